@@ -1,0 +1,106 @@
+"""The errors people see: what happened, whose fault it is, why, and the next command to type."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+EXIT_OK = 0
+EXIT_DIFFERENT = 1
+EXIT_USAGE = 2
+EXIT_FAILED = 3
+
+
+class PolycmpError(Exception):
+    """Base of every error that polycmp raises on purpose.
+
+    Attributes:
+        what: One sentence that says what went wrong.
+        whose: The plugin, backend, file or option that it belongs to; empty when `what` already says so.
+        why: The cause, often the text of the exception underneath.
+        hint: What to do next, best of all a command to type.
+        exit_code: The exit status of the command line for this error.
+    """
+
+    exit_code = EXIT_FAILED
+
+    def __init__(self, what: str, *, whose: str = "", why: str = "", hint: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.whose = whose
+        self.why = why
+        self.hint = hint
+
+    def __str__(self) -> str:
+        parts = [f"{self.whose}: {self.what}" if self.whose else self.what]
+        if self.why:
+            parts.append(f"  why:  {self.why}")
+        if self.hint:
+            parts.append(f"  next: {self.hint}")
+        return "\n".join(parts)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Keyword-only arguments do not survive the default pickling, and workers send errors across processes.
+        return (_rebuild, (type(self), self.what, self.whose, self.why, self.hint))
+
+
+def _rebuild(cls: type[PolycmpError], what: str, whose: str, why: str, hint: str) -> PolycmpError:
+    return cls(what, whose=whose, why=why, hint=hint)
+
+
+class UsageError(PolycmpError):
+    """Options, names or values that cannot be right, whatever the backends do (exit 2)."""
+
+    exit_code = EXIT_USAGE
+
+
+class PluginError(PolycmpError):
+    """A plugin that was asked for is missing, broken, excluded, or lacks a module it needs."""
+
+
+class ModelError(PolycmpError):
+    """A model file that cannot be read, understood, or turned into the form a backend takes."""
+
+
+class BackendError(PolycmpError):
+    """A backend that failed while it was activated, fed, run or closed."""
+
+
+class DataError(PolycmpError):
+    """Input data that is missing, unreadable, or does not fit the model."""
+
+
+class FileError(PolycmpError):
+    """A file of inputs, outputs, metrics or settings that cannot be read or written."""
+
+
+class ComparisonError(PolycmpError):
+    """Nothing could be compared, although a comparison was asked for."""
+
+
+def describe_exception(error: BaseException) -> str:
+    """Return one line for any exception, with its type unless the text already speaks for itself."""
+    if isinstance(error, PolycmpError):
+        return f"{error.what} ({error.why})" if error.why else error.what
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a sentence with the closest known names, or all of them where none is close.
+
+    Args:
+        name: What was typed.
+        known: What would have been right.
+    """
+    names = sorted(set(known))
+    close = get_close_matches(name, names, n=3, cutoff=0.6)
+    if close:
+        return "did you mean " + " or ".join(repr(item) for item in close) + "?"
+    if not names:
+        return "there are none"
+    shown = ", ".join(names[:12]) + (f", … ({len(names)} in all)" if len(names) > 12 else "")
+    return f"known: {shown}"

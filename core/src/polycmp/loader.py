@@ -1,0 +1,204 @@
+"""Loaders: small lazy objects that make a thing when called, compose, and print as the code that makes them."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from functools import wraps
+from pathlib import Path
+from typing import Any, Generic, ParamSpec, TypeVar, cast
+
+from polycmp.errors import FileError, describe_exception
+from polycmp.script import load_script
+
+T_co = TypeVar("T_co", covariant=True)
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+class Loader(Generic[T_co]):
+    """Base of all loaders; a subclass stores its arguments and implements `call_impl`.
+
+    A loader holds no model and does no work until it is called; each call does the work anew. It may be pickled as
+    long as its arguments can. Its `repr` is the source code that makes it.
+    """
+
+    _arguments: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Record the arguments for `repr`."""
+        self = super().__new__(cls)
+        self._arguments = (args, kwargs)
+        return self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> T_co:
+        """Do the work and return what was made."""
+        return self.call_impl(*args, **kwargs)
+
+    def call_impl(self, *args: Any, **kwargs: Any) -> T_co:
+        """Do the work; implemented by each loader."""
+        raise NotImplementedError(type(self).__name__)
+
+    def __repr__(self) -> str:
+        args, kwargs = self._arguments
+        defaults = {
+            name: parameter.default for name, parameter in inspect.signature(type(self).__init__).parameters.items()
+        }
+        shown = [to_source(arg) for arg in args]
+        shown += [
+            f"{name}={to_source(value)}"
+            for name, value in kwargs.items()
+            if not (name in defaults and _same(value, defaults[name]))
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def children(self) -> Iterator[Any]:
+        """Yield the arguments this loader was made with, for whoever walks a tree of loaders."""
+        args, kwargs = self._arguments
+        yield from args
+        yield from kwargs.values()
+
+
+def _same(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and bool(value == default)
+
+
+def to_source(value: Any) -> str:
+    """Return Python source for a loader's argument.
+
+    Anything whose `repr` is not source (an array, a model) is shown as a name in capitals, which cannot be mistaken
+    for code that runs.
+    """
+    if isinstance(value, Path):
+        return repr(str(value))
+    if isinstance(value, type):
+        return value.__name__
+    if isinstance(value, (list, tuple, dict, set, frozenset)):
+        return _container_source(value)
+    if value is None or isinstance(value, (str, int, float, bool, bytes, Loader)):
+        return _number_source(value) if isinstance(value, float) else repr(value)
+    if hasattr(value, "__name__") and callable(value):
+        return str(value.__name__)
+    text = repr(value)
+    return text if text.startswith(type(value).__name__ + "(") else type(value).__name__.upper()
+
+
+def _number_source(value: float) -> str:
+    return repr(value) if math.isfinite(value) else f"float({str(value)!r})"
+
+
+def _container_source(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{to_source(key)}: {to_source(item)}" for key, item in value.items()) + "}"
+    items = ", ".join(to_source(item) for item in value)
+    if isinstance(value, tuple):
+        return f"({items},)" if len(value) == 1 else f"({items})"
+    if isinstance(value, list):
+        return f"[{items}]"
+    return f"{type(value).__name__}({'[' + items + ']' if items else ''})"
+
+
+def immediate(loader: Callable[P, Loader[T]]) -> Callable[P, T]:
+    """Return the immediate twin of a loader class: a function that makes the loader and calls it at once."""
+
+    @wraps(loader, updated=())
+    def twin(*args: P.args, **kwargs: P.kwargs) -> T:
+        return loader(*args, **kwargs)()
+
+    name = getattr(loader, "__name__", "loader")
+    twin.__name__ = twin.__qualname__ = _snake_case(name)
+    twin.__doc__ = (
+        f"Immediate form of `{name}`: takes the same arguments and returns the result itself.\n\n{loader.__doc__}"
+    )
+    return twin
+
+
+def _snake_case(name: str) -> str:
+    return "".join(f"_{char.lower()}" if char.isupper() and index else char.lower() for index, char in enumerate(name))
+
+
+def resolve(source: Any) -> Any:
+    """Return what a callable makes, or the object itself.
+
+    A loader or runner that was given a callable owns the result and may free it; an object stays the caller's.
+    """
+    return source() if callable(source) else source
+
+
+class BytesFromPath(Loader[bytes]):
+    """Reads a file.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = path
+
+    def call_impl(self) -> bytes:
+        """Return the file's content.
+
+        Raises:
+            FileError: It cannot be read.
+        """
+        try:
+            return Path(self.path).read_bytes()
+        except OSError as error:
+            raise FileError(f"cannot read {self.path}", why=describe_exception(error)) from error
+
+
+class SaveBytes(Loader[bytes]):
+    """Writes bytes to a file, whole or not at all, and passes them on.
+
+    Args:
+        obj: Bytes, or a callable that returns them.
+        path: Where to write.
+    """
+
+    def __init__(self, obj: bytes | Callable[[], bytes], path: str | Path) -> None:
+        self.obj = obj
+        self.path = path
+
+    def call_impl(self) -> bytes:
+        """Return the bytes after writing them.
+
+        Raises:
+            FileError: The file cannot be written.
+        """
+        from polycmp.files import atomic_write
+
+        content = cast(bytes, resolve(self.obj))
+        with atomic_write(self.path) as file:
+            file.write(content)
+        return content
+
+
+class InvokeFromScript(Loader[Any]):
+    """Calls a function of a user's Python file.
+
+    Args:
+        path: The file.
+        name: The function in it.
+    """
+
+    def __init__(self, path: str | Path, name: str) -> None:
+        self.path = path
+        self.name = name
+
+    def call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        """Return what the function returns for these arguments.
+
+        Raises:
+            DataError: The file or the function is missing, or the file fails to import.
+        """
+        return load_script(str(self.path), self.name)(*args, **kwargs)
+
+
+bytes_from_path = immediate(BytesFromPath)
+save_bytes = immediate(SaveBytes)
+
+
+def invoke_from_script(path: str | Path, name: str, *args: Any, **kwargs: Any) -> Any:
+    """Immediate form of `InvokeFromScript`: call function `name` of the file with the remaining arguments."""
+    return InvokeFromScript(path, name)(*args, **kwargs)

@@ -1,0 +1,139 @@
+"""The runner: one backend with one model, from activation to deactivation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from polycmp.errors import BackendError
+from polycmp.tensors import Feed, TensorMetadata, check_feed
+
+
+class Runner:
+    """Base of all runners.
+
+    A subclass implements `activate_impl`, `get_input_metadata_impl`, `infer_impl` and `deactivate_impl`; whoever uses
+    it calls `activate`, `infer`, `deactivate`, or `with`. Nothing heavy is loaded or allocated before activation.
+
+    The runner owns what `infer` returns and may overwrite it in the next `infer`: copy to keep. It must not write to
+    its inputs. Calls come from one thread at a time.
+
+    Args:
+        name: The label in reports; by default the class's name.
+
+    Attributes:
+        name: The label in reports.
+        is_active: Whether `activate` succeeded and `deactivate` has not been called.
+    """
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name or type(self).__name__
+        self.is_active = False
+        self.inference_time: float | None = None
+        self._measured: float | None = None
+        self._inputs: TensorMetadata | None = None
+
+    def activate_impl(self) -> None:
+        """Load and allocate; on failure free what was taken, and raise."""
+
+    def get_input_metadata_impl(self) -> TensorMetadata:
+        """Return names, element types and shapes of the inputs, unknown dimensions as names or -1."""
+        raise NotImplementedError(type(self).__name__)
+
+    def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
+        """Return output arrays by name for one feed; may set `self.inference_time` in seconds if it knows better."""
+        raise NotImplementedError(type(self).__name__)
+
+    def deactivate_impl(self) -> None:
+        """Free everything that `activate_impl` took."""
+
+    def activate(self) -> Runner:
+        """Get ready for inference.
+
+        Raises:
+            BackendError: It is active already.
+        """
+        if self.is_active:
+            raise BackendError("is active already", whose=self.name, hint="call deactivate() first")
+        self._inputs = None
+        self.inference_time = self._measured = None
+        self.activate_impl()
+        self.is_active = True
+        return self
+
+    def deactivate(self) -> None:
+        """Free everything; does nothing if the runner is not active."""
+        if self.is_active:
+            self.is_active = False
+            self._inputs = None
+            self.deactivate_impl()
+
+    def __enter__(self) -> Any:
+        return self.activate()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.deactivate()
+
+    def get_input_metadata(self, use_numpy_dtypes: bool | None = None) -> TensorMetadata:
+        """Return names, element types and shapes of the inputs.
+
+        Args:
+            use_numpy_dtypes: Accepted for programs written for other tools; types are always NumPy's.
+
+        Raises:
+            BackendError: The runner is not active.
+        """
+        self._require_active("get_input_metadata()")
+        if self._inputs is None:
+            self._inputs = self.get_input_metadata_impl()
+        return self._inputs
+
+    def infer(self, feed_dict: Feed, check_inputs: bool = True, **kwargs: Any) -> dict[str, Any]:
+        """Run the model once.
+
+        Args:
+            feed_dict: One array per input, of the declared element type and a shape that fits.
+            check_inputs: Check names, types and shapes first.
+            kwargs: Whatever else the backend's `infer_impl` takes.
+
+        Returns:
+            Output arrays by name, valid until the next call.
+
+        Raises:
+            BackendError: The runner is not active.
+            DataError: The feed does not fit the model.
+        """
+        self._require_active("infer()")
+        if check_inputs:
+            check_feed(feed_dict, self.get_input_metadata())
+        self.inference_time = None
+        start = time.perf_counter()
+        outputs = self.infer_impl(dict(feed_dict), **kwargs)
+        self._measured = time.perf_counter() - start
+        if not isinstance(outputs, Mapping):
+            raise BackendError(f"infer_impl returned {type(outputs).__name__} instead of a dict", whose=self.name)
+        return dict(outputs)
+
+    def last_inference_time(self) -> float:
+        """Return how long the last `infer` took, in seconds: the backend's own figure if it gave one.
+
+        Raises:
+            BackendError: There was no `infer` since activation.
+        """
+        seconds = self.inference_time if self.inference_time is not None else self._measured
+        if seconds is None:
+            raise BackendError("has not run yet", whose=self.name, hint="call infer() first")
+        return seconds
+
+    def _require_active(self, call: str) -> None:
+        if not self.is_active:
+            raise BackendError(
+                f"{call} needs an active runner", whose=self.name, hint="use `with runner:` or call activate() first"
+            )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(name={self.name!r}, {'active' if self.is_active else 'inactive'})"

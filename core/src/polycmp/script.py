@@ -1,0 +1,60 @@
+"""Import one name from a user's file, in isolation whatever the file is called."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+from polycmp.errors import DataError, describe_exception, did_you_mean
+
+_loaded: dict[tuple[str, int, int], Any] = {}
+
+
+def load_script(path: str, name: str) -> Any:
+    """Return attribute `name` of the Python file `path`.
+
+    The file becomes a module of its own under a name that cannot clash, so it may be called `json.py`; its folder
+    is importable while it loads and for as long as it lives, behind everything else. A file that did not change is
+    executed once per process.
+
+    Raises:
+        DataError: The file is missing, fails to import, or has no such name.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise DataError(f"no such script: {path}", hint=f"ls {file.parent}")
+    stat = file.stat()
+    key = (str(file.resolve()), stat.st_mtime_ns, stat.st_size)
+    module = _loaded.get(key)
+    if module is None:
+        module = _loaded[key] = _execute(file)
+    if not hasattr(module, name):
+        public = [item for item in vars(module) if not item.startswith("_")]
+        raise DataError(
+            f"{path} has no {name!r}", why=did_you_mean(name, public), hint=f"name what you mean: {path}:NAME"
+        )
+    return getattr(module, name)
+
+
+def _execute(file: Path) -> Any:
+    unique = f"polycmp_script_{abs(hash(str(file.resolve()))):x}"
+    spec = importlib.util.spec_from_file_location(unique, file)
+    if spec is None or spec.loader is None:
+        raise DataError(f"{file} is not a Python file", hint="scripts end in .py")
+    module = importlib.util.module_from_spec(spec)
+    folder = str(file.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)  # last, so that a neighbour called json.py cannot hide the real one
+    sys.modules[unique] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        del sys.modules[unique]
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        raise DataError(
+            f"the script {file} fails to import", why=describe_exception(error), hint=f"python {file}"
+        ) from error
+    return module

@@ -1,0 +1,295 @@
+"""Names, types and shapes of tensors, and the feeds made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polycmp.errors import DataError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+Shape = tuple["int | str", ...]
+Feed = Mapping[str, Any]
+
+#: Names of element types that NumPy does not have, as ONNX and frameworks spell them -> as ml_dtypes spells them.
+_LOW_BIT = {
+    "bfloat16": "bfloat16",
+    "bf16": "bfloat16",
+    "float8e4m3fn": "float8_e4m3fn",
+    "float8_e4m3fn": "float8_e4m3fn",
+    "fp8": "float8_e4m3fn",
+    "float8e4m3fnuz": "float8_e4m3fnuz",
+    "float8_e4m3fnuz": "float8_e4m3fnuz",
+    "float8e5m2": "float8_e5m2",
+    "float8_e5m2": "float8_e5m2",
+    "float8e5m2fnuz": "float8_e5m2fnuz",
+    "float8_e5m2fnuz": "float8_e5m2fnuz",
+    "float8e8m0": "float8_e8m0fnu",
+    "float8_e8m0fnu": "float8_e8m0fnu",
+    "float4e2m1": "float4_e2m1fn",
+    "float4_e2m1fn": "float4_e2m1fn",
+    "int4": "int4",
+    "uint4": "uint4",
+    "int2": "int2",
+    "uint2": "uint2",
+}
+_SPELLINGS = {"float": "float32", "double": "float64", "half": "float16", "fp16": "float16", "fp32": "float32"}
+
+
+@cache
+def _low_bit(name: str) -> np.dtype[Any] | None:
+    import ml_dtypes
+
+    attribute = _LOW_BIT.get(name)
+    kind = getattr(ml_dtypes, attribute, None) if attribute else None
+    return None if kind is None else np.dtype(kind)
+
+
+def as_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return a NumPy dtype for anything that names an element type; strings are `object`.
+
+    Args:
+        dtype: A NumPy dtype or scalar type, or a name such as `float32`, `bfloat16`, `float8e4m3fn`, `int4`, `string`.
+
+    Raises:
+        DataError: No such element type is known here.
+    """
+    if isinstance(dtype, np.dtype):
+        return np.dtype(object) if dtype.kind in "US" else dtype
+    if isinstance(dtype, str):
+        name = dtype.lower().removeprefix("tensor(").removesuffix(")")
+        name = _SPELLINGS.get(name, name)
+        if name in {"string", "str"}:
+            return np.dtype(object)
+        if name in _LOW_BIT:
+            low_bit = _low_bit(name)
+            if low_bit is None:
+                raise DataError(f"the installed ml_dtypes lacks {name!r}", hint="pip install -U ml_dtypes")
+            return low_bit
+        dtype = name
+    try:
+        return as_dtype(np.dtype(dtype))
+    except TypeError:
+        known = [*_LOW_BIT, "float16", "float32", "float64", "int8", "int16", "int32", "int64", "bool", "string"]
+        raise DataError(f"unknown element type {dtype!r}", why=did_you_mean(str(dtype), known)) from None
+
+
+def is_low_bit(dtype: np.dtype[Any]) -> bool:
+    """Return whether the type comes from ml_dtypes, so that NumPy alone cannot calculate with it exactly."""
+    return dtype.type.__module__.startswith("ml_dtypes")
+
+
+def is_floating(dtype: np.dtype[Any]) -> bool:
+    """Return whether the type holds real numbers with a fraction, low-bit ones included."""
+    return dtype.kind == "f" or (is_low_bit(dtype) and "float" in dtype.name)
+
+
+def dtype_class(dtype: np.dtype[Any]) -> str:
+    """Return what kind of thing a type holds: `float`, `integer`, `bool`, `string` or `complex`."""
+    if is_floating(dtype):
+        return "float"
+    if dtype.kind in "iu" or is_low_bit(dtype):
+        return "integer"
+    return {"b": "bool", "c": "complex", "O": "string", "U": "string", "S": "string"}.get(dtype.kind, str(dtype.name))
+
+
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """Return the name to show: `string` for object arrays, else NumPy's own."""
+    return "string" if dtype.kind in "OUS" else str(dtype.name)
+
+
+@dataclass(frozen=True)
+class TensorEntry:
+    """One tensor as a model declares it.
+
+    Attributes:
+        dtype: Element type, or None if the model does not say.
+        shape: Dimensions; an unknown one is a name or -1. None if not even the rank is known.
+        min_shape: Smallest shape that the backend takes, where it says so.
+        max_shape: Largest shape that the backend takes, where it says so.
+        values: The numbers this tensor must hold, for a shape tensor whose content was given.
+    """
+
+    dtype: np.dtype[Any] | None
+    shape: Shape | None
+    min_shape: tuple[int, ...] | None = None
+    max_shape: tuple[int, ...] | None = None
+    values: tuple[int, ...] | None = None
+
+    def is_dynamic(self) -> bool:
+        """Return whether a dimension, or the rank, is unknown."""
+        return self.shape is None or any(not isinstance(dim, int) or dim < 0 for dim in self.shape)
+
+    def static_shape(self, default: int = 1) -> tuple[int, ...]:
+        """Return the shape with every unknown dimension replaced.
+
+        Args:
+            default: What an unknown dimension becomes where no smallest or largest shape is known.
+        """
+        bound = self.min_shape or self.max_shape
+        shape = () if self.shape is None else self.shape
+        if bound is not None and len(bound) == len(shape):
+            return tuple(
+                dim if isinstance(dim, int) and dim >= 0 else int(limit)
+                for dim, limit in zip(shape, bound, strict=True)
+            )
+        return tuple(dim if isinstance(dim, int) and dim >= 0 else default for dim in shape)
+
+    def accepts_shape(self, shape: Iterable[int]) -> bool:
+        """Return whether an array of this shape fits: same rank, every known dimension equal."""
+        dims = tuple(shape)
+        if self.shape is None:
+            return True
+        return len(dims) == len(self.shape) and all(
+            not isinstance(known, int) or known < 0 or known == dim for known, dim in zip(self.shape, dims, strict=True)
+        )
+
+    def __str__(self) -> str:
+        dtype = "?" if self.dtype is None else dtype_name(self.dtype)
+        return f"{dtype}{format_shape(self.shape)}"
+
+
+def format_shape(shape: Iterable[int | str] | None) -> str:
+    """Return a shape as text: `[1,3,h,w]`, `[…]` if the rank is unknown."""
+    return "[…]" if shape is None else "[" + ",".join(str(dim) for dim in shape) + "]"
+
+
+class TensorMetadata(Mapping[str, TensorEntry]):
+    """An ordered mapping from tensor name to `TensorEntry`."""
+
+    def __init__(self, entries: Mapping[str, TensorEntry] | None = None) -> None:
+        self._entries: dict[str, TensorEntry] = dict(entries or {})
+
+    def add(
+        self,
+        name: str,
+        dtype: Any,
+        shape: Iterable[int | str | None] | None,
+        min_shape: Iterable[int] | None = None,
+        max_shape: Iterable[int] | None = None,
+    ) -> TensorMetadata:
+        """Add or replace one tensor and return self, so that calls chain.
+
+        Args:
+            name: The tensor's name.
+            dtype: Anything that `as_dtype` takes, or None if unknown.
+            shape: Dimensions, unknown ones as a name, -1 or None; None as a whole if the rank is unknown.
+            min_shape: Smallest shape that the backend takes.
+            max_shape: Largest shape that the backend takes.
+        """
+        dims = None if shape is None else tuple(-1 if dim is None else dim for dim in shape)
+        self._entries[name] = TensorEntry(
+            None if dtype is None else as_dtype(dtype),
+            None if dims is None else tuple(dim if isinstance(dim, str) else int(dim) for dim in dims),
+            None if min_shape is None else tuple(min_shape),
+            None if max_shape is None else tuple(max_shape),
+        )
+        return self
+
+    @staticmethod
+    def from_feed_dict(feed: Feed) -> TensorMetadata:
+        """Return the names, types and shapes of the arrays in a feed."""
+        metadata = TensorMetadata()
+        for name, array in feed.items():
+            metadata.add(name, dtype_of(array), tuple(array.shape))
+        return metadata
+
+    def __getitem__(self, name: str) -> TensorEntry:
+        return self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __str__(self) -> str:
+        return "{" + ", ".join(f"{name}: {entry}" for name, entry in self._entries.items()) + "}"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class ModelDescription:
+    """What a model file says of itself before anything is loaded for running.
+
+    Attributes:
+        inputs: Its inputs.
+        outputs: Its outputs, as they will be after the loader's options.
+        tensors: Names of all tensors inside, if known.
+    """
+
+    inputs: TensorMetadata
+    outputs: TensorMetadata
+    tensors: tuple[str, ...] = ()
+
+
+def dtype_of(array: Any) -> np.dtype[Any]:
+    """Return the element type of a NumPy array, a torch tensor, or anything with a `dtype` that names one."""
+    dtype = getattr(array, "dtype", None)
+    if isinstance(dtype, np.dtype):
+        return as_dtype(dtype)
+    return as_dtype(str(dtype).rpartition(".")[2])
+
+
+def to_numpy(array: Any) -> NDArray[Any]:
+    """Return a NumPy array that shares memory with the given one where that is possible.
+
+    Understands NumPy arrays, torch tensors on any device (bfloat16 too), objects with `numpy()`, DLPack or
+    `__array__`, scalars and lists.
+    """
+    if isinstance(array, np.ndarray):
+        return array
+    if hasattr(array, "detach") and hasattr(array, "cpu"):
+        tensor = array.detach().cpu()
+        name = str(tensor.dtype).rpartition(".")[2]
+        if name in _LOW_BIT:
+            import torch
+
+            width = {1: torch.uint8, 2: torch.int16}[tensor.element_size()]
+            raw = tensor.contiguous().view(width).numpy()
+            return np.asarray(raw.view(as_dtype(name)))
+        return np.asarray(tensor.numpy())
+    if hasattr(array, "numpy") and callable(array.numpy):
+        return np.asarray(array.numpy())
+    return np.asarray(array)
+
+
+def check_feed(feed: Feed, inputs: TensorMetadata) -> None:
+    """Check that a feed has exactly the inputs' names, types and shapes.
+
+    Raises:
+        DataError: It does not; the text names the input and shows both sides.
+    """
+    missing = [name for name in inputs if name not in feed]
+    extra = [name for name in feed if name not in inputs]
+    if missing:
+        raise DataError(
+            f"no data for input {missing[0]!r}",
+            why=f"the feed holds {sorted(feed) or 'nothing'}",
+            hint=f"the model wants {inputs}",
+        )
+    if extra:
+        raise DataError(f"the model has no input {extra[0]!r}", why=did_you_mean(extra[0], inputs))
+    for name, entry in inputs.items():
+        value = feed[name]
+        if isinstance(value, int):  # a raw device pointer: its owner vouches for it
+            continue
+        dtype = dtype_of(value)
+        if entry.dtype is not None and dtype != entry.dtype:
+            raise DataError(
+                f"input {name!r} holds {dtype_name(dtype)}, the model wants {dtype_name(entry.dtype)}",
+                hint=f"convert it, for example feed[{name!r}].astype({dtype_name(entry.dtype)!r})",
+            )
+        if not entry.accepts_shape(value.shape):
+            raise DataError(
+                f"input {name!r} has shape {format_shape(value.shape)}, the model wants {format_shape(entry.shape)}"
+            )
