@@ -6,12 +6,13 @@ Every function takes text and either returns the value or raises `UsageError` wi
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, TypeVar
 
 from polycmp.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 T = TypeVar("T")
 
@@ -171,3 +172,27 @@ def split_script(text: str, default: str) -> tuple[str, str]:
     if not colon or (len(path) == 1 and path.isalpha()) or "/" in name or "\\" in name:
         return text, default
     return path, name or default
+
+
+def pick(values: Mapping[str, T], name: str, default: T) -> T:
+    """Return the value meant for a tensor: its own, else a pattern's that matches, else the unnamed one.
+
+    Args:
+        values: Values by name, pattern (`*`, `?`, `[…]`), or "" for all.
+        name: The tensor.
+        default: Used when nothing else applies.
+    """
+    if name in values:
+        return values[name]
+    for pattern, value in values.items():
+        if pattern and fnmatchcase(name, pattern):
+            return value
+    return values.get("", default)
+
+
+def unknown_names(values: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return the names and patterns among `values` that match none of the known names."""
+    names = list(known)
+    return [
+        name for name in values if name and name not in names and not any(fnmatchcase(item, name) for item in names)
+    ]

@@ -1,0 +1,1 @@
+"""Comparing: kernels, compare functions, and the verdicts they give."""
