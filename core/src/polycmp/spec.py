@@ -54,6 +54,7 @@ def opt(
     alias: str | tuple[str, ...] | None = None,
     metavar: str | None = None,
     parse: Callable[[str], Any] | None = None,
+    bare: str | None = None,
     hidden: bool = False,
 ) -> Any:
     """Declare one option as a field of a frozen dataclass.
@@ -71,6 +72,7 @@ def opt(
         alias: A further flag, or several, granted if nobody else claims it: `"--providers"`.
         metavar: What stands for the value in the help text.
         parse: Turns the text of one value into the value; raises `ValueError` with the reason.
+        bare: The text meant when the flag is given without a value; None if it needs one.
         hidden: Leave the option out of the help text (old spellings).
     """
     aliases = (alias,) if isinstance(alias, str) else tuple(alias or ())
@@ -80,6 +82,7 @@ def opt(
         "alias": aliases,
         "metavar": metavar,
         "parse": parse,
+        "bare": bare,
         "hidden": hidden,
     }
     if isinstance(default, (list, dict, set)):

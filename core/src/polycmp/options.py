@@ -1,0 +1,240 @@
+"""Options dataclasses: what each field is called, takes and means, and how text becomes its value."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from polycmp.errors import PluginError, UsageError, did_you_mean
+from polycmp.values import parse_bool, split_list, split_name, unquote
+
+#: How the values of a field are given: a switch, one value, several, groups of several, or values by tensor name.
+KINDS = ("flag", "value", "list", "groups", "mapping")
+
+
+@dataclasses.dataclass(frozen=True)
+class OptionField:
+    """One field of an options dataclass, ready for a command line or a run file.
+
+    Attributes:
+        name: The field's name.
+        kind: One of `KINDS`.
+        item: The type of one value.
+        default: The value when nobody says anything.
+        help: One sentence.
+        choices: The only values allowed, or None.
+        aliases: Further flags wanted.
+        metavar: What stands for the value in help texts.
+        parse: Turns one value's text into the value.
+        bare: The text meant when the flag comes without a value, or None.
+        hidden: Whether help leaves it out.
+        accumulates: For a mapping: whether repeated names collect a tuple of values.
+    """
+
+    name: str
+    kind: str
+    item: type
+    default: Any
+    help: str = ""
+    choices: tuple[Any, ...] | None = None
+    aliases: tuple[str, ...] = ()
+    metavar: str = ""
+    parse: Callable[[str], Any] | None = None
+    bare: str | None = None
+    hidden: bool = False
+    accumulates: bool = False
+
+    @property
+    def several(self) -> bool:
+        """Whether the flag takes more than one value."""
+        return self.kind in {"list", "groups", "mapping"}
+
+    def convert(self, occurrences: Sequence[Sequence[str]]) -> Any:
+        """Return the field's value from the texts given for it.
+
+        Args:
+            occurrences: For each use of the flag, the texts of its values.
+
+        Raises:
+            UsageError: A text cannot be this field's value.
+        """
+        flat = [text for texts in occurrences for text in texts]
+        if self.kind == "groups":
+            return tuple(tuple(self._one(text) for text in texts) for texts in occurrences)
+        if self.kind == "list":
+            return tuple(self._one(text) for text in flat)
+        if self.kind == "mapping":
+            return self._mapping(flat)
+        if not flat:
+            return True if self.kind == "flag" else self.default
+        return self._one(flat[-1])
+
+    def _mapping(self, texts: Iterable[str]) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for text in texts:
+            name, rest = split_name(text)
+            value = self._one(rest)
+            if self.accumulates:
+                values[name] = (*values.get(name, ()), value)
+            else:
+                values[name] = value
+        return values
+
+    def _one(self, text: str) -> Any:
+        try:
+            if self.parse is not None:
+                value = self.parse(text)
+            elif self.item is bool:
+                value = parse_bool(text)
+            else:
+                value = self.item(unquote(text))
+        except (ValueError, UsageError) as error:
+            why = error.what if isinstance(error, UsageError) else str(error)
+            raise UsageError(f"{text!r} is no value for {self.name!r}", why=why, hint=self._hint()) from None
+        if self.choices is not None and value not in self.choices:
+            raise UsageError(
+                f"{text!r} is no value for {self.name!r}", why=did_you_mean(str(value), map(str, self.choices))
+            )
+        return value
+
+    def _hint(self) -> str:
+        wanted = {int: "a whole number", float: "a number", bool: "true or false"}.get(self.item, "")
+        return f"it takes {wanted}" if wanted and self.parse is None else ""
+
+
+@lru_cache(maxsize=256)
+def option_fields(options: type | None) -> tuple[OptionField, ...]:
+    """Return the fields of an options dataclass.
+
+    Raises:
+        PluginError: The class is no frozen dataclass, or a field's annotation is none that `opt()` allows.
+    """
+    if options is None:
+        return ()
+    if not dataclasses.is_dataclass(options) or not options.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        raise PluginError(f"{options!r} is not a frozen dataclass", hint="@dataclass(frozen=True)")
+    try:
+        hints = typing.get_type_hints(options)
+    except Exception as error:  # noqa: BLE001 - whatever a plugin's annotation raises
+        raise PluginError(f"the annotations of {options.__name__} cannot be resolved", why=str(error)) from error
+    return tuple(_field(field, hints[field.name]) for field in dataclasses.fields(options))
+
+
+def _field(field: dataclasses.Field[Any], annotation: Any) -> OptionField:
+    kind, item, accumulates = _classify(field.name, annotation)
+    default = field.default
+    if default is dataclasses.MISSING:
+        default = field.default_factory() if field.default_factory is not dataclasses.MISSING else None
+    meta = field.metadata
+    return OptionField(
+        name=field.name,
+        kind=kind,
+        item=item,
+        default=default,
+        help=meta.get("help", ""),
+        choices=meta.get("choices"),
+        aliases=meta.get("alias", ()),
+        metavar=meta.get("metavar") or _metavar(kind, item, meta.get("choices")),
+        parse=meta.get("parse"),
+        bare=meta.get("bare"),
+        hidden=meta.get("hidden", False),
+        accumulates=accumulates,
+    )
+
+
+def _metavar(kind: str, item: type, choices: Iterable[Any] | None) -> str:
+    if kind == "flag":
+        return ""
+    one = "|".join(map(str, choices)) if choices else {int: "N", float: "X", bool: "BOOL"}.get(item, "TEXT")
+    return f"[NAME:]{one}" if kind == "mapping" else one
+
+
+def _classify(name: str, annotation: Any) -> tuple[str, type, bool]:
+    annotation = _without_none(annotation)
+    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+    if annotation is bool:
+        return "flag", bool, False
+    if origin is tuple and len(args) == 2 and args[1] is Ellipsis:
+        inner = _without_none(args[0])
+        if typing.get_origin(inner) is tuple:
+            return "groups", _scalar(name, typing.get_args(inner)[0]), False
+        return "list", _scalar(name, inner), False
+    if isinstance(origin, type) and issubclass(origin, Mapping) and len(args) == 2:
+        inner = _without_none(args[1])
+        if typing.get_origin(inner) is tuple and typing.get_args(inner)[-1] is Ellipsis:
+            return "mapping", _scalar(name, typing.get_args(inner)[0]), True
+        return "mapping", _scalar(name, inner), False
+    return "value", _scalar(name, annotation), False
+
+
+def _without_none(annotation: Any) -> Any:
+    if typing.get_origin(annotation) in {typing.Union, types.UnionType}:
+        rest = [item for item in typing.get_args(annotation) if item is not type(None)]
+        return rest[0] if len(rest) == 1 else str
+    return annotation
+
+
+def _scalar(name: str, annotation: Any) -> type:
+    if isinstance(annotation, type) and annotation in {bool, int, float, str}:
+        return annotation
+    return str  # anything else is made from text by the field's own `parse`
+
+
+def find_field(options: type | None, key: str) -> OptionField | None:
+    """Return the field that a key names: its name with hyphens or underscores, or one of its aliases."""
+    wanted = key.strip().replace("-", "_").lower()
+    for field in option_fields(options):
+        names = {field.name, *(alias.lstrip("-").replace("-", "_") for alias in field.aliases)}
+        if wanted in names:
+            return field
+    return None
+
+
+def make_options(options: type | None, values: Mapping[str, Any], owner: str) -> Any:
+    """Return an instance of an options dataclass, or None where there is no such class.
+
+    Args:
+        options: The dataclass.
+        values: Values by field name; the rest keep their defaults.
+        owner: Who it is for, named in the error.
+
+    Raises:
+        UsageError: The dataclass refuses the values.
+    """
+    if options is None:
+        return None
+    try:
+        return options(**values)
+    except UsageError as error:
+        raise UsageError(error.what, whose=error.whose or owner, why=error.why, hint=error.hint) from error
+    except (ValueError, TypeError) as error:
+        raise UsageError(
+            "these options cannot be right", whose=owner, why=str(error), hint="polycmp run --help"
+        ) from error
+
+
+def changed_options(instance: Any) -> dict[str, Any]:
+    """Return the fields of an options instance whose values differ from the defaults."""
+    if instance is None:
+        return {}
+    return {
+        field.name: getattr(instance, field.name)
+        for field in option_fields(type(instance))
+        if getattr(instance, field.name) != field.default
+    }
+
+
+def instance_texts(text: str) -> list[list[str]]:
+    """Return the occurrences meant by one value of an instance: `[a,b]` is a list, `[[a],[b]]` groups, else one."""
+    body = text.strip()
+    if not (body.startswith("[") and body.endswith("]")):
+        return [[body]]
+    items = [item.strip() for item in split_list(body[1:-1])]
+    items = [] if items == [""] else items
+    if items and all(item.startswith("[") and item.endswith("]") for item in items):
+        return [[part.strip() for part in split_list(item[1:-1])] for item in items]
+    return [items]
