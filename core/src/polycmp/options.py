@@ -119,7 +119,7 @@ def option_fields(options: type | None) -> tuple[OptionField, ...]:
         raise PluginError(f"{options!r} is not a frozen dataclass", hint="@dataclass(frozen=True)")
     try:
         hints = typing.get_type_hints(options)
-    except Exception as error:  # noqa: BLE001 - whatever a plugin's annotation raises
+    except Exception as error:  # whatever a plugin writes there
         raise PluginError(f"the annotations of {options.__name__} cannot be resolved", why=str(error)) from error
     return tuple(_field(field, hints[field.name]) for field in dataclasses.fields(options))
 
@@ -223,7 +223,7 @@ def changed_options(instance: Any) -> dict[str, Any]:
         return {}
     return {
         field.name: getattr(instance, field.name)
-        for field in option_fields(type(instance))
+        for field in option_fields(_class_of(instance))
         if getattr(instance, field.name) != field.default
     }
 
@@ -238,3 +238,7 @@ def instance_texts(text: str) -> list[list[str]]:
     if items and all(item.startswith("[") and item.endswith("]") for item in items):
         return [[part.strip() for part in split_list(item[1:-1])] for item in items]
     return [items]
+
+
+def _class_of(instance: Any) -> type:
+    return type(instance)

@@ -1,0 +1,164 @@
+"""What a run ends with: backends, comparisons, a verdict. Reports show it; they decide nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from polycmp.compare.verdicts import PairComparison
+from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
+from polycmp.tensors import TensorMetadata
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Durations of one backend's calls, in seconds.
+
+    The first call is kept apart, since it often pays for lazy set-up; the other figures are over the later calls, or
+    over the only one where there was no other.
+
+    Attributes:
+        first: The first call.
+        mean: Mean.
+        median: Median.
+        p90: 90th percentile (linear interpolation).
+        p99: 99th percentile.
+        count: Calls measured, the first included.
+    """
+
+    first: float
+    mean: float
+    median: float
+    p90: float
+    p99: float
+    count: int
+
+    @staticmethod
+    def of(seconds: Sequence[float]) -> Timing | None:
+        """Return the figures for a list of durations, None for an empty one."""
+        if not seconds:
+            return None
+        later = sorted(seconds[1:] or seconds)
+        return Timing(
+            first=seconds[0],
+            mean=math.fsum(later) / len(later),
+            median=_quantile(later, 0.5),
+            p90=_quantile(later, 0.9),
+            p99=_quantile(later, 0.99),
+            count=len(seconds),
+        )
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    position = share * (len(ordered) - 1)
+    low = math.floor(position)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
+
+
+@dataclass
+class BackendResult:
+    """One run: a backend that ran here, or one read from a file.
+
+    Attributes:
+        label: Its name in reports.
+        backend: The backend's name; `saved` for a run that was read.
+        version: Version of the library underneath, as far as known.
+        options: Options that differ from the defaults, as text.
+        model: The model file it ran.
+        iterations: Iterations completed.
+        timing: Durations; None if it never ran.
+        outputs: Names, types and shapes of its outputs in the last iteration.
+        error: Why it failed, in one line; empty if it did not.
+        hint: What to type next after that failure.
+        notes: Whatever else a reader should know (fallbacks, an EP that was not used).
+    """
+
+    label: str
+    backend: str
+    version: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    model: str = ""
+    iterations: int = 0
+    timing: Timing | None = None
+    outputs: TensorMetadata = field(default_factory=TensorMetadata)
+    error: str = ""
+    hint: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Invalid:
+    """An output that holds NaN or infinity, found by `--validate`.
+
+    Attributes:
+        label: The run.
+        output: The output.
+        iteration: The iteration, counted from 0.
+        nan: How many NaNs.
+        inf: How many infinities.
+        first: Index of the first of them.
+    """
+
+    label: str
+    output: str
+    iteration: int
+    nan: int
+    inf: int
+    first: tuple[int, ...]
+
+
+@dataclass
+class Outcome:
+    """Everything a run found out.
+
+    Attributes:
+        reference: Label of the reference; empty if nothing was compared.
+        backends: The runs in their order.
+        comparisons: One per candidate.
+        expected: Whether a comparison was asked for: at least two runs.
+        invalid: What `--validate` found.
+        inputs: Names, types and shapes of the inputs of the last iteration.
+        command: The command line, for reports.
+        notes: What concerns the whole run.
+        environment: Versions and machine, for reports.
+        seconds: Wall-clock duration of the whole run.
+    """
+
+    reference: str = ""
+    backends: list[BackendResult] = field(default_factory=list)
+    comparisons: list[PairComparison] = field(default_factory=list)
+    expected: bool = False
+    invalid: list[Invalid] = field(default_factory=list)
+    inputs: TensorMetadata = field(default_factory=TensorMetadata)
+    command: str = ""
+    notes: list[str] = field(default_factory=list)
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    @property
+    def failed_backends(self) -> list[BackendResult]:
+        """The runs that ended with an error."""
+        return [backend for backend in self.backends if backend.error]
+
+    @property
+    def exit_code(self) -> int:
+        """The exit status: 0 equal, 1 different, 3 could not compare."""
+        if self.failed_backends or (self.expected and not self._compared_anything()):
+            return EXIT_FAILED
+        if self.invalid or not all(pair.passed for pair in self.comparisons):
+            return EXIT_DIFFERENT
+        return EXIT_OK
+
+    def _compared_anything(self) -> bool:
+        return any(
+            any(output.verdicts or output.reference_output for output in pair.outputs.values())
+            for pair in self.comparisons
+        )
+
+    @property
+    def verdict(self) -> str:
+        """`passed`, `failed` or `error`, as in the JSON report."""
+        return {EXIT_OK: "passed", EXIT_DIFFERENT: "failed"}.get(self.exit_code, "error")
