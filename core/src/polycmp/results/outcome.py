@@ -154,7 +154,7 @@ class Outcome:
 
     def _compared_anything(self) -> bool:
         return any(
-            any(output.verdicts or output.reference_output for output in pair.outputs.values())
+            any(output.candidate_type and output.reference_type for output in pair.outputs.values())
             for pair in self.comparisons
         )
 

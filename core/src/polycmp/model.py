@@ -1,0 +1,158 @@
+"""The model given on the command line, and how to turn it into what a runner accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polycmp.errors import ModelError, did_you_mean
+from polycmp.loader import Loader
+from polycmp.tensors import Feed, ModelDescription, TensorMetadata
+from polycmp.values import split_script
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Contribution, Registry
+    from polycmp.spec import LoaderSpec
+
+DataSource = Callable[[TensorMetadata], Iterable[Feed]]
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """What the command line says about models in general.
+
+    Attributes:
+        loader_options: An options instance per loader name; a missing one means defaults.
+        input_shapes: Shapes asked for by `--input-shapes`.
+        data_source: The data loader of this run, for backends that calibrate.
+        kind: The kind of the model file, where its suffix does not tell.
+    """
+
+    loader_options: Mapping[str, Any] = field(default_factory=dict)
+    input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    data_source: DataSource | None = None
+    kind: str = ""
+
+
+class Model:
+    """One model file, and every form of it that the installed loaders can make.
+
+    Args:
+        path: The file; a Python file may name a function behind a colon.
+        registry: The plugins to look in.
+        settings: What the command line says about models.
+
+    Attributes:
+        path: The file, without the function's name.
+        kind: What kind of model it holds, as its loader calls it.
+        input_shapes: Shapes asked for by `--input-shapes`.
+        data_loader: The data loader of this run, called with the inputs' metadata; None if there is none.
+
+    Raises:
+        ModelError: There is no such file, or no loader, or more than one, for it.
+    """
+
+    def __init__(self, path: str, registry: Registry, settings: ModelSettings | None = None) -> None:
+        self._registry = registry
+        self._settings = settings or ModelSettings()
+        self.source = path
+        self.path = split_script(path, "")[0] if not Path(path).exists() else path
+        self.input_shapes = self._settings.input_shapes
+        self.data_loader = self._settings.data_source
+        if not Path(self.path).exists():
+            raise ModelError(f"no such model file: {self.path}", hint=_neighbours(Path(self.path)))
+        self._reader = self._find_reader()
+        self.kind = _produces(self._reader.spec)
+
+    def load(self, kind: str) -> Loader[Any]:
+        """Return a loader that makes this model as `kind`, converting where it must.
+
+        Raises:
+            ModelError: No installed loader makes that kind from this file.
+        """
+        if kind == self.kind:
+            return self._make(self._reader, self.source)
+        for contribution in self._registry.loaders.values():
+            spec = contribution.spec
+            if _produces(spec) == kind and self.kind in spec.consumes:
+                return self._make(contribution, self.load(self.kind))
+        raise ModelError(
+            f"cannot turn {self.path} ({self.kind}) into {kind}",
+            why=f"no installed loader makes {kind} from {self.kind}",
+            hint="polycmp plugins list",
+        )
+
+    def can_load(self, kinds: Iterable[str]) -> bool:
+        """Return whether one of the kinds can be made from this file."""
+        wanted = set(kinds)
+        return self.kind in wanted or any(
+            _produces(item.spec) in wanted and self.kind in item.spec.consumes
+            for item in self._registry.loaders.values()
+        )
+
+    def describe(self) -> ModelDescription | None:
+        """Return the names, types and shapes of inputs and outputs, read without loading weights.
+
+        None if the loader cannot tell without loading everything.
+
+        Raises:
+            ModelError: The file cannot be read.
+        """
+        spec: LoaderSpec = self._reader.spec
+        if not spec.describe:
+            return None
+        describe = self._registry.load(self._reader, spec.describe)
+        description: ModelDescription | None = describe(self.source, self._options(spec))
+        return description
+
+    def _make(self, contribution: Contribution, source: Any) -> Loader[Any]:
+        self._registry.require(contribution)
+        factory = self._registry.load(contribution)
+        loader: Loader[Any] = factory(source, self._options(contribution.spec))
+        return loader
+
+    def _options(self, spec: LoaderSpec) -> Any:
+        given = self._settings.loader_options.get(spec.name)
+        return given if given is not None or spec.options is None else spec.options()
+
+    def _find_reader(self) -> Contribution:
+        readers = [item for item in self._registry.loaders.values() if item.spec.suffixes]
+        if self._settings.kind:
+            return _by_kind(readers, self._settings.kind)
+        suffix = Path(self.path).suffix.lower()
+        claims = [item for item in readers if suffix in item.spec.suffixes]
+        if len(claims) == 1:
+            return claims[0]
+        if claims:
+            raise ModelError(
+                f"several loaders read {suffix} files: {', '.join(sorted(item.spec.name for item in claims))}",
+                hint="choose one with --model-type NAME",
+            )
+        known = sorted({ending for item in readers for ending in item.spec.suffixes})
+        raise ModelError(
+            f"no installed loader reads {self.path}",
+            why=f"files known by their suffix: {', '.join(known) or 'none'}",
+            hint="give --model-type NAME, or install the plugin that reads it",
+        )
+
+
+def _by_kind(readers: list[Contribution], kind: str) -> Contribution:
+    for item in readers:
+        if kind in {item.spec.name, _produces(item.spec)}:
+            return item
+    known = [_produces(item.spec) for item in readers]
+    raise ModelError(f"no installed loader reads models of type {kind!r}", why=did_you_mean(kind, known))
+
+
+def _produces(spec: LoaderSpec) -> str:
+    return spec.produces or spec.name
+
+
+def _neighbours(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return f"there is no folder {folder} either"
+    near = did_you_mean(path.name, [item.name for item in folder.iterdir() if item.suffix == path.suffix])
+    return f"ls {folder} ({near})" if near.startswith("did") else f"ls {folder}"

@@ -1,0 +1,167 @@
+"""The declarative description of one run: what to run, on what data, how to compare, what to write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class BackendPlan:
+    """One backend instance.
+
+    Attributes:
+        label: Its name in reports.
+        backend: The backend's name.
+        options: An instance of its options dataclass, or None if it has none.
+        model: Its own model file; empty means the plan's.
+        python: The interpreter of the environment it runs in; empty means this one.
+    """
+
+    label: str
+    backend: str
+    options: Any = None
+    model: str = ""
+    python: str = ""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A data loader or compare function chosen by name, with its options.
+
+    Attributes:
+        name: The contribution's name.
+        options: An instance of its options dataclass, or None if it has none.
+    """
+
+    name: str
+    options: Any = None
+
+
+@dataclass(frozen=True)
+class DataPlan:
+    """Where the inputs come from: files if there are any, else a script, else a data loader.
+
+    Attributes:
+        loader: The data loader.
+        script: `FILE.py[:NAME]` of a data loader script.
+        files: Files or folders of saved inputs, one after another.
+        input_shapes: Shapes for dynamic inputs, by name or pattern; for a shape tensor its values.
+    """
+
+    loader: Choice = Choice("random")
+    script: str = ""
+    files: tuple[str, ...] = ()
+    input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ComparePlan:
+    """How outputs are compared.
+
+    Attributes:
+        functions: The compare functions; an output passes if all of them do.
+        script: `FILE.py[:NAME]` of a compare function; replaces `functions`.
+        reference: Label of the reference; empty means the last run.
+        map_output: Candidate's output name to reference's.
+        shape_check: Whether another shape is a failure (else shapes are made to fit where that loses nothing).
+        postprocess: `--postprocess` values by output name, "" for all.
+        postprocess_script: `FILE.py[:NAME]` of a function that changes outputs before they are compared.
+        validate: Whether NaN and infinity in any output are failures of their own.
+        fail_fast: Whether to stop at the first failure.
+        check_average: Whether to judge the mean of each metric over the iterations.
+        detail: Whether a report needs distributions.
+    """
+
+    functions: tuple[Choice, ...] = (Choice("simple"),)
+    script: str = ""
+    reference: str = ""
+    map_output: Mapping[str, str] = field(default_factory=dict)
+    shape_check: bool = True
+    postprocess: Mapping[str, str] = field(default_factory=dict)
+    postprocess_script: str = ""
+    validate: bool = False
+    fail_fast: bool = False
+    check_average: bool = False
+    detail: bool = False
+
+
+@dataclass(frozen=True)
+class FilesPlan:
+    """What is read and written besides the model.
+
+    Attributes:
+        save_inputs: Where inputs go.
+        save_outputs: Where outputs go.
+        save_input_blob: Folder for raw dumps of inputs; None means none.
+        load_outputs: Saved runs to compare with.
+        reports: Report files.
+        save_metrics: Where metrics and verdicts go, for `check accuracy`.
+    """
+
+    save_inputs: str = ""
+    save_outputs: str = ""
+    save_input_blob: str | None = None
+    load_outputs: tuple[str, ...] = ()
+    reports: tuple[str, ...] = ()
+    save_metrics: str = ""
+
+
+@dataclass(frozen=True)
+class PlotsPlan:
+    """Pictures of the error.
+
+    Attributes:
+        save_heatmaps: Folder for heat maps.
+        show_heatmaps: Whether to open them in a window.
+        save_error_metrics_plot: Folder for error plots.
+        show_error_metrics_plot: Whether to open them in a window.
+    """
+
+    save_heatmaps: str = ""
+    show_heatmaps: bool = False
+    save_error_metrics_plot: str = ""
+    show_error_metrics_plot: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(
+            self.save_heatmaps or self.show_heatmaps or self.save_error_metrics_plot or self.show_error_metrics_plot
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run, from model to report. Immutable; equal plans mean equal runs.
+
+    Attributes:
+        model: The model file; may be empty if only saved runs are compared.
+        model_kind: The model's kind, where its suffix does not tell.
+        loader_options: An options instance per model loader.
+        backends: The backends in the order given.
+        data: The inputs.
+        compare: The comparison.
+        files: Files read and written.
+        plots: Pictures.
+        sequential: Whether one backend runs all iterations before the next is activated.
+        warm_up: Calls before measuring, per backend.
+        subprocess: Whether every backend runs in a worker process.
+        timeout: Seconds after which a worker counts as hung; 0 means never.
+        max_memory: Bytes that intermediate tensors may take at once; 0 means a share of what is free.
+        command: The command line that made this plan.
+    """
+
+    model: str = ""
+    model_kind: str = ""
+    loader_options: Mapping[str, Any] = field(default_factory=dict)
+    backends: tuple[BackendPlan, ...] = ()
+    data: DataPlan = DataPlan()
+    compare: ComparePlan = ComparePlan()
+    files: FilesPlan = FilesPlan()
+    plots: PlotsPlan = PlotsPlan()
+    sequential: bool = False
+    warm_up: int = 0
+    subprocess: bool = False
+    timeout: float = 0.0
+    max_memory: int = 0
+    command: str = ""
