@@ -1,0 +1,19 @@
+"""Plugins: find them, check them, keep the broken ones apart, and look up by name what the others contribute."""
+
+from __future__ import annotations
+
+from polycmp.plugins.aliases import Claim, flag_of, grant_aliases
+from polycmp.plugins.factories import missing_modules
+from polycmp.plugins.records import BUILTIN, Contribution, PluginRecord
+from polycmp.plugins.registry import Registry
+
+__all__ = [
+    "BUILTIN",
+    "Claim",
+    "Contribution",
+    "PluginRecord",
+    "Registry",
+    "flag_of",
+    "grant_aliases",
+    "missing_modules",
+]

@@ -1,0 +1,136 @@
+"""Find plugins by their metadata alone: no module of any plugin is imported here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from importlib import metadata
+
+import polycmp
+from polycmp.plugins.records import BUILTIN, PluginRecord, State
+from polycmp.spec import ENTRY_POINT_GROUP
+
+ENVIRONMENT_VARIABLE = "POLYCMP_PLUGINS"
+NAME_PATTERN = re.compile(r"[a-z][a-z0-9_]*\Z")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An entry point and what its distribution says of itself.
+
+    Attributes:
+        record: What is known so far; only a candidate whose state is `"ok"` may be imported.
+        entry_point: How to import its light module; None for a name that nothing installed has.
+        requirements: The distribution's `Requires-Dist` lines.
+    """
+
+    record: PluginRecord
+    entry_point: metadata.EntryPoint | None
+    requirements: tuple[str, ...] = ()
+
+
+def discover(environ: Mapping[str, str]) -> list[Candidate]:
+    """Return the core's own candidate, then those installed, by name; the unusable ones carry their reason.
+
+    Args:
+        environ: Environment variables. `POLYCMP_PLUGINS=none` turns all plugins off, `POLYCMP_PLUGINS=a,b` all but
+            those named; the core's own contributions always stay.
+    """
+    found = sorted(_installed(), key=lambda item: (item.record.name, item.record.distribution))
+    marked = [_check_metadata(item) for item in _mark_duplicates(found)]
+    return [_builtin(), *_apply_environment(marked, environ.get(ENVIRONMENT_VARIABLE, ""))]
+
+
+def _builtin() -> Candidate:
+    record = PluginRecord(BUILTIN, "polycmp", polycmp.__version__, "polycmp.builtin")
+    return Candidate(record, metadata.EntryPoint(BUILTIN, record.module, ENTRY_POINT_GROUP))
+
+
+def _installed() -> Iterator[Candidate]:
+    seen: set[str] = set()
+    for distribution in metadata.distributions():
+        try:
+            text = distribution.read_text("entry_points.txt") or ""
+            # Most distributions have nothing for us, and parsing metadata is what costs time.
+            if f"[{ENTRY_POINT_GROUP}]" not in text.replace(" ", ""):
+                continue
+            name = distribution.metadata["Name"] or ""
+            entry_points = [ep for ep in distribution.entry_points if ep.group == ENTRY_POINT_GROUP]
+            version, requirements = distribution.version or "", tuple(distribution.requires or ())
+        except Exception:  # noqa: BLE001  (metadata damaged beyond reading belongs to no plugin we could name)
+            continue
+        # As for imports, the first of several copies on the path hides the others.
+        if (key := _normalized(name)) in seen:
+            continue
+        seen.add(key)
+        for entry_point in entry_points:
+            record = PluginRecord(entry_point.name, name, version, entry_point.value)
+            yield Candidate(record, entry_point, requirements)
+
+
+def _mark_duplicates(candidates: list[Candidate]) -> Iterator[Candidate]:
+    by_name: dict[str, list[str]] = {}
+    for item in candidates:
+        by_name.setdefault(item.record.name, []).append(item.record.distribution)
+    for item in candidates:
+        claimants = by_name[item.record.name]
+        if item.record.name == BUILTIN:
+            yield _unusable(item, "broken", f"the name {BUILTIN!r} belongs to polycmp itself")
+        elif len(claimants) > 1:
+            who = " and ".join(claimants)
+            yield _unusable(item, "broken", f"duplicate name: {item.record.name!r} is claimed by {who}")
+        else:
+            yield item
+
+
+def _check_metadata(item: Candidate) -> Candidate:
+    if item.record.state != "ok":
+        return item
+    if not NAME_PATTERN.match(item.record.name):
+        return _unusable(item, "broken", f"bad name {item.record.name!r}: lower case, digits and underscores only")
+    return _check_range(item)
+
+
+def _check_range(item: Candidate) -> Candidate:
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    for line in item.requirements:
+        try:
+            requirement = Requirement(line)
+        except InvalidRequirement:
+            if _normalized(line).startswith("polycmp"):
+                return _unusable(item, "broken", f"its metadata has an unreadable requirement: {line!r}")
+            continue
+        if _normalized(requirement.name) != "polycmp":
+            continue
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+            continue
+        # A development version of the core satisfies a range that its release would satisfy.
+        if not requirement.specifier.contains(polycmp.__version__, prereleases=True):
+            reason = f"needs polycmp{requirement.specifier}, and this is polycmp {polycmp.__version__}"
+            return _unusable(item, "excluded", reason)
+    return item
+
+
+def _apply_environment(candidates: Iterable[Candidate], setting: str) -> Iterator[Candidate]:
+    wanted = [name for name in re.split(r"[,\s]+", setting) if name]
+    names = set()
+    for item in candidates:
+        names.add(item.record.name)
+        if wanted and item.record.name not in wanted:
+            yield _unusable(item, "disabled", f"switched off by {ENVIRONMENT_VARIABLE}={setting}")
+        else:
+            yield item
+    for name in wanted:
+        if name not in names and name not in ("none", BUILTIN):
+            reason = f"named by {ENVIRONMENT_VARIABLE}={setting}, but no installed package has it"
+            yield Candidate(PluginRecord(name, "", "", "", "broken", reason), None)
+
+
+def _unusable(item: Candidate, state: State, reason: str) -> Candidate:
+    return replace(item, record=replace(item.record, state=state, reason=reason))
+
+
+def _normalized(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

@@ -1,0 +1,161 @@
+"""Import one light module, call its hooks, and check what they give; whatever goes wrong becomes a reason."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pluggy
+
+from polycmp.errors import describe_exception, did_you_mean
+from polycmp.plugins.aliases import flag_of
+from polycmp.plugins.discovery import NAME_PATTERN, Candidate
+from polycmp.plugins.records import WORDS, Contribution, PluginRecord
+from polycmp.spec import ENTRY_POINT_GROUP, HOOKS, CommandSpec, Hooks, RunnerSpec
+
+IMPORT_STRING = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z")
+RESERVED_KEYS = ("name", "model", "python")
+"""Keys of an instance (`-b NAME:KEY=VALUE`) that belong to the core."""
+
+
+class _FaultError(Exception):
+    """A reason why a plugin is broken."""
+
+
+def examine(candidate: Candidate) -> PluginRecord:
+    """Return the finished record of one candidate, importing its light module if nothing speaks against it.
+
+    Only `KeyboardInterrupt` gets out: a `SystemExit` in a plugin is the plugin's fault, not the end of the program.
+    What the module prints goes to stderr, since stdout is for results.
+    """
+    record = candidate.record
+    if record.state != "ok" or candidate.entry_point is None:
+        return record
+    seen: list[Contribution] = []
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            manager = _manager_of(candidate)
+            for hook, descriptor in HOOKS.items():
+                seen.extend(
+                    Contribution(spec, record.name, record.distribution, record.version)
+                    for spec in _call(manager, hook, descriptor)
+                )
+        _check_duplicates(seen)
+        _check_flags(seen)
+    except KeyboardInterrupt:
+        raise
+    except _FaultError as fault:
+        return dataclasses.replace(record, state="broken", reason=str(fault), withheld=tuple(seen))
+    except BaseException as error:  # noqa: BLE001  (a plugin may raise anything at all)
+        return dataclasses.replace(record, state="broken", reason=_one_line(error), withheld=tuple(seen))
+    return dataclasses.replace(record, contributions=tuple(seen))
+
+
+def _one_line(error: BaseException) -> str:
+    text = describe_exception(error)
+    return text if len(text) <= 300 else text[:299] + "…"
+
+
+def _manager_of(candidate: Candidate) -> pluggy.PluginManager:
+    assert candidate.entry_point is not None
+    try:
+        module = candidate.entry_point.load()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise _FaultError(f"cannot be imported: {_one_line(error)}") from error
+    # One manager for each plugin: no call of one can reach another.
+    manager = pluggy.PluginManager(ENTRY_POINT_GROUP)
+    manager.add_hookspecs(Hooks)
+    try:
+        manager.register(module, candidate.record.name)
+        manager.check_pending()
+    except pluggy.PluginValidationError as error:
+        unknown = [name for name, hook in vars(manager.hook).items() if name[0] != "_" and not hook.has_spec()]
+        if unknown:
+            raise _FaultError(f"unknown hook {unknown[0]!r}; {did_you_mean(unknown[0], HOOKS)}") from error
+        raise _FaultError(f"a hook has the wrong form: {_one_line(error)}") from error
+    return manager
+
+
+def _call(manager: pluggy.PluginManager, hook: str, descriptor: type) -> Iterator[Any]:
+    try:
+        results = getattr(manager.hook, hook)()
+        specs = [spec for result in results for spec in _as_iterable(result, hook, descriptor)]
+    except (KeyboardInterrupt, _FaultError):
+        raise
+    except BaseException as error:
+        raise _FaultError(f"its hook {hook} raises {_one_line(error)}") from error
+    for spec in specs:
+        if not isinstance(spec, descriptor):
+            raise _FaultError(f"its hook {hook} gave {type(spec).__name__} instead of {descriptor.__name__}")
+        _check_spec(spec, hook)
+        yield spec
+
+
+def _as_iterable(result: Any, hook: str, descriptor: type) -> Iterable[Any]:
+    if isinstance(result, Iterable) and not isinstance(result, (str, bytes)):
+        return result
+    raise _FaultError(f"its hook {hook} returned one {type(result).__name__}; yield each {descriptor.__name__} instead")
+
+
+def _check_spec(spec: Any, hook: str) -> None:
+    if isinstance(spec, CommandSpec):
+        if not spec.path or not all(re.fullmatch(r"[a-z][a-z0-9_-]*", str(word)) for word in spec.path):
+            raise _FaultError(f"bad command path {spec.path!r}: a tuple of lower-case words")
+    elif not isinstance(spec.name, str) or not NAME_PATTERN.match(spec.name):
+        raise _FaultError(f"bad name {spec.name!r} in {hook}: lower case, digits and underscores only")
+    target = spec.target if isinstance(spec, CommandSpec) else spec.factory
+    if not isinstance(target, str) or not IMPORT_STRING.match(target):
+        raise _FaultError(f"{target!r} in {hook} is not of the form 'package.module:attribute'")
+    _check_options(spec)
+
+
+def _check_options(spec: Any) -> None:
+    options = getattr(spec, "options", None)
+    if options is None:
+        return
+    where = f"options of {spec.name!r}"
+    if not isinstance(options, type) or not dataclasses.is_dataclass(options):
+        raise _FaultError(f"{where}: not a dataclass but {options!r}")
+    if not options.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        raise _FaultError(f"{where}: the dataclass {options.__name__} is not frozen")
+    for field in dataclasses.fields(options):
+        if "help" not in field.metadata:
+            raise _FaultError(f"{where}: the field {field.name!r} is not made with opt()")
+        if not NAME_PATTERN.match(field.name):
+            raise _FaultError(f"{where}: bad field name {field.name!r}")
+        if isinstance(spec, RunnerSpec) and field.name in RESERVED_KEYS:
+            raise _FaultError(f"{where}: the field {field.name!r} is a key that polycmp itself reads")
+        for alias in field.metadata["alias"]:
+            if not re.fullmatch(r"--?[A-Za-z][\w-]*", str(alias)):
+                raise _FaultError(f"{where}: the alias {alias!r} is not a flag")
+
+
+def _check_duplicates(contributions: Iterable[Contribution]) -> None:
+    seen: set[tuple[str, str]] = set()
+    for item in contributions:
+        if (item.kind, item.name) in seen:
+            raise _FaultError(f"it contributes the {WORDS[item.kind]} {item.name!r} twice")
+        seen.add((item.kind, item.name))
+
+
+def _check_flags(contributions: Iterable[Contribution]) -> None:
+    owners: dict[str, Contribution] = {}
+    for item in contributions:
+        for field in option_fields(item):
+            flag = flag_of(item.name, field)
+            if flag in owners:
+                other = owners[flag]
+                raise _FaultError(f"clash of options: {flag} means both {other.label} and {item.label}")
+            owners[flag] = item
+
+
+def option_fields(item: Contribution) -> list[str]:
+    """Return the field names of a contribution's options."""
+    options = getattr(item.spec, "options", None)
+    return [field.name for field in dataclasses.fields(options)] if options is not None else []

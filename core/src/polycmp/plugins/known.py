@@ -1,0 +1,27 @@
+"""Which package brings a backend that is not installed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+INSTALL_COMMANDS: Mapping[str, str] = {
+    "onnx": "pip install polycmp-onnx",
+    "onnxrt": "pip install 'polycmp-onnxrt[cpu]' (or [gpu])",
+    "pluginref": "pip install polycmp-pluginref",
+    "trt": "pip install 'polycmp-trt[cu12]' (or [cu13])",
+}
+
+NOT_YET: Mapping[str, str] = {
+    "tf": "no backend provides TensorFlow yet",
+    "tensorflow": "no backend provides TensorFlow yet",
+}
+"""Names people try for which there is nothing to install."""
+
+OTHER_NAMES: Mapping[str, str] = {
+    "onnxruntime": "onnxrt",
+    "ort": "onnxrt",
+    "tensorrt": "trt",
+    "onnx_reference": "onnx",
+    "onnxref": "onnx",
+}
+"""What others call the same backends."""

@@ -1,0 +1,233 @@
+"""All plugins and what they contribute, by kind and name; made from metadata, completed on first need."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from polycmp.errors import PluginError, did_you_mean
+from polycmp.plugins import factories
+from polycmp.plugins.aliases import Claim, grant_aliases
+from polycmp.plugins.discovery import Candidate, discover
+from polycmp.plugins.examination import examine
+from polycmp.plugins.known import INSTALL_COMMANDS, NOT_YET, OTHER_NAMES
+from polycmp.plugins.records import BUILTIN, WORDS, Contribution, Kind, PluginRecord
+
+
+class Registry:
+    """The plugins of one process.
+
+    Making one reads metadata only. The light modules are imported when contributions are first asked for; heavy code
+    only by `load`.
+
+    Args:
+        candidates: What was found, in the order in which it is shown.
+
+    Attributes:
+        candidates: The same.
+    """
+
+    def __init__(self, candidates: Iterable[Candidate]) -> None:
+        self.candidates = tuple(candidates)
+
+    @classmethod
+    def discover(cls, environ: Mapping[str, str] = os.environ) -> Registry:
+        """Return the registry of everything installed.
+
+        Args:
+            environ: Environment variables; `POLYCMP_PLUGINS` is read before anything is imported.
+        """
+        return cls(discover(environ))
+
+    @cached_property
+    def records(self) -> tuple[PluginRecord, ...]:
+        """One record for each plugin, the core's own first; imports the light modules."""
+        return with_notes(examine(candidate) for candidate in self.candidates)
+
+    @property
+    def contributions(self) -> tuple[Contribution, ...]:
+        """Everything that working plugins contribute, names that several claim included."""
+        return tuple(item for record in self.records for item in record.contributions)
+
+    @cached_property
+    def runners(self) -> Mapping[str, Contribution]:
+        """Backends by name."""
+        return self._by_name("runner")
+
+    @cached_property
+    def loaders(self) -> Mapping[str, Contribution]:
+        """Loaders by name."""
+        return self._by_name("loader")
+
+    @cached_property
+    def data_loaders(self) -> Mapping[str, Contribution]:
+        """Data loaders by name."""
+        return self._by_name("data_loader")
+
+    @cached_property
+    def compare_funcs(self) -> Mapping[str, Contribution]:
+        """Compare functions by name."""
+        return self._by_name("compare_func")
+
+    @cached_property
+    def commands(self) -> Mapping[str, Contribution]:
+        """Commands by their words, joined by spaces."""
+        return self._by_name("command")
+
+    @property
+    def unique_contributions(self) -> tuple[Contribution, ...]:
+        """Everything that can be asked for by name: no name that several claim."""
+        tables = (self.runners, self.loaders, self.data_loaders, self.compare_funcs, self.commands)
+        return tuple(item for table in tables for item in table.values())
+
+    def _by_name(self, kind: Kind) -> Mapping[str, Contribution]:
+        claims = claims_by_name(self.contributions)
+        winners = {name: winner_of(items) for (of_kind, name), items in claims.items() if of_kind == kind}
+        return MappingProxyType({name: item for name, item in winners.items() if item is not None})
+
+    def find_runner(self, name: str) -> Contribution:
+        """Return a backend.
+
+        Raises:
+            PluginError: There is none of this name, several claim it, or its plugin is broken.
+        """
+        return self._find("runner", name, self.runners)
+
+    def find_loader(self, name: str) -> Contribution:
+        """Return a loader; errors as in `find_runner`."""
+        return self._find("loader", name, self.loaders)
+
+    def find_data_loader(self, name: str) -> Contribution:
+        """Return a data loader; errors as in `find_runner`."""
+        return self._find("data_loader", name, self.data_loaders)
+
+    def find_compare_func(self, name: str) -> Contribution:
+        """Return a compare function; errors as in `find_runner`."""
+        return self._find("compare_func", name, self.compare_funcs)
+
+    def find_command(self, name: str) -> Contribution:
+        """Return a command by its words, joined by spaces; errors as in `find_runner`."""
+        return self._find("command", name, self.commands)
+
+    def _find(self, kind: Kind, name: str, table: Mapping[str, Contribution]) -> Contribution:
+        if name in table:
+            return table[name]
+        claimants = claims_by_name(self.contributions).get((kind, name), [])
+        if claimants:
+            who = " and ".join(dict.fromkeys(item.distribution or item.plugin for item in claimants))
+            raise PluginError(
+                f"the {WORDS[kind]} {name!r} is contributed by {who}, so neither gets the name",
+                hint=f"keep one: pip uninstall {claimants[-1].distribution}, or POLYCMP_PLUGINS={claimants[0].plugin}",
+            )
+        self._raise_reason(kind, name)
+        raise self._unknown(kind, name, table)
+
+    def _raise_reason(self, kind: Kind, name: str) -> None:
+        """Raise with the reason if a plugin of this name, or one that would bring this name, does not work."""
+        for record in self.records:
+            offered = any(item.kind == kind and item.name == name for item in record.withheld)
+            if record.state != "ok" and (record.name == name or offered):
+                raise PluginError(
+                    f"the {WORDS[kind]} {name!r} is not available: its plugin is {record.state}",
+                    whose=record.label,
+                    why=record.reason,
+                    hint=_next_step(record),
+                )
+
+    def _unknown(self, kind: Kind, name: str, table: Mapping[str, Contribution]) -> PluginError:
+        what = f"there is no {WORDS[kind]} {name!r}"
+        brought = next((r for r in self.records if r.state == "ok" and r.name == name and r.name != BUILTIN), None)
+        if brought is not None:
+            offers = ", ".join(f"{WORDS[item.kind]} {item.name!r}" for item in brought.contributions) or "nothing"
+            return PluginError(
+                what, why=f"{brought.label} is installed, but offers {offers}", hint="polycmp plugins list"
+            )
+        known = OTHER_NAMES.get(name, name)
+        if kind == "runner" and name in NOT_YET:
+            return PluginError(
+                what, why=NOT_YET[name], hint="polycmp plugins new NAME writes the package to begin with"
+            )
+        if kind == "runner" and known in table:
+            return PluginError(what, why=f"it is called {known!r} here", hint=f"-b {known}")
+        if kind == "runner" and known in INSTALL_COMMANDS:
+            return PluginError(what, why="the package that brings it is not installed", hint=INSTALL_COMMANDS[known])
+        return PluginError(what, why=did_you_mean(name, table), hint="polycmp plugins list")
+
+    def missing_modules(self, spec: Any) -> tuple[str, ...]:
+        """Return the modules that a descriptor needs and that are not installed; imports nothing."""
+        return factories.missing_modules(spec)
+
+    def require(self, contribution: Contribution) -> None:
+        """Check that the modules a contribution needs are installed.
+
+        Raises:
+            PluginError: One is missing; the error names the command that installs it.
+        """
+        factories.require(contribution)
+
+    def load(self, contribution: Contribution, factory_string: str | None = None) -> Any:
+        """Import the factory of a contribution, or another `"package.module:attribute"` of its plugin.
+
+        Raises:
+            PluginError: That fails, in whatever way; the error names the plugin, its package and the missing module.
+        """
+        return factories.load(contribution, factory_string)
+
+
+def _next_step(record: PluginRecord) -> str:
+    if record.state == "excluded":
+        return f"pip install --upgrade polycmp {record.distribution}"
+    if record.state == "disabled":
+        return f"unset POLYCMP_PLUGINS, or add {record.name} to it"
+    if not record.distribution:
+        return "polycmp plugins list"
+    if record.reason.startswith("duplicate name"):
+        return f"pip uninstall {record.distribution}"
+    return f"polycmp plugins check {record.name}"
+
+
+def claims_by_name(contributions: Iterable[Contribution]) -> dict[tuple[Kind, str], list[Contribution]]:
+    """Return who claims each name of each kind."""
+    claims: dict[tuple[Kind, str], list[Contribution]] = {}
+    for item in contributions:
+        claims.setdefault((item.kind, item.name), []).append(item)
+    return claims
+
+
+def winner_of(claimants: list[Contribution]) -> Contribution | None:
+    """Return who gets a name: the core's own, else its only claimant, else nobody."""
+    own = next((item for item in claimants if item.plugin == BUILTIN), None)
+    return own or (claimants[0] if len(claimants) == 1 else None)
+
+
+def with_notes(records: Iterable[PluginRecord], reserved: Iterable[str] = ()) -> tuple[PluginRecord, ...]:
+    """Return the records with what each plugin lost to others: names, flags, aliases.
+
+    Args:
+        records: All of them.
+        reserved: The core's own options, with their dashes.
+    """
+    records = tuple(records)
+    contributions = [item for record in records for item in record.contributions]
+    notes: dict[str, list[str]] = {}
+    for (kind, name), claimants in claims_by_name(contributions).items():
+        winner = winner_of(claimants)
+        for item in claimants:
+            if item is not winner:
+                others = " and ".join(other.distribution for other in claimants if other is not item)
+                notes.setdefault(item.plugin, []).append(f"{WORDS[kind]} {name!r} refused: {others} has it too")
+    granted, refused = grant_aliases(contributions, reserved)
+    for flag, claims in refused.items():
+        for claim in claims:
+            if claim.contribution is not None and claim != granted.get(flag):
+                others = _others(claim, claims)
+                notes.setdefault(claim.contribution.plugin, []).append(f"{flag} refused: also {others}")
+    return tuple(replace(record, notes=tuple(notes.get(record.name, ()))) for record in records)
+
+
+def _others(claim: Claim, claims: Iterable[Claim]) -> str:
+    return " and ".join(str(other) for other in claims if other is not claim)
