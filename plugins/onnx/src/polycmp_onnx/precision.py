@@ -1,0 +1,128 @@
+"""Precisions in which the reference evaluator can calculate, and what each does to a tensor.
+
+`float64` widens: every real number of 16 or 32 bits becomes a double, so rounding errors of the model's own type
+vanish. `float16` and `bfloat16` narrow: every operator calculates in float32, as accelerators accumulate, and its
+result is rounded to the small type. Integers, booleans, strings, complex numbers and the code types of quantisation
+(float8, float4, int4, …) stay what they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx.reference.op_run import OpRun, RuntimeTypeError
+from onnx.reference.ops.op_cast import cast_to
+from polycmp.tensors import as_dtype
+
+_PLAIN_FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+@dataclass(frozen=True)
+class Precision:
+    """What to do with every real-valued tensor.
+
+    Attributes:
+        name: As people type it; "" leaves everything alone.
+        carrier: The type in which numbers travel between operators.
+        rounds_to: The type to which every result is rounded, or "".
+    """
+
+    name: str = ""
+    carrier: str = ""
+    rounds_to: str = ""
+
+    @cached_property
+    def operators(self) -> tuple[type[Any], ...]:
+        """Operators that must know the precision: those whose node or second input names the type of the result."""
+        return _casts(self) if self.carrier else ()
+
+    def value(self, value: Any) -> Any:
+        """Return a tensor, or a list of tensors, as it travels in this precision; anything else unchanged."""
+        if not self.carrier:
+            return value
+        if isinstance(value, list):
+            return [self.value(item) for item in value]
+        if not isinstance(value, np.ndarray) or value.dtype.name not in _PLAIN_FLOATS:
+            return value
+        if self.rounds_to:
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+                value = value.astype(as_dtype(self.rounds_to))
+        return value.astype(self.carrier, copy=False)
+
+
+PRECISIONS = {
+    "": Precision(),
+    "float64": Precision("float64", "float64"),
+    "float16": Precision("float16", "float32", "float16"),
+    "bfloat16": Precision("bfloat16", "float32", "bfloat16"),
+}
+
+
+def _casts(precision: Precision) -> tuple[type[Any], ...]:
+    """Return Cast and CastLike for a precision: what they turn into a real number takes the carrier's type."""
+    plain = {onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16, onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE}
+
+    def cast(x: Any, to: int, saturate: Any, round_mode: Any) -> Any:
+        if to in plain:
+            return np.asarray(x).astype(precision.carrier)
+        return cast_to(x, to, True if saturate is None else saturate, round_mode or "up")
+
+    class Cast(OpRun):  # type: ignore[misc]
+        op_domain = ""
+
+        def _run(self, x: Any, to: int = 0, saturate: Any = None, round_mode: Any = None) -> tuple[Any]:
+            return (cast(x, to, saturate, round_mode),)
+
+    class CastLike(OpRun):  # type: ignore[misc]
+        op_domain = ""
+
+        def _run(self, x: Any, like: Any, saturate: Any = None, round_mode: Any = None) -> tuple[Any]:
+            return (cast(x, onnx.helper.np_dtype_to_tensor_dtype(like.dtype), saturate, round_mode),)
+
+    return Cast, CastLike
+
+
+def widened_call(node: Any, inputs: list[Any], extra: dict[str, Any]) -> Any:
+    """Run a node; if NumPy cannot do it in bfloat16, run it in float32 and round its results to bfloat16.
+
+    Args:
+        node: The operator, an instance of `OpRun`.
+        inputs: Its input arrays.
+        extra: Its other arguments.
+    """
+    bfloat16 = as_dtype("bfloat16")
+    with np.errstate(all="ignore"):
+        try:
+            return node.run(*inputs, **extra)
+        except (TypeError, RuntimeTypeError):
+            if not any(isinstance(item, np.ndarray) and item.dtype == bfloat16 for item in inputs):
+                raise
+        wide = [
+            item.astype(np.float32) if isinstance(item, np.ndarray) and item.dtype == bfloat16 else item
+            for item in inputs
+        ]
+        outputs = node.run(*wide, **extra)
+    narrow = _outputs_like(node, inputs, bfloat16)
+    return [
+        item.astype(bfloat16) if index in narrow and item.dtype == np.float32 else item
+        for index, item in enumerate(outputs)
+    ]
+
+
+def _outputs_like(node: Any, inputs: list[Any], dtype: np.dtype[Any]) -> set[int]:
+    """Return the indices of the outputs that the operator's schema ties to an input of this type."""
+    schema = getattr(node, "_schema", None)
+    if schema is None or not schema.inputs:
+        return set(range(len(node.output)))
+    declared = [schema.inputs[min(index, len(schema.inputs) - 1)].type_str for index in range(len(inputs))]
+    tied = {
+        text
+        for text, item in zip(declared, inputs, strict=True)
+        if isinstance(item, np.ndarray) and item.dtype == dtype
+    }
+    last = len(schema.outputs) - 1
+    return {index for index in range(len(node.output)) if schema.outputs[min(index, last)].type_str in tied}

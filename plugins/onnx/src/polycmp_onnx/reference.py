@@ -1,0 +1,161 @@
+"""An evaluator of ONNX graphs on ONNX's reference operators, in the model's own precision or in another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import onnx
+from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import RuntimeContextError
+from polycmp.errors import BackendError, PolycmpError, UsageError, describe_exception, did_you_mean
+
+from polycmp_onnx.corrections import correction
+from polycmp_onnx.precision import PRECISIONS, Precision, widened_call
+
+
+def make_evaluator(model: Any, new_ops: Sequence[type[Any]] = (), dtype: str = "") -> Any:
+    """Return an evaluator of a model: `evaluator.run(None, feed)` gives the list of its outputs.
+
+    Args:
+        model: An `onnx.ModelProto` with its weights in memory.
+        new_ops: Classes derived from `onnx.reference.op_run.OpRun`, each with `op_domain`; the class name is the
+            operator's. They come before the corrections made here and before ONNX's own operators, in the main graph,
+            in subgraphs and in model-local functions alike.
+        dtype: "" for the model's own types, or a key of `polycmp_onnx.precision.PRECISIONS`.
+
+    Raises:
+        BackendError: The evaluator lacks an operator; the text names it, its domain and its node.
+        UsageError: There is no such `dtype`.
+    """
+    if dtype not in PRECISIONS:
+        raise UsageError(f"dtype {dtype!r} is not offered", whose="onnx", why=did_you_mean(dtype, PRECISIONS))
+    members = {"own_ops": tuple(new_ops), "precision": PRECISIONS[dtype]}
+    # ONNX makes the evaluators of subgraphs and functions from the class alone and forgets `new_ops` for functions.
+    evaluator = type("PreciseEvaluator", (Evaluator,), members)
+    return evaluator(model)
+
+
+class Evaluator(ReferenceEvaluator):  # type: ignore[misc]
+    """ONNX's evaluator with corrected operators, a choice of precision, errors that name the node, and less memory."""
+
+    own_ops: tuple[type[Any], ...] = ()
+    precision: Precision = PRECISIONS[""]
+
+    def __init__(self, proto: Any, *args: Any, **kwargs: Any) -> None:
+        kwargs["new_ops"] = [*self.own_ops, *self.precision.operators]
+        super().__init__(proto, *args, **kwargs)
+        self.rt_inits_: dict[str, Any] = {name: self.precision.value(value) for name, value in self.rt_inits_.items()}
+        self.last_use_ = _last_uses(self.nodes_)
+
+    def _load_impl(self, node: Any, input_types: Any = None) -> Any:
+        own = (node.domain, node.op_type) in self.new_ops_
+        corrected = None if own else correction(node.domain, node.op_type, self.opsets_.get(node.domain, 0))
+        if corrected is not None:
+            return corrected
+        try:
+            return super()._load_impl(node, input_types)
+        except (RuntimeContextError, PolycmpError):
+            raise
+        except Exception as error:
+            raise BackendError(
+                f"cannot run {describe_node(node)}",
+                whose="onnx",
+                why=_first_sentence(error),
+                hint="pass an OpRun for it in new_ops, or try another backend: polycmp plugins list",
+            ) from error
+
+    def run(
+        self,
+        output_names: Iterable[str] | None,
+        feed_inputs: Mapping[str, Any],
+        attributes: Mapping[str, Any] | None = None,
+        intermediate: bool = False,
+        **_: Any,
+    ) -> Any:
+        """Evaluate the graph.
+
+        Args:
+            output_names: The outputs wanted, None for all.
+            feed_inputs: One array per input; for a subgraph also the values of the graph around it.
+            attributes: Attributes of the node that calls this function, if this is a function's body.
+            intermediate: Return a dict of every tensor instead of a list of outputs.
+
+        Raises:
+            BackendError: An operator failed; the text names it, its domain and its node.
+        """
+        wanted = list(self.output_names if output_names is None else output_names)
+        results: dict[str, Any] = {"": None, **self.rt_inits_}
+        nested = not isinstance(self.proto_, onnx.ModelProto)  # then what comes in has this precision already
+        results.update((name, value if nested else self.precision.value(value)) for name, value in feed_inputs.items())
+        keep = {*wanted, *feed_inputs, *self.rt_inits_, ""}
+        for index, node in enumerate(self.rt_nodes_):
+            outputs = self._run_node(node, results, attributes)
+            results.update(zip(node.output, outputs, strict=False))
+            if not intermediate:
+                for name in self.last_use_.get(index, ()):
+                    if name not in keep:
+                        results.pop(name, None)
+        missing = [name for name in wanted if name not in results]
+        if missing:
+            raise BackendError(f"no node makes the output {missing[0]!r}", whose="onnx")
+        return results if intermediate else [results[name] for name in wanted]
+
+    def _run_node(self, node: Any, results: dict[str, Any], attributes: Mapping[str, Any] | None) -> list[Any]:
+        missing = [name for name in node.input if name not in results]
+        if missing:
+            raise BackendError(
+                f"{describe_node(node.onnx_node)} needs {missing[0]!r}, which nothing before it makes", whose="onnx"
+            )
+        extra: dict[str, Any] = {"context": results} if node.need_context() else {}
+        if node.has_linked_attribute and attributes:
+            extra["linked_attributes"] = attributes
+        inputs = [results[name] for name in node.input]
+        try:
+            outputs = widened_call(node, inputs, extra)
+        except PolycmpError:
+            raise
+        except Exception as error:
+            raise BackendError(
+                f"{describe_node(node.onnx_node)} failed", whose="onnx", why=describe_exception(_innermost(error))
+            ) from error
+        return [self.precision.value(value) for value in outputs]
+
+
+def describe_node(node: Any) -> str:
+    """Return how to name a node in a message: operator, domain, and its name or first output."""
+    domain = node.domain or "ai.onnx"
+    label = f"node {node.name!r}" if node.name else f"the node that makes {next(iter(node.output), '')!r}"
+    return f"operator {node.op_type} of domain {domain} ({label})"
+
+
+def _first_sentence(error: BaseException) -> str:
+    return describe_exception(error).split(" Available implementations:")[0].split(". You may either")[0]
+
+
+def _innermost(error: BaseException) -> BaseException:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+def _last_uses(nodes: Iterable[Any]) -> dict[int, list[str]]:
+    """Return, per index of a node, the tensors that no later node reads, so that their memory can go."""
+    last: dict[str, int] = {}
+    for index, node in enumerate(nodes):
+        for name in (*node.output, *node.input, *_captured(node)):
+            last[name] = index
+    uses: dict[int, list[str]] = {}
+    for name, index in last.items():
+        uses.setdefault(index, []).append(name)
+    return uses
+
+
+def _captured(node: Any) -> Iterable[str]:
+    """Yield the names that a node's subgraphs read, those they make themselves included."""
+    for attribute in node.attribute:
+        if attribute.type == onnx.AttributeProto.GRAPH:
+            yield from (output.name for output in attribute.g.output)
+            for inner in attribute.g.node:
+                yield from inner.input
+                yield from _captured(inner)
