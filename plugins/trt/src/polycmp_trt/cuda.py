@@ -1,0 +1,201 @@
+"""CUDA through pycuda's driver API: the shared primary context, device and pinned memory, clear errors.
+
+Everything works in the device's *primary* context, the one that TensorRT, torch and ONNX Runtime use too, so that
+addresses are valid for all of them. The context is current only while a call needs it.
+"""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polycmp.errors import BackendError, PluginError, describe_exception
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Device memory is taken in multiples of this, the alignment that TensorRT asks for at most.
+ALIGNMENT = 256
+
+
+@cache
+def driver() -> Any:
+    """Return `pycuda.driver`, initialised.
+
+    Raises:
+        PluginError: pycuda is not installed.
+        BackendError: There is no NVIDIA driver, none new enough, or no device.
+    """
+    try:
+        import pycuda.driver as cuda
+    except ModuleNotFoundError as error:
+        raise PluginError(
+            "pycuda is not installed", whose="trt", why=describe_exception(error), hint="pip install 'polycmp-trt[cu12]'"
+        ) from error
+    except ImportError as error:
+        raise BackendError(
+            "cannot load the CUDA driver", whose="trt", why=describe_exception(error), hint="nvidia-smi"
+        ) from error
+    try:
+        cuda.init()
+        count = cuda.Device.count()
+    except cuda.Error as error:
+        raise BackendError(
+            "CUDA cannot start: no usable device, or a driver older than this CUDA needs",
+            whose="trt",
+            why=describe_exception(error),
+            hint="nvidia-smi",
+        ) from error
+    if not count:
+        raise BackendError("there is no CUDA device", whose="trt", hint="nvidia-smi; echo $CUDA_VISIBLE_DEVICES")
+    return cuda
+
+
+@cache
+def primary_context(device: int = 0) -> Any:
+    """Return the primary context of a device, retained until the process ends.
+
+    Raises:
+        BackendError: There is no such device, or no memory left for a context.
+    """
+    cuda = driver()
+    count = cuda.Device.count()
+    if not 0 <= device < count:
+        raise BackendError(
+            f"there is no CUDA device {device}", whose="trt", why=f"devices: 0 to {count - 1}", hint="nvidia-smi -L"
+        )
+    try:
+        context = cuda.Device(device).retain_primary_context()
+    except cuda.Error as error:
+        raise BackendError(
+            f"cannot use CUDA device {device}", whose="trt", why=describe_exception(error), hint="nvidia-smi"
+        ) from error
+    atexit.register(context.detach)
+    return context
+
+
+@contextmanager
+def current(device: int = 0) -> Iterator[Any]:
+    """Make the primary context of a device current for a block, and give the previous one back afterwards."""
+    context = primary_context(device)
+    context.push()
+    try:
+        yield context
+    finally:
+        context.pop()
+
+
+@contextmanager
+def errors_as(what: str, whose: str) -> Iterator[None]:
+    """Turn CUDA's errors into `BackendError`.
+
+    Args:
+        what: What was being done, for the error's first line.
+        whose: The runner or loader.
+    """
+    cuda = driver()
+    try:
+        yield
+    except cuda.MemoryError as error:
+        raise BackendError(
+            f"{what}: out of memory",
+            whose=whose,
+            why=f"{describe_exception(error)}; {_memory()}",
+            hint="take smaller shapes or another device, or close what nvidia-smi lists",
+        ) from error
+    except cuda.Error as error:
+        raise BackendError(
+            f"{what}: CUDA failed", whose=whose, why=describe_exception(error), hint="nvidia-smi; dmesg | grep -i xid"
+        ) from error
+
+
+def _memory() -> str:
+    cuda = driver()
+    try:
+        free, total = cuda.mem_get_info()
+    except cuda.Error:
+        return "the device does not answer"
+    return f"{free >> 20} of {total >> 20} MiB are free"
+
+
+class DeviceBuffer:
+    """Device memory that only grows; needs a current context to resize and to free.
+
+    Attributes:
+        address: Where it starts; 0 before the first `reserve`.
+        capacity: Its size in bytes.
+    """
+
+    def __init__(self) -> None:
+        self.address = 0
+        self.capacity = 0
+        self._allocation: Any = None
+
+    def reserve(self, nbytes: int) -> int:
+        """Make it at least so large and return its address, which is never 0, even for no bytes.
+
+        What it held before is lost when it has to grow.
+        """
+        if nbytes > self.capacity or not self.address:
+            self.free()
+            size = max(ALIGNMENT, -(-nbytes // ALIGNMENT) * ALIGNMENT)
+            self._allocation = driver().mem_alloc(size)
+            self.address = int(self._allocation)
+            self.capacity = size
+        return self.address
+
+    def free(self) -> None:
+        """Give the memory back; may be called twice."""
+        allocation, self._allocation = self._allocation, None
+        self.address = self.capacity = 0
+        if allocation is not None:
+            allocation.free()
+
+
+class HostBuffer:
+    """Pinned host memory that only grows, so that copies to and from the device run at full speed.
+
+    Attributes:
+        raw: All of it as bytes.
+    """
+
+    def __init__(self) -> None:
+        self.raw: NDArray[np.uint8] = np.empty(0, np.uint8)
+
+    def reserve(self, nbytes: int) -> NDArray[np.uint8]:
+        """Return its first bytes, after making it large enough; what it held before is lost when it grows."""
+        if nbytes > self.raw.size:
+            self.free()
+            self.raw = pinned_empty((nbytes,), np.uint8)
+        return self.raw[:nbytes]
+
+    @property
+    def address(self) -> int:
+        """Where it starts."""
+        return int(self.raw.ctypes.data)
+
+    def free(self) -> None:
+        """Give the memory back once nobody holds an array of it any more."""
+        self.raw = np.empty(0, np.uint8)
+
+
+def pinned_empty(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """Return an uninitialised array in page-locked host memory, or in ordinary memory where none can be locked.
+
+    A runner copies such an array to the device without staging it first. Needs a current CUDA context.
+    """
+    cuda = driver()
+    dtype = np.dtype(dtype)
+    count = int(np.prod(shape, dtype=np.int64))
+    if not count:
+        return np.empty(shape, dtype)
+    try:
+        raw = cuda.pagelocked_empty((count * dtype.itemsize,), np.uint8)
+    except cuda.Error:  # a limit on locked memory makes copies slower, not wrong
+        raw = np.empty(count * dtype.itemsize, np.uint8)
+    return np.asarray(raw.view(dtype).reshape(shape))
