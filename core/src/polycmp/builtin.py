@@ -1,0 +1,264 @@
+"""The core's own compare functions and data loader, contributed through the same hooks as everybody's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from polycmp.spec import CompareFuncSpec, DataLoaderSpec, hookimpl, opt, parse_range
+
+STATISTICS = ("elemwise", "max", "mean", "median", "quantile")
+NAN_POLICIES = ("forbid", "equal", "differ")
+
+
+def _number(text: str | float) -> float:
+    value = float(text)
+    if math.isnan(value):
+        raise ValueError("NaN is not a number to compare with")
+    return value
+
+
+def _tolerance(text: str | float) -> float:
+    value = _number(text)
+    if value < 0:
+        raise ValueError(f"{text} is negative; a tolerance is 0 or more")
+    return value
+
+
+def _index_tolerance(text: str | int) -> int:
+    value = int(text)
+    if value < 0:
+        raise ValueError(f"{text} is negative; a tolerance is 0 or more")
+    return value
+
+
+def _quantile(text: str | float) -> float:
+    value = _number(text)
+    if not 0 <= value <= 1:
+        raise ValueError(f"{text} is not a quantile; it lies between 0 and 1")
+    return value
+
+
+def _similarity(text: str | float) -> float:
+    value = _number(text)
+    if not -1 <= value <= 1:
+        raise ValueError(f"{text} is not a cosine; it lies between -1 and 1")
+    return value
+
+
+def _statistic(text: str) -> str:
+    if text not in STATISTICS:
+        raise ValueError(f"{text!r} is no statistic; use one of {', '.join(STATISTICS)}")
+    return text
+
+
+def _check(values: Mapping[str, object], check: Callable[..., object], field: str) -> None:
+    name = ""
+    try:
+        for name, value in values.items():
+            for item in value if isinstance(value, tuple) else (value,):
+                check(item)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{field}{f' of {name!r}' if name else ''}: {error}") from None
+
+
+@dataclass(frozen=True)
+class SimpleOptions:
+    """Options of `simple`."""
+
+    rtol: Mapping[str, float] = opt(
+        {"": 1e-5},
+        help="Relative tolerance, for all outputs or NAME:VALUE.",
+        alias=("--rtol", "--rel-tol"),
+        metavar="[OUTPUT:]FLOAT",
+        parse=_tolerance,
+    )
+    atol: Mapping[str, float] = opt(
+        {"": 1e-5},
+        help="Absolute tolerance, for all outputs or NAME:VALUE.",
+        alias=("--atol", "--abs-tol"),
+        metavar="[OUTPUT:]FLOAT",
+        parse=_tolerance,
+    )
+    check_error_stat: Mapping[str, tuple[str, ...]] = opt(
+        {"": ("elemwise",)},
+        help=f"Statistic of the errors that is held against the tolerances: {', '.join(STATISTICS)}. "
+        "Several are all checked.",
+        alias="--check-error-stat",
+        metavar="[OUTPUT:]STATISTIC",
+        parse=_statistic,
+    )
+    error_quantile: Mapping[str, float] = opt(
+        {"": 0.99},
+        help="The quantile that the statistic `quantile` looks at.",
+        alias="--error-quantile",
+        metavar="[OUTPUT:]FLOAT",
+        parse=_quantile,
+    )
+    infinities_compare_equal: bool = opt(
+        False, help="Infinities of the same sign at the same position are equal.", alias="--infinities-compare-equal"
+    )
+    nan: str = opt(
+        "differ",
+        help="NaN: forbid it anywhere, take it as equal where both sides have it, or as differing.",
+        choices=NAN_POLICIES,
+        alias="--nan",
+    )
+
+    def __post_init__(self) -> None:
+        _check(self.rtol, _tolerance, "rtol")
+        _check(self.atol, _tolerance, "atol")
+        _check(self.check_error_stat, _statistic, "check_error_stat")
+        _check(self.error_quantile, _quantile, "error_quantile")
+        if self.nan not in NAN_POLICIES:
+            raise ValueError(f"nan: {self.nan!r} is none of {', '.join(NAN_POLICIES)}")
+
+
+@dataclass(frozen=True)
+class IndicesOptions:
+    """Options of `indices`."""
+
+    tolerance: Mapping[str, int] = opt(
+        {"": 0},
+        help="By how many places an index may move in its list.",
+        alias="--index-tolerance",
+        metavar="[OUTPUT:]INT",
+        parse=_index_tolerance,
+    )
+
+    def __post_init__(self) -> None:
+        _check(self.tolerance, _index_tolerance, "tolerance")
+
+
+@dataclass(frozen=True)
+class L2Options:
+    """Options of `l2`."""
+
+    threshold: Mapping[str, float] = opt(
+        {"": 1e-5},
+        help="Largest Euclidean norm of the difference that passes.",
+        alias=("--l2-threshold", "--l2-tolerance"),
+        metavar="[OUTPUT:]FLOAT",
+        parse=_tolerance,
+    )
+
+    def __post_init__(self) -> None:
+        _check(self.threshold, _tolerance, "threshold")
+
+
+@dataclass(frozen=True)
+class CosineOptions:
+    """Options of `cosine_similarity`."""
+
+    threshold: Mapping[str, float] = opt(
+        {"": 0.997},
+        help="Smallest cosine of the angle between the two outputs that passes.",
+        alias="--cosine-similarity-threshold",
+        metavar="[OUTPUT:]FLOAT",
+        parse=_similarity,
+    )
+
+    def __post_init__(self) -> None:
+        _check(self.threshold, _similarity, "threshold")
+
+
+@dataclass(frozen=True)
+class PsnrOptions:
+    """Options of `psnr`."""
+
+    threshold: Mapping[str, float] = opt(
+        {"": 30.0},
+        help="Smallest peak signal-to-noise ratio that passes, in dB.",
+        alias=("--psnr-threshold", "--psnr-tolerance"),
+        metavar="[OUTPUT:]DB",
+        parse=_number,
+    )
+
+    def __post_init__(self) -> None:
+        _check(self.threshold, _number, "threshold")
+
+
+@dataclass(frozen=True)
+class SnrOptions:
+    """Options of `snr`."""
+
+    threshold: Mapping[str, float] = opt(
+        {"": 20.0},
+        help="Smallest signal-to-noise ratio that passes, in dB.",
+        alias=("--snr-threshold", "--snr-tolerance"),
+        metavar="[OUTPUT:]DB",
+        parse=_number,
+    )
+
+    def __post_init__(self) -> None:
+        _check(self.threshold, _number, "threshold")
+
+
+@dataclass(frozen=True)
+class UlpOptions:
+    """Options of `ulp`."""
+
+    tolerance: Mapping[str, int] = opt(
+        {"": 4},
+        help="Largest distance that passes, in representable numbers of the coarser of the two types.",
+        metavar="[OUTPUT:]INT",
+        parse=_index_tolerance,
+    )
+
+    def __post_init__(self) -> None:
+        _check(self.tolerance, _index_tolerance, "tolerance")
+
+
+@dataclass(frozen=True)
+class RandomOptions:
+    """Options of the data loader `random`."""
+
+    seed: int = opt(1, help="Seed of the first iteration; each further one adds 1.", alias="--seed")
+    val_range: Mapping[str, tuple[float, float]] = opt(
+        {"": (0.0, 1.0)},
+        help="Range of the values, for all inputs or NAME:[LOW,HIGH]; whole numbers include both ends.",
+        alias="--val-range",
+        metavar="[INPUT:][LOW,HIGH]",
+        parse=parse_range,
+    )
+    iterations: int = opt(1, help="Number of iterations.", alias=("--iterations", "--iters"))
+    backend_module: str = opt(
+        "numpy",
+        help="Library whose arrays are made, and whose generator draws the numbers.",
+        choices=("numpy", "torch"),
+        alias="--data-loader-backend-module",
+    )
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.seed < 2**32:
+            raise ValueError(f"seed: {self.seed} does not lie between 0 and 2**32 - 1")
+        if self.iterations < 0:
+            raise ValueError(f"iterations: {self.iterations} is negative")
+        for name, (low, high) in self.val_range.items():
+            if not low <= high:
+                raise ValueError(f"val_range{f' of {name!r}' if name else ''}: [{low}, {high}] is empty")
+
+
+_FUNCTIONS = (
+    ("simple", "Absolute and relative error of each element, or a statistic of them", SimpleOptions),
+    ("indices", "Lists of indices, such as those of a top-k", IndicesOptions),
+    ("l2", "Euclidean norm of the difference", L2Options),
+    ("cosine_similarity", "Cosine of the angle between both outputs", CosineOptions),
+    ("psnr", "Peak signal-to-noise ratio in dB", PsnrOptions),
+    ("snr", "Signal-to-noise ratio in dB", SnrOptions),
+    ("ulp", "Distance in representable numbers", UlpOptions),
+)
+
+
+@hookimpl
+def polycmp_compare_funcs() -> Iterable[CompareFuncSpec]:
+    """Contribute the compare functions of the core."""
+    for name, summary, options in _FUNCTIONS:
+        yield CompareFuncSpec(name, summary, f"polycmp.compare.functions:make_{name}", options)
+
+
+@hookimpl
+def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
+    """Contribute the data loader of the core."""
+    yield DataLoaderSpec("random", "Reproducible random numbers", "polycmp.data.random:make_random", RandomOptions)

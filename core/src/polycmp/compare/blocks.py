@@ -1,0 +1,100 @@
+"""Walking through two arrays of one shape in blocks that fit the cache, on all CPUs, without copying a whole tensor."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+T = TypeVar("T")
+Array = NDArray[Any]
+
+#: Elements per block: four float64 buffers of this size fit the second-level cache of one core.
+BLOCK = 1 << 15
+#: Below this many elements, starting threads costs more than it saves.
+_PARALLEL = 1 << 19
+
+
+def cpu_count() -> int:
+    """Return how many CPUs this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Pair:
+    """Two arrays of one shape, cut into blocks.
+
+    Args:
+        candidate: Any array, in any memory layout.
+        reference: Another of the same shape.
+
+    Attributes:
+        shape: Their common shape.
+        size: Elements in each.
+    """
+
+    def __init__(self, candidate: Array, reference: Array) -> None:
+        if candidate.shape != reference.shape:
+            raise ValueError(f"shapes differ: {candidate.shape} and {reference.shape}")
+        self.shape = candidate.shape
+        self.size = candidate.size
+        self.original = (candidate, reference)
+        if candidate.flags.c_contiguous and reference.flags.c_contiguous:
+            candidate, reference = candidate.reshape(-1), reference.reshape(-1)
+        self.candidate, self.reference = candidate, reference
+
+    def keys(self, block: int = BLOCK) -> Iterator[tuple[tuple[Any, ...], int]]:
+        """Yield what cuts each block out of both arrays, and the position of its first element in C order."""
+        shape = self.candidate.shape
+        if self.size <= block:
+            if self.size:
+                yield (...,), 0
+            return
+        axis = 0
+        while math.prod(shape[axis + 1 :]) > block:
+            axis += 1
+        inner = math.prod(shape[axis + 1 :])
+        step = max(1, block // inner)
+        offset = 0
+        for prefix in itertools.product(*(range(dim) for dim in shape[:axis])):
+            for start in range(0, shape[axis], step):
+                yield (*prefix, slice(start, start + step)), offset
+                offset += min(step, shape[axis] - start) * inner
+
+    def values_at(self, position: int) -> tuple[tuple[int, ...], Any, Any]:
+        """Return index, candidate's and reference's value of the element at a position in C order."""
+        index = tuple(int(i) for i in np.unravel_index(position, self.shape)) if self.shape else ()
+        return index, self.original[0][index], self.original[1][index]
+
+
+def for_each_block(pair: Pair, worker: Callable[[], Callable[[Array, Array, int], None]], block: int = BLOCK) -> None:
+    """Hand every block to a worker, several at a time where there are enough of them.
+
+    Args:
+        pair: The arrays.
+        worker: Makes what one thread uses: a function of candidate block, reference block and position. It is called
+            once per thread, so that what it makes needs no lock.
+        block: Elements per block at most.
+    """
+    candidate, reference = pair.candidate, pair.reference
+    threads = min(cpu_count(), pair.size // _PARALLEL + 1)
+
+    def strand(first: int, work: Callable[[Array, Array, int], None]) -> None:
+        with np.errstate(all="ignore"):  # per thread; what is not finite is looked at by the workers
+            for key, offset in itertools.islice(pair.keys(block), first, None, threads):
+                work(candidate[key], reference[key], offset)
+
+    if threads <= 1:
+        strand(0, worker())
+        return
+    works = [worker() for _ in range(threads)]
+    with ThreadPoolExecutor(threads, thread_name_prefix="polycmp-compare") as pool:
+        for done in [pool.submit(strand, first, work) for first, work in enumerate(works)]:
+            done.result()

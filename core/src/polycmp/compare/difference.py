@@ -1,0 +1,80 @@
+"""Exact differences of two blocks of any element type, as float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polycmp.compare.blocks import BLOCK
+from polycmp.tensors import dtype_class
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+#: Gives the absolute differences of a block and the magnitudes of its reference.
+Difference = Callable[[Array, Array], "tuple[Floats, Floats]"]
+
+
+def _floats() -> Difference:
+    left, right = np.empty(BLOCK), np.empty(BLOCK)
+
+    def difference(candidate: Array, reference: Array) -> tuple[Floats, Floats]:
+        count = candidate.size
+        a, b = left[:count], right[:count]
+        np.copyto(a.reshape(candidate.shape), candidate, casting="unsafe")
+        np.copyto(b.reshape(candidate.shape), reference, casting="unsafe")
+        np.subtract(a, b, out=a)
+        return np.absolute(a, out=a), np.absolute(b, out=b)
+
+    return difference
+
+
+def _wide_integers() -> Difference:
+    """Return a difference of 64-bit integers that is computed without sign, so that it cannot overflow."""
+
+    def difference(candidate: Array, reference: Array) -> tuple[Floats, Floats]:
+        a_low, a_neg = _sign_magnitude(candidate.reshape(-1))
+        b_low, b_neg = _sign_magnitude(reference.reshape(-1))
+        same = a_neg == b_neg
+        apart = np.where(a_low > b_low, a_low - b_low, b_low - a_low)
+        summed = a_low + b_low
+        errors = np.where(same, apart, summed).astype(np.float64)
+        errors[~same & (summed < a_low)] += 2.0**64
+        return errors, b_low.astype(np.float64)
+
+    return difference
+
+
+def _sign_magnitude(values: Array) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    if values.dtype.kind in {"u", "b"}:
+        return values.astype(np.uint64), np.zeros(values.shape, bool)
+    negative = values < 0
+    bits = values.astype(np.int64).view(np.uint64)
+    # Two's complement: the magnitude of a negative number is its complement plus one, also for the smallest one.
+    return np.where(negative, ~bits + np.uint64(1), bits), negative
+
+
+def _complex() -> Difference:
+    def difference(candidate: Array, reference: Array) -> tuple[Floats, Floats]:
+        a = candidate.reshape(-1).astype(np.complex128)
+        b = reference.reshape(-1).astype(np.complex128)
+        return np.absolute(a - b), np.absolute(b)
+
+    return difference
+
+
+def difference_of(candidate: np.dtype[Any], reference: np.dtype[Any]) -> Callable[[], Difference]:
+    """Return what makes the difference function for a pair of element types; it owns the buffers of one thread.
+
+    float64 holds every number of all other real types, low-bit ones included, but for 64-bit integers: those are
+    subtracted as unsigned numbers before they are rounded to float64.
+    """
+    if "complex" in {dtype_class(candidate), dtype_class(reference)}:
+        return _complex
+    pair = (candidate, reference)
+    if all(dtype.kind in "iub" for dtype in pair) and any(dtype.itemsize == 8 for dtype in pair):
+        return _wide_integers
+    return _floats

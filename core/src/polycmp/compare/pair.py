@@ -1,0 +1,212 @@
+"""Comparing one candidate's outputs with the reference's, iteration by iteration, in constant memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from polycmp.compare.verdicts import OutputComparison, PairComparison
+from polycmp.errors import UsageError, did_you_mean
+from polycmp.spec import Verdict
+from polycmp.tensors import dtype_class, dtype_name, dtype_of, format_shape, to_numpy
+
+#: Judges one output: `compare(candidate, reference, output=NAME) -> Verdict`.
+CompareFunction = Callable[..., Verdict]
+Outputs = Mapping[str, Any]
+
+
+class PairComparer:
+    """Compare what two runs returned, over the union of their outputs.
+
+    Outputs belong together if their names are equal, or if `map_output` says so; nothing is guessed.
+
+    Args:
+        candidate_label: The candidate in reports.
+        reference_label: The reference in reports.
+        functions: What judges each output, by name; all must pass.
+        map_output: Names in the candidate -> names in the reference, where they differ.
+        shape_check: Whether another shape fails; if not, arrays with equally many elements are compared in C order.
+        postprocess: Applied to both sides' outputs first: `postprocess(outputs) -> outputs`.
+    """
+
+    def __init__(
+        self,
+        candidate_label: str,
+        reference_label: str,
+        functions: Mapping[str, CompareFunction],
+        *,
+        map_output: Mapping[str, str] | None = None,
+        shape_check: bool = True,
+        postprocess: Callable[[Outputs], Outputs] | None = None,
+    ) -> None:
+        self.candidate_label = candidate_label
+        self.reference_label = reference_label
+        self.functions = dict(functions)
+        self.map_output = dict(map_output or {})
+        self.shape_check = shape_check
+        self.postprocess = postprocess
+        self.iterations = 0
+        self._matched = False
+        self._worst: dict[str, OutputComparison] = {}
+
+    def add(self, candidate: Outputs, reference: Outputs) -> list[OutputComparison]:
+        """Compare the outputs of one iteration and keep the worst verdict on each.
+
+        Returns:
+            The outputs' verdicts in this iteration, in the candidate's order, those that only the reference has last.
+
+        Raises:
+            UsageError: `map_output` names an output that neither side has.
+        """
+        if self.postprocess is not None:
+            candidate, reference = self.postprocess(candidate), self.postprocess(reference)
+        pairs = self._match(candidate, reference)
+        found = [self._compare(name, other, candidate, reference) for name, other in pairs]
+        for item in found:
+            self._keep(item)
+        self.iterations += 1
+        return found
+
+    def result(
+        self, candidate_iterations: int | None = None, reference_iterations: int | None = None
+    ) -> PairComparison:
+        """Return the verdict over all iterations so far.
+
+        Args:
+            candidate_iterations: How many iterations the candidate ran; by default as many as were compared.
+            reference_iterations: How many the reference ran.
+        """
+        ran = self.iterations if candidate_iterations is None else candidate_iterations
+        wanted = self.iterations if reference_iterations is None else reference_iterations
+        reasons = []
+        if ran != wanted:
+            reasons.append(f"{self.candidate_label} ran {ran} iterations, {self.reference_label} {wanted}")
+        if not self.iterations:
+            reasons.append("no iteration was compared")
+        elif not self._matched:
+            reasons.append("no output in common")
+        passed = not reasons and all(item.passed for item in self._worst.values())
+        return PairComparison(
+            self.candidate_label,
+            self.reference_label,
+            passed,
+            dict(self._worst),
+            self.iterations,
+            "; ".join(reasons),
+        )
+
+    @property
+    def nothing_in_common(self) -> bool:
+        """Whether no output of either side has a counterpart in the other, in any iteration so far."""
+        return not self._matched
+
+    def _match(self, candidate: Outputs, reference: Outputs) -> list[tuple[str | None, str | None]]:
+        self._check_map(candidate, reference)
+        pairs: list[tuple[str | None, str | None]] = []
+        taken = set()
+        for name in candidate:
+            other = self.map_output.get(name, name)
+            if name not in self.map_output and other in self.map_output.values():
+                other = ""  # somebody else was mapped to that name
+            known = other in reference
+            pairs.append((name, other if known else None))
+            if known:
+                taken.add(other)
+        pairs += [(None, name) for name in reference if name not in taken]
+        return pairs
+
+    def _check_map(self, candidate: Outputs, reference: Outputs) -> None:
+        for name, other in self.map_output.items():
+            if name not in candidate and other not in reference:
+                known = [*candidate, *reference]
+                raise UsageError(
+                    f"--map-output {name}={other}: {self.candidate_label} has no output {name!r} "
+                    f"and {self.reference_label} has no output {other!r}",
+                    why=did_you_mean(name, known),
+                )
+
+    def _compare(self, name: str | None, other: str | None, candidate: Outputs, reference: Outputs) -> OutputComparison:
+        output = name if name is not None else other or ""
+        left = candidate[name] if name is not None else None
+        right = reference[other] if other is not None else None
+        base = OutputComparison(
+            output,
+            other,
+            False,
+            worst_iteration=self.iterations,
+            candidate_type=_describe(left),
+            reference_type=_describe(right),
+        )
+        if name is None:
+            return replace(base, reason=self._missing(self.candidate_label, output, candidate, reference))
+        if other is None:
+            wanted = self.map_output.get(name, name)
+            return replace(base, reason=self._missing(self.reference_label, wanted, reference, candidate))
+        self._matched = True
+        return self._judge(base, to_numpy(left), to_numpy(right))
+
+    def _missing(self, label: str, name: str, side: Outputs, other: Outputs) -> str:
+        alone = [item for item in side if item not in other]
+        hint = f"; it has {', '.join(map(repr, alone[:5]))}, see --map-output" if alone else ""
+        return f"{label} has no output {name!r}{hint}"
+
+    def _judge(self, base: OutputComparison, left: Any, right: Any) -> OutputComparison:
+        kinds = dtype_class(left.dtype), dtype_class(right.dtype)
+        if kinds[0] != kinds[1]:
+            names = dtype_name(left.dtype), dtype_name(right.dtype)
+            return replace(base, reason=f"holds {names[0]} instead of {names[1]}: {kinds[0]} is not {kinds[1]}")
+        if left.shape != right.shape:
+            if self.shape_check or left.size != right.size:
+                return replace(base, reason=f"shape {format_shape(left.shape)} instead of {format_shape(right.shape)}")
+            left = left.reshape(right.shape)
+        verdicts = {
+            name: self._call(name, function, left, right, base.output) for name, function in self.functions.items()
+        }
+        reasons = [_named(name, verdict, len(verdicts)) for name, verdict in verdicts.items() if not verdict.passed]
+        passed = not reasons
+        reasons += [
+            _named(name, verdict, len(verdicts)) for name, verdict in verdicts.items() if passed and verdict.reason
+        ]
+        if left.dtype != right.dtype:
+            reasons.append(f"{dtype_name(left.dtype)} compared with {dtype_name(right.dtype)}")
+        return replace(base, passed=passed, reason="; ".join(reasons), verdicts=verdicts)
+
+    def _call(self, name: str, function: CompareFunction, left: Any, right: Any, output: str) -> Verdict:
+        verdict: Any = function(left, right, output=output)
+        if isinstance(verdict, Verdict):
+            return verdict
+        return Verdict(bool(verdict))
+
+    def _keep(self, item: OutputComparison) -> None:
+        known = self._worst.get(item.output)
+        if known is None:
+            self._worst[item.output] = replace(item, failed_iterations=int(not item.passed))
+            return
+        kept = item if _badness(item) > _badness(known) else known
+        self._worst[item.output] = replace(
+            kept,
+            iterations=known.iterations + 1,
+            failed_iterations=known.failed_iterations + int(not item.passed),
+        )
+
+
+def _describe(array: Any) -> str:
+    if array is None:
+        return ""
+    if not hasattr(array, "dtype"):
+        array = to_numpy(array)
+    return f"{dtype_name(dtype_of(array))}{format_shape(array.shape)}"
+
+
+def _named(name: str, verdict: Verdict, functions: int) -> str:
+    reason = verdict.reason or "differs"
+    return f"{name}: {reason}" if functions > 1 else reason
+
+
+def _badness(item: OutputComparison) -> tuple[bool, bool, int, float]:
+    """Return what orders the iterations of one output: failures first, among them those without figures."""
+    stats = item.stats
+    if stats is None:
+        return not item.passed, not item.passed, 0, 0.0
+    return not item.passed, False, stats.failed, stats.max_abs

@@ -1,0 +1,1 @@
+"""Input data: random numbers, scripts, shapes, and fitting a feed to a model."""
