@@ -1,0 +1,85 @@
+"""How people spell execution providers and optimization levels. Standard library only: the light module needs it."""
+
+from __future__ import annotations
+
+import re
+
+SUFFIX = "ExecutionProvider"
+
+#: Providers that ONNX Runtime 1.17 to 1.31 can be built with. Others are accepted by their full name.
+KNOWN_PROVIDERS = tuple(
+    short + SUFFIX
+    for short in (
+        "NvTensorRTRTX", "Tensorrt", "CUDA", "MIGraphX", "ROCM", "OpenVINO", "Dnnl", "VitisAI", "QNN", "NNAPI",
+        "VSINPU", "JS", "CoreML", "ACL", "ArmNN", "DML", "RKNPU", "WebNN", "WebGPU", "XNNPACK", "CANN", "Tvm",
+        "Azure", "CPU",
+    )
+)  # fmt: skip
+
+OPTIMIZATION_LEVELS = {
+    "off": "ORT_DISABLE_ALL",
+    "basic": "ORT_ENABLE_BASIC",
+    "extended": "ORT_ENABLE_EXTENDED",
+    "layout": "ORT_ENABLE_LAYOUT",
+    "all": "ORT_ENABLE_ALL",
+}
+
+_PROVIDER = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_]*)\s*(?:\[(?P<options>[^\[\]]*)\])?")
+
+
+def parse_provider(text: str) -> tuple[str, dict[str, str]]:
+    """Return name and options from `cuda` or `cuda[device_id=1;cudnn_conv_algo_search=DEFAULT]`.
+
+    Options stand in brackets, separated by semicolons or commas.
+
+    Raises:
+        ValueError: The text has another form, or no provider of that name can exist.
+    """
+    match = _PROVIDER.fullmatch(text.strip())
+    if not match:
+        raise ValueError(f"{text!r} is not an execution provider: write NAME or NAME[KEY=VALUE;KEY=VALUE]")
+    options: dict[str, str] = {}
+    for item in filter(None, (part.strip() for part in re.split("[;,]", match["options"] or ""))):
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not equals or not key:
+            raise ValueError(f"{item!r} in {text!r} is not an option of a provider: write KEY=VALUE")
+        options[key] = value
+    name = match["name"]
+    if not name.endswith(SUFFIX) and not matching_providers(name, KNOWN_PROVIDERS):
+        known = ", ".join(short_name(full) for full in KNOWN_PROVIDERS)
+        raise ValueError(f"no execution provider is called {name!r}; known: {known}")
+    return name, options
+
+
+def short_name(full: str) -> str:
+    """Return a provider's name as people type it: `CUDAExecutionProvider` is `cuda`."""
+    return full.removesuffix(SUFFIX).lower()
+
+
+def matching_providers(name: str, providers: tuple[str, ...]) -> list[str]:
+    """Return the providers that a name means: the one it names exactly, else all that it is a part of.
+
+    Args:
+        name: A full name, a full name without `ExecutionProvider`, or a part of one, in any case.
+        providers: Full names to choose from.
+    """
+    wanted = name.lower()
+    exact = [full for full in providers if wanted in {full.lower(), short_name(full)}]
+    return exact or [full for full in providers if wanted in short_name(full)]
+
+
+def parse_optimization(level: object) -> str:
+    """Return `off`, `basic`, `extended`, `layout` or `all`.
+
+    Args:
+        level: One of these words, ONNX Runtime's name (`ORT_DISABLE_ALL`), or its enumeration's member.
+
+    Raises:
+        ValueError: It is none of them.
+    """
+    text = str(getattr(level, "name", level))
+    for short, name in OPTIMIZATION_LEVELS.items():
+        if text.lower() == short or text.upper() == name:
+            return short
+    known = ", ".join([*OPTIMIZATION_LEVELS, *OPTIMIZATION_LEVELS.values()])
+    raise ValueError(f"{text!r} is not a level of graph optimization; known: {known}")

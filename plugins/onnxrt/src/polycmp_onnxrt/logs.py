@@ -1,0 +1,74 @@
+"""ONNX Runtime's log messages through Python's logging, under the logger `polycmp.onnxrt`.
+
+ONNX Runtime writes its messages itself to the process's standard error. What nobody wants to see is therefore not
+made in the first place; what is wanted is caught at the file descriptor and logged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from typing import IO, Any
+
+LOGGER = logging.getLogger("polycmp.onnxrt")
+
+_FATAL_ONLY = 4
+_LINE = re.compile(r"(?:\x1b\[[0-9;]*m)*\S+ \S+ \[(?P<level>[VIWEF]):onnxruntime:(?P<rest>.*)")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_LEVELS = {"V": logging.DEBUG, "I": logging.DEBUG, "W": logging.INFO, "E": logging.WARNING, "F": logging.ERROR}
+_lock = threading.Lock()
+
+
+def severity() -> int:
+    """Return the severity from which ONNX Runtime shall speak, by the level of the logger `polycmp.onnxrt`.
+
+    ONNX Runtime's warnings are about its own optimizations and count as information here. Its errors come as
+    exceptions, so at Python's usual level it is silent.
+    """
+    if LOGGER.isEnabledFor(logging.DEBUG):
+        return 0 if LOGGER.getEffectiveLevel() < logging.DEBUG else 1
+    return 2 if LOGGER.isEnabledFor(logging.INFO) else _FATAL_ONLY
+
+
+@contextlib.contextmanager
+def captured() -> Iterator[None]:
+    """Log what ONNX Runtime writes to standard error meanwhile; anybody else's text is passed on as it is."""
+    if severity() == _FATAL_ONLY or not _lock.acquire(blocking=False):
+        yield
+        return
+    try:
+        with tempfile.TemporaryFile() as file:
+            with _standard_error_into(file):
+                yield
+            file.seek(0)
+            _log(file.read().decode("utf-8", "replace"))
+    finally:
+        _lock.release()
+
+
+@contextlib.contextmanager
+def _standard_error_into(file: IO[Any]) -> Iterator[None]:
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _log(text: str) -> None:
+    for line in text.splitlines():
+        match = _LINE.match(line)
+        if match:
+            LOGGER.log(_LEVELS[match["level"]], "%s", _COLOUR.sub("", match["rest"]).strip(" ,"))
+        elif _COLOUR.sub("", line).strip():
+            sys.stderr.write(line + "\n")

@@ -1,0 +1,87 @@
+"""What this plugin offers, described without importing anything heavy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from polycmp.spec import RunnerSpec, hookimpl, opt
+
+from polycmp_onnxrt.choices import parse_optimization, parse_provider
+
+
+def _checked_provider(text: str) -> str:
+    parse_provider(text)
+    return text
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the backend `onnxrt`."""
+
+    providers: tuple[str, ...] = opt(
+        ("cpu",),
+        help="Execution providers, most wanted first: a name or an unambiguous part of one, "
+        "with its options in brackets, for example cuda[device_id=1;use_tf32=0].",
+        alias=("--providers", "--execution-providers"),
+        metavar="NAME[KEY=VALUE;...]",
+        parse=_checked_provider,
+    )
+    optimization: str = opt(
+        "all",
+        help="Graph optimization: off, basic, extended, layout or all; ONNX Runtime's own names work too.",
+        alias="--graph-optimization-level",
+        metavar="LEVEL",
+        parse=parse_optimization,
+    )
+    disable_optimizers: tuple[str, ...] = opt(
+        (), help="Optimizers to leave out by ONNX Runtime's names, for example ConstantFolding.", metavar="NAME"
+    )
+    threads: int | None = opt(
+        None, help="Threads inside one operator; by default all cores that this process may use.", metavar="N"
+    )
+    inter_threads: int = opt(
+        1, help="Operators that may run at the same time; more than 1 turns parallel execution on.", metavar="N"
+    )
+    op_libs: tuple[str, ...] = opt(
+        (), help="Shared libraries with custom operators.", alias=("--op-libs", "--custom-op-libs"), metavar="FILE"
+    )
+    deterministic: bool = opt(False, help="Prefer kernels that give the same result in every run.")
+    config: Mapping[str, str] = opt(
+        {}, help="Session configuration entries, for example session.disable_prepacking:1.", metavar="KEY:VALUE"
+    )
+    save_optimized: str | None = opt(None, help="Write the model as ONNX Runtime optimized it.", metavar="FILE")
+    profile: str | None = opt(None, help="Write ONNX Runtime's own profile of all runs as JSON.", metavar="FILE")
+
+    def __post_init__(self) -> None:
+        for text in self.providers:
+            parse_provider(text)
+        if not self.providers:
+            raise ValueError("at least one execution provider is needed, for example cpu")
+        object.__setattr__(self, "optimization", parse_optimization(self.optimization))
+        for field, value in (("threads", self.threads), ("inter_threads", self.inter_threads)):
+            if value is not None and value < 1:
+                raise ValueError(f"{field} must be at least 1, not {value}")
+        if "" in self.config:
+            raise ValueError(f"a configuration entry is KEY:VALUE; {self.config['']!r} has no key")
+
+
+@hookimpl
+def polycmp_runners() -> Iterator[RunnerSpec]:
+    """Describe the backend `onnxrt`."""
+    yield RunnerSpec(
+        name="onnxrt",
+        summary="ONNX Runtime",
+        factory="polycmp_onnxrt.runner:make_runner",
+        options=Options,
+        accepts=("onnx",),
+        needs=("onnxruntime",),
+    )
+
+
+def loader_arguments(options: Options) -> dict[str, Any]:
+    """Return the options as keyword arguments of `SessionFromOnnx`, those at their default left out."""
+    default = Options()
+    fields = (field for field in Options.__dataclass_fields__ if getattr(options, field) != getattr(default, field))
+    return {field: getattr(options, field) for field in fields}

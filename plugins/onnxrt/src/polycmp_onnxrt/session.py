@@ -1,0 +1,281 @@
+"""The loader that makes a session of ONNX Runtime."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from polycmp.errors import BackendError, ModelError, UsageError
+from polycmp.loader import Loader, immediate
+
+from polycmp_onnxrt.choices import OPTIMIZATION_LEVELS, matching_providers, parse_optimization, parse_provider
+from polycmp_onnxrt.logs import captured, severity
+from polycmp_onnxrt.reasons import loading_failed, missing_runtime, shorten
+
+Provider = str | tuple[str, Mapping[str, Any]]
+
+#: Serialized models end at 2 GiB (protobuf); larger ones go to the session through a file with external weights.
+MAX_MODEL_BYTES = 2**31 - 1
+
+
+def import_onnxruntime() -> Any:
+    """Return the module `onnxruntime`.
+
+    Raises:
+        PluginError: It is not installed, or cannot be loaded here.
+    """
+    with captured():
+        try:
+            import onnxruntime
+        except ImportError as error:
+            raise missing_runtime(error) from error
+        onnxruntime.set_default_logger_severity(severity())
+    return onnxruntime
+
+
+class SessionFromOnnx(Loader[Any]):
+    """Makes an `onnxruntime.InferenceSession`.
+
+    Args:
+        model: A path, a serialized model, an `onnx.ModelProto`, or a callable that returns one of them. A loader that
+            only reads a file (it has a `path` and no other source) is not called: ONNX Runtime reads the file itself,
+            so that large weights are not copied through Python.
+        providers: Execution providers, most wanted first: names or unambiguous parts of them in any case, with
+            options as `"cuda[device_id=1]"` or as a tuple of name and mapping.
+        graph_optimization_level: `off`, `basic`, `extended`, `layout`, `all`, ONNX Runtime's names or enumeration.
+        optimization: The same under the name of the command line's option.
+        disable_optimizers: Names of ONNX Runtime's optimizers to leave out.
+        threads: Threads inside one operator; by default one for each core that this process may use.
+        inter_threads: How many operators may run at the same time; more than 1 turns parallel execution on.
+        op_libs: Shared libraries with custom operators.
+        deterministic: Prefer kernels that give the same result in every run.
+        config: Further entries of the session's configuration.
+        save_optimized: Where to write the model as ONNX Runtime optimized it.
+        profile: Where to write ONNX Runtime's profile when the runner is deactivated.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        providers: Iterable[Provider] = ("cpu",),
+        graph_optimization_level: Any = None,
+        *,
+        optimization: Any = "all",
+        disable_optimizers: Iterable[str] = (),
+        threads: int | None = None,
+        inter_threads: int = 1,
+        op_libs: Iterable[str | Path] = (),
+        deterministic: bool = False,
+        config: Mapping[str, str] | None = None,
+        save_optimized: str | Path | None = None,
+        profile: str | Path | None = None,
+    ) -> None:
+        self.model = model
+        self.providers = tuple(providers)
+        level = optimization if graph_optimization_level is None else graph_optimization_level
+        try:
+            self.optimization = parse_optimization(level)
+        except ValueError as error:
+            raise UsageError(str(error), whose="onnxrt") from None
+        self.disable_optimizers = tuple(disable_optimizers)
+        self.threads = threads
+        self.inter_threads = inter_threads
+        self.op_libs = tuple(op_libs)
+        self.deterministic = deterministic
+        self.config = dict(config or {})
+        self.save_optimized = save_optimized
+        self.profile = profile
+
+    def call_impl(self) -> Any:
+        """Return the session.
+
+        Raises:
+            PluginError: ONNX Runtime is not installed.
+            ModelError: The model cannot be read or is not valid.
+            BackendError: ONNX Runtime cannot load it, lacks an operator or a provider, or refuses an option.
+            UsageError: A provider's name means none or several of the providers here.
+        """
+        ort = import_onnxruntime()
+        providers = resolve_providers(self.providers, tuple(ort.get_available_providers()))
+        options = self._session_options(ort)
+        source, name = self._source()
+        with captured(), source as path_or_bytes:
+            try:
+                session = ort.InferenceSession(
+                    path_or_bytes,
+                    options,
+                    providers=providers,
+                    disabled_optimizers=list(self.disable_optimizers) or None,
+                    enable_fallback=0,
+                )
+            except Exception as error:
+                self._explain_with_the_loader(error)
+                raise loading_failed(error, model=name) from error
+        _require_providers(session, [provider for provider, _ in providers])
+        return session
+
+    def _source(self) -> tuple[Any, str]:
+        """Return a context manager that gives a path or bytes for the session, and what to call the model."""
+        path = path_of(self.model)
+        if path is not None:
+            return nullcontext(path), path
+        return serialized(self.model() if callable(self.model) else self.model), "the model"
+
+    def _explain_with_the_loader(self, error: Exception) -> None:
+        # The loader that was skipped for speed knows better why its file is not a model.
+        if callable(self.model) and "INVALID_PROTOBUF" in str(error) and path_of(self.model) is not None:
+            self.model()
+
+    def _session_options(self, ort: Any) -> Any:
+        options = ort.SessionOptions()
+        options.log_severity_level = severity()
+        level = getattr(ort.GraphOptimizationLevel, OPTIMIZATION_LEVELS[self.optimization], None)
+        if level is None:
+            raise BackendError(f"ONNX Runtime {ort.__version__} has no level {self.optimization!r}", whose="onnxrt")
+        options.graph_optimization_level = level
+        options.intra_op_num_threads = self.threads or usable_cores()
+        options.inter_op_num_threads = self.inter_threads
+        if self.inter_threads > 1:
+            options.execution_mode = ort.ExecutionMode.ORT_PARALLEL
+        options.use_deterministic_compute = self.deterministic
+        if self.save_optimized is not None:
+            options.optimized_model_filepath = str(self.save_optimized)
+        if self.profile is not None:
+            options.enable_profiling = True
+            options.profile_file_prefix = str(self.profile)
+        for key, value in self.config.items():
+            _refusing(f"refuses the configuration entry {key}={value}", options.add_session_config_entry, key, value)
+        for library in self.op_libs:
+            path = os.path.abspath(library)  # noqa: PTH100  the system's loader searches its own folders otherwise
+            _refusing(f"cannot load the operator library {library}", options.register_custom_ops_library, path)
+        return options
+
+
+session_from_onnx = immediate(SessionFromOnnx)
+
+
+def _refusing(what: str, call: Callable[..., Any], *args: Any) -> None:
+    try:
+        call(*args)
+    except Exception as error:
+        raise BackendError(what, whose="onnxrt", why=shorten(str(error))) from error
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def path_of(model: Any) -> str | None:
+    """Return the file to give to ONNX Runtime, or None if the model has to be made first.
+
+    A loader stands for its `path` only if it has no other source: one that saves what another loader makes has a
+    path too, but nothing lies there yet.
+    """
+    if isinstance(model, (str, os.PathLike)):
+        return os.fspath(model)
+    path = getattr(model, "path", None)
+    if not callable(model) or not isinstance(path, (str, os.PathLike)):
+        return None
+    sources = model.children() if isinstance(model, Loader) else ()
+    plain = (str, os.PathLike, bool, int, type(None))
+    return os.fspath(path) if all(isinstance(source, plain) for source in sources) else None
+
+
+def serialized(model: Any) -> Any:
+    """Return a context manager that gives a session what it takes for a model: its bytes, or a path to a copy.
+
+    Args:
+        model: A path, bytes, or an `onnx.ModelProto`.
+
+    Raises:
+        ModelError: It is something else.
+    """
+    if isinstance(model, (str, os.PathLike)):
+        return nullcontext(os.fspath(model))
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return nullcontext(bytes(model))
+    if not hasattr(model, "SerializeToString"):
+        raise ModelError(
+            f"a session needs a path, bytes or an onnx.ModelProto, not {type(model).__name__}", whose="onnxrt"
+        )
+    if model.ByteSize() > MAX_MODEL_BYTES:
+        return _OnDisk(model)
+    return nullcontext(model.SerializeToString())
+
+
+class _OnDisk:
+    """A model that is too large for bytes, in a folder that lives as long as the session is being made."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def __enter__(self) -> str:
+        from polycmp_onnx import save_onnx
+
+        # ONNX Runtime maps the weights into memory: removing the files afterwards is safe where maps outlive names.
+        self.folder = tempfile.TemporaryDirectory(prefix="polycmp-", ignore_cleanup_errors=True)
+        path = str(Path(self.folder.name) / "model.onnx")
+        save_onnx(self.model, path, external_data_path="model.data")
+        return path
+
+    def __exit__(self, *_: object) -> None:
+        self.folder.cleanup()
+
+
+def resolve_providers(wanted: Iterable[Provider], available: tuple[str, ...]) -> list[tuple[str, dict[str, str]]]:
+    """Return full names and options of providers.
+
+    Args:
+        wanted: Names or parts of names with their options, as `SessionFromOnnx` takes them.
+        available: Full names of the providers that this build of ONNX Runtime has.
+
+    Raises:
+        UsageError: A name is not understood, or means several providers.
+        BackendError: This build does not have the provider.
+    """
+    resolved = []
+    for item in wanted:
+        try:
+            name, options = parse_provider(item if isinstance(item, str) else item[0])
+        except ValueError as error:
+            raise UsageError(str(error), whose="onnxrt") from None
+        if not isinstance(item, str):
+            options |= {str(key): str(value) for key, value in item[1].items()}
+        resolved.append((_choose_provider(name, available), options))
+    return resolved
+
+
+def _choose_provider(name: str, available: tuple[str, ...]) -> str:
+    matches = matching_providers(name, available)
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise UsageError(
+            f"provider {name!r} means any of {', '.join(matches)}", whose="onnxrt", hint="write more of it"
+        )
+    raise BackendError(
+        f"this ONNX Runtime has no execution provider {name!r}",
+        whose="onnxrt",
+        why=f"it has {', '.join(available)}",
+        hint="CUDA and TensorRT come with: pip uninstall onnxruntime; pip install 'polycmp-onnxrt[gpu]'",
+    )
+
+
+def _require_providers(session: Any, wanted: list[str]) -> None:
+    # ONNX Runtime leaves out a provider whose libraries it cannot load and goes on with the next one: the comparison
+    # would then silently be one of CPU with CPU.
+    missing = [name for name in wanted if name not in session.get_providers()]
+    if missing:
+        raise BackendError(
+            f"{missing[0]} could not be started",
+            whose="onnxrt",
+            why="its libraries or its device are missing; ONNX Runtime offers to run without it",
+            hint="run again with -v to see ONNX Runtime's own messages, or leave the provider out",
+        )

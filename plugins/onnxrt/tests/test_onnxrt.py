@@ -1,0 +1,339 @@
+"""The backend `onnxrt` as users meet it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper
+from polycmp.errors import BackendError, DataError, ModelError, PluginError
+from polycmp.loader import BytesFromPath, Loader, SaveBytes
+from polycmp.tensors import as_dtype
+from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx, session_from_onnx
+from polycmp_onnxrt import session as session_module
+from polycmp_onnxrt.arrays import pack, unpack
+from polycmp_onnxrt.plugin import Options
+from polycmp_onnxrt.runner import make_runner
+from polycmp_onnxrt.session import path_of
+
+FLOAT = TensorProto.FLOAT
+
+
+def value(name, kind=FLOAT, shape=("n",)):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def model(nodes, inputs, outputs, opset=21, **graph):
+    made = helper.make_graph(nodes, "graph", inputs, outputs, **graph)
+    imports = [helper.make_opsetid("", opset), helper.make_opsetid("some.domain", 1)]
+    return helper.make_model(made, opset_imports=imports, ir_version=10)
+
+
+def double():
+    return model([helper.make_node("Add", ["x", "x"], ["y"], name="add")], [value("x")], [value("y")])
+
+
+def identity(kind, shape=("n",)):
+    node = helper.make_node("Identity", ["x"], ["y"])
+    return model([node], [value("x", kind, shape)], [value("y", kind, shape)])
+
+
+def infer(made, **feed):
+    with OnnxrtRunner(SessionFromOnnx(made)) as runner:
+        return {name: np.array(array) for name, array in runner.infer(feed).items()}
+
+
+class FakeModel:
+    """What the core hands to a runner's factory."""
+
+    def __init__(self, made):
+        self.made, self.path, self.kind = made, None, "onnx"
+
+    def load(self, kind):
+        assert kind == "onnx"
+        return lambda: self.made
+
+
+# --- running ---------------------------------------------------------------------------------------------------------
+
+
+def test_factory_runs_a_model_with_the_options_given():
+    runner = make_runner(FakeModel(double()), Options(threads=1, optimization="ORT_DISABLE_ALL"), name="mine")
+    assert runner.name == "mine"
+    with runner:
+        outputs = runner.infer({"x": np.array([1, 2], np.float32)})
+        assert outputs["y"].tolist() == [2, 4]
+        options = runner._session.get_session_options()
+        assert options.graph_optimization_level == onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        assert options.intra_op_num_threads == 1
+        assert options.inter_op_num_threads == 1
+
+
+def test_default_threads_are_the_cores_of_the_affinity_mask():
+    options = session_from_onnx(double()).get_session_options()
+    assert options.intra_op_num_threads == len(os.sched_getaffinity(0))
+
+
+@pytest.mark.parametrize("form", ["proto", "bytes", "path", "pathlib", "loader", "callable", "bytes loader"])
+def test_every_form_of_a_model(form, tmp_path):
+    path = tmp_path / "m.onnx"
+    onnx.save(double(), path)
+    given = {
+        "proto": double(),
+        "bytes": double().SerializeToString(),
+        "path": str(path),
+        "pathlib": path,
+        "loader": BytesFromPath(path),
+        "callable": double,
+        "bytes loader": SaveBytes(double().SerializeToString(), tmp_path / "copy.onnx"),
+    }[form]
+    assert infer(given, x=np.ones(2, np.float32))["y"].tolist() == [2, 2]
+
+
+def test_a_loader_that_saves_is_called_although_it_has_a_path(tmp_path):
+    path = tmp_path / "saved.onnx"
+    assert path_of(SaveBytes(double().SerializeToString(), path)) is None
+    session_from_onnx(SaveBytes(double().SerializeToString(), path))
+    assert path.exists()
+
+
+def test_a_loader_that_only_reads_is_not_called(tmp_path):
+    path = tmp_path / "m.onnx"
+    onnx.save(double(), path)
+
+    class Reads(Loader):
+        def __init__(self, path):
+            self.path = path
+
+        def call_impl(self):
+            raise AssertionError("called")
+
+    session_from_onnx(Reads(path))
+
+
+def test_a_session_may_be_given_and_stays_the_callers():
+    session = session_from_onnx(double())
+    for _ in range(2):
+        with OnnxrtRunner(session) as runner:
+            assert runner.infer({"x": np.ones(1, np.float32)})["y"].tolist() == [2]
+    assert session.run(None, {"x": np.ones(1, np.float32)})[0].tolist() == [2]
+
+
+def test_a_model_too_large_for_bytes_goes_through_a_file(monkeypatch, tmp_path):
+    weights = helper.make_tensor("w", FLOAT, [4096], np.arange(4096, dtype=np.float32).tobytes(), raw=True)
+    node = helper.make_node("Add", ["x", "w"], ["y"])
+    made = model([node], [value("x", shape=(4096,))], [value("y", shape=(4096,))], initializer=[weights])
+    before = made.SerializeToString()
+    monkeypatch.setattr(session_module, "MAX_MODEL_BYTES", 1000)
+    monkeypatch.setattr(session_module.tempfile, "tempdir", str(tmp_path))
+    assert infer(made, x=np.ones(4096, np.float32))["y"][-1] == 4096
+    assert made.SerializeToString() == before
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_loader_prints_as_the_code_that_makes_it():
+    loader = SessionFromOnnx("m.onnx", providers=("cpu",), optimization="basic", threads=None)
+    assert repr(loader) == "SessionFromOnnx('m.onnx', optimization='basic')"
+
+
+def test_scalar_list_and_torch_like_inputs():
+    class Tensor:
+        dtype, shape = np.dtype(np.float32), (2,)
+
+        def numpy(self):
+            return np.ones(2, np.float32)
+
+    assert infer(double(), x=Tensor())["y"].tolist() == [2, 2]
+
+
+def test_unknown_rank_takes_any_shape():
+    made = identity(FLOAT, None)
+    assert infer(made, x=np.ones((2, 3), np.float32))["y"].shape == (2, 3)
+    assert infer(made, x=np.float32(3).reshape(()))["y"] == 3
+
+
+# --- element types ---------------------------------------------------------------------------------------------------
+
+NUMPY_TYPES = [
+    "float16",
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
+LOW_BIT_TYPES = ["bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"]
+
+
+@pytest.mark.parametrize("name", [*NUMPY_TYPES, *LOW_BIT_TYPES, "bool"])
+def test_element_types_pass_through(name):
+    dtype = as_dtype(name)
+    kind = onnx.helper.np_dtype_to_tensor_dtype(dtype)
+    given = np.array([0, 1, 2, 3, 1.5]).astype(dtype)
+    got = infer(identity(kind), x=given)["y"]
+    assert got.dtype == dtype
+    assert got.tobytes() == given.tobytes()
+    assert infer(identity(kind), x=given[:0])["y"].shape == (0,)
+
+
+def test_strings_pass_through():
+    given = np.array(["a", "ü", ""], object)
+    assert infer(identity(TensorProto.STRING), x=given)["y"].tolist() == ["a", "ü", ""]
+
+
+@pytest.mark.parametrize("name", ["int4", "uint4"])
+def test_four_bits_in_and_out(name):
+    dtype = as_dtype(name)
+    kind = {"int4": TensorProto.INT4, "uint4": TensorProto.UINT4}[name]
+    nodes = [
+        helper.make_node("Cast", ["x"], ["packed"], to=kind),
+        helper.make_node("Cast", ["i"], ["wide"], to=FLOAT),
+    ]
+    made = model(nodes, [value("x"), value("i", kind)], [value("packed", kind), value("wide")])
+    numbers = np.array([-8, 7, -1, 3, 0] if name == "int4" else [0, 15, 9, 8, 7], np.float32)
+    got = infer(made, x=numbers, i=numbers.astype(dtype))
+    assert got["packed"].dtype == dtype
+    assert got["packed"].astype(np.float32).tolist() == numbers.tolist()
+    assert got["wide"].tolist() == numbers.tolist()
+
+
+@pytest.mark.parametrize("name", ["int4", "uint4", "int2", "uint2", "float4_e2m1fn"])
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 5, 7, 8])
+def test_packing_below_a_byte_and_back(name, size):
+    if not hasattr(ml_dtypes, name):
+        pytest.skip(f"ml_dtypes {ml_dtypes.__version__} has no {name}")
+    dtype, bits = as_dtype(name), int("".join(filter(str.isdigit, name))[0])
+    codes = np.arange(size, dtype=np.uint8) % (1 << bits)
+    array = unpack(pack(codes, bits), bits, dtype, (size,))
+    assert unpack(pack(array, bits), bits, dtype, (size,)).tobytes() == array.tobytes()
+    assert (pack(array, bits) == pack(codes, bits)).all()
+
+
+def test_low_bit_outputs_outlive_the_next_inference():
+    with OnnxrtRunner(SessionFromOnnx(identity(TensorProto.BFLOAT16))) as runner:
+        first = runner.infer({"x": np.ones(1000, ml_dtypes.bfloat16)})["y"]
+        runner.infer({"x": np.zeros(1000, ml_dtypes.bfloat16)})
+    assert (first == 1).all()
+
+
+@pytest.mark.parametrize("op", ["SequenceConstruct", "Optional"])
+def test_an_output_that_is_no_tensor_is_named(op):
+    made = model([helper.make_node(op, ["x"], ["s"])], [value("x")], [])
+    tensor = helper.make_tensor_type_proto(FLOAT, ["n"])
+    wrap = helper.make_sequence_type_proto if op == "SequenceConstruct" else helper.make_optional_type_proto
+    made.graph.output.append(helper.make_value_info("s", wrap(tensor)))
+    with pytest.raises(BackendError, match=r"output 's' holds (seq|optional)"):
+        OnnxrtRunner(SessionFromOnnx(made)).activate()
+
+
+# --- what can go wrong -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"this is no model, only a text", "is not an ONNX model"), (None, "missing")],
+    ids=["text", "missing"],
+)
+def test_a_file_that_is_no_model(content, words, tmp_path):
+    path = tmp_path / "m.onnx"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ModelError, match=words) as caught:
+        session_from_onnx(path)
+    assert str(path) in str(caught.value)
+    assert "ONNXRuntimeError" not in str(caught.value)
+
+
+def test_a_truncated_model(tmp_path):
+    (tmp_path / "m.onnx").write_bytes(double().SerializeToString()[:-30])
+    with pytest.raises(ModelError):
+        session_from_onnx(tmp_path / "m.onnx")
+
+
+def test_not_a_model_at_all():
+    with pytest.raises(ModelError, match="not int"):
+        session_from_onnx(3)
+
+
+@pytest.mark.parametrize(("op", "domain"), [("Frobnicate", ""), ("Frobnicate", "some.domain"), ("Frobnicate", "other")])
+def test_an_unsupported_operator_is_named(op, domain):
+    made = model([helper.make_node(op, ["x"], ["y"], domain=domain)], [value("x")], [value("y")])
+    with pytest.raises((BackendError, ModelError), match=op) as caught:
+        session_from_onnx(made)
+    assert "ONNXRuntimeError" not in str(caught.value)
+    if domain == "some.domain":
+        assert "op_libs" in caught.value.hint
+
+
+def test_a_failing_operator_is_named():
+    made = model(
+        [helper.make_node("MatMul", ["x", "z"], ["y"], name="mm")], [value("x"), value("z")], [value("y", shape=None)]
+    )
+    with pytest.raises(BackendError, match=r"operator MatMul \(node 'mm'\) failed") as caught:
+        infer(made, x=np.ones(2, np.float32), z=np.ones(3, np.float32))
+    assert "/onnxruntime" not in str(caught.value)
+    assert "ONNXRuntimeError" not in str(caught.value)
+
+
+def test_a_wrong_feed_is_refused():
+    with OnnxrtRunner(SessionFromOnnx(double())) as runner, pytest.raises(DataError, match="float64"):
+        runner.infer({"x": np.ones(2)})
+
+
+def test_a_missing_operator_library():
+    with pytest.raises(BackendError, match=r"cannot load the operator library nowhere\.so"):
+        session_from_onnx(double(), op_libs=["nowhere.so"])
+
+
+def test_a_failed_activation_leaves_the_runner_inactive():
+    runner = OnnxrtRunner(SessionFromOnnx(b"nonsense"))
+    with pytest.raises(ModelError):
+        runner.activate()
+    assert not runner.is_active
+
+
+def test_without_onnxruntime_the_error_says_what_to_install():
+    code = (
+        "import sys; sys.modules['onnxruntime'] = None\n"
+        "from polycmp_onnxrt import session_from_onnx\n"
+        "from polycmp.errors import PluginError\n"
+        "try: session_from_onnx(b'')\n"
+        "except PluginError as error: print(error.hint)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "polycmp-onnxrt[cpu]" in done.stdout
+    assert issubclass(PluginError, Exception)
+
+
+def test_importing_the_package_and_the_plugin_stays_light():
+    code = (
+        "import sys, polycmp_onnxrt, polycmp_onnxrt.plugin as plugin\n"
+        "list(plugin.polycmp_runners()); plugin.Options()\n"
+        "print([name for name in ('numpy', 'onnx', 'onnxruntime') if name in sys.modules])\n"
+        "from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx\n"
+        "SessionFromOnnx('m.onnx'); OnnxrtRunner(None)\n"
+        "print('onnxruntime' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["[]", "False"]
+
+
+def test_the_program_in_the_readme_runs(tmp_path, monkeypatch):
+    onnx.save(double(), tmp_path / "model.onnx")
+    monkeypatch.chdir(tmp_path)
+    (program,) = re.findall(r"```python\n(.*?)```", (Path(__file__).parents[1] / "README.md").read_text(), re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "{'y': [2.0, 4.0]}\n"), done.stderr

@@ -1,0 +1,185 @@
+"""Options of the backend `onnxrt`, and what its messages look like."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper
+from polycmp.errors import BackendError, UsageError
+from polycmp_onnxrt import SessionFromOnnx, session_from_onnx
+from polycmp_onnxrt.choices import KNOWN_PROVIDERS, matching_providers, parse_provider
+from polycmp_onnxrt.plugin import Options, polycmp_runners
+from polycmp_onnxrt.runner import make_runner
+from polycmp_onnxrt.session import resolve_providers
+
+FLOAT = TensorProto.FLOAT
+
+
+def value(name, kind=FLOAT, shape=("n",)):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def model(nodes, inputs, outputs, opset=21, **graph):
+    made = helper.make_graph(nodes, "graph", inputs, outputs, **graph)
+    imports = [helper.make_opsetid("", opset), helper.make_opsetid("some.domain", 1)]
+    return helper.make_model(made, opset_imports=imports, ir_version=10)
+
+
+def double():
+    return model([helper.make_node("Add", ["x", "x"], ["y"], name="add")], [value("x")], [value("y")])
+
+
+class FakeModel:
+    """What the core hands to a runner's factory."""
+
+    def __init__(self, made):
+        self.made, self.path, self.kind = made, None, "onnx"
+
+    def load(self, kind):
+        assert kind == "onnx"
+        return lambda: self.made
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_plugin_describes_one_backend():
+    (spec,) = polycmp_runners()
+    assert (spec.name, spec.accepts, spec.needs) == ("onnxrt", ("onnx",), ("onnxruntime",))
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "options"),
+    [
+        ("cpu", "cpu", {}),
+        ("CUDA[device_id=1]", "CUDA", {"device_id": "1"}),
+        ("cuda[a=1;b=x=y]", "cuda", {"a": "1", "b": "x=y"}),
+        ("cuda[a=1, b=2]", "cuda", {"a": "1", "b": "2"}),
+        ("SomebodysExecutionProvider", "SomebodysExecutionProvider", {}),
+    ],
+)
+def test_providers_as_typed(text, name, options):
+    assert parse_provider(text) == (name, options)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"providers": ("cud4",)},
+        {"providers": ("cuda[device_id]",)},
+        {"providers": ("cuda[device_id=1",)},
+        {"providers": ()},
+        {"optimization": "most"},
+        {"threads": 0},
+        {"inter_threads": -1},
+        {"config": {"": "1"}},
+    ],
+    ids=str,
+)
+def test_ill_formed_options_are_refused_before_anything_starts(wrong):
+    with pytest.raises(ValueError, match=r".{10}"):
+        Options(**wrong)
+
+
+@pytest.mark.parametrize("level", ["all", "ALL", "ORT_ENABLE_ALL", onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL])
+def test_levels_of_optimization(level):
+    assert Options(optimization=level).optimization == "all"
+
+
+def test_a_level_by_onnxruntimes_name_and_position():
+    session = session_from_onnx(double(), ["cpu"], onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC)
+    assert session.get_session_options().graph_optimization_level.name == "ORT_ENABLE_BASIC"
+    with pytest.raises(UsageError, match="sideways"):
+        SessionFromOnnx(double(), graph_optimization_level="sideways")
+
+
+def test_names_of_providers():
+    assert matching_providers("tensorrt", KNOWN_PROVIDERS) == ["TensorrtExecutionProvider"]
+    assert matching_providers("CPUExecutionProvider", KNOWN_PROVIDERS) == ["CPUExecutionProvider"]
+    assert len(matching_providers("rt", KNOWN_PROVIDERS)) > 1
+    known = {name.lower() for name in KNOWN_PROVIDERS}
+    assert [name for name in onnxruntime.get_all_providers() if name.lower() not in known] == []
+
+
+def test_providers_are_chosen_among_those_available():
+    here = ("TensorrtExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider")
+    wanted = ["cud[device_id=1]", ("CPU", {"x": 2})]
+    expected = [("CUDAExecutionProvider", {"device_id": "1"}), ("CPUExecutionProvider", {"x": "2"})]
+    assert resolve_providers(wanted, here) == expected
+    with pytest.raises(UsageError, match="means any of"):
+        resolve_providers(["c"], here)
+    with pytest.raises(BackendError, match="no execution provider 'qnn'") as caught:
+        resolve_providers(["qnn"], here)
+    assert "CUDAExecutionProvider" in caught.value.why
+
+
+def test_a_session_configuration_entry_and_a_bad_one():
+    session = session_from_onnx(double(), config={"session.disable_prepacking": "1"})
+    assert session.get_session_options().get_session_config_entry("session.disable_prepacking") == "1"
+    with pytest.raises(BackendError, match="refuses the configuration entry"):
+        session_from_onnx(double(), config={"k" * 3000: "1"})
+
+
+def test_profile_and_optimized_model_are_written(tmp_path):
+    profile, optimized = tmp_path / "p.json", tmp_path / "o.onnx"
+    options = Options(profile=str(profile), save_optimized=str(optimized), deterministic=True, inter_threads=2)
+    with make_runner(FakeModel(double()), options, name="") as runner:
+        runner.infer({"x": np.ones(1, np.float32)})
+    assert any(event.get("args", {}).get("op_name") == "Add" for event in json.loads(profile.read_text()))
+    assert list(tmp_path.glob("*.json")) == [profile]
+    assert onnx.load(optimized).graph.output[0].name == "y"
+
+
+def test_optimizers_can_be_left_out(tmp_path):
+    """A constant expression stays in the model when its folding is left out."""
+    constant = helper.make_tensor("w", FLOAT, [2], [1, 2])
+    nodes = [helper.make_node("Add", ["w", "w"], ["v"]), helper.make_node("Add", ["x", "v"], ["y"])]
+    made = model(nodes, [value("x", shape=(2,))], [value("y", shape=(2,))], initializer=[constant])
+    kept = {}
+    for names in ((), ("ConstantFolding",)):
+        session_from_onnx(made, disable_optimizers=names, save_optimized=tmp_path / "o.onnx")
+        kept[names] = len(onnx.load(tmp_path / "o.onnx").graph.node)
+    assert kept == {(): 1, ("ConstantFolding",): 2}
+
+
+# --- messages --------------------------------------------------------------------------------------------------------
+
+
+def noisy():
+    """A model about which ONNX Runtime has a warning: the declared shape is wrong."""
+    node = helper.make_node("Concat", ["x", "x"], ["y"], axis=0)
+    return model([node], [value("x")], [value("y", shape=(3,))])
+
+
+def run_noisy():
+    with OnnxrtRunner(SessionFromOnnx(noisy())) as runner:
+        runner.infer({"x": np.ones(4, np.float32)})
+
+
+def test_silent_by_default(capfd):
+    run_noisy()
+    captured = capfd.readouterr()
+    assert (captured.out, captured.err) == ("", "")
+
+
+def test_messages_go_through_logging_when_asked_for(capfd, caplog):
+    caplog.set_level(logging.INFO, logger="polycmp.onnxrt")
+    run_noisy()
+    assert any("shape" in record.message for record in caplog.records)
+    assert "onnxruntime" not in capfd.readouterr().err
+
+
+def test_other_peoples_text_is_passed_on_while_capturing(capfd, caplog):
+    from polycmp_onnxrt.logs import captured
+
+    caplog.set_level(logging.INFO, logger="polycmp.onnxrt")
+    with captured():
+        os.write(2, b"hello\n")
+    assert "hello" in capfd.readouterr().err
+    assert caplog.records == []
