@@ -1,0 +1,163 @@
+"""What the file formats have in common: what they hold, and how it is listed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from polycmp.errors import FileError
+from polycmp.results.pack import pack, unpack
+from polycmp.results.runs import IterationResult
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+INPUTS = "inputs"
+OUTPUTS = "outputs"
+#: Arrays by name that somebody else saved, without saying what they are.
+ARRAYS = "arrays"
+_VERSION = 1
+
+
+class Sink(Protocol):
+    """Takes iterations for one file."""
+
+    def add(self, label: str, arrays: Mapping[str, Any], runtime: float | None) -> None:
+        """Take one iteration; the arrays belong to the caller again afterwards."""
+
+    def finish(self) -> None:
+        """Write what is left; the file is whole after this."""
+
+    def discard(self) -> None:
+        """Give up what was taken besides the file; called in any case, at the end."""
+
+
+@dataclass
+class StoredRun:
+    """The iterations of one label in one file, each read when it is asked for.
+
+    Attributes:
+        label: The runner's label; "" in a file of inputs.
+        iterations: Functions that read one iteration each.
+    """
+
+    label: str
+    iterations: list[Callable[[], IterationResult]] = field(default_factory=list)
+
+
+@dataclass
+class Stored:
+    """What one file holds.
+
+    Attributes:
+        kind: `inputs`, `outputs`, or `arrays` if the file does not say.
+        runs: The iterations by label.
+    """
+
+    kind: str
+    runs: list[StoredRun]
+
+
+class Manifest:
+    """The list of what a binary container holds, which the container itself cannot say.
+
+    Tensor names, labels and element types are free text there, so any of them survives. Arrays are stored under
+    `ITERATION/NAME` (inputs) or `RUN/ITERATION/NAME` (outputs), with a number for a name that no archive could hold.
+
+    Args:
+        kind: `inputs` or `outputs`.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._runs: dict[str, list[dict[str, Any]]] = {}
+        self._last: list[dict[str, Any]] = []
+
+    def add(self, label: str, arrays: Mapping[str, Any], runtime: float | None) -> list[tuple[str, NDArray[Any]]]:
+        """List one iteration.
+
+        Returns:
+            The name and plain array of each entry that has to be stored.
+
+        Raises:
+            FileError: An element type cannot be stored.
+        """
+        iterations = self._runs.setdefault(label, [])
+        place = f"{len(iterations)}"
+        if self.kind == OUTPUTS:
+            place = f"{list(self._runs).index(label)}/{place}"
+        tensors: list[dict[str, Any]] = []
+        entries = []
+        for index, (name, value) in enumerate(arrays.items()):
+            plain, dtype = pack(name, value)
+            entry = f"{place}/{name if _is_plain(name) else f'#{index}'}"
+            shape = list(getattr(value, "shape", plain.shape))
+            tensors.append({"name": name, "entry": entry, **({"dtype": dtype, "shape": shape} if dtype else {})})
+            entries.append((entry, plain))
+        self._last = tensors
+        iterations.append({"runtime": None if runtime is None else float(runtime), "tensors": tensors})
+        return entries
+
+    def last_tensors(self) -> list[dict[str, Any]]:
+        """Return what the last call of `add` listed."""
+        return self._last
+
+    def to_json(self) -> str:
+        """Return it as JSON text in ASCII."""
+        runs = [{"label": label, "iterations": iterations} for label, iterations in self._runs.items()]
+        return json.dumps({"polycmp": self.kind, "version": _VERSION, "runs": runs})
+
+
+def stored_from_manifest(text: str | bytes, read: Callable[[str], NDArray[Any]]) -> Stored:
+    """Return what a container with this manifest holds.
+
+    Args:
+        text: The manifest.
+        read: Returns the plain array of an entry.
+
+    Raises:
+        FileError: The manifest is damaged or of a later version.
+    """
+    try:
+        listed = json.loads(text)
+        kind, version = listed["polycmp"], listed["version"]
+        if version > _VERSION:
+            raise FileError(
+                f"it was written by a later polycmp (version {version} of the format, this one reads {_VERSION})",
+                hint="pip install -U polycmp",
+            )
+        runs = [
+            StoredRun(run["label"], [_reader(run["label"], it, read) for it in run["iterations"]])
+            for run in listed["runs"]
+        ]
+    except (ValueError, KeyError, TypeError) as error:
+        raise FileError("its list of contents is damaged", why=repr(error)) from error
+    return Stored(kind, runs)
+
+
+def stored_from_arrays(names: Sequence[str], label: str, read: Callable[[str], NDArray[Any]]) -> Stored:
+    """Return one iteration made of all arrays in a container that somebody else wrote."""
+
+    def iteration() -> IterationResult:
+        return IterationResult({name: unpack(read(name), "", ()) for name in names}, None, label)
+
+    return Stored(ARRAYS, [StoredRun(label, [iteration])])
+
+
+def _reader(
+    label: str, listed: Mapping[str, Any], read: Callable[[str], NDArray[Any]]
+) -> Callable[[], IterationResult]:
+    runtime = listed["runtime"]
+    tensors = [(str(t["name"]), str(t["entry"]), t.get("dtype", ""), t.get("shape", ())) for t in listed["tensors"]]
+
+    def iteration() -> IterationResult:
+        arrays = {name: unpack(read(entry), dtype, shape) for name, entry, dtype, shape in tensors}
+        return IterationResult(arrays, runtime, label)
+
+    return iteration
+
+
+def _is_plain(name: str) -> bool:
+    return name.isprintable() and 0 < len(name) <= 200 and "\\" not in name and name.isascii() and name[0] != "#"

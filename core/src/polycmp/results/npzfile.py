@@ -1,0 +1,143 @@
+"""`.npz` archives: what `numpy.load` reads, plus a list of contents, written as a stream and read by mapping.
+
+Entries are stored without compression and padded so that every array starts at a multiple of 64 bytes, which lets a
+reader use the file's pages as the array. The list of contents is the last entry, `polycmp.json`.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from polycmp.errors import FileError, describe_exception
+from polycmp.results.container import Manifest, Stored, stored_from_arrays, stored_from_manifest
+from polycmp.results.jsoncode import read_npy_header
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MANIFEST = "polycmp.json"
+_ALIGNMENT = 64
+_PADDING_FIELD = 0xD935  # the extra field that Android's zipalign uses for the same purpose
+_LOCAL_HEADER = struct.Struct("<4s5H3I2H")
+_ZIP64_FIELD_SIZE = 20
+_CHUNK = 16 << 20
+
+
+class NpzSink:
+    """Writes iterations into an `.npz` archive as they come.
+
+    Args:
+        file: The file to write to.
+        kind: `inputs` or `outputs`.
+    """
+
+    def __init__(self, file: BinaryIO, kind: str) -> None:
+        self._file = file
+        self._archive = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True)
+        self._manifest = Manifest(kind)
+
+    def add(self, label: str, arrays: Mapping[str, Any], runtime: float | None) -> None:
+        """Write one iteration."""
+        for entry, array in self._manifest.add(label, arrays, runtime):
+            info = zipfile.ZipInfo(f"{entry}.npy")
+            info.extra = self._padding(info.filename)
+            with self._archive.open(info, "w", force_zip64=True) as stream:
+                _write_npy(stream, array)
+
+    def finish(self) -> None:
+        """Write the list of contents and close the archive."""
+        self._archive.writestr(zipfile.ZipInfo(MANIFEST), self._manifest.to_json())
+        self._archive.close()
+
+    def discard(self) -> None:
+        """Do nothing: all that was taken is in the file."""
+
+    def _padding(self, name: str) -> bytes:
+        start = self._file.tell() + _LOCAL_HEADER.size + len(name.encode("utf-8")) + _ZIP64_FIELD_SIZE + 4
+        missing = -start % _ALIGNMENT
+        return struct.pack("<2H", _PADDING_FIELD, missing) + bytes(missing)
+
+
+def _write_npy(stream: IO[bytes], array: NDArray[Any]) -> None:
+    header = np.lib.format.header_data_from_array_1_0(array)
+    np.lib.format.write_array_header_1_0(stream, header)
+    flat = (array.T if header["fortran_order"] else np.asarray(array, order="C")).reshape(-1)
+    if flat.nbytes:
+        raw = flat.view(np.uint8)
+        for start in range(0, len(raw), _CHUNK):
+            stream.write(raw[start : start + _CHUNK].data)
+
+
+def read_npz(path: Path) -> Stored:
+    """Return what an `.npz` file holds, without reading its arrays.
+
+    An archive that somebody else wrote is one iteration of all its arrays.
+
+    Raises:
+        FileError: It is no such archive, or damaged.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            manifest = archive.read(MANIFEST) if MANIFEST in names else None
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError) as error:
+        raise FileError("this is no npz archive, or only a part of one", why=describe_exception(error)) from error
+    if manifest is not None:
+        return stored_from_manifest(manifest, lambda entry: _read_entry(path, f"{entry}.npy"))
+    arrays = [name.removesuffix(".npy") for name in names if name.endswith(".npy")]
+    if not arrays:
+        raise FileError("this zip archive holds no arrays")
+    return stored_from_arrays(arrays, path.stem, lambda entry: _read_entry(path, f"{entry}.npy"))
+
+
+def _read_entry(path: Path, name: str) -> NDArray[Any]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            info = archive.getinfo(name)
+            mapped = _map_entry(path, info)
+            if mapped is not None:
+                return mapped
+            with archive.open(info) as stream:
+                return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
+    except (zipfile.BadZipFile, zlib.error, struct.error, KeyError, ValueError, EOFError, OSError) as error:
+        raise FileError(
+            f"its array {name.removesuffix('.npy')!r} is damaged", whose=str(path), why=describe_exception(error)
+        ) from error
+
+
+def _map_entry(path: Path, info: zipfile.ZipInfo) -> NDArray[Any] | None:
+    """Return the entry as a read-only view of the file, or None where its bytes do not lie there as an array."""
+    if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1 or not info.file_size:
+        return None
+    with path.open("rb") as file:
+        file.seek(info.header_offset)
+        fields = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
+    start = info.header_offset + _LOCAL_HEADER.size + fields[-2] + fields[-1]
+    entry: NDArray[np.uint8] = np.memmap(path, np.uint8, mode="r", offset=start, shape=(info.file_size,))
+    stream = io.BytesIO(entry[: _ALIGNMENT * 1024].tobytes())
+    shape, fortran_order, dtype = read_npy_header(stream)
+    offset = stream.tell()
+    if (start + offset) % max(dtype.alignment, 1):
+        return None
+    _check_crc(entry, info.CRC)
+    count = int(np.prod(shape, dtype=np.int64))
+    if count * dtype.itemsize != info.file_size - offset:
+        raise ValueError(f"it has {info.file_size - offset} bytes, its header promises {count * dtype.itemsize}")
+    flat = np.asarray(entry[offset:]).view(dtype)
+    return flat.reshape(shape, order="F" if fortran_order else "C")
+
+
+def _check_crc(entry: NDArray[np.uint8], expected: int) -> None:
+    found = 0
+    for start in range(0, len(entry), _CHUNK):
+        found = zlib.crc32(entry[start : start + _CHUNK].data, found)
+    if found != expected:
+        raise ValueError("its checksum is wrong")

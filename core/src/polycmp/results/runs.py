@@ -1,0 +1,279 @@
+"""What runners gave, in memory: one iteration's outputs, and the iterations of several runners."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from polycmp.errors import DataError, FileError, did_you_mean
+from polycmp.files import atomic_write
+from polycmp.results import jsoncode
+from polycmp.tensors import to_numpy
+
+_UNNAMED = "custom_runner"
+
+
+class IterationResult(dict[str, Any]):
+    """The outputs of one inference: arrays by output name, in the model's order.
+
+    Args:
+        outputs: Arrays by name.
+        runtime: What the inference took, in seconds; None if nobody measured it.
+        runner_name: The label of the runner.
+
+    Attributes:
+        runtime: What the inference took, in seconds, or None.
+        runner_name: The label of the runner.
+    """
+
+    def __init__(
+        self,
+        outputs: Mapping[str, Any] | None = None,
+        runtime: float | None = None,
+        runner_name: str | None = None,
+    ) -> None:
+        super().__init__(outputs or {})
+        self.runtime = runtime
+        self.runner_name = runner_name or _UNNAMED
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, IterationResult):
+            return NotImplemented
+        return (
+            self.runtime == other.runtime
+            and self.runner_name == other.runner_name
+            and self.keys() == other.keys()
+            and all(_same(self[name], other[name]) for name in self)
+        )
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None
+
+    def to_json_object(self) -> dict[str, Any]:
+        """Return the members that Polygraphy's readers expect."""
+        return {
+            "outputs": {name: _Values(array) for name, array in self.items()},
+            "runtime": None if self.runtime is None else float(self.runtime),
+            "runner_name": self.runner_name,
+            jsoncode.CLASS: "IterationResult",
+        }
+
+    @classmethod
+    def from_json_object(cls, members: Mapping[str, Any]) -> IterationResult:
+        """Make one from decoded members.
+
+        Raises:
+            TypeError: A member is of the wrong kind.
+        """
+        outputs = members["outputs"]
+        if not isinstance(outputs, dict) or not all(hasattr(array, "dtype") for array in outputs.values()):
+            raise TypeError("the outputs are not arrays by name")
+        runtime = members.get("runtime")
+        return cls(outputs, None if runtime is None else float(runtime), members.get("runner_name"))
+
+
+class _Values:
+    """One array as the class `LazyArray` of the JSON format."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = to_numpy(array)
+
+    def to_json_object(self) -> dict[str, Any]:
+        return {"values": self.array, jsoncode.CLASS: "LazyArray"}
+
+
+def _same(one: Any, other: Any) -> bool:
+    first, second = to_numpy(one), to_numpy(other)
+    if first.shape != second.shape or first.dtype != second.dtype:
+        return False
+    both_nan = (first != first) & (second != second)  # noqa: PLR0124  (true only for NaN, in any element type)
+    return bool(np.all((first == second) | both_nan))
+
+
+class RunResults:
+    """The iterations of several runners: a list of (label, iterations) that can also be used by label.
+
+    A label may occur twice; access by label then means the first.
+
+    Args:
+        lst: Pairs of label and iterations.
+
+    Attributes:
+        lst: The pairs.
+    """
+
+    def __init__(self, lst: Iterable[tuple[str, list[IterationResult]]] | None = None) -> None:
+        self.lst: list[tuple[str, list[IterationResult]]] = list(lst or ())
+
+    def items(self) -> Iterator[tuple[str, list[IterationResult]]]:
+        """Give label and iterations of each runner."""
+        yield from self.lst
+
+    def keys(self) -> Iterator[str]:
+        """Give the runners' labels."""
+        yield from (name for name, _ in self.lst)
+
+    def values(self) -> Iterator[list[IterationResult]]:
+        """Give each runner's iterations."""
+        yield from (iterations for _, iterations in self.lst)
+
+    def append(self, item: tuple[str, list[IterationResult]]) -> None:
+        """Add a pair at the end, even if its label is there already."""
+        self.lst.append(item)
+
+    def add(
+        self,
+        out_list: Iterable[Mapping[str, Any]],
+        runtime: float | None = None,
+        runner_name: str | None = None,
+    ) -> None:
+        """Set the iterations of one runner from plain mappings.
+
+        Args:
+            out_list: Arrays by output name, one mapping an iteration.
+            runtime: What each iteration took, in seconds.
+            runner_name: The runner's label.
+        """
+        label = runner_name or _UNNAMED
+        self[label] = [IterationResult(outputs, runtime, label) for outputs in out_list]
+
+    def update(self, other: RunResults | Mapping[str, list[IterationResult]]) -> RunResults:
+        """Set the iterations of every runner in `other`, and return self."""
+        for name, iterations in other.items():
+            self[name] = iterations
+        return self
+
+    def split(self) -> Iterator[RunResults]:
+        """Give one `RunResults` an iteration, without the runners that have fewer."""
+        longest = max((len(iterations) for iterations in self.values()), default=0)
+        for index in range(longest):
+            yield RunResults((name, [its[index]]) for name, its in self.items() if index < len(its))
+
+    @staticmethod
+    def concat(runs: Iterable[RunResults]) -> RunResults:
+        """Join the iterations of runners with the same label; the inverse of `split`."""
+        joined = RunResults()
+        for run in runs:
+            for name, iterations in run.items():
+                if name in joined:
+                    joined[name].extend(iterations)
+                else:
+                    joined.append((name, list(iterations)))
+        return joined
+
+    def __getitem__(self, key: int | str) -> Any:
+        if isinstance(key, int):
+            return self.lst[key]
+        for name, iterations in self.lst:
+            if name == key:
+                return iterations
+        raise DataError(f"no results of a runner {key!r}", why=did_you_mean(str(key), self.keys()))
+
+    def __setitem__(self, key: int | str, value: Any) -> None:
+        if isinstance(key, int):
+            self.lst[key] = value
+            return
+        for index, (name, _) in enumerate(self.lst):
+            if name == key:
+                self.lst[index] = (key, value)
+                return
+        self.lst.append((key, value))
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.keys() if isinstance(key, str) else key in self.lst
+
+    def __iter__(self) -> Iterator[tuple[str, list[IterationResult]]]:
+        return iter(self.lst)
+
+    def __len__(self) -> int:
+        return len(self.lst)
+
+    def __eq__(self, other: object) -> bool:
+        return self.lst == other.lst if isinstance(other, RunResults) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"RunResults({', '.join(f'{name}: {len(its)} iterations' for name, its in self.lst)})"
+
+    def to_json_object(self) -> dict[str, Any]:
+        """Return the members that Polygraphy's readers expect."""
+        return {"lst": self.lst, jsoncode.CLASS: "RunResults"}
+
+    @classmethod
+    def from_json_object(cls, members: Mapping[str, Any]) -> RunResults:
+        """Make one from decoded members.
+
+        Raises:
+            TypeError: A member is of the wrong kind.
+        """
+        results = cls()
+        for name, iterations in members["lst"]:
+            if not isinstance(name, str) or not _are_iterations(iterations):
+                raise TypeError("it is not a list of labels and iterations")
+            results.append((name, iterations))
+        return results
+
+    def save(self, dest: str | Path | IO[Any]) -> None:
+        """Save to a file in the format of its suffix, or as JSON to an open file.
+
+        Args:
+            dest: A path (`.json`, `.npz`, `.safetensors`, or a folder without a suffix), or a file open for writing.
+
+        Raises:
+            FileError: It cannot be written.
+        """
+        if not isinstance(dest, str | Path):
+            write_json(self, dest)
+            return
+        if Path(dest).suffix == ".json":
+            with atomic_write(dest) as file:
+                write_json(self, file)
+            return
+        from polycmp.results.files import OutputsWriter  # it is built upon this module
+
+        with OutputsWriter(dest) as writer:
+            for label, iterations in self.items():
+                for iteration in iterations:
+                    writer.add(label, iteration, iteration.runtime)
+
+    @classmethod
+    def load(cls, src: str | Path | IO[Any]) -> RunResults:
+        """Load all iterations from a path of any known format, or from an open JSON file.
+
+        Raises:
+            FileError: It cannot be read or holds something else.
+        """
+        if isinstance(src, str | Path):
+            from polycmp.results.files import open_runs  # it is built upon this module
+
+            return cls((run.label, list(run.iterations)) for run in open_runs(src))
+        results = jsoncode.decode(src.read(), RUN_CLASSES)
+        if not isinstance(results, cls):
+            raise FileError("the open file holds no run results", hint="load it with polycmp.json.load_json")
+        return results
+
+
+def _are_iterations(value: object) -> bool:
+    return isinstance(value, Sequence) and all(isinstance(item, IterationResult) for item in value)
+
+
+def write_json(value: Any, file: IO[Any]) -> None:
+    """Write a value as JSON to an open file, whether it takes text or bytes."""
+    pieces = jsoncode.encode(value)
+    if hasattr(file, "encoding"):  # only text files have one
+        file.writelines(piece.decode("ascii") for piece in pieces)
+    else:
+        file.writelines(pieces)
+
+
+#: How to make the classes of this module from their members in a JSON file.
+RUN_CLASSES: dict[str, jsoncode.Decoder] = {
+    "IterationResult": IterationResult.from_json_object,
+    "RunResults": RunResults.from_json_object,
+}

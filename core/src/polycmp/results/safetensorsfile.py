@@ -1,0 +1,141 @@
+"""`.safetensors` files, with the optional package of that name.
+
+The format lists its tensors before their data, so a file in the making is kept in memory; large runs belong in an
+`.npz` or a folder. What polycmp must know besides the tensors is in the metadata under `polycmp`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from polycmp.errors import FileError, PluginError, describe_exception
+from polycmp.results.container import Manifest, Stored, stored_from_arrays, stored_from_manifest
+from polycmp.tensors import as_dtype
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_KEY = "polycmp"
+#: The format's own names of element types -> ours.
+_DTYPES = {
+    "F64": "float64",
+    "F32": "float32",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "BOOL": "bool",
+    "C64": "complex64",
+    **{f"I{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
+    **{f"U{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
+    "F8_E4M3": "float8_e4m3fn",
+    "F8_E5M2": "float8_e5m2",
+    "F8_E8M0": "float8_e8m0fnu",
+    "F8_E4M3FNUZ": "float8_e4m3fnuz",
+    "F8_E5M2FNUZ": "float8_e5m2fnuz",
+}
+#: Types of ml_dtypes that every supported version of the package writes under their own name; others go as integers.
+_NATIVE = {"bfloat16", "float8_e4m3fn", "float8_e5m2"}
+
+
+class SafetensorsSink:
+    """Collects iterations and writes them at the end.
+
+    Args:
+        file: The file to write to.
+        kind: `inputs` or `outputs`.
+
+    Raises:
+        PluginError: The package safetensors is not installed.
+    """
+
+    def __init__(self, file: BinaryIO, kind: str) -> None:
+        _require()
+        self._file = file
+        self._manifest = Manifest(kind)
+        self._tensors: dict[str, NDArray[Any]] = {}
+
+    def add(self, label: str, arrays: Mapping[str, Any], runtime: float | None) -> None:
+        """Copy one iteration."""
+        for entry, array in self._manifest.add(label, arrays, runtime):
+            if array.dtype.name not in _DTYPES.values():
+                raise FileError(
+                    f"safetensors files hold no {array.dtype.name}, which {entry!r} is of", hint="save as .npz instead"
+                )
+            self._tensors[entry] = np.array(array, dtype=array.dtype.newbyteorder("="), order="C", copy=True)
+        for listed in self._manifest.last_tensors():
+            dtype = listed.get("dtype")
+            if dtype in _NATIVE:
+                self._tensors[listed["entry"]] = self._tensors[listed["entry"]].view(as_dtype(dtype))
+
+    def finish(self) -> None:
+        """Write the file."""
+        from safetensors import SafetensorError
+        from safetensors.numpy import save
+
+        try:
+            self._file.write(save(self._tensors, metadata={_KEY: self._manifest.to_json()}))
+        except (SafetensorError, ValueError, KeyError) as error:
+            raise FileError("safetensors refuses these tensors", why=describe_exception(error)) from error
+
+    def discard(self) -> None:
+        """Let go of the tensors."""
+        self._tensors.clear()
+
+
+def read_safetensors(path: Path) -> Stored:
+    """Return what a `.safetensors` file holds, without reading its tensors.
+
+    A file that somebody else wrote is one iteration of all its tensors.
+
+    Raises:
+        FileError: It is no such file, or damaged.
+        PluginError: The package safetensors is not installed.
+    """
+    _require()
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="np") as opened:  # checks that the header fits the file
+            metadata = opened.metadata() or {}
+            names = list(opened.keys())
+    except SafetensorError as error:
+        raise FileError("this is no safetensors file, or only a part of one", why=describe_exception(error)) from error
+    if _KEY in metadata:
+        return stored_from_manifest(metadata[_KEY], lambda name: _map_tensor(path, name))
+    return stored_from_arrays(names, path.stem, lambda name: _map_tensor(path, name))
+
+
+def _map_tensor(path: Path, name: str) -> NDArray[Any]:
+    """Return a tensor as a read-only view of the file; the package itself would copy, and knows fewer types."""
+    try:
+        with path.open("rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            listed = json.loads(file.read(size))[name]
+        begin, end = listed["data_offsets"]
+        dtype = as_dtype(_DTYPES[listed["dtype"]])
+        if begin == end:
+            return np.empty(listed["shape"], dtype)
+        raw: NDArray[np.uint8] = np.memmap(path, np.uint8, mode="r", offset=8 + size + begin, shape=(end - begin,))
+        if (8 + size + begin) % dtype.alignment:
+            raw = np.array(raw)
+        tensor: NDArray[Any] = np.asarray(raw).view(dtype)
+        return tensor.reshape(listed["shape"])
+    except (KeyError, ValueError, TypeError, OSError) as error:
+        raise FileError(
+            f"its tensor {name!r} cannot be read", whose=str(path), why=describe_exception(error)
+        ) from error
+
+
+def _require() -> None:
+    try:
+        import safetensors  # noqa: F401
+    except ImportError as error:
+        raise PluginError(
+            "files of the type .safetensors need the package safetensors, which is not installed",
+            why=str(error),
+            hint="pip install 'polycmp[safetensors]'",
+        ) from error
