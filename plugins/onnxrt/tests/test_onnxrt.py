@@ -335,5 +335,5 @@ def test_the_program_in_the_readme_runs(tmp_path, monkeypatch):
     onnx.save(double(), tmp_path / "model.onnx")
     monkeypatch.chdir(tmp_path)
     (program,) = re.findall(r"```python\n(.*?)```", (Path(__file__).parents[1] / "README.md").read_text(), re.DOTALL)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "{'y': [2.0, 4.0]}\n"), done.stderr

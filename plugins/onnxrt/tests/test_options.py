@@ -12,7 +12,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 from polycmp.errors import BackendError, UsageError
-from polycmp_onnxrt import SessionFromOnnx, session_from_onnx
+from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx, session_from_onnx
 from polycmp_onnxrt.choices import KNOWN_PROVIDERS, matching_providers, parse_provider
 from polycmp_onnxrt.plugin import Options, polycmp_runners
 from polycmp_onnxrt.runner import make_runner
