@@ -1,0 +1,86 @@
+"""What this plugin offers, described without importing anything heavy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from polycmp.spec import CommandSpec, LoaderSpec, RunnerSpec, hookimpl, opt
+
+from polycmp_trt.options import Options
+
+__all__ = ["NetworkOptions", "Options"]
+
+
+@dataclass(frozen=True)
+class NetworkOptions:
+    """Options of reading a network script."""
+
+    func: str = opt(
+        "load_network",
+        help="The function of a network script that returns builder, network and perhaps parser.",
+        metavar="NAME",
+    )
+
+
+@hookimpl
+def polycmp_runners() -> Iterator[RunnerSpec]:
+    """Describe the backend `trt`."""
+    yield RunnerSpec(
+        name="trt",
+        summary="TensorRT",
+        factory="polycmp_trt.factory:make_runner",
+        options=Options,
+        accepts=("engine", "trt-network", "onnx"),
+        needs=("tensorrt", "pycuda"),
+    )
+
+
+@hookimpl
+def polycmp_loaders() -> Iterator[LoaderSpec]:
+    """Describe engines, networks, and networks written down as ONNX for looking at.
+
+    The factories of what is built take the options of the backend `trt`.
+    """
+    yield LoaderSpec(
+        name="engine",
+        summary="TensorRT engine",
+        factory="polycmp_trt.factory:make_engine",
+        suffixes=(".engine", ".plan"),
+        consumes=("onnx", "trt-network"),
+        produces="engine",
+        inspect="polycmp_trt.inspection:inspect_engine",
+        save="polycmp_trt.factory:save",
+    )
+    yield LoaderSpec(
+        name="trt_network",
+        summary="TensorRT network, from a script or an ONNX model",
+        factory="polycmp_trt.factory:make_network",
+        options=NetworkOptions,
+        suffixes=(".py",),
+        consumes=("onnx",),
+        produces="trt-network",
+        inspect="polycmp_trt.inspection:inspect_network",
+    )
+    yield LoaderSpec(
+        name="onnx_like_trt_network",
+        summary="TensorRT network written as an ONNX file that viewers can show",
+        factory="polycmp_trt.factory:make_onnx_like",
+        consumes=("onnx", "trt-network"),
+        produces="onnx-like-trt-network",
+        save="polycmp_trt.factory:save_onnx_like",
+    )
+
+
+@hookimpl
+def polycmp_commands() -> Iterator[CommandSpec]:
+    """Describe the commands about tactics and about what TensorRT can parse."""
+    yield CommandSpec(("inspect", "tactics"), "Show a tactic replay file.", "polycmp_trt.commands:tactics")
+    yield CommandSpec(
+        ("inspect", "diff-tactics"),
+        "Show tactics that only bad engines use, from sorted tactic replay files.",
+        "polycmp_trt.commands:diff_tactics",
+    )
+    yield CommandSpec(
+        ("inspect", "capability"), "Show which parts of a model TensorRT can parse.", "polycmp_trt.commands:capability"
+    )
