@@ -1,0 +1,38 @@
+"""What the core reads to learn about this backend: names, options and needs, and no heavy import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from polycmp.spec import RunnerSpec, hookimpl, opt
+
+
+@dataclass(frozen=True)
+class Options:
+    """What can be said about this backend; each field becomes the flag `--pluginref-FIELD`.
+
+    Attributes:
+        dtype: The type to calculate in.
+        ops: Files with more references.
+    """
+
+    dtype: str = opt(
+        "",
+        help="Calculate standard operators in this type instead of the model's own.",
+        choices=("", "float32", "float64"),
+    )
+    ops: tuple[str, ...] = opt((), help="Python files that register references of their own.", metavar="FILE.py")
+
+
+@hookimpl
+def polycmp_runners() -> Iterator[RunnerSpec]:
+    """Contribute the backend `pluginref`."""
+    yield RunnerSpec(
+        name="pluginref",
+        summary="NumPy references for TensorRT plugin operators, the rest by the ONNX reference evaluator",
+        factory="polycmp_pluginref.runner:make_runner",
+        options=Options,
+        accepts=("onnx",),
+        needs=("onnx",),
+    )
