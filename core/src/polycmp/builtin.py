@@ -54,13 +54,16 @@ def _statistic(text: str) -> str:
 
 
 def _check(values: Mapping[str, object], check: Callable[..., object], field: str) -> None:
-    name = ""
+    for name, value in values.items():
+        _check_one(value, check, f"{field} of {name!r}" if name else field)
+
+
+def _check_one(value: object, check: Callable[..., object], what: str) -> None:
     try:
-        for name, value in values.items():
-            for item in value if isinstance(value, tuple) else (value,):
-                check(item)
+        for item in value if isinstance(value, tuple) else (value,):
+            check(item)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{field}{f' of {name!r}' if name else ''}: {error}") from None
+        raise ValueError(f"{what}: {error}") from None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,153 @@
+"""The data loader `random`: numbers that depend on the seed, the inputs' order, types and shapes, and nothing else.
+
+Iteration i draws from a fresh `numpy.random.RandomState(seed + i)`, input after input in the order of the metadata.
+Real numbers are `random_sample() * (high - low) + low`, whole numbers `randint(low, high + 1)`, both then of the
+input's element type. This is the rule that Polygraphy's data loader follows, so the same seed gives the same numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polycmp.errors import DataError, UsageError, did_you_mean
+from polycmp.tensors import TensorEntry, TensorMetadata, as_dtype, dtype_class, dtype_name, is_low_bit
+from polycmp.values import pick, unknown_names
+
+if TYPE_CHECKING:
+    from polycmp.builtin import RandomOptions
+
+Range = tuple[float, float]
+Draw = Callable[[str, TensorEntry], Any]
+
+
+def make_random(options: RandomOptions) -> Callable[[TensorMetadata], Iterator[dict[str, Any]]]:
+    """Return a function of the inputs' metadata that yields one feed per iteration.
+
+    Unknown dimensions become what `TensorEntry.static_shape` says; a tensor whose entry has `values` holds those, and
+    nothing is drawn for it; an unknown element type becomes float32; text becomes the elements' numbers in C order.
+
+    Raises:
+        UsageError: A range is meant for an input that the model lacks, or does not fit the input's element type.
+        DataError: torch is wanted and not installed, or has no such element type.
+    """
+
+    def load(inputs: TensorMetadata) -> Iterator[dict[str, Any]]:
+        unknown = unknown_names(options.val_range, inputs)
+        if unknown:
+            raise UsageError(
+                f"--val-range: the model has no input {unknown[0]!r}", why=did_you_mean(unknown[0], inputs)
+            )
+        make_draw = _torch_draw if options.backend_module == "torch" else _numpy_draw
+        return _iterate(inputs, options, make_draw)
+
+    return load
+
+
+def _iterate(
+    inputs: TensorMetadata, options: RandomOptions, make_draw: Callable[[int, RandomOptions], Draw]
+) -> Iterator[dict[str, Any]]:
+    for iteration in range(options.iterations):
+        draw = make_draw((options.seed + iteration) % 2**32, options)
+        yield {name: draw(name, entry) for name, entry in inputs.items()}
+
+
+def _numpy_draw(seed: int, options: RandomOptions) -> Draw:
+    state = np.random.RandomState(seed)
+
+    def draw(name: str, entry: TensorEntry) -> Any:
+        dtype = _dtype(entry)
+        if entry.values is not None:
+            return np.array(entry.values, dtype)
+        shape = entry.static_shape()
+        low, high = pick(options.val_range, name, (0.0, 1.0))
+        kind = dtype_class(dtype)
+        if kind == "string":
+            return np.array([str(number) for number in range(math.prod(shape))], dtype=object).reshape(shape)
+        if kind == "bool":
+            return np.array(state.randint(bool(low), bool(high) + 1, size=shape, dtype=np.bool_))
+        if kind == "integer":
+            first, last = _whole_range(name, dtype, low, high)
+            drawn = np.dtype(np.int8) if is_low_bit(dtype) else dtype
+            return np.array(state.randint(first, last + 1, size=shape, dtype=drawn)).astype(dtype)
+        scale, shift = _scale((low, high))
+        with np.errstate(all="ignore"):  # an infinite bound is there to make infinities
+            numbers = state.random_sample(size=shape) * scale + shift
+            if kind == "complex":
+                numbers = numbers + 1j * (state.random_sample(size=shape) * scale + shift)
+            return np.asarray(numbers).astype(dtype)
+
+    return draw
+
+
+def _torch_draw(seed: int, options: RandomOptions) -> Draw:
+    try:
+        import torch
+    except ImportError as error:
+        raise DataError(
+            "--data-loader-backend-module torch needs torch", why=str(error), hint="pip install torch"
+        ) from None
+    generator = torch.Generator()
+    generator.manual_seed(seed)
+
+    def draw(name: str, entry: TensorEntry) -> Any:
+        dtype = _dtype(entry)
+        kind = getattr(torch, dtype_name(dtype), None)
+        if not isinstance(kind, torch.dtype):
+            raise DataError(
+                f"torch has no element type {dtype_name(dtype)} for input {name!r}",
+                hint="leave out --data-loader-backend-module torch",
+            )
+        if entry.values is not None:
+            return torch.tensor(entry.values, dtype=kind)
+        shape = entry.static_shape()
+        low, high = pick(options.val_range, name, (0.0, 1.0))
+        if dtype_class(dtype) == "bool":
+            return torch.randint(bool(low), bool(high) + 1, shape, generator=generator).to(kind)
+        if dtype_class(dtype) == "integer":
+            first, last = _whole_range(name, dtype, low, high)
+            return torch.randint(first, last + 1, shape, generator=generator, dtype=kind)
+        scale, shift = _scale((low, high))
+        drawn = torch.float32 if is_low_bit(dtype) else kind
+        return (torch.rand(shape, generator=generator, dtype=drawn) * scale + shift).to(kind)
+
+    return draw
+
+
+def _dtype(entry: TensorEntry) -> np.dtype[Any]:
+    return np.dtype(np.float32) if entry.dtype is None else as_dtype(entry.dtype)
+
+
+def _scale(bounds: Range) -> Range:
+    """Return factor and summand; an infinite bound alone decides, as infinities would cancel to NaN."""
+    low, high = bounds
+    scale, shift = high - low, low
+    if math.isinf(low):
+        scale, shift = low, 0.0
+    if math.isinf(high):
+        scale = high
+    return scale, shift
+
+
+def _whole_range(name: str, dtype: np.dtype[Any], low: float, high: float) -> tuple[int, int]:
+    info = _limits(dtype)
+    if not (info[0] <= low and high <= info[1]):
+        raise UsageError(
+            f"--val-range: [{low:g},{high:g}] does not fit input {name!r}, which holds {dtype_name(dtype)}",
+            hint=f"--val-range {name}:[{max(low, info[0]):.0f},{min(high, info[1]):.0f}]",
+        )
+    # 2**63 as a float rounds up from the largest int64, so the bounds are cut to what the type really holds.
+    return max(int(low), info[0]), min(int(high), info[1])
+
+
+def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
+    if is_low_bit(dtype):
+        import ml_dtypes
+
+        low_bit = ml_dtypes.iinfo(dtype)
+        return int(low_bit.min), int(low_bit.max)
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)
