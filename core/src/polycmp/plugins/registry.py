@@ -26,27 +26,31 @@ class Registry:
 
     Args:
         candidates: What was found, in the order in which it is shown.
+        reserved: The core's own options, with their dashes, for the notes on refused aliases.
 
     Attributes:
-        candidates: The same.
+        candidates: What was found.
+        reserved: The core's own options.
     """
 
-    def __init__(self, candidates: Iterable[Candidate]) -> None:
+    def __init__(self, candidates: Iterable[Candidate], reserved: Iterable[str] = ()) -> None:
         self.candidates = tuple(candidates)
+        self.reserved = tuple(reserved)
 
     @classmethod
-    def discover(cls, environ: Mapping[str, str] = os.environ) -> Registry:
+    def discover(cls, environ: Mapping[str, str] = os.environ, reserved: Iterable[str] = ()) -> Registry:
         """Return the registry of everything installed.
 
         Args:
             environ: Environment variables; `POLYCMP_PLUGINS` is read before anything is imported.
+            reserved: The core's own options, with their dashes.
         """
-        return cls(discover(environ))
+        return cls(discover(environ), reserved)
 
     @cached_property
     def records(self) -> tuple[PluginRecord, ...]:
         """One record for each plugin, the core's own first; imports the light modules."""
-        return with_notes(examine(candidate) for candidate in self.candidates)
+        return with_notes((examine(candidate) for candidate in self.candidates), self.reserved)
 
     @property
     def contributions(self) -> tuple[Contribution, ...]:

@@ -1,0 +1,137 @@
+"""`polycmp plugins list | check | new`: what is installed, whether it works, and how to begin one."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polycmp.errors import PluginError, did_you_mean
+from polycmp.plugins.known import INSTALL_COMMANDS
+
+if TYPE_CHECKING:
+    from polycmp.plugins.discovery import Candidate
+    from polycmp.plugins.isolated import CheckResult
+
+
+@click.group("plugins", help="List, check and begin plugins.")
+def plugins_command() -> None:
+    """Hold the commands about plugins."""
+
+
+@plugins_command.command("list", help="Show every plugin: what it provides, or why it does not work.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON instead of a table.")
+def list_command(as_json: bool) -> None:
+    """Print the table of plugins; exit status 0 whatever state they are in."""
+    import polycmp
+    from polycmp.plugins.isolated import list_plugins
+
+    rows = list_plugins(os.environ)
+    if as_json:
+        click.echo(json.dumps({"polycmp": polycmp.__version__, "plugins": rows}, indent=2))
+    else:
+        _print_table(rows)
+
+
+def _print_table(rows: Iterable[Mapping[str, Any]]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=1000)  # whoever reads a pipe wants whole lines
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for heading in ("name", "package", "version", "state", "provides", "reason"):
+        table.add_column(heading, overflow="fold", no_wrap=heading in ("name", "version", "state"))
+    styles = {"ok": "green", "broken": "red", "excluded": "red", "incomplete": "yellow", "disabled": "dim"}
+    for row in rows:
+        reason = "\n".join(part for part in (row["reason"], *row["notes"]) if part)
+        state = Text(row["state"], style=styles[row["state"]])
+        cells = (row["name"], row["package"], row["version"], state, _provides(row["provides"]), reason)
+        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in cells))
+    console.print(table)
+
+
+def _provides(entries: Iterable[Mapping[str, Any]]) -> str:
+    from polycmp.plugins.records import WORDS
+
+    by_kind: dict[str, list[str]] = {}
+    for entry in entries:
+        by_kind.setdefault(WORDS[entry["kind"]], []).append(entry["name"])
+    return "\n".join(f"{word}: {', '.join(names)}" for word, names in by_kind.items())
+
+
+@plugins_command.command("check", help="Import everything the plugins name, each in a process of its own.")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds that one import may take.")
+def check_command(names: tuple[str, ...], timeout: float) -> None:
+    """Print what each plugin's heavy imports did.
+
+    Raises:
+        PluginError: A name is unknown, or a plugin has problems.
+    """
+    from polycmp.plugins.discovery import discover
+    from polycmp.plugins.isolated import check_plugin
+
+    candidates = discover(os.environ)
+    chosen = [item for name in names for item in _named(name, candidates)]
+    if not names:
+        chosen = [item for item in candidates if item.record.state != "disabled"]
+    failed = []
+    for item in chosen:
+        result = check_plugin(item.record, os.environ, timeout=timeout)
+        _print_result(item, result)
+        if result.problems:
+            failed.append(item.record.name)
+    if failed:
+        raise PluginError(
+            f"{len(failed)} of {len(chosen)} plugins do not work as they should: {', '.join(failed)}",
+            hint="polycmp plugins list",
+        )
+
+
+def _named(name: str, candidates: Iterable[Candidate]) -> list[Candidate]:
+    found = [item for item in candidates if item.record.name == name]
+    if not found:
+        hint = INSTALL_COMMANDS.get(name, "polycmp plugins list")
+        known = [item.record.name for item in candidates]
+        raise PluginError(f"there is no plugin {name!r}", why=did_you_mean(name, known), hint=hint)
+    return found
+
+
+def _print_result(item: Candidate, result: CheckResult) -> None:
+    state = click.style("failed", fg="red") if result.problems else click.style("ok", fg="green")
+    record = item.record
+    click.echo(f"{record.name} ({record.distribution} {record.version}): {state}".replace(" ( )", ""))
+    for line in result.loaded:
+        click.echo(f"  ok       {line}")
+    for line in result.problems:
+        click.echo(f"  problem  {line}")
+    for line in result.hints:
+        click.echo(f"  next     {line}")
+
+
+@plugins_command.command("new", help="Write a complete distribution for a new backend: code, tests, README.")
+@click.argument("name")
+@click.option(
+    "--directory",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder to write, which must be new or empty. Default: polycmp-NAME.",
+)
+def new_command(name: str, directory: Path | None) -> None:
+    """Write the distribution and say what to type next."""
+    from polycmp.plugins.scaffold import write_distribution
+
+    written = write_distribution(name, directory)
+    for path in written:
+        click.echo(f"wrote {path}")
+    root = written[0].parent
+    click.echo(f"\nNext:\n  pip install --no-deps --no-build-isolation -e {root}\n  python -m pytest {root}")
+    click.echo(f"  polycmp plugins check {name}")
