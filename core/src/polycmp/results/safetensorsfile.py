@@ -116,14 +116,14 @@ def _map_tensor(path: Path, name: str) -> NDArray[Any]:
             size = int.from_bytes(file.read(8), "little")
             listed = json.loads(file.read(size))[name]
         begin, end = listed["data_offsets"]
+        shape = tuple(int(dim) for dim in listed["shape"])
         dtype = as_dtype(_DTYPES[listed["dtype"]])
         if begin == end:
-            return np.empty(listed["shape"], dtype)
+            return np.empty(shape, dtype)
         raw: NDArray[np.uint8] = np.memmap(path, np.uint8, mode="r", offset=8 + size + begin, shape=(end - begin,))
         if (8 + size + begin) % dtype.alignment:
             raw = np.array(raw)
-        tensor: NDArray[Any] = np.asarray(raw).view(dtype)
-        return tensor.reshape(listed["shape"])
+        return np.asarray(raw).view(dtype).reshape(shape)
     except (KeyError, ValueError, TypeError, OSError) as error:
         raise FileError(
             f"its tensor {name!r} cannot be read", whose=str(path), why=describe_exception(error)
