@@ -26,8 +26,8 @@ def plugin(op, inputs, outputs=1, domain="", **attributes):
     names, results = [f"x{i}" for i in range(len(inputs))], [f"y{i}" for i in range(outputs)]
     node = helper.make_node(op, names, results, domain=domain)
     for name, value in attributes.items():
-        value = numpy_helper.from_array(value) if isinstance(value, np.ndarray) else value
-        node.attribute.append(helper.make_attribute(name, value))
+        proto = numpy_helper.from_array(value) if isinstance(value, np.ndarray) else value
+        node.attribute.append(helper.make_attribute(name, proto))
     graph = helper.make_graph([node], "g", value_infos(names, inputs), value_infos(results))
     imports = [helper.make_opsetid("", 18), *([helper.make_opsetid(domain, 1)] if domain else [])]
     with PluginRefRunner(helper.make_model(graph, opset_imports=imports)) as runner:

@@ -18,9 +18,7 @@ class Options:
     """
 
     dtype: str = opt(
-        "",
-        help="Calculate standard operators in this type instead of the model's own.",
-        choices=("", "float32", "float64"),
+        "", help="Calculate in this type instead of the model's own.", choices=("", "float64", "float16", "bfloat16")
     )
     ops: tuple[str, ...] = opt((), help="Python files that register references of their own.", metavar="FILE.py")
 

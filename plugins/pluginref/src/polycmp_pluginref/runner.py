@@ -25,7 +25,7 @@ class PluginRefRunner(Runner):
     Args:
         model: An `onnx.ModelProto`, or a callable that returns one.
         name: The label in reports.
-        dtype: The type to calculate standard operators in; empty means the model's own.
+        dtype: `float64`, `float16` or `bfloat16` to calculate in that type; empty means the model's own.
         ops: Python files that register references of their own.
     """
 
