@@ -106,16 +106,18 @@ class OptionField:
         return f"it takes {wanted}" if wanted and self.parse is None else ""
 
 
-@lru_cache(maxsize=256)
 def option_fields(options: type | None) -> tuple[OptionField, ...]:
     """Return the fields of an options dataclass.
 
     Raises:
         PluginError: The class is no frozen dataclass, or a field's annotation is none that `opt()` allows.
     """
-    if options is None:
-        return ()
-    if not dataclasses.is_dataclass(options) or not options.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+    return () if options is None else _fields(options)
+
+
+@lru_cache(maxsize=256)
+def _fields(options: Any) -> tuple[OptionField, ...]:
+    if not dataclasses.is_dataclass(options) or not options.__dataclass_params__.frozen:
         raise PluginError(f"{options!r} is not a frozen dataclass", hint="@dataclass(frozen=True)")
     try:
         hints = typing.get_type_hints(options)
@@ -223,7 +225,7 @@ def changed_options(instance: Any) -> dict[str, Any]:
         return {}
     return {
         field.name: getattr(instance, field.name)
-        for field in option_fields(_class_of(instance))
+        for field in option_fields(type(instance))
         if getattr(instance, field.name) != field.default
     }
 
@@ -239,6 +241,3 @@ def instance_texts(text: str) -> list[list[str]]:
         return [[part.strip() for part in split_list(item[1:-1])] for item in items]
     return [items]
 
-
-def _class_of(instance: Any) -> type:
-    return type(instance)

@@ -26,12 +26,14 @@ class Runner:
     Attributes:
         name: The label in reports.
         is_active: Whether `activate` succeeded and `deactivate` has not been called.
+        notes: What a reader of the report should know, in words: a fallback, a setting that had no effect.
     """
 
     def __init__(self, name: str = "") -> None:
         self.name = name or type(self).__name__
         self.is_active = False
         self.inference_time: float | None = None
+        self.notes: list[str] = []
         self._measured: float | None = None
         self._inputs: TensorMetadata | None = None
 

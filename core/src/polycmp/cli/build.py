@@ -1,0 +1,184 @@
+"""From option values to a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from polycmp.cli.backends import plan_backends
+from polycmp.cli.settings import SECTIONS
+from polycmp.cli.table import FlagTable, Key
+from polycmp.errors import UsageError
+from polycmp.options import make_options
+from polycmp.plan import Choice, ComparePlan, DataPlan, FilesPlan, Plan, PlotsPlan
+from polycmp.values import parse_named_shapes
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+Occurrences = Sequence[Sequence[str]]
+
+
+@dataclass
+class Given:
+    """What somebody asked for, as text.
+
+    Attributes:
+        model: The model file.
+        backends: The instances.
+        values: For each option, the texts of each use of it.
+        command: The command line.
+    """
+
+    model: str = ""
+    backends: tuple[str, ...] = ()
+    values: dict[Key, Occurrences] = field(default_factory=dict)
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Converted options.
+
+    Attributes:
+        core: An instance of each of the core's sections.
+        by_owner: Values of plugins' options by kind and name; only those given.
+    """
+
+    core: Mapping[str, Any]
+    by_owner: Mapping[tuple[str, str], Mapping[str, Any]]
+
+
+def convert(given: Given, table: FlagTable, sections: Mapping[str, type] = SECTIONS) -> Settings:
+    """Turn the texts into values.
+
+    Raises:
+        UsageError: A text cannot be its option's value.
+    """
+    values: dict[tuple[str, str], dict[str, Any]] = {}
+    for key, occurrences in given.values.items():
+        target = table.targets[key]
+        try:
+            value = target.field.convert(occurrences)
+        except UsageError as error:
+            raise UsageError(error.what, whose=target.flags[0], why=error.why, hint=error.hint) from None
+        values.setdefault((key.kind, key.owner), {})[key.field] = value
+    core = {
+        owner: make_options(options, values.pop(("core", owner), {}), "polycmp run")
+        for owner, options in sections.items()
+    }
+    return Settings(core, values)
+
+
+def build_plan(given: Given, settings: Settings, registry: Registry) -> Plan:
+    """Return the plan of a run.
+
+    Raises:
+        UsageError: Options contradict each other or their values cannot be right.
+        PluginError: Something asked for by name is not there.
+    """
+    core = settings.core
+    backends = plan_backends(given.backends, _of_kind(settings, "runner"), registry)
+    plan = Plan(
+        model=given.model,
+        model_kind=core["model"].model_type,
+        loader_options=_loader_options(settings, registry),
+        backends=backends,
+        data=_data(settings, registry),
+        compare=_compare(settings, registry),
+        files=_files(settings),
+        plots=PlotsPlan(
+            core["result"].save_heatmaps,
+            core["result"].show_heatmaps,
+            core["result"].save_error_metrics_plot,
+            core["result"].show_error_metrics_plot,
+        ),
+        sequential=core["run"].sequential_runners,
+        warm_up=core["run"].warm_up,
+        subprocess=core["run"].use_subprocess,
+        timeout=core["run"].timeout,
+        max_memory=core["run"].max_memory,
+        command=given.command,
+    )
+    _check(plan)
+    return plan
+
+
+def _check(plan: Plan) -> None:
+    if not plan.backends and not plan.files.load_outputs:
+        raise UsageError("no backend given", hint="polycmp run MODEL -b onnxrt -b onnx")
+    if plan.backends and not plan.model and not all(backend.model for backend in plan.backends):
+        raise UsageError("no model given", hint="polycmp run MODEL -b BACKEND (put the model first)")
+    if plan.data.script and plan.data.files:
+        raise UsageError("--data-loader-script and --load-inputs both say where inputs come from", hint="give one")
+
+
+def _of_kind(settings: Settings, kind: str) -> dict[str, Mapping[str, Any]]:
+    return {owner: values for (of_kind, owner), values in settings.by_owner.items() if of_kind == kind}
+
+
+def _loader_options(settings: Settings, registry: Registry) -> dict[str, Any]:
+    return {
+        name: make_options(registry.find_loader(name).spec.options, values, f"loader {name}")
+        for name, values in _of_kind(settings, "loader").items()
+    }
+
+
+def _data(settings: Settings, registry: Registry) -> DataPlan:
+    data = settings.core["data"]
+    script = data.data_loader_script
+    if script and data.data_loader_func_name:
+        script = f"{script}:{data.data_loader_func_name}"
+    options = registry.find_data_loader(data.data_loader).spec.options
+    values = _of_kind(settings, "data_loader").get(data.data_loader, {})
+    return DataPlan(
+        loader=Choice(data.data_loader, make_options(options, values, f"data loader {data.data_loader}")),
+        script=script,
+        files=data.load_inputs,
+        input_shapes=parse_named_shapes(data.input_shapes),
+    )
+
+
+def _compare(settings: Settings, registry: Registry) -> ComparePlan:
+    section, result = settings.core["compare"], settings.core["result"]
+    values = _of_kind(settings, "compare_func")
+    functions = []
+    for name in dict.fromkeys(section.compare):
+        options = registry.find_compare_func(name).spec.options
+        functions.append(Choice(name, make_options(options, values.get(name, {}), f"compare function {name}")))
+    return ComparePlan(
+        functions=tuple(functions),
+        script=section.compare_func_script,
+        reference=section.reference,
+        map_output=_map_output(section.map_output),
+        shape_check=not section.no_shape_check,
+        postprocess=section.postprocess,
+        postprocess_script=section.postprocess_func_script,
+        validate=section.validate,
+        fail_fast=section.fail_fast,
+        check_average=section.check_average,
+        detail=bool(result.report or result.save_accuracy_results),
+    )
+
+
+def _map_output(texts: Iterable[str]) -> dict[str, str]:
+    mapping = {}
+    for text in texts:
+        candidate, equals, reference = text.partition("=")
+        if not (equals and candidate and reference):
+            raise UsageError(f"--map-output: {text!r} is not CANDIDATE=REFERENCE")
+        mapping[candidate] = reference
+    return mapping
+
+
+def _files(settings: Settings) -> FilesPlan:
+    data, result = settings.core["data"], settings.core["result"]
+    return FilesPlan(
+        save_inputs=data.save_inputs,
+        save_outputs=result.save_outputs,
+        save_input_blob=data.save_input_blob,
+        load_outputs=result.load_outputs,
+        reports=result.report,
+        save_metrics=result.save_accuracy_results,
+    )

@@ -1,0 +1,45 @@
+"""Options of backends that are not installed, or that nobody provides yet: an answer instead of 'no such option'."""
+
+from __future__ import annotations
+
+from polycmp.errors import PluginError
+from polycmp.plugins import Registry
+from polycmp.plugins.known import INSTALL_COMMANDS, NOT_YET
+
+_TENSORFLOW = frozenset(
+    {
+        "--tftrt",
+        "--use-tftrt",
+        "--minimum-segment-size",
+        "--dynamic-op",
+        "--ckpt",
+        "--tf-outputs",
+        "--save-pb",
+        "--save-tensorboard",
+        "--freeze-graph",
+        "--gpu-memory-fraction",
+        "--allow-growth",
+        "--xla",
+        "--save-timeline",
+        "--opset",
+    }
+)
+
+
+def explain_missing(flag: str, registry: Registry) -> None:
+    """Raise for a flag that belongs to a backend which is not there; return for any other.
+
+    Raises:
+        PluginError: Which package brings the flag, or that none does yet.
+    """
+    name = flag.removeprefix("--").replace("-", "_")
+    if flag in _TENSORFLOW:
+        raise PluginError(
+            f"{flag} is an option for TensorFlow, and no backend provides TensorFlow yet",
+            hint="polycmp plugins new tf writes the package to begin with",
+        )
+    if name in NOT_YET or name in INSTALL_COMMANDS:
+        registry.find_runner(name)
+    for backend, command in INSTALL_COMMANDS.items():
+        if name.startswith(f"{backend}_") and backend not in registry.runners:
+            raise PluginError(f"{flag} is an option of the backend {backend!r}, which is not installed", hint=command)

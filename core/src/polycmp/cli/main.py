@@ -1,0 +1,101 @@
+"""The command `polycmp`: finds the command asked for, and turns errors into text and exit status."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+
+import click
+
+from polycmp import __version__
+from polycmp.errors import EXIT_FAILED, EXIT_USAGE, PolycmpError, describe_exception
+
+#: Command -> where it lives and its line in the help text; nothing is imported until it runs.
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "run": ("polycmp.cli.run:run_command", "Run a model on several backends and compare all outputs."),
+    "plugins": ("polycmp.cli.plugins:plugins_command", "List, check and create plugins."),
+}
+
+HELP = """Does this model still compute what it should, on the backend I want to ship it on?
+
+\b
+polycmp run model.onnx -b onnxrt -b onnx
+"""
+
+
+class LazyGroup(click.Group):
+    """Commands by import string; those of plugins are looked up when none of the core's has the name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the core's commands; plugins are not imported for a help text."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command of the core or of a plugin."""
+        if cmd_name in COMMANDS:
+            module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+            command: click.Command = getattr(importlib.import_module(module), attribute)
+            return command
+        from polycmp.cli.contributed import contributed_command
+
+        return contributed_command((cmd_name,))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the core's commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+        formatter.write_paragraph()
+        formatter.write_text("Plugins may bring more: polycmp plugins list.")
+
+
+@click.group(cls=LazyGroup, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="polycmp", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Do nothing: the group only finds its commands."""
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status.
+
+    Args:
+        args: The words after `polycmp`; by default the process's own.
+    """
+    words = list(sys.argv[1:] if args is None else args)
+    verbose = any(
+        word == "--verbose" or (word[:1] == "-" and word[1:].strip("v") == "") for word in words if word != "-"
+    )
+    try:
+        result = cli.main(args=words, prog_name="polycmp", standalone_mode=False)
+    except PolycmpError as error:
+        _say(f"polycmp: {error}")
+        _trace(verbose)
+        return error.exit_code
+    except click.UsageError as error:
+        error.show()
+        return EXIT_USAGE
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        _say("polycmp: interrupted")
+        return 130
+    except BrokenPipeError:
+        return EXIT_FAILED
+    except Exception as error:  # noqa: BLE001 - a fault of ours must not look like a verdict
+        _say(f"polycmp: this is a fault of polycmp itself: {describe_exception(error)}")
+        _say("  next: run it again with -v for the trace, and report it")
+        _trace(verbose)
+        return EXIT_FAILED
+    return result if isinstance(result, int) else 0
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _trace(verbose: bool) -> None:
+    if verbose:
+        import traceback
+
+        traceback.print_exc()

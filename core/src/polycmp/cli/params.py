@@ -1,0 +1,103 @@
+"""Click's view of the option table: parameters, and a help text in sections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from polycmp.cli.argv import JOINT
+from polycmp.cli.build import Occurrences
+from polycmp.cli.table import FlagTable, Key, Target
+
+
+class TableOption(click.Option):
+    """An option of the table; its value stays text until the whole table is converted.
+
+    Args:
+        target: The option.
+    """
+
+    def __init__(self, target: Target) -> None:
+        name = "__".join(target.key).replace("-", "_")
+        names = list(target.flags)
+        if target.field.kind == "flag" and target.field.default is True:
+            names[0] = f"{names[0]}/--no-{names[0].removeprefix('--')}"
+        switch: dict[str, Any] = {"is_flag": True, "default": None} if target.field.kind == "flag" else {}
+        plain: dict[str, Any] = {"multiple": True, "type": str, "metavar": target.field.metavar}
+        super().__init__([name, *names], help=_help(target), hidden=target.field.hidden, **(switch or plain))
+        self.target = target
+
+    def occurrences(self, value: Any) -> Occurrences | None:
+        """Return the texts of each use of the option; None if it was not used."""
+        if value is None or value == ():
+            return None
+        if self.target.field.kind == "flag":
+            return [["true" if value else "false"]]
+        if self.target.field.several:
+            return [[item for item in text.split(JOINT) if item] for text in value]
+        return [[text] for text in value]
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the allowed values, or files where a path is wanted."""
+        field = self.target.field
+        if field.choices:
+            return [CompletionItem(str(item)) for item in field.choices if str(item).startswith(incomplete)]
+        kind = "dir" if field.metavar.strip("[]") == "DIR" else "file"
+        return [CompletionItem(incomplete, type=kind)]
+
+
+def _help(target: Target) -> str:
+    field = target.field
+    default = field.default
+    if field.kind == "flag" or default in (None, "", (), 0, 0.0) or default == {}:
+        return field.help
+    if isinstance(default, dict):
+        default = default.get("", default)
+    shown = " ".join(map(str, default)) if isinstance(default, tuple) else default
+    return f"{field.help} [default: {shown}]"
+
+
+def table_options(table: FlagTable) -> list[click.Parameter]:
+    """Return click's parameters for all options of the table."""
+    return [TableOption(target) for target in table.targets.values()]
+
+
+def collect(params: Iterable[click.Parameter], values: dict[str, Any]) -> dict[Key, Occurrences]:
+    """Return what was given for the table's options."""
+    given: dict[Key, Occurrences] = {}
+    for param in params:
+        if isinstance(param, TableOption) and param.name is not None:
+            occurrences = param.occurrences(values.get(param.name))
+            if occurrences is not None:
+                given[param.target.key] = occurrences
+    return given
+
+
+def write_sections(
+    formatter: click.HelpFormatter, ctx: click.Context, params: Sequence[click.Parameter], table: FlagTable
+) -> None:
+    """Write the options under the headings of the table, then the flags that were refused."""
+    sections: dict[str, list[tuple[str, str]]] = {}
+    for param in params:
+        record = param.get_help_record(ctx)
+        if record is not None:
+            heading = param.target.section if isinstance(param, TableOption) else "Options"
+            sections.setdefault(heading, []).append(record)
+    for heading, summary in table.sections.items():
+        if heading.startswith("Backend"):
+            sections.setdefault(heading, [])
+        name = heading.partition(" ")[2]
+        flag = next((flag for flag, backend in table.backends.items() if backend == name), "")
+        if flag and heading.startswith("Backend"):
+            sections[heading].insert(0, (flag, f"{summary}; the same as -b {name}."))
+    for heading, records in sections.items():
+        with formatter.section(heading):
+            formatter.write_dl(records)
+    if table.refused:
+        with formatter.section("Refused because several claim them"):
+            formatter.write_dl(
+                [(flag, " and ".join(dict.fromkeys(map(str, claims)))) for flag, claims in table.refused.items()]
+            )

@@ -1,0 +1,97 @@
+"""`polycmp run`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from functools import cached_property
+from typing import Any
+
+import click
+
+from polycmp.cli.argv import rewrite
+from polycmp.cli.build import Given, build_plan, convert
+from polycmp.cli.params import collect, table_options, write_sections
+from polycmp.cli.table import FlagTable, build_table
+from polycmp.plugins import Registry
+
+EPILOG = """\b
+SPEC is NAME[:KEY=VALUE[,KEY=VALUE]...], a KEY alone means true:
+  polycmp run model.onnx -b onnxrt -b onnx
+  polycmp run model.onnx -b onnxrt:optimization=off -b onnxrt:optimization=all,threads=1
+  polycmp run new.onnx -b onnxrt -b onnxrt:model=old.onnx
+Keys of every backend: name (label in reports), model (another file), python (another interpreter).
+The last run is the reference, unless --reference names one.
+Exit status: 0 equal, 1 different, 2 wrong usage, 3 could not compare."""
+
+
+class TableCommand(click.Command):
+    """A command whose options come from the installed plugins, looked up when it is used."""
+
+    @cached_property
+    def registry(self) -> Registry:
+        """The plugins."""
+        return Registry.discover()
+
+    @cached_property
+    def table(self) -> FlagTable:
+        """All options."""
+        return build_table(self.registry)
+
+    @cached_property
+    def _all_params(self) -> list[click.Parameter]:
+        return [*self.params, *table_options(self.table)]
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the fixed parameters and those of the table."""
+        help_option = self.get_help_option(ctx)
+        return [*self._all_params, *([help_option] if help_option else [])]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, several values behind one flag included."""
+        return super().parse_args(ctx, rewrite(args, self.table, self.registry))
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options in sections, one per plugin."""
+        params = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        write_sections(formatter, ctx, params, self.table)
+
+    def given(self, ctx: click.Context) -> Given:
+        """Return what was asked for."""
+        return Given(
+            model=ctx.params.get("model") or "",
+            backends=tuple(ctx.params.get("backend") or ()),
+            values=collect(self.get_params(ctx), ctx.params),
+            command=shlex.join(["polycmp", *sys.argv[1:]]),
+        )
+
+
+def common_params() -> list[click.Parameter]:
+    """Return the parameters that every command over a model and backends has."""
+    return [
+        click.Argument(["model"], required=False),
+        click.Option(["-b", "--backend"], multiple=True, metavar="SPEC", help="A backend; may repeat. Order matters."),
+        click.Option(["-v", "--verbose"], count=True, help="More messages and all outputs; may repeat."),
+        click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
+    ]
+
+
+def _run(**_: Any) -> None:
+    from polycmp.cli.carry import carry_out
+
+    ctx = click.get_current_context()
+    command = ctx.command
+    assert isinstance(command, TableCommand)
+    given = command.given(ctx)
+    settings = convert(given, command.table)
+    ctx.exit(carry_out(build_plan(given, settings, command.registry), settings, command.registry, ctx.params))
+
+
+run_command = TableCommand(
+    "run",
+    params=common_params(),
+    callback=_run,
+    help="Run MODEL on several backends and compare all outputs.",
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)

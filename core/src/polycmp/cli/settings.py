@@ -1,0 +1,172 @@
+"""The core's own options of `run`, declared like everybody's: one frozen dataclass per section of the help text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from polycmp.spec import opt, parse_size
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise ValueError("it must not be negative")
+    return value
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not value > 0:
+        raise ValueError("it must be above zero")
+    return value
+
+
+@dataclass(frozen=True)
+class ModelSection:
+    """Model."""
+
+    model_type: str = opt("", help="Kind of the model file, where its suffix does not tell.", metavar="KIND")
+
+
+@dataclass(frozen=True)
+class DataSection:
+    """Inputs."""
+
+    input_shapes: tuple[str, ...] = opt(
+        (),
+        help="Shapes of dynamic inputs, or the values of a shape tensor.",
+        metavar="NAME:[D0,D1,…]",
+        alias="--inputs",
+    )
+    data_loader: str = opt("random", help="Data loader that makes the inputs.", metavar="NAME")
+    data_loader_script: str = opt(
+        "", help="Python file whose function NAME (load_data) returns or yields feeds.", metavar="FILE.py[:NAME]"
+    )
+    data_loader_func_name: str = opt("", help="Function in --data-loader-script.", metavar="NAME", hidden=True)
+    load_inputs: tuple[str, ...] = opt(
+        (), help="Saved inputs to run on, one file or folder after another.", alias="--load-input-data", metavar="PATH"
+    )
+    save_inputs: str = opt(
+        "",
+        help="Save the inputs: .json, .npz, .safetensors, or a folder.",
+        alias="--save-input-data",
+        metavar="PATH",
+    )
+    save_input_blob: str | None = opt(
+        None, help="Dump each input raw into this folder, one folder per iteration.", metavar="[DIR]", bare="."
+    )
+
+
+@dataclass(frozen=True)
+class RunSection:
+    """Running."""
+
+    warm_up: int = opt(
+        0, help="Calls per backend before anything counts.", alias="--warm-up-runs", metavar="N", parse=_positive
+    )
+    sequential_runners: bool = opt(
+        False, help="Run one backend to its end before the next starts: less memory at once, more in all."
+    )
+    use_subprocess: bool = opt(False, help="Run every backend in a process of its own, so that a crash is a result.")
+    timeout: float = opt(
+        0.0, help="Seconds after which a backend in its own process counts as hung.", metavar="SECONDS", parse=_seconds
+    )
+    max_memory: int = opt(
+        0, help="Memory for intermediate tensors, for example 500M; default: half of what is free.", parse=parse_size
+    )
+
+
+@dataclass(frozen=True)
+class CompareSection:
+    """Comparing."""
+
+    compare: tuple[str, ...] = opt(
+        ("simple",),
+        help="Compare functions; an output passes if all of them agree.",
+        alias="--compare-func",
+        metavar="NAME",
+    )
+    compare_func_script: str = opt(
+        "",
+        help="Python file whose function NAME (compare_outputs) compares; replaces --compare.",
+        metavar="FILE.py[:NAME]",
+    )
+    reference: str = opt(
+        "", help="Label of the run the others are compared with; default: the last one.", metavar="LABEL"
+    )
+    map_output: tuple[str, ...] = opt(
+        (), help="Compare a candidate's output with one of another name.", metavar="CANDIDATE=REFERENCE"
+    )
+    no_shape_check: bool = opt(False, help="Compare outputs of different shape where reshaping loses nothing.")
+    postprocess: Mapping[str, str] = opt(
+        {},
+        help="Replace outputs by the indices of their K largest values before comparing.",
+        alias="--postprocess-func",
+        metavar="[NAME:]top-K[,axis=N]",
+    )
+    postprocess_func_script: str = opt(
+        "",
+        help="Python file whose function NAME (postprocess_outputs) changes the outputs before comparing.",
+        metavar="FILE.py[:NAME]",
+    )
+    validate: bool = opt(False, help="Fail on NaN or infinity in any output.")
+    fail_fast: bool = opt(False, help="Stop at the first failure.")
+    check_average: bool = opt(
+        False, help="Judge the mean of each metric over the iterations instead of each iteration."
+    )
+
+
+@dataclass(frozen=True)
+class ResultSection:
+    """Results."""
+
+    report: tuple[str, ...] = opt((), help="Write a report: .json, .html (one page), .xml (JUnit).", metavar="FILE")
+    save_outputs: str = opt(
+        "",
+        help="Save the outputs: .json, .npz, .safetensors, or a folder.",
+        alias="--save-results",
+        metavar="PATH",
+    )
+    load_outputs: tuple[str, ...] = opt(
+        (), help="Saved outputs to compare with, behind the backends given.", alias="--load-results", metavar="PATH"
+    )
+    save_accuracy_results: str = opt(
+        "", help="Save metrics and verdicts, to judge them again with `polycmp check accuracy`.", metavar="FILE"
+    )
+    save_heatmaps: str = opt("", help="Draw heat maps of the error into this folder.", metavar="DIR")
+    show_heatmaps: bool = opt(False, help="Show heat maps of the error.")
+    save_error_metrics_plot: str = opt("", help="Plot the error against the value into this folder.", metavar="DIR")
+    show_error_metrics_plot: bool = opt(False, help="Show plots of the error against the value.")
+    gen_script: str = opt(
+        "",
+        help="Write a Python script that does the same instead of running; - prints it.",
+        alias="--gen",
+        metavar="FILE",
+    )
+    config: str = opt("", help="Read options from a run file; the command line wins.", metavar="FILE.toml")
+    write_config: str = opt("", help="Write the run file that repeats this run.", metavar="FILE.toml")
+
+
+@dataclass(frozen=True)
+class LogSection:
+    """Logging."""
+
+    verbosity: tuple[str, ...] = opt(
+        (), help="Level of messages, for all or for one module.", metavar="LEVEL|MODULE:LEVEL"
+    )
+    silent: bool = opt(False, help="No messages and no progress.")
+    log_format: tuple[str, ...] = opt(
+        (), help="What each message carries.", choices=("timestamp", "line-info", "no-colors")
+    )
+    log_file: str = opt("", help="Write messages to this file, too.", metavar="FILE")
+
+
+SECTIONS: dict[str, type] = {
+    "model": ModelSection,
+    "data": DataSection,
+    "run": RunSection,
+    "compare": CompareSection,
+    "result": ResultSection,
+    "log": LogSection,
+}

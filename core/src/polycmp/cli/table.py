@@ -1,0 +1,114 @@
+"""All options of `run` in one table: whose each flag is, what it takes, and where the help text shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from polycmp.cli.settings import SECTIONS
+from polycmp.options import OptionField, option_fields
+from polycmp.plugins import Claim, flag_of, grant_aliases
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Contribution, Registry
+
+CORE_FLAGS = ("-b", "--backend", "-v", "--verbose", "-q", "--quiet", "-h", "--help")
+
+
+class Key(NamedTuple):
+    """Identifies an option: the core's have kind `core` and the section as owner."""
+
+    kind: str
+    owner: str
+    field: str
+
+
+@dataclass(frozen=True)
+class Target:
+    """One option.
+
+    Attributes:
+        key: Whose it is.
+        field: What it takes.
+        flags: How it is spelled, the spelling to show first.
+        section: The heading it is listed under.
+    """
+
+    key: Key
+    field: OptionField
+    flags: tuple[str, ...]
+    section: str
+
+
+@dataclass(frozen=True)
+class FlagTable:
+    """The options of one command.
+
+    Attributes:
+        targets: All options by key, in the order of the help text.
+        by_flag: The option that a flag belongs to.
+        backends: `--NAME` to the backend's name.
+        refused: Flags that several claim, with their claimants.
+        sections: Heading to the text under it.
+    """
+
+    targets: Mapping[Key, Target]
+    by_flag: Mapping[str, Target]
+    backends: Mapping[str, str]
+    refused: Mapping[str, tuple[Claim, ...]] = field(default_factory=dict)
+    sections: Mapping[str, str] = field(default_factory=dict)
+
+
+def core_targets(sections: Mapping[str, type] = SECTIONS) -> list[Target]:
+    """Return the core's own options."""
+    found = []
+    for owner, options in sections.items():
+        for item in option_fields(options):
+            flags = ("--" + item.name.replace("_", "-"), *item.aliases)
+            heading = (options.__doc__ or owner).rstrip(".")
+            found.append(Target(Key("core", owner, item.name), item, flags, heading))
+    return found
+
+
+def build_table(registry: Registry, sections: Mapping[str, type] = SECTIONS) -> FlagTable:
+    """Return the options of the core and of every working plugin."""
+    targets = core_targets(sections)
+    reserved = [*CORE_FLAGS, *(flag for target in targets for flag in target.flags)]
+    contributions = [item for item in registry.unique_contributions if item.kind != "command"]
+    granted, refused = grant_aliases(contributions, reserved)
+    owned: dict[tuple[int, str], list[str]] = {}
+    backends = {}
+    for flag, claim in granted.items():
+        if claim.field and claim.contribution is not None:
+            owned.setdefault((id(claim.contribution), claim.field), []).append(flag)
+        elif claim.contribution is not None:
+            backends[flag] = claim.contribution.name
+    headings = {}
+    for item in contributions:
+        heading = _heading(item)
+        headings[heading] = item.spec.summary
+        targets += _plugin_targets(item, heading, owned)
+    by_flag = {flag: target for target in targets for flag in target.flags}
+    return FlagTable({target.key: target for target in targets}, by_flag, backends, refused, headings)
+
+
+def _plugin_targets(item: Contribution, heading: str, owned: Mapping[tuple[int, str], list[str]]) -> list[Target]:
+    found = []
+    for option in option_fields(item.spec.options):
+        flags = owned.get((id(item), option.name), [])
+        generated = flag_of(item.name, option.name)
+        flags = sorted(flags, key=lambda flag: flag != generated)
+        if flags:
+            found.append(Target(Key(item.kind, item.name, option.name), option, tuple(flags), heading))
+    return found
+
+
+def _heading(item: Contribution) -> str:
+    words = {
+        "runner": "Backend",
+        "loader": "Model loader",
+        "data_loader": "Data loader",
+        "compare_func": "Compare function",
+    }
+    return f"{words[item.kind]} {item.name}"

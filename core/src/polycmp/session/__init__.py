@@ -1,0 +1,1 @@
+"""Carrying a plan out: runs in lockstep, compared as they go, in memory that does not grow with the iterations."""

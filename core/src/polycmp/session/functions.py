@@ -1,0 +1,30 @@
+"""The compare functions of a plan."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from polycmp.plan import ComparePlan
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+
+def make_functions(plan: ComparePlan, registry: Registry) -> dict[str, Callable[..., Any]]:
+    """Return the compare functions by name.
+
+    Raises:
+        PluginError: A function asked for is not there, or its plugin is broken.
+        UsageError: Its options cannot be right.
+    """
+    functions = {}
+    for choice in plan.functions:
+        contribution = registry.find_compare_func(choice.name)
+        registry.require(contribution)
+        factory = registry.load(contribution)
+        # Only functions that can tell more for a report take `detail`; the contract does not ask for it.
+        extra = {"detail": plan.detail} if "detail" in inspect.signature(factory).parameters else {}
+        functions[choice.name] = factory(choice.options, **extra)
+    return functions

@@ -1,0 +1,131 @@
+"""A backend taking part in a session: whatever it raises becomes its result, never the session's end."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from polycmp.data.coerce import coerce_feed
+from polycmp.errors import PolycmpError, describe_exception
+from polycmp.results.outcome import BackendResult, Timing
+from polycmp.runner import Runner
+from polycmp.tensors import Feed, TensorMetadata, dtype_of
+
+T = TypeVar("T")
+
+log = logging.getLogger("polycmp.session")
+
+
+class LiveRun:
+    """One runner in a session.
+
+    Args:
+        result: Where to record what becomes of it.
+        make: Makes the runner; called once, on activation.
+        needs: Modules whose version tells which backend this is.
+
+    Attributes:
+        result: The record.
+        error: The exception that ended it, for those who want its trace; None while it is well.
+    """
+
+    def __init__(self, result: BackendResult, make: Callable[[], Runner], needs: tuple[str, ...] = ()) -> None:
+        self.result = result
+        self.error: BaseException | None = None
+        self._make = make
+        self._needs = needs
+        self._runner: Runner | None = None
+        self._seconds: list[float] = []
+
+    @property
+    def label(self) -> str:
+        """Its name in reports."""
+        return self.result.label
+
+    @property
+    def last_seconds(self) -> float:
+        """How long its last call took; 0 before the first."""
+        return self._seconds[-1] if self._seconds else 0.0
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it can infer."""
+        return self._runner is not None
+
+    def activate(self) -> None:
+        """Make and activate the runner; a failure is recorded."""
+        if self.error is None:
+            self._runner = self._guard("while it was activated", lambda: self._make().activate())
+            self.result.version = self._version()
+
+    def inputs(self) -> TensorMetadata | None:
+        """Return the runner's inputs; None if it failed."""
+        runner = self._runner
+        if runner is None:
+            return None
+        return self._guard("while it described its inputs", runner.get_input_metadata)
+
+    def infer(self, feed: Feed, *, measure: bool = True) -> Mapping[str, Any] | None:
+        """Run once and return the outputs, valid until the next call; None if it failed.
+
+        Args:
+            feed: Arrays by input name.
+            measure: Whether this call counts as an iteration (a warm-up call does not).
+        """
+        runner, inputs = self._runner, self.inputs()
+        if runner is None or inputs is None:
+            return None
+
+        def call() -> Mapping[str, Any]:
+            outputs = runner.infer(coerce_feed(feed, inputs, self.label), check_inputs=False)
+            self._record(runner, outputs, measure)
+            return outputs
+
+        return self._guard(f"in iteration {self.result.iterations}", call)
+
+    def deactivate(self) -> None:
+        """Deactivate the runner; a failure is recorded."""
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            self.result.notes.extend(note for note in runner.notes if note not in self.result.notes)
+            self._guard("while it was deactivated", runner.deactivate)
+
+    def _record(self, runner: Runner, outputs: Mapping[str, Any], measure: bool) -> None:
+        self._seconds.append(runner.last_inference_time())
+        self.result.timing = Timing.of(self._seconds)
+        if not measure:
+            return
+        self.result.iterations += 1
+        metadata = TensorMetadata()
+        for name, array in outputs.items():
+            metadata.add(name, dtype_of(array), tuple(array.shape))
+        self.result.outputs = metadata
+
+    def _guard(self, when: str, call: Callable[[], T]) -> T | None:
+        try:
+            return call()
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the fence around other people's code
+            self._fail(error, when)
+            return None
+
+    def _fail(self, error: BaseException, when: str) -> None:
+        self.error = error
+        self.result.error = self.result.error or f"{describe_exception(error)} ({when})"
+        self.result.hint = self.result.hint or (error.hint if isinstance(error, PolycmpError) else "")
+        log.debug("%s failed %s", self.label, when, exc_info=error)
+        self.deactivate()
+
+    def _version(self) -> str:
+        for name in self._needs:
+            version = getattr(sys.modules.get(name), "__version__", "")
+            if version:
+                return str(version)
+        return ""
+
+
+def copy_outputs(outputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return outputs that outlive the runner's next call."""
+    return {name: copy.deepcopy(array) for name, array in outputs.items()}

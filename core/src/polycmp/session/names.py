@@ -1,0 +1,58 @@
+"""Tensor names on the command line, checked against the model's before any backend starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from polycmp.errors import UsageError, did_you_mean
+from polycmp.options import option_fields
+from polycmp.plan import Choice, Plan
+from polycmp.values import unknown_names
+
+
+def check_input_names(plan: Plan, inputs: Iterable[str]) -> None:
+    """Check every input name that the plan mentions.
+
+    In a data loader's options the names of a mapping are inputs.
+
+    Raises:
+        UsageError: The model has no such input.
+    """
+    known = list(inputs)
+    _check(plan.data.input_shapes, known, "--input-shapes", "input")
+    if not plan.data.files and not plan.data.script:
+        _check_choice(plan.data.loader, known, "input")
+
+
+def check_output_names(plan: Plan, outputs: Iterable[str]) -> None:
+    """Check every output name that the plan mentions.
+
+    In a compare function's options the names of a mapping are outputs.
+
+    Raises:
+        UsageError: The model has no such output.
+    """
+    known = [*outputs, *plan.compare.map_output, *plan.compare.map_output.values()]
+    for choice in plan.compare.functions:
+        _check_choice(choice, known, "output")
+    _check(plan.compare.postprocess, known, "--postprocess", "output")
+
+
+def _check_choice(choice: Choice, known: list[str], what: str) -> None:
+    if choice.options is None:
+        return
+    for field in option_fields(type(choice.options)):
+        if field.kind == "mapping":
+            flag = field.aliases[0] if field.aliases else f"--{choice.name}-{field.name}".replace("_", "-")
+            _check(getattr(choice.options, field.name), known, flag, what)
+
+
+def _check(values: Mapping[str, Any], known: list[str], option: str, what: str) -> None:
+    unknown = unknown_names(values, known)
+    if unknown:
+        raise UsageError(
+            f"{option}: the model has no {what} {unknown[0]!r}",
+            why=did_you_mean(unknown[0], known),
+            hint=f"its {what}s are: {', '.join(known)}",
+        )

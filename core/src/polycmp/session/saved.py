@@ -1,0 +1,68 @@
+"""Saved runs taking part in a session beside live ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from polycmp.results.files import SavedRun, open_runs
+from polycmp.results.outcome import BackendResult
+from polycmp.tensors import TensorMetadata, dtype_of
+
+
+class SavedLane:
+    """One saved run, read one iteration at a time.
+
+    Args:
+        run: The run.
+        label: Its name in this session.
+
+    Attributes:
+        result: Its record, as for a live run.
+    """
+
+    def __init__(self, run: SavedRun, label: str) -> None:
+        self.result = BackendResult(label=label, backend="saved", model=str(run.path))
+        self._iterations: Iterator[Mapping[str, Any]] = iter(run.iterations)
+
+    def next(self) -> Mapping[str, Any] | None:
+        """Return the outputs of the next iteration; None at the end.
+
+        Raises:
+            FileError: The file is damaged.
+        """
+        outputs = next(self._iterations, None)
+        if outputs is None:
+            return None
+        self.result.iterations += 1
+        metadata = TensorMetadata()
+        for name, array in outputs.items():
+            metadata.add(name, dtype_of(array), tuple(array.shape))
+        self.result.outputs = metadata
+        return outputs
+
+
+def open_saved(paths: Iterable[str], taken: Iterable[str]) -> list[SavedLane]:
+    """Open every run in the files, labels made unique.
+
+    Raises:
+        FileError: A file is missing, damaged, or holds no runs.
+    """
+    used = set(taken)
+    lanes = []
+    for path in paths:
+        for run in open_runs(path):
+            label = unique_label(run.label, used)
+            used.add(label)
+            lanes.append(SavedLane(run, label))
+    return lanes
+
+
+def unique_label(label: str, used: Iterable[str]) -> str:
+    """Return the label, with `#2`, `#3`, … behind it if it is taken."""
+    taken = set(used)
+    candidate, number = label, 1
+    while candidate in taken:
+        number += 1
+        candidate = f"{label}#{number}"
+    return candidate

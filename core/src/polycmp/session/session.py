@@ -1,0 +1,172 @@
+"""One run from plan to outcome."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from polycmp.compare.pair import PairComparer
+from polycmp.errors import UsageError, did_you_mean
+from polycmp.plan import Plan
+from polycmp.results.outcome import BackendResult, Outcome
+from polycmp.session.functions import make_functions
+from polycmp.session.names import check_output_names
+from polycmp.session.prepare import Prepared, prepare
+from polycmp.session.saved import SavedLane, open_saved
+from polycmp.session.sinks import Sinks
+from polycmp.session.stream import Pace, Step, run_steps
+from polycmp.tensors import TensorMetadata
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+Outputs = dict[str, Mapping[str, Any]]
+
+
+def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = lambda _: None) -> Outcome:
+    """Carry a plan out.
+
+    Args:
+        plan: What to do.
+        registry: The plugins to do it with.
+        on_stage: Told in words what happens next.
+
+    Returns:
+        What was found; a backend that failed is part of it.
+
+    Raises:
+        PolycmpError: Nothing could be run: wrong names, no model, no data, an unreadable file.
+    """
+    start = time.perf_counter()
+    prepared = prepare(plan, registry)
+    saved = open_saved(plan.files.load_outputs, (run.label for run in prepared.runs))
+    session = _Session(plan, registry, prepared, saved)
+    with ExitStack() as stack:
+        sinks = stack.enter_context(Sinks(plan))
+        steps = session.steps(Pace(plan.sequential, plan.warm_up, on_stage))
+        stack.callback(steps.close)
+        for step in steps:
+            if not session.take(step, sinks):
+                break
+    session.outcome.seconds = time.perf_counter() - start
+    return session.finish()
+
+
+class _Session:
+    """The state of one run: who takes part, who is compared with whom, what was found."""
+
+    def __init__(self, plan: Plan, registry: Registry, prepared: Prepared, saved: list[SavedLane]) -> None:
+        self.plan = plan
+        self._prepared = prepared
+        self._saved = saved
+        self._functions = make_functions(plan.compare, registry)
+        self._comparers: dict[str, PairComparer] = {}
+        self._names_checked = prepared.names_checked
+        results = [run.result for run in prepared.runs] + [lane.result for lane in saved]
+        self.outcome = Outcome(
+            backends=results, expected=len(results) > 1, command=plan.command, reference=self._reference(results)
+        )
+
+    def steps(self, pace: Pace) -> Generator[Step, None, None]:
+        """Yield steps with the outputs of live and saved runs; saved runs may outlast live ones."""
+        index = -1
+        if self._prepared.runs:
+            live = run_steps(self._prepared.runs, self._prepared.source, pace)
+            try:
+                for step in live:
+                    index = step.index
+                    yield replace(step, outputs={**step.outputs, **self._next_saved()})
+            finally:
+                live.close()
+        while True:
+            outputs = self._next_saved()
+            if not outputs:
+                return
+            index += 1
+            yield Step(index, {}, outputs)
+
+    def take(self, step: Step, sinks: Sinks) -> bool:
+        """Save, check and compare one step; return whether to go on."""
+        self.outcome.inputs = TensorMetadata.from_feed_dict(step.feed) if step.feed else self.outcome.inputs
+        self._check_names(step)
+        sinks.save(step, [run.label for run in self._prepared.runs])
+        outputs = sinks.postprocess(step)
+        invalid = sinks.validate(step.index, outputs)
+        self.outcome.invalid += invalid
+        good = not invalid and self._compare(outputs, sinks, step.index)
+        return good or not self.plan.compare.fail_fast
+
+    def finish(self) -> Outcome:
+        """Close the books and return the outcome."""
+        counts = {result.label: result.iterations for result in self.outcome.backends}
+        reference = self.outcome.reference
+        self.outcome.comparisons = [
+            comparer.result(counts[label], counts[reference]) for label, comparer in self._comparers.items()
+        ]
+        return self.outcome
+
+    def _reference(self, results: list[BackendResult]) -> str:
+        labels = [result.label for result in results]
+        wanted = self.plan.compare.reference
+        if not wanted:
+            return labels[-1] if len(labels) > 1 else ""
+        if wanted in labels:
+            return wanted
+        by_backend = [result.label for result in results if result.backend == wanted]
+        if len(by_backend) == 1:
+            return by_backend[0]
+        raise UsageError(
+            f"--reference: no run is called {wanted!r}", why=did_you_mean(wanted, labels), hint="give it the label"
+        )
+
+    def _next_saved(self) -> Outputs:
+        outputs: Outputs = {}
+        for lane in self._saved:
+            made = lane.next()
+            if made is not None:
+                outputs[lane.result.label] = made
+        return outputs
+
+    def _check_names(self, step: Step) -> None:
+        if not self._names_checked and step.outputs:
+            self._names_checked = True
+            check_output_names(self.plan, dict.fromkeys(name for made in step.outputs.values() for name in made))
+
+    def _compare(self, outputs: Outputs, sinks: Sinks, index: int) -> bool:
+        reference = self._stand_in()
+        if reference not in outputs:
+            return True
+        passed = True
+        for label, made in outputs.items():
+            if label == reference:
+                continue
+            found = self._comparer(label, reference).add(made, outputs[reference])
+            sinks.draw(index, label, reference, made, outputs[reference])
+            passed = passed and all(item.passed for item in found)
+        return passed
+
+    def _stand_in(self) -> str:
+        """Return the reference, or where it failed before it ran, the last run that did not."""
+        results = {result.label: result for result in self.outcome.backends}
+        reference = self.outcome.reference
+        if not reference or not results[reference].error or results[reference].iterations or self._comparers:
+            return reference
+        alive = [label for label, result in results.items() if not result.error]
+        if len(alive) > 1:
+            self.outcome.notes.append(f"the reference {reference} failed, so {alive[-1]} stands in for it")
+            self.outcome.reference = alive[-1]
+        return self.outcome.reference
+
+    def _comparer(self, label: str, reference: str) -> PairComparer:
+        if label not in self._comparers:
+            self._comparers[label] = PairComparer(
+                label,
+                reference,
+                self._functions,
+                map_output=self.plan.compare.map_output,
+                shape_check=self.plan.compare.shape_check,
+            )
+        return self._comparers[label]

@@ -1,0 +1,70 @@
+"""Where a session's inputs and outputs go besides the comparison: files, post-processing, checks, pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any
+
+from polycmp.plan import Plan
+from polycmp.results.files import InputsWriter, OutputsWriter, save_input_blob
+from polycmp.results.outcome import Invalid
+from polycmp.session.stream import Step
+
+
+class Sinks:
+    """What happens to each step, as far as the plan asks for it.
+
+    Single files appear when the session ends well; an error or an interrupt leaves what was there before.
+
+    Args:
+        plan: The plan.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._stack = ExitStack()
+        self._inputs: InputsWriter | None = None
+        self._outputs: OutputsWriter | None = None
+
+    def __enter__(self) -> Sinks:
+        files = self._plan.files
+        if files.save_inputs:
+            self._inputs = self._stack.enter_context(InputsWriter(files.save_inputs))
+        if files.save_outputs:
+            self._outputs = self._stack.enter_context(OutputsWriter(files.save_outputs))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def save(self, step: Step, live: Iterable[str]) -> None:
+        """Write the step's inputs, and the outputs of the runs labelled `live`.
+
+        Raises:
+            FileError: A file cannot be written.
+        """
+        if self._inputs is not None:
+            self._inputs.add(step.feed)
+        if self._plan.files.save_input_blob is not None:
+            save_input_blob(self._plan.files.save_input_blob, step.index, step.feed)
+        if self._outputs is not None:
+            for label in live:
+                if label in step.outputs:
+                    self._outputs.add(label, step.outputs[label], step.seconds[label])
+
+    def postprocess(self, step: Step) -> dict[str, Mapping[str, Any]]:
+        """Return the outputs as they are to be compared."""
+        return dict(step.outputs)
+
+    def validate(self, index: int, outputs: Mapping[str, Mapping[str, Any]]) -> list[Invalid]:
+        """Return the outputs that hold NaN or infinity, if the plan asks for that check."""
+        return []
+
+    def draw(
+        self, index: int, candidate: str, reference: str, made: Mapping[str, Any], expected: Mapping[str, Any]
+    ) -> None:
+        """Draw the pictures that the plan asks for."""

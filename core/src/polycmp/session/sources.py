@@ -1,0 +1,54 @@
+"""The data source of a plan: saved files, a script, or a data loader, with the shapes asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from polycmp.plan import DataPlan
+from polycmp.tensors import Feed, TensorMetadata
+from polycmp.values import split_script
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+    from polycmp.session.stream import Source
+
+
+def make_source(plan: DataPlan, registry: Registry) -> Source:
+    """Return a callable that gives the plan's feeds for a model's inputs.
+
+    Raises:
+        PluginError: The data loader asked for is not there.
+        DataError: The script cannot be imported.
+        FileError: A file of inputs cannot be read.
+    """
+    inner = _inner_source(plan, registry)
+
+    def source(inputs: TensorMetadata) -> Iterable[Feed]:
+        from polycmp.data.shapes import apply_input_shapes
+
+        return inner(apply_input_shapes(inputs, plan.input_shapes) if _generates(plan) else inputs)
+
+    return source
+
+
+def _generates(plan: DataPlan) -> bool:
+    return not plan.files and not plan.script
+
+
+def _inner_source(plan: DataPlan, registry: Registry) -> Source:
+    if plan.files:
+        from polycmp.results.files import open_inputs
+
+        feeds = open_inputs(plan.files)
+        return lambda _inputs: feeds
+    if plan.script:
+        from polycmp.data.script import make_script_loader
+
+        path, name = split_script(plan.script, "load_data")
+        script: Source = make_script_loader(path, name)
+        return script
+    contribution = registry.find_data_loader(plan.loader.name)
+    registry.require(contribution)
+    loader: Source = registry.load(contribution)(plan.loader.options)
+    return loader

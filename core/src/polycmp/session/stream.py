@@ -1,0 +1,143 @@
+"""The order in which backends run: all at once, one iteration at a time, or one backend after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+from polycmp.errors import DataError, PolycmpError, describe_exception
+from polycmp.session.live import LiveRun, copy_outputs
+from polycmp.tensors import Feed, TensorMetadata
+
+Source = Callable[[TensorMetadata], Iterable[Feed]]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One iteration of all runs.
+
+    Attributes:
+        index: Counted from 0.
+        feed: The inputs.
+        outputs: Outputs by the run's label; a run that failed is absent. Valid until the next step.
+        seconds: How long each run took, by label.
+    """
+
+    index: int
+    feed: Feed
+    outputs: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How the runs take turns.
+
+    Attributes:
+        sequential: One run does all iterations before the next is activated.
+        warm_up: Calls with the first inputs before anything is measured as an iteration.
+        on_stage: Told in words what happens next.
+    """
+
+    sequential: bool = False
+    warm_up: int = 0
+    on_stage: Callable[[str], None] = lambda _: None
+
+
+def run_steps(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Generator[Step, None, None]:
+    """Yield one step per feed of the data source.
+
+    The first run that can be activated tells the data source what inputs there are. Streaming keeps all runs active
+    and holds one iteration; sequential holds all inputs and outputs, but only one backend at a time.
+
+    Raises:
+        DataError: The data source fails or gives what is no feed.
+    """
+    yield from (_sequential if pace.sequential else _streaming)(runs, source, pace)
+
+
+def _streaming(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Iterator[Step]:
+    with ExitStack() as stack:
+        for run in runs:
+            pace.on_stage(f"activating {run.label}")
+            stack.callback(run.deactivate)
+            run.activate()
+        inputs = _inputs(runs)
+        if inputs is None:
+            return
+        for index, feed in enumerate(_feeds(source, inputs)):
+            if index == 0:
+                _warm_up(runs, feed, pace)
+            pace.on_stage(f"iteration {index}")
+            outputs = _infer_all(runs, feed)
+            yield Step(index, feed, outputs, {run.label: run.last_seconds for run in runs})
+            if not any(run.is_active for run in runs):
+                return
+
+
+def _sequential(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Iterator[Step]:
+    feeds: list[Feed] | None = None
+    collected: list[Step] = []
+    for run in runs:
+        pace.on_stage(f"running {run.label}")
+        run.activate()
+        try:
+            inputs = run.inputs()
+            if inputs is None:
+                continue
+            if feeds is None:
+                feeds = [dict(feed) for feed in _feeds(source, inputs)]
+                collected = [Step(index, feed, {}, {}) for index, feed in enumerate(feeds)]
+            if feeds:
+                _warm_up([run], feeds[0], pace)
+            for step in collected:
+                result = run.infer(step.feed)
+                if result is None:
+                    break
+                step.outputs[run.label] = copy_outputs(result)
+                step.seconds[run.label] = run.last_seconds
+        finally:
+            run.deactivate()
+    while collected:
+        yield collected.pop(0)
+
+
+def _inputs(runs: Iterable[LiveRun]) -> TensorMetadata | None:
+    for run in runs:
+        inputs = run.inputs()
+        if inputs is not None:
+            return inputs
+    return None
+
+
+def _infer_all(runs: Iterable[LiveRun], feed: Feed) -> dict[str, Mapping[str, Any]]:
+    outputs = {}
+    for run in runs:
+        result = run.infer(feed)
+        if result is not None:
+            outputs[run.label] = result
+    return outputs
+
+
+def _warm_up(runs: Iterable[LiveRun], feed: Feed, pace: Pace) -> None:
+    for run in runs:
+        for _ in range(pace.warm_up):
+            run.infer(feed, measure=False)
+
+
+def _feeds(source: Source, inputs: TensorMetadata) -> Iterator[Feed]:
+    """Yield the source's feeds; whatever its code raises becomes an error that names it."""
+    try:
+        iterator = iter(source(inputs))
+        while True:
+            try:
+                feed = next(iterator)
+            except StopIteration:
+                return
+            yield feed
+    except (PolycmpError, GeneratorExit):
+        raise
+    except Exception as error:
+        raise DataError("the data loader failed", why=describe_exception(error)) from error
