@@ -174,7 +174,7 @@ def test_an_attribute_too_many_or_too_few_names_node_and_attribute(node, reason)
 
 
 def test_an_output_that_is_no_tensor_is_an_error():
-    with pytest.raises(BackendError, match="'y' is no tensor but a list"):
+    with pytest.raises(BackendError, match="'y' is a sequence"):
         infer(model([helper.make_node("SequenceConstruct", ["x", "x"], ["y"])]))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import onnx
 from onnx.reference.op_run import OpRun
 from polycmp.errors import BackendError
+from polycmp_onnx.graph import subgraphs
 
 from polycmp_pluginref.registry import Reference, References, find_reference
 
@@ -64,9 +65,7 @@ def _nodes(model: Any) -> Iterator[Any]:
     while pending:
         node = pending.pop()
         yield node
-        for attribute in node.attribute:
-            for graph in (attribute.g, *attribute.graphs):
-                pending.extend(graph.node)
+        pending.extend(inner for graph in subgraphs(node) for inner in graph.node)
 
 
 def _operator(domain: str, op: str, reference: Reference, whose: str) -> type[Any]:
