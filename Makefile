@@ -1,0 +1,55 @@
+# Every target sets itself up in .venv with plain pip; nothing but Python 3.10 or newer is needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/trt
+PROJECTS := $(PACKAGES:%=%/pyproject.toml)
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+
+.PHONY: help demo test test-gpu check format bench clean
+
+help:
+	@echo "make demo      compare a model on two backends (ONNX Runtime and the ONNX reference)"
+	@echo "make test      run all tests that need no GPU"
+	@echo "make check     ruff and mypy"
+	@echo "make bench     measure beside Polygraphy"
+	@echo "make test-gpu  run the tests that need TensorRT and a GPU, in the current environment"
+
+$(VENV)/created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "polycmp needs Python 3.10 or newer; try: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/installed: $(VENV)/created $(PROJECTS)
+	$(PIP) -e core -e plugins/onnx -e 'plugins/onnxrt[cpu]' -e plugins/pluginref
+	@touch $@
+
+$(VENV)/developed: $(VENV)/installed requirements-dev.txt
+	$(PIP) -r requirements-dev.txt $(PACKAGES:%=-e %)
+	@touch $@
+
+demo: $(VENV)/installed
+	@mkdir -p demo
+	$(BIN)/python examples/make_demo_model.py demo/model.onnx
+	$(BIN)/polycmp run demo/model.onnx -b onnxrt -b onnx --input-shapes image:[2,3,32,32] --report demo/report.json
+
+test: $(VENV)/developed
+	$(BIN)/python -m pytest -m "not gpu" $(PYTEST_ARGS)
+
+test-gpu:
+	python -m pytest -m gpu $(PYTEST_ARGS)
+
+check: $(VENV)/developed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/developed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/developed
+	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+clean:
+	rm -rf $(VENV) demo dist .cache .mypy_cache .ruff_cache

@@ -1,0 +1,143 @@
+"""Median and quantiles without sorting a tensor: counts over the bit patterns of the errors.
+
+A non-negative float64 and its 64 bits, read as a whole number, are ordered alike. Counting the upper bits therefore
+gives every quantile to within one count's width, and counting again inside that one gives it exactly: a radix
+selection whose memory does not depend on the tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polycmp.compare.blocks import Pair, for_each_block
+from polycmp.compare.verdicts import Histogram
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+#: Makes, for one thread, what gives one kind of error of a block; NaN is already replaced.
+MakeErrors = Callable[[], Callable[[Array, Array], Floats]]
+
+#: 11 bits of exponent and 7 of the mantissa: one count spans 1/128 of the numbers in it.
+_LEVELS = ((45, 18), (28, 17), (11, 17), (0, 11))
+_SMALL = 100_000
+MANTISSA_BITS = 7
+
+
+def count_bits(pair: Pair, make: MakeErrors, level: int = 0, prefix: int = 0) -> Counts:
+    """Return how many errors have each value of the bits of a level, among those whose bits above equal a prefix."""
+    shift, width = _LEVELS[level]
+    partial: list[Counts] = []
+
+    def worker() -> Callable[[Array, Array, int], None]:
+        errors_of = make()
+        counts = np.zeros(1 << width, np.int64)
+        partial.append(counts)
+
+        def work(candidate: Array, reference: Array, _offset: int) -> None:
+            bits = errors_of(candidate, reference).view(np.int64)
+            if level:
+                bits = bits[bits >> (shift + width) == prefix]
+            places = (bits >> shift) & ((1 << width) - 1)
+            _add(counts, places)
+
+        return work
+
+    for_each_block(pair, worker)
+    total = partial[0]
+    for counts in partial[1:]:
+        total += counts
+    return total
+
+
+def _add(counts: Counts, places: NDArray[np.int64]) -> None:
+    if not places.size:
+        return
+    low = int(places.min())
+    found = np.bincount(places - low)  # the blocks' errors span few exponents: far shorter than all counts
+    counts[low : low + found.size] += found
+
+
+def quantiles(pair: Pair, make: MakeErrors, wanted: tuple[float, ...]) -> tuple[float, ...]:
+    """Return exact quantiles of the errors, linearly interpolated between the two nearest elements."""
+    if pair.size <= _SMALL:
+        errors = _all_errors(pair, make)
+        errors.sort()
+        return tuple(_interpolate(wanted_one, pair.size, lambda rank: float(errors[rank])) for wanted_one in wanted)
+    first = count_bits(pair, make)
+    known: dict[int, float] = {}
+
+    def at(rank: int) -> float:
+        if rank not in known:
+            known[rank] = _select(pair, make, first, rank)
+        return known[rank]
+
+    return tuple(_interpolate(one, pair.size, at) for one in wanted)
+
+
+def _interpolate(quantile: float, size: int, at: Callable[[int], float]) -> float:
+    place = quantile * (size - 1)
+    rank = int(place)
+    low = at(rank)
+    fraction = place - rank
+    if not fraction:
+        return low
+    high = at(rank + 1)
+    return low if low == high else low + (high - low) * fraction
+
+
+def _all_errors(pair: Pair, make: MakeErrors) -> Floats:
+    errors_of = make()
+    return np.concatenate(
+        [errors_of(pair.candidate[key], pair.reference[key]).copy() for key, _ in pair.keys()] or [np.empty(0)]
+    )
+
+
+def _select(pair: Pair, make: MakeErrors, counts: Counts, rank: int) -> float:
+    """Return the error of a rank: find the count it falls into, then look only at the errors in there."""
+    prefix = 0
+    for level, (_, width) in enumerate(_LEVELS):
+        if level:
+            counts = count_bits(pair, make, level, prefix)
+        below = np.cumsum(counts)
+        place = int(np.searchsorted(below, rank, side="right"))
+        rank -= int(below[place - 1]) if place else 0
+        prefix = prefix << width | place
+    return float(np.int64(prefix).view(np.float64))
+
+
+def approximate_quantiles(counts: Counts, wanted: tuple[float, ...]) -> tuple[float, ...]:
+    """Return quantiles from the first level's counts: within 1/256 of the true element, for reports."""
+    below = np.cumsum(counts)
+    total = int(below[-1])
+    if not total:
+        return tuple(0.0 for _ in wanted)
+    places = [int(np.searchsorted(below, round(one * (total - 1)), side="right")) for one in wanted]
+    return tuple(_middle(place) for place in places)
+
+
+def _edge(place: int) -> float:
+    return float(np.int64(place << _LEVELS[0][0]).view(np.float64))
+
+
+def _middle(place: int) -> float:
+    low, high = _edge(place), _edge(place + 1)
+    return low if place == 0 or not np.isfinite(high) else low + (high - low) / 2
+
+
+def histogram(counts: Counts, octaves: int = 32) -> Histogram | None:
+    """Return the distribution by powers of two below the largest error, or None where there is no finite one but 0."""
+    per_octave = counts.reshape(-1, 1 << MANTISSA_BITS).sum(axis=1)[:2047]  # 2047 is infinity
+    filled = np.flatnonzero(per_octave)
+    if not filled.size or filled[-1] == 0:
+        return None
+    top = int(filled[-1]) + 1
+    bottom = max(1, int(filled[filled > 0][0]), top - octaves)
+    edges = tuple(_edge(exponent << MANTISSA_BITS) for exponent in range(bottom, top + 1))
+    kept = per_octave[bottom:top].tolist()
+    kept[0] += int(per_octave[:bottom].sum())
+    return Histogram(edges, tuple(int(count) for count in kept))
