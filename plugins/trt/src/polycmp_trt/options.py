@@ -225,7 +225,7 @@ class Options:
     # Engine and running
     save_engine: str = opt("", help="Write the engine.", alias="--save-engine", metavar="FILE")
     load_runtime: str = opt("", help="A lean runtime to run the engine with.", alias="--load-runtime", metavar="FILE")
-    allow_engine_code: bool = opt(
+    engine_host_code_allowed: bool = opt(
         False, help="Let an engine file bring host code of its own; only for engines you trust."
     )
     dla_workspace_allocation_strategy: str = opt(

@@ -1,0 +1,368 @@
+"""Tactics: recording which ones the builder chose, and making it choose the same again.
+
+Replay files have the form that Polygraphy writes and reads. Reading and comparing them needs no TensorRT.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from polycmp.errors import BackendError, FileError, describe_exception
+from polycmp.files import atomic_write
+from polycmp.loader import Loader
+
+from polycmp_trt.callbacks import guarded, remember_errors
+from polycmp_trt.capabilities import import_tensorrt, require
+
+__all__ = [
+    "Algorithm",
+    "RecordTactics",
+    "ReplayTactics",
+    "TacticRecorder",
+    "TacticReplayData",
+    "TacticReplayer",
+    "TensorInfo",
+]
+
+_LOG = logging.getLogger("polycmp.trt")
+_CLASS = "polygraphy_class"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """How one input or output of an algorithm lies in memory.
+
+    Attributes:
+        dtype: Its type by TensorRT's name, for example `DataType.FLOAT`.
+        strides: Its strides in elements.
+        vectorized_dim: The dimension whose elements are packed into vectors; -1 or None without one.
+        components_per_element: Elements in a vector.
+    """
+
+    dtype: str
+    strides: tuple[int, ...]
+    vectorized_dim: int | None = None
+    components_per_element: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", str(self.dtype))
+        object.__setattr__(self, "strides", tuple(self.strides))
+
+    @staticmethod
+    def from_trt(io_info: Any) -> TensorInfo:
+        """Return what a `tensorrt.IAlgorithmIOInfo` says."""
+        return TensorInfo(
+            str(io_info.dtype),
+            tuple(io_info.strides),
+            getattr(io_info, "vectorized_dim", None),
+            getattr(io_info, "components_per_element", None),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.dtype.rpartition('.')[2].lower()}, strides {list(self.strides)}" + (
+            f", {self.components_per_element} per element of dimension {self.vectorized_dim}"
+            if (self.components_per_element or 1) > 1
+            else ""
+        )
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One way to carry out a layer.
+
+    Attributes:
+        implementation: TensorRT's number for the implementation.
+        tactic: Its number for the tactic.
+        inputs: How the inputs lie in memory.
+        outputs: How the outputs do.
+    """
+
+    implementation: int
+    tactic: int
+    inputs: tuple[TensorInfo, ...] = ()
+    outputs: tuple[TensorInfo, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inputs", tuple(self.inputs))
+        object.__setattr__(self, "outputs", tuple(self.outputs))
+
+    @staticmethod
+    def from_trt(context: Any, algorithm: Any) -> Algorithm:
+        """Return what a `tensorrt.IAlgorithm` says, for the layer of an `IAlgorithmContext`."""
+        count = context.num_inputs
+        infos = [TensorInfo.from_trt(algorithm.get_algorithm_io_info(i)) for i in range(count + context.num_outputs)]
+        variant = algorithm.algorithm_variant
+        return Algorithm(variant.implementation, variant.tactic, tuple(infos[:count]), tuple(infos[count:]))
+
+    def __str__(self) -> str:
+        def listed(infos: Iterable[TensorInfo]) -> str:
+            return "; ".join(str(info) for info in infos) or "none"
+
+        return (
+            f"(Implementation: {self.implementation}, Tactic: {self.tactic}) "
+            f"| Inputs: {listed(self.inputs)} | Outputs: {listed(self.outputs)}"
+        )
+
+
+class TacticReplayData(MutableMapping[str, Algorithm]):
+    """The algorithm chosen for each layer, by the layer's name, in the order of the build."""
+
+    def __init__(self, replay: Mapping[str, Algorithm] | None = None) -> None:
+        self._layers: dict[str, Algorithm] = dict(replay or {})
+
+    def add(self, name: str, algorithm: Algorithm) -> TacticReplayData:
+        """Set one layer's algorithm and return the data, so that calls chain."""
+        self._layers[name] = algorithm
+        return self
+
+    def to_json(self) -> str:
+        """Return the text of a replay file."""
+        layers = {name: _algorithm_to_dict(algorithm) for name, algorithm in self._layers.items()}
+        return json.dumps({"replay": layers, _CLASS: "TacticReplayData"}, indent="    ")
+
+    @staticmethod
+    def from_json(text: str) -> TacticReplayData:
+        """Return the data in the text of a replay file.
+
+        Raises:
+            FileError: It is not one.
+        """
+        try:
+            whole = json.loads(text)
+            if whole.get(_CLASS, "TacticReplayData") != "TacticReplayData":
+                raise ValueError(f"it holds {whole[_CLASS]}")
+            return TacticReplayData({name: _algorithm_from_dict(value) for name, value in whole["replay"].items()})
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise FileError("not a tactic replay file", why=describe_exception(error)) from error
+
+    def save(self, target: Any) -> None:
+        """Write a replay file.
+
+        Args:
+            target: A path, or an open text or binary file.
+
+        Raises:
+            FileError: It cannot be written.
+        """
+        text = self.to_json()
+        if hasattr(target, "write"):
+            _write(target, text)
+            return
+        with atomic_write(target) as file:
+            file.write(text.encode())
+
+    @staticmethod
+    def load(source: Any) -> TacticReplayData:
+        """Read a replay file.
+
+        Args:
+            source: A path, or an open file.
+
+        Raises:
+            FileError: It cannot be read, or is not one.
+        """
+        if hasattr(source, "read"):
+            content = source.read()
+            return TacticReplayData.from_json(content if isinstance(content, str) else content.decode())
+        try:
+            return TacticReplayData.from_json(Path(source).read_text("utf-8"))
+        except FileError as error:
+            raise FileError(f"{source} is not a tactic replay file", why=error.why) from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise FileError(f"cannot read the tactic replay file {source}", why=describe_exception(error)) from error
+
+    def __getitem__(self, name: str) -> Algorithm:
+        return self._layers[name]
+
+    def __setitem__(self, name: str, algorithm: Algorithm) -> None:
+        self._layers[name] = algorithm
+
+    def __delitem__(self, name: str) -> None:
+        del self._layers[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._layers)
+
+    def __len__(self) -> int:
+        return len(self._layers)
+
+    def __str__(self) -> str:
+        return "\n".join(f"Layer: {name}\n    Algorithm: {algorithm}" for name, algorithm in self._layers.items())
+
+
+def _write(file: Any, text: str) -> None:
+    try:
+        file.write(text)
+    except TypeError:
+        file.write(text.encode())
+
+
+def _algorithm_to_dict(algorithm: Algorithm) -> dict[str, Any]:
+    def infos(items: Iterable[TensorInfo]) -> list[dict[str, Any]]:
+        return [
+            {
+                "dtype": item.dtype,
+                "strides": list(item.strides),
+                "vectorized_dim": item.vectorized_dim,
+                "components_per_element": item.components_per_element,
+                _CLASS: "TensorInfo",
+            }
+            for item in items
+        ]
+
+    return {
+        "implementation": algorithm.implementation,
+        "tactic": algorithm.tactic,
+        "inputs": infos(algorithm.inputs),
+        "outputs": infos(algorithm.outputs),
+        _CLASS: "Algorithm",
+    }
+
+
+def _algorithm_from_dict(value: Mapping[str, Any]) -> Algorithm:
+    def infos(items: Iterable[Mapping[str, Any]]) -> tuple[TensorInfo, ...]:
+        return tuple(
+            TensorInfo(
+                item["dtype"], tuple(item["strides"]), item.get("vectorized_dim"), item.get("components_per_element")
+            )
+            for item in items
+        )
+
+    return Algorithm(
+        int(value["implementation"]), int(value["tactic"]), infos(value["inputs"]), infos(value["outputs"])
+    )
+
+
+def TacticRecorder(record: Any) -> Any:  # noqa: N802  (the field's name for it; its class needs TensorRT to exist)
+    """Return a `tensorrt.IAlgorithmSelector` that records the tactics of a build.
+
+    Args:
+        record: A path, an open file, or a `TacticReplayData` to add to.
+
+    Raises:
+        BackendError: This release of TensorRT has no algorithm selector.
+    """
+    trt = _selector_module("recording tactics (--save-tactics)")
+
+    @remember_errors
+    class TacticRecorder(trt.IAlgorithmSelector):  # type: ignore[misc,name-defined]
+        def __init__(self) -> None:
+            trt.IAlgorithmSelector.__init__(self)
+            self.data = record if isinstance(record, TacticReplayData) else TacticReplayData()
+
+        @guarded(default=())
+        def select_algorithms(self, context: Any, choices: Any) -> list[int]:
+            return list(range(len(choices)))
+
+        @guarded(default=None)
+        def report_algorithms(self, contexts: Any, choices: Any) -> None:
+            for context, choice in zip(contexts, choices, strict=False):
+                self.data.add(context.name, Algorithm.from_trt(context, choice))
+            if record is not self.data:
+                self.data.save(record)
+
+    return TacticRecorder()
+
+
+def TacticReplayer(replay: Any) -> Any:  # noqa: N802  (see TacticRecorder)
+    """Return a `tensorrt.IAlgorithmSelector` that makes a build use recorded tactics.
+
+    A layer that the record lacks gets TensorRT's own choice, with a warning; a recorded tactic that TensorRT does not
+    offer ends the build.
+
+    Args:
+        replay: A path, an open file, or a `TacticReplayData`.
+
+    Raises:
+        BackendError: This release of TensorRT has no algorithm selector.
+        FileError: The file cannot be read.
+    """
+    trt = _selector_module("replaying tactics (--load-tactics)")
+    data = replay if isinstance(replay, TacticReplayData) else TacticReplayData.load(replay)
+
+    @remember_errors
+    class TacticReplayer(trt.IAlgorithmSelector):  # type: ignore[misc,name-defined]
+        def __init__(self) -> None:
+            trt.IAlgorithmSelector.__init__(self)
+            self.data = data
+
+        @guarded(default=())
+        def select_algorithms(self, context: Any, choices: Any) -> list[int]:
+            return _replayed(data, context, choices)
+
+        @guarded(default=None)
+        def report_algorithms(self, contexts: Any, choices: Any) -> None:
+            for context, choice in zip(contexts, choices, strict=False):
+                _check_replayed(data, context, choice)
+
+    return TacticReplayer()
+
+
+def _selector_module(option: str) -> Any:
+    trt = import_tensorrt()
+    require("algorithm_selector", option, trt)
+    return trt
+
+
+def _replayed(data: TacticReplayData, context: Any, choices: Any) -> list[int]:
+    wanted = data.get(context.name)
+    if wanted is None:
+        if data:
+            _LOG.warning("layer %r is not in the tactic replay; TensorRT chooses", context.name)
+        return list(range(len(choices)))
+    offered = [Algorithm.from_trt(context, choice) for choice in choices]
+    if wanted not in offered:
+        raise BackendError(
+            f"TensorRT does not offer the recorded tactic for layer {context.name!r}",
+            whose="trt",
+            why=f"recorded: {wanted}; offered: {' / '.join(map(str, offered)) or 'nothing'}",
+            hint="record again: the model, its options, the device or TensorRT is not the same any more",
+        )
+    return [offered.index(wanted)]
+
+
+def _check_replayed(data: TacticReplayData, context: Any, choice: Any) -> None:
+    wanted = data.get(context.name)
+    chosen = Algorithm.from_trt(context, choice)
+    if wanted is not None and wanted != chosen:
+        raise BackendError(
+            f"TensorRT chose another tactic for layer {context.name!r} than the recorded one",
+            whose="trt",
+            why=f"recorded: {wanted}; chosen: {chosen}",
+        )
+
+
+class RecordTactics(Loader[Any]):
+    """Makes a `TacticRecorder` once TensorRT is needed.
+
+    Args:
+        path: The replay file to write.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = path
+
+    def call_impl(self) -> Any:
+        """Return a new recorder; see `TacticRecorder` for the errors."""
+        return TacticRecorder(self.path)
+
+
+class ReplayTactics(Loader[Any]):
+    """Makes a `TacticReplayer` once TensorRT is needed.
+
+    Args:
+        path: The replay file to read.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = path
+
+    def call_impl(self) -> Any:
+        """Return a new replayer; see `TacticReplayer` for the errors."""
+        return TacticReplayer(self.path)

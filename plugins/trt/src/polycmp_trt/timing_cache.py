@@ -1,0 +1,136 @@
+"""Timing caches: what the builder measured, kept in a file so that the next build need not measure it again."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from polycmp.errors import FileError, describe_exception
+from polycmp.files import atomic_write
+
+if sys.platform != "win32":
+    import fcntl
+
+__all__ = ["locked", "read_timing_cache", "save_timing_cache", "use_timing_cache"]
+
+_LOG = logging.getLogger("polycmp.trt")
+
+
+@contextmanager
+def locked(path: str | Path) -> Iterator[None]:
+    """Hold the lock of a file for a block, alone among all processes; the lock's own file goes when nobody waits.
+
+    On Windows there is no lock; the rename alone keeps the file whole.
+
+    Raises:
+        FileError: The lock cannot be made.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    lock = Path(f"{path}.lock")
+    handle = _acquire(lock)
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _acquire(lock: Path) -> int:
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        while True:
+            handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            # Whoever held the lock before removed the file: then this handle locks a file that nobody else can see.
+            try:
+                if os.fstat(handle).st_ino == lock.stat().st_ino:
+                    return handle
+            except FileNotFoundError:
+                pass
+            os.close(handle)
+    except OSError as error:
+        raise FileError(f"cannot lock {lock}", why=describe_exception(error), hint=f"ls -ld {lock.parent}") from error
+
+
+def read_timing_cache(source: Any) -> bytes:
+    """Return the bytes of a timing cache; none, and a warning, if the file does not exist.
+
+    Args:
+        source: A path, or an open file to read from.
+
+    Raises:
+        FileError: The file exists but cannot be read.
+    """
+    if hasattr(source, "read"):
+        return bytes(source.read())
+    path = Path(source)
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        _LOG.warning("there is no timing cache %s yet; everything will be timed", path)
+        return b""
+    except OSError as error:
+        raise FileError(f"cannot read the timing cache {path}", why=describe_exception(error)) from error
+
+
+def use_timing_cache(config: Any, source: Any) -> None:
+    """Give a builder configuration the timings of a file, or an empty cache that collects new ones.
+
+    A cache of another device or release is of no use; a warning says so and the build times everything.
+
+    Args:
+        config: A `tensorrt.IBuilderConfig`.
+        source: A path, an open file, or None for an empty cache.
+    """
+    content = read_timing_cache(source) if source is not None else b""
+    cache = config.create_timing_cache(content)
+    if cache is not None and config.set_timing_cache(cache, ignore_mismatch=False):
+        return
+    _LOG.warning("the timing cache %s belongs to another device or release of TensorRT; it is not used", source)
+    empty = config.create_timing_cache(b"")
+    if empty is not None:
+        config.set_timing_cache(empty, ignore_mismatch=False)
+
+
+def save_timing_cache(config: Any, target: Any) -> None:
+    """Write the timings of a finished build, together with those that the file holds already.
+
+    Several processes may write to one file at the same time: none loses another's timings, and whoever reads sees a
+    whole cache.
+
+    Args:
+        config: The `tensorrt.IBuilderConfig` of the build.
+        target: A path, or an open file to write to.
+
+    Raises:
+        FileError: The file cannot be written.
+    """
+    cache = config.get_timing_cache()
+    if cache is None:
+        _LOG.warning("the build made no timings; the timing cache %s is left as it is", target)
+        return
+    if hasattr(target, "write"):
+        target.write(bytes(cache.serialize()))
+        return
+    path = Path(target)
+    with locked(path):
+        merged = _merged(config, cache, path)
+        with atomic_write(path) as file:
+            file.write(merged)
+
+
+def _merged(config: Any, cache: Any, path: Path) -> bytes:
+    if path.is_file() and path.stat().st_size:
+        both = config.create_timing_cache(path.read_bytes())
+        # TensorRT keeps its own timings where both have one.
+        if both is not None and both.combine(cache, ignore_mismatch=False):
+            return bytes(both.serialize())
+        _LOG.warning("the timing cache %s belongs to another device or release of TensorRT; it is replaced", path)
+    return bytes(cache.serialize())
