@@ -1,1 +1,56 @@
-"""polycmp-onnx."""
+"""ONNX for polycmp: loaders and graph tools, each with its immediate twin, and the reference evaluator as a runner.
+
+Nothing here imports ONNX until it is used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from polycmp_onnx.convert import ConvertToFp16 as ConvertToFp16
+    from polycmp_onnx.convert import convert_to_fp16 as convert_to_fp16
+    from polycmp_onnx.extract import ExtractSubgraph as ExtractSubgraph
+    from polycmp_onnx.extract import extract_subgraph as extract_subgraph
+    from polycmp_onnx.fold import FoldConstants as FoldConstants
+    from polycmp_onnx.fold import fold_constants as fold_constants
+    from polycmp_onnx.load import OnnxFromBytes as OnnxFromBytes
+    from polycmp_onnx.load import OnnxFromPath as OnnxFromPath
+    from polycmp_onnx.load import onnx_from_bytes as onnx_from_bytes
+    from polycmp_onnx.load import onnx_from_path as onnx_from_path
+    from polycmp_onnx.outputs import MARK_ALL as MARK_ALL
+    from polycmp_onnx.outputs import ModifyOutputs as ModifyOutputs
+    from polycmp_onnx.outputs import modify_outputs as modify_outputs
+    from polycmp_onnx.runner import ReferenceRunner as ReferenceRunner
+    from polycmp_onnx.save import BytesFromOnnx as BytesFromOnnx
+    from polycmp_onnx.save import SaveOnnx as SaveOnnx
+    from polycmp_onnx.save import bytes_from_onnx as bytes_from_onnx
+    from polycmp_onnx.save import save_onnx as save_onnx
+    from polycmp_onnx.shapes import InferShapes as InferShapes
+    from polycmp_onnx.shapes import infer_shapes as infer_shapes
+    from polycmp_onnx.upper_bound import SetUpperBound as SetUpperBound
+    from polycmp_onnx.upper_bound import set_upper_bound as set_upper_bound
+
+_HOME = {
+    "load": ("OnnxFromPath", "OnnxFromBytes", "onnx_from_path", "onnx_from_bytes"),
+    "outputs": ("MARK_ALL", "ModifyOutputs", "modify_outputs"),
+    "shapes": ("InferShapes", "infer_shapes"),
+    "upper_bound": ("SetUpperBound", "set_upper_bound"),
+    "convert": ("ConvertToFp16", "convert_to_fp16"),
+    "extract": ("ExtractSubgraph", "extract_subgraph"),
+    "fold": ("FoldConstants", "fold_constants"),
+    "save": ("SaveOnnx", "BytesFromOnnx", "save_onnx", "bytes_from_onnx"),
+    "runner": ("ReferenceRunner",),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_MODULE_OF])

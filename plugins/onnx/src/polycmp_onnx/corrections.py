@@ -160,6 +160,49 @@ class LogSoftmax_13(OpRun):  # type: ignore[misc]
         return (x if x.size == 0 else _log_softmax(x, axis).astype(x.dtype),)
 
 
+class Scatter_9(OpRun):  # type: ignore[misc]
+    """Scatter, which became ScatterElements in opset 11; ONNX's evaluator knows only the new name."""
+
+    def _run(self, data: Any, indices: Any, updates: Any, *, axis: int = 0) -> tuple[Any]:
+        result = data.copy()
+        np.put_along_axis(result, np.where(indices < 0, indices + data.shape[axis], indices), updates, axis)
+        return (result,)
+
+
+class Loop_1(OpRun):  # type: ignore[misc]
+    """Loop; ONNX's joins scan outputs along an existing dimension, and never starts where no condition is given."""
+
+    def need_context(self) -> bool:
+        """Return True: the body reads values of the graph around it."""
+        return True
+
+    def _run(
+        self, trips: Any = None, condition: Any = None, *carried: Any, context: Any = None, body: Any, attributes: Any
+    ) -> tuple[Any, ...]:
+        names = body.input_names
+        state = list(carried)
+        scans: list[list[Any]] = [[] for _ in body.output_names[1 + len(state) :]]
+        limit = math.inf if trips is None else int(trips.item())
+        going, trip = condition is None or bool(condition.item()), 0
+        while going and trip < limit:
+            feed = dict(zip(names, [np.array(trip, np.int64), np.array(True), *state], strict=True))
+            outputs = body.run(None, {**(context or {}), **feed}, attributes=attributes)
+            going, state = bool(outputs[0].item()), outputs[1 : 1 + len(state)]
+            for scan, value in zip(scans, outputs[1 + len(state) :], strict=True):
+                scan.append(value)
+            trip += 1
+        types = body.output_types[1 + len(state) :]
+        return (*state, *(_stacked(scan, kind) for scan, kind in zip(scans, types, strict=True)))
+
+
+def _stacked(values: list[Any], kind: Any) -> Any:
+    """Return scan outputs joined along a new first dimension; with no iteration, empty and of the declared type."""
+    if values:
+        return np.stack(values)
+    dims = [dim.dim_value for dim in kind.tensor_type.shape.dim]
+    return np.empty((0, *dims), onnx.helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type))
+
+
 _EVER = 10_000
 _CORRECTIONS: dict[str, tuple[tuple[int, int, type[Any]], ...]] = {
     "LayerNormalization": ((17, _EVER, LayerNormalization_17),),
@@ -170,4 +213,6 @@ _CORRECTIONS: dict[str, tuple[tuple[int, int, type[Any]], ...]] = {
     "Softmax": ((1, 12, Softmax_11),),
     "LogSoftmax": ((1, 12, LogSoftmax_11), (13, _EVER, LogSoftmax_13)),
     "Hardmax": ((1, 12, Hardmax_11),),
+    "Scatter": ((9, 10, Scatter_9),),
+    "Loop": ((1, _EVER, Loop_1),),
 }

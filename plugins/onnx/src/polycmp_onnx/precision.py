@@ -46,6 +46,8 @@ class Precision:
             return value
         if isinstance(value, list):
             return [self.value(item) for item in value]
+        if isinstance(value, np.generic):
+            value = np.asarray(value)
         if not isinstance(value, np.ndarray) or value.dtype.name not in _PLAIN_FLOATS:
             return value
         if self.rounds_to:
@@ -63,7 +65,7 @@ PRECISIONS = {
 
 
 def _casts(precision: Precision) -> tuple[type[Any], ...]:
-    """Return Cast and CastLike for a precision: what they turn into a real number takes the carrier's type."""
+    """Return Cast, CastLike and BitCast for a precision: real numbers that they make are of the carrier's type."""
     plain = {onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16, onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE}
 
     def cast(x: Any, to: int, saturate: Any, round_mode: Any) -> Any:
@@ -83,7 +85,16 @@ def _casts(precision: Precision) -> tuple[type[Any], ...]:
         def _run(self, x: Any, like: Any, saturate: Any = None, round_mode: Any = None) -> tuple[Any]:
             return (cast(x, onnx.helper.np_dtype_to_tensor_dtype(like.dtype), saturate, round_mode),)
 
-    return Cast, CastLike
+    class BitCast(OpRun):  # type: ignore[misc]
+        op_domain = ""
+
+        def _run(self, x: Any, to: int = 0) -> tuple[Any]:
+            target = onnx.helper.tensor_dtype_to_np_dtype(to)
+            if x.dtype.name in _PLAIN_FLOATS:  # the bits are those of a number as wide as the result
+                x = x.astype(f"f{target.itemsize}")
+            return (x.view(target),)
+
+    return Cast, CastLike, BitCast
 
 
 def widened_call(node: Any, inputs: list[Any], extra: dict[str, Any]) -> Any:

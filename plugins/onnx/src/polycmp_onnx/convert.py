@@ -1,0 +1,67 @@
+"""Converting a model to float16."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from polycmp.errors import ModelError, PluginError, describe_exception
+from polycmp.loader import immediate
+
+from polycmp_onnx.load import OnnxLoader, own_model
+from polycmp_onnx.save import PROTOBUF_LIMIT
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from polycmp_onnx.load import ModelSource
+
+_LARGEST, _SMALLEST = 65504.0, 2.0**-24
+
+
+class ConvertToFp16(OnnxLoader):
+    """Turns the float32 inside of a model into float16; its inputs and outputs keep their types.
+
+    Weights beyond what float16 holds (65504, and 2**-24 towards zero) become the nearest number that it does hold.
+
+    Args:
+        model: A model, or a callable that returns one; it is not changed.
+    """
+
+    def __init__(self, model: ModelSource) -> None:
+        self.model = model
+
+    def call_impl(self) -> ModelProto:
+        """Return the model in float16.
+
+        Raises:
+            PluginError: `onnxconverter_common` is not installed.
+            ModelError: The conversion failed.
+        """
+        try:
+            from onnxconverter_common.float16 import convert_float_to_float16
+        except ImportError as error:
+            raise PluginError(
+                "conversion to float16 needs onnxconverter_common",
+                whose="onnx",
+                why=describe_exception(error),
+                hint="pip install polycmp-onnx[fp16]",
+            ) from error
+        model = own_model(self.model)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # one per weight that is clipped; the class says that they are
+                return convert_float_to_float16(
+                    model,
+                    min_positive_val=_SMALLEST,
+                    max_finite_val=_LARGEST,
+                    keep_io_types=True,
+                    disable_shape_infer=model.ByteSize() >= PROTOBUF_LIMIT,
+                )
+        except Exception as error:
+            raise ModelError(
+                "cannot be converted to float16", whose="the model", why=describe_exception(error)
+            ) from error
+
+
+convert_to_fp16 = immediate(ConvertToFp16)

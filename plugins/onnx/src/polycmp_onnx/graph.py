@@ -1,0 +1,90 @@
+"""Small questions about ONNX graphs: what a tensor's type is, which names there are, what a node reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from polycmp.tensors import TensorMetadata
+
+#: Operators whose results are sequences, optionals or maps: no backend compares those, so "all" leaves them out.
+NO_TENSOR = frozenset(
+    {
+        "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceMap", "SplitToSequence",
+        "Optional", "ZipMap",
+    }
+)  # fmt: skip
+
+
+def tensor_metadata(values: Iterable[Any]) -> TensorMetadata:
+    """Return names, types and shapes of `onnx.ValueInfoProto`s; what they do not say is None.
+
+    Args:
+        values: For example `model.graph.output`.
+    """
+    metadata = TensorMetadata()
+    for value in values:
+        metadata.add(value.name, element_type(value), shape_of(value))
+    return metadata
+
+
+def element_type(value: Any) -> Any:
+    """Return the NumPy dtype of a tensor's elements, or None if it is not declared or the value is no tensor."""
+    import onnx
+
+    if value.type.WhichOneof("value") != "tensor_type" or value.type.tensor_type.elem_type == 0:
+        return None
+    return onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+
+
+def shape_of(value: Any) -> list[int | str] | None:
+    """Return a tensor's dimensions, an unknown one as its name or -1; None if the rank is unknown."""
+    if value.type.WhichOneof("value") != "tensor_type" or not value.type.tensor_type.HasField("shape"):
+        return None
+    return [
+        dim.dim_value if dim.WhichOneof("value") == "dim_value" else (dim.dim_param or -1)
+        for dim in value.type.tensor_type.shape.dim
+    ]
+
+
+def graph_inputs(graph: Any) -> list[Any]:
+    """Return the inputs that a caller feeds: those that no initializer of the same name already fills."""
+    weights = {item.name for item in graph.initializer} | {item.values.name for item in graph.sparse_initializer}
+    return [value for value in graph.input if value.name not in weights]
+
+
+def known_values(graph: Any) -> dict[str, Any]:
+    """Return the `ValueInfoProto` of every tensor that has one, by name."""
+    return {value.name: value for value in (*graph.value_info, *graph.input, *graph.output)}
+
+
+def computed_tensors(graph: Any, constants: bool = True) -> list[str]:
+    """Return the names of all tensors that nodes make, in the graph's order.
+
+    Args:
+        graph: An `onnx.GraphProto`.
+        constants: Include what Constant nodes make.
+    """
+    return [name for node in graph.node if constants or node.op_type != "Constant" for name in node.output if name]
+
+
+def reads(node: Any) -> Iterator[str]:
+    """Yield the names that a node reads, those that its subgraphs take from around them included."""
+    yield from (name for name in node.input if name)
+    for graph in subgraphs(node):
+        made = {value.name for value in graph.input} | {item.name for item in graph.initializer}
+        made.update(computed_tensors(graph))
+        for name in (*(value.name for value in graph.output), *(name for inner in graph.node for name in reads(inner))):
+            if name not in made:
+                yield name
+
+
+def subgraphs(node: Any) -> Iterator[Any]:
+    """Yield the graphs among a node's attributes."""
+    import onnx
+
+    for attribute in node.attribute:
+        if attribute.type == onnx.AttributeProto.GRAPH:
+            yield attribute.g
+        elif attribute.type == onnx.AttributeProto.GRAPHS:
+            yield from attribute.graphs

@@ -1,0 +1,174 @@
+"""Loaders that read ONNX models, and what all loaders of this package share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polycmp.errors import ModelError, describe_exception
+from polycmp.loader import Loader, immediate, resolve
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    ModelSource = ModelProto | Callable[[], ModelProto]
+
+_MAGIC = (
+    (b"PK\x03\x04", "a zip archive, as PyTorch and Keras save models"),
+    (b"\x89HDF", "an HDF5 file, as Keras saves models"),
+    (b"ptrt", "a TensorRT engine"),
+    (b"ftrt", "a TensorRT engine"),
+    (b"\x80\x02", "a Python pickle"),
+    (b"\x80\x04", "a Python pickle"),
+    (b"<?xml", "an XML file"),
+    (b"version https://git-lfs", "a Git LFS pointer; fetch the file itself with `git lfs pull`"),
+)
+
+
+class OnnxLoader(Loader["ModelProto"]):
+    """Base of the loaders that give a model.
+
+    Attributes:
+        path: The file that holds exactly this model, for backends that read large models themselves; None where there
+            is no such file.
+    """
+
+    path: str | None = None
+
+
+class OnnxFromPath(OnnxLoader):
+    """Reads a model from a file.
+
+    Weights outside the file are loaded too, so a model may be larger than the 2 GB that one protobuf file can hold.
+
+    Args:
+        path: The file; its suffix says which of ONNX's formats it has.
+        external_data_dir: Folder of the weights that lie outside the file; by default the model's own folder.
+        ignore_external_data: Leave those weights unloaded; what comes back has the structure only.
+    """
+
+    def __init__(
+        self, path: str | Path, external_data_dir: str | Path | None = None, ignore_external_data: bool = False
+    ) -> None:
+        self.file = Path(path)
+        self.external_data_dir = None if external_data_dir is None else Path(external_data_dir)
+        self.ignore_external_data = ignore_external_data
+        self_contained = external_data_dir is None and not ignore_external_data
+        self.path = str(path) if self_contained and self.file.suffix == ".onnx" else None
+
+    def call_impl(self) -> ModelProto:
+        """Return the model.
+
+        Raises:
+            ModelError: The file is missing, empty, cut short, or no ONNX model; or its external weights are missing.
+        """
+        model = _read(self.file)
+        if not self.ignore_external_data:
+            _load_weights(model, self.external_data_dir or self.file.parent, str(self.file))
+        return model
+
+
+class OnnxFromBytes(OnnxLoader):
+    """Reads a model from memory.
+
+    Args:
+        serialized_onnx: The bytes of a `.onnx` file, or a callable that returns them.
+    """
+
+    def __init__(self, serialized_onnx: bytes | Callable[[], bytes]) -> None:
+        self.serialized_onnx = serialized_onnx
+
+    def call_impl(self) -> ModelProto:
+        """Return the model.
+
+        Raises:
+            ModelError: The bytes are no ONNX model.
+        """
+        import onnx
+
+        content = resolve(self.serialized_onnx)
+        return _checked("the bytes given", content, lambda: onnx.load_model_from_string(content))
+
+
+onnx_from_path = immediate(OnnxFromPath)
+onnx_from_bytes = immediate(OnnxFromBytes)
+
+
+def own_model(source: Any) -> ModelProto:
+    """Return a model that may be changed freely: one just read from a file or from bytes, else a copy.
+
+    Args:
+        source: A model, or a callable that returns one.
+    """
+    if _is_fresh(source):
+        return source()
+    model = resolve(source)
+    copy = type(model)()
+    copy.CopyFrom(model)
+    return copy
+
+
+def _is_fresh(source: Any) -> bool:
+    """Return whether nobody else holds what a loader gives: some pass on the very model that they were given."""
+    return isinstance(source, OnnxLoader) and (not hasattr(source, "model") or _is_fresh(source.model))
+
+
+def _read(file: Path) -> ModelProto:
+    import onnx
+
+    try:
+        content_start = _first_bytes(file)
+    except OSError as error:
+        hint = f"ls -l {file.parent}" if not file.exists() else ""
+        what = f"there is no file {file}" if not file.exists() else f"cannot read {file}"
+        raise ModelError(what, why="" if not file.exists() else describe_exception(error), hint=hint) from error
+    return _checked(str(file), content_start, lambda: onnx.load_model(str(file), load_external_data=False))
+
+
+def _first_bytes(file: Path) -> bytes:
+    with file.open("rb") as stream:
+        return stream.read(64)
+
+
+def _checked(whose: str, start: bytes, load: Callable[[], ModelProto]) -> ModelProto:
+    """Return what `load` makes of a file, having made sure that it is a model."""
+    hint = "give an ONNX model; python -c 'import onnx; onnx.checker.check_model(PATH)' says more"
+    if not start:
+        raise ModelError(f"{whose} is empty", hint=hint)
+    try:
+        model = load()
+    except Exception as error:
+        raise ModelError(f"{whose} is not a readable ONNX model", why=_guess(start, error), hint=hint) from error
+    if not model.HasField("graph"):
+        raise ModelError(f"{whose} is not an ONNX model", why=_guess(start, None), hint=hint)
+    if not model.opset_import:
+        raise ModelError(
+            f"{whose} is not a complete ONNX model", why="it imports no operator set: cut short?", hint=hint
+        )
+    return model
+
+
+def _guess(start: bytes, error: Exception | None) -> str:
+    for magic, meaning in _MAGIC:
+        if start.startswith(magic):
+            return f"it looks like {meaning}"
+    if start.lstrip()[:1] in {b"{", b"["}:
+        return "it looks like a JSON file"
+    if all(byte >= 32 or byte in b"\t\r\n" for byte in start):
+        return "it looks like a text file"
+    return "it is damaged, cut short, or of another format" + (f" ({describe_exception(error)})" if error else "")
+
+
+def _load_weights(model: ModelProto, folder: Path, whose: str) -> None:
+    import onnx.external_data_helper
+
+    try:
+        onnx.external_data_helper.load_external_data_for_model(model, str(folder))
+    except Exception as error:
+        raise ModelError(
+            "cannot load the weights that lie outside the file",
+            whose=whose,
+            why=describe_exception(error),
+            hint="say where they are with --external-data-dir DIR",
+        ) from error

@@ -1,0 +1,160 @@
+"""Choosing which tensors are a model's outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from polycmp.errors import UsageError, did_you_mean
+from polycmp.loader import immediate
+
+from polycmp_onnx.graph import NO_TENSOR, computed_tensors, known_values
+from polycmp_onnx.load import OnnxLoader, own_model
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from polycmp_onnx.load import ModelSource
+
+#: In place of a list of names: every tensor.
+MARK_ALL = "mark all"
+
+
+class ModifyOutputs(OnnxLoader):
+    """Gives a model other outputs.
+
+    Patterns (`*`, `?`, `[…]`) match the tensors that nodes make, except constants and what is no tensor. Outputs come
+    in the order of the graph. An output that was not one before has the type and shape that the model notes for it,
+    or none: `InferShapes` first gives it one.
+
+    Args:
+        model: A model, or a callable that returns one; it is not changed.
+        outputs: Names and patterns that replace the outputs, `MARK_ALL`, or None to keep those of the model.
+        exclude_outputs: Names and patterns to leave out again.
+        mark_types: Operator types, in any case; all outputs of such nodes are added to `outputs`.
+    """
+
+    def __init__(
+        self,
+        model: ModelSource,
+        outputs: Sequence[str] | str | None = None,
+        exclude_outputs: Sequence[str] | str | None = None,
+        mark_types: Sequence[str] | str | None = None,
+    ) -> None:
+        self.model = model
+        self.outputs = _words(outputs)
+        self.exclude_outputs = _words(exclude_outputs)
+        self.mark_types = _words(mark_types)
+
+    def call_impl(self) -> ModelProto:
+        """Return the model with its new outputs.
+
+        Raises:
+            UsageError: A name, a pattern or a type fits nothing, or no output is left.
+        """
+        model = own_model(self.model)
+        names = chosen_outputs(model.graph, self.outputs, self.exclude_outputs, self.mark_types)
+        known = known_values(model.graph)
+        values = [_value_info(known, name) for name in names]
+        del model.graph.output[:]
+        model.graph.output.extend(values)
+        return model
+
+
+modify_outputs = immediate(ModifyOutputs)
+
+
+def means_all(outputs: Sequence[str] | None) -> bool:
+    """Return whether a list of outputs means every tensor: `*`, `mark all`, or these two words apart."""
+    words = [word.strip().lower() for word in outputs or ()]
+    return "*" in words or MARK_ALL in words or " ".join(words) == MARK_ALL
+
+
+def chosen_outputs(
+    graph: Any,
+    outputs: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
+    types: Sequence[str] | None = None,
+) -> list[str]:
+    """Return the names of the outputs that `ModifyOutputs` would give a graph.
+
+    Args:
+        graph: An `onnx.GraphProto`.
+        outputs: As for `ModifyOutputs`.
+        exclude: As for `ModifyOutputs`.
+        types: As for `ModifyOutputs`.
+
+    Raises:
+        UsageError: A name, a pattern or a type fits nothing, or no output is left.
+    """
+    order = list(dict.fromkeys([*computed_tensors(graph), *(value.name for value in graph.output)]))
+    tensors = [name for node in graph.node if _is_tensor(node) for name in node.output if name]
+    chosen: set[str] = set()
+    if means_all(outputs):
+        chosen.update(tensors)
+    elif outputs:
+        chosen.update(_matching(outputs, tensors, order, graph, "--onnx-outputs"))
+    elif not types:
+        chosen.update(value.name for value in graph.output)
+    chosen.update(_of_types(graph, types or ()))
+    if exclude:
+        marked = [name for name in order if name in chosen]
+        chosen.difference_update(_matching(exclude, marked, order, graph, "--onnx-exclude-outputs"))
+    names = [name for name in order if name in chosen]
+    if not names:
+        raise UsageError("no output is left", whose="--onnx-exclude-outputs", hint="exclude fewer names")
+    return names
+
+
+def _words(value: Sequence[str] | str | None) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _is_tensor(node: Any) -> bool:
+    return node.op_type != "Constant" and node.op_type not in NO_TENSOR
+
+
+def _matching(wanted: Iterable[str], tensors: list[str], literal: list[str], graph: Any, option: str) -> Iterable[str]:
+    for name in wanted:
+        if name in literal:
+            yield name
+            continue
+        found = [tensor for tensor in tensors if fnmatchcase(tensor, name)]
+        if not found:
+            raise UsageError(f"the model has no tensor {name!r}", whose=option, why=_why_not(name, literal, graph))
+        yield from found
+
+
+def _why_not(name: str, known: list[str], graph: Any) -> str:
+    if any(value.name == name for value in graph.input):
+        return "it is an input, not computed by the model"
+    if any(item.name == name for item in graph.initializer):
+        return "it is a weight, not computed by the model"
+    return did_you_mean(name, known)
+
+
+def _of_types(graph: Any, types: Sequence[str]) -> Iterable[str]:
+    present = {node.op_type.lower(): node.op_type for node in graph.node}
+    for op_type in types:
+        if op_type.lower() not in present:
+            raise UsageError(
+                f"the model has no operator of type {op_type!r}",
+                whose="--onnx-outputs-by-type",
+                why=did_you_mean(op_type, present.values()),
+            )
+        for node in graph.node:
+            if node.op_type.lower() == op_type.lower():
+                yield from (name for name in node.output if name)
+
+
+def _value_info(known: dict[str, Any], name: str) -> Any:
+    import onnx
+
+    value = onnx.ValueInfoProto()
+    if name in known:
+        value.CopyFrom(known[name])
+    value.name = name
+    return value

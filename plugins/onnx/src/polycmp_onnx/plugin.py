@@ -1,0 +1,110 @@
+"""What polycmp-onnx contributes: the loader `onnx` and the backend `onnx`. Light: no ONNX is imported here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from polycmp.spec import LoaderSpec, RunnerSpec, hookimpl, opt, parse_size
+
+
+@dataclass(frozen=True)
+class LoaderOptions:
+    """How to load an ONNX model, what to change in it, and where to save the result."""
+
+    outputs: tuple[str, ...] = opt(
+        (),
+        help="Tensors to make the model's outputs, instead of its own: names, patterns, or * for all.",
+        metavar="NAME",
+    )
+    mark_all: bool = opt(False, help="Make every tensor an output.", alias="--mark-all")
+    outputs_by_type: tuple[str, ...] = opt(
+        (), help="Make the outputs of all operators of these types outputs.", metavar="OP_TYPE"
+    )
+    exclude_outputs: tuple[str, ...] = opt(
+        (), help="Names and patterns of outputs to leave out.", metavar="NAME", alias="--exclude-outputs"
+    )
+    external_data_dir: str | None = opt(
+        None,
+        help="Folder of the weights that lie outside the file; by default the model's folder.",
+        metavar="DIR",
+        alias=("--external-data-dir", "--load-external-data", "--ext"),
+    )
+    ignore_external_data: bool = opt(
+        False, help="Load the structure without the weights outside the file.", alias="--ignore-external-data"
+    )
+    shape_inference: bool = opt(
+        False, help="Infer the shapes inside the model.", alias=("--shape-inference", "--do-shape-inference")
+    )
+    no_onnxruntime_shape_inference: bool = opt(
+        False, help="Infer shapes with ONNX alone.", alias="--no-onnxruntime-shape-inference"
+    )
+    fp_to_fp16: bool = opt(
+        False, help="Convert the inside of the model to float16; inputs and outputs keep their types.",
+        alias="--fp-to-fp16",
+    )  # fmt: skip
+    save: str | None = opt(
+        None, help="Save the model as it is after these options.", metavar="PATH", alias="--save-onnx"
+    )
+    save_external_data: str | None = opt(
+        None,
+        help="With --save-onnx: store the weights in this file beside the model; without a name, MODEL.data.",
+        metavar="[NAME]",
+        alias=("--save-external-data", "--external-data-path"),
+    )
+    external_data_size_threshold: int = opt(
+        1024,
+        help="With --save-external-data: smaller tensors stay in the model; K, M, G allowed.",
+        metavar="BYTES",
+        parse=parse_size,
+        alias="--external-data-size-threshold",
+    )
+    no_save_all_tensors_to_one_file: bool = opt(
+        False, help="With --save-external-data: one file per tensor.", alias="--no-save-all-tensors-to-one-file"
+    )
+
+
+@dataclass(frozen=True)
+class RunnerOptions:
+    """How the reference evaluator calculates."""
+
+    dtype: str = opt(
+        "",
+        help="Calculate in this precision instead of the model's: float64 to be right, float16 or bfloat16 to see "
+        "what rounding every result to them does.",
+        choices=("", "float64", "float16", "bfloat16"),
+    )
+    ops: tuple[str, ...] = opt(
+        (),
+        help="Python files with a list `new_ops` of OpRun classes for operators ONNX lacks.",
+        metavar="FILE.py[:NAME]",
+    )
+
+
+@hookimpl
+def polycmp_loaders() -> Iterable[LoaderSpec]:
+    """Contribute the loader of ONNX files."""
+    yield LoaderSpec(
+        name="onnx",
+        summary="ONNX models, in any of ONNX's file formats",
+        factory="polycmp_onnx.compose:make_loader",
+        options=LoaderOptions,
+        suffixes=(".onnx", ".onnxtxt", ".onnxtext", ".onnxjson", ".textproto"),
+        produces="onnx",
+        describe="polycmp_onnx.compose:describe",
+        inspect="polycmp_onnx.inspect:inspect",
+        save="polycmp_onnx.save:save",
+    )
+
+
+@hookimpl
+def polycmp_runners() -> Iterable[RunnerSpec]:
+    """Contribute the backend on ONNX's reference evaluator."""
+    yield RunnerSpec(
+        name="onnx",
+        summary="ONNX reference evaluator, also in float64, float16 or bfloat16",
+        factory="polycmp_onnx.runner:make_runner",
+        options=RunnerOptions,
+        accepts=("onnx",),
+        needs=("onnx",),
+    )

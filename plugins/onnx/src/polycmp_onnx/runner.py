@@ -1,0 +1,121 @@
+"""The backend `onnx`: ONNX's reference evaluator behind polycmp's runner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from polycmp.errors import BackendError, UsageError
+from polycmp.loader import resolve
+from polycmp.runner import Runner
+from polycmp.script import load_script
+from polycmp.tensors import TensorMetadata, dtype_class, to_numpy
+from polycmp.values import split_script
+
+from polycmp_onnx.graph import graph_inputs, tensor_metadata
+
+if TYPE_CHECKING:
+    from polycmp_onnx.load import ModelSource
+    from polycmp_onnx.plugin import RunnerOptions
+
+
+class ReferenceRunner(Runner):
+    """Runs a model on ONNX's reference operators, in the model's own precision or in another.
+
+    Inputs are always of the types that the model declares. In `float64` real-valued outputs are float64; otherwise
+    outputs have the types that the model declares.
+
+    Args:
+        model: A model, or a callable that returns one.
+        dtype: "" for the model's own types, else "float64", "float16" or "bfloat16".
+        new_ops: `OpRun` classes for operators that ONNX lacks, or to replace its own.
+        name: The label in reports.
+    """
+
+    def __init__(self, model: ModelSource, dtype: str = "", new_ops: Sequence[type[Any]] = (), name: str = "") -> None:
+        super().__init__(name)
+        self._source = model
+        self._dtype = dtype
+        self._new_ops = tuple(new_ops)
+        self._evaluator: Any = None
+
+    def activate_impl(self) -> None:
+        """Load the model and find an implementation for each of its operators.
+
+        Raises:
+            BackendError: There is none; the text names operator, domain and node.
+            ModelError: The model cannot be loaded.
+        """
+        from polycmp_onnx.reference import make_evaluator
+
+        self._evaluator = make_evaluator(resolve(self._source), self._new_ops, self._dtype)
+
+    def deactivate_impl(self) -> None:
+        """Drop the model."""
+        self._evaluator = None
+
+    def get_input_metadata_impl(self) -> TensorMetadata:
+        """Return the inputs that the model declares and does not fill itself."""
+        return tensor_metadata(graph_inputs(self._evaluator.proto_.graph))
+
+    def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
+        """Return the model's outputs for one feed.
+
+        Raises:
+            BackendError: An operator failed, or an output is no tensor.
+        """
+        feed = {name: _read_only(to_numpy(value)) for name, value in feed_dict.items()}
+        graph = self._evaluator.proto_.graph
+        values = self._evaluator.run(None, feed)
+        held = [*feed.values(), *self._evaluator.rt_inits_.values()]
+        declared = tensor_metadata(graph.output)
+        return {
+            name: self._output(name, value, entry.dtype, held)
+            for (name, entry), value in zip(declared.items(), values, strict=True)
+        }
+
+    def _output(self, name: str, value: Any, dtype: np.dtype[Any] | None, held: list[Any]) -> Any:
+        if not isinstance(value, np.ndarray):
+            kind = "an empty optional" if value is None else "a sequence" if isinstance(value, list) else "no tensor"
+            raise BackendError(
+                f"output {name!r} is {kind}, which cannot be compared",
+                whose=self.name,
+                hint="choose tensors as outputs with --onnx-outputs",
+            )
+        if value.dtype.kind in "US":
+            return value.astype(object)
+        if dtype is not None and self._dtype != "float64" and dtype_class(value.dtype) == dtype_class(dtype):
+            value = value.astype(dtype, copy=False)
+        shared = any(isinstance(other, np.ndarray) and np.may_share_memory(value, other) for other in held)
+        return value.copy() if shared else value
+
+
+def _read_only(array: Any) -> Any:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def make_runner(model: Any, options: RunnerOptions, *, name: str) -> ReferenceRunner:
+    """Return the runner for a model and the options from the command line.
+
+    Args:
+        model: The model of the command line, which offers `load(kind)`.
+        options: Precision and scripts with operators.
+        name: The label in reports.
+
+    Raises:
+        UsageError: A script holds something else than operators.
+    """
+    operators = [operator for script in options.ops for operator in _operators(script)]
+    return ReferenceRunner(model.load("onnx"), options.dtype, operators, name)
+
+
+def _operators(script: str) -> list[type[Any]]:
+    path, name = split_script(script, "new_ops")
+    found = load_script(path, name)
+    operators = list(found) if isinstance(found, (list, tuple)) else [found]
+    if not all(isinstance(operator, type) for operator in operators):
+        raise UsageError(f"{name} in {path} must be a class derived from OpRun, or a list of them", whose="--onnx-ops")
+    return operators

@@ -1,0 +1,87 @@
+"""Inferring the types and shapes of the tensors inside a model."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polycmp.errors import ModelError, describe_exception
+from polycmp.loader import immediate, resolve
+
+from polycmp_onnx.load import OnnxLoader
+from polycmp_onnx.save import PROTOBUF_LIMIT, SaveOnnx
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from polycmp_onnx.load import ModelSource
+
+_LOG = logging.getLogger("polycmp")
+
+
+class InferShapes(OnnxLoader):
+    """Notes in a model the types and shapes of all tensors that follow from its inputs.
+
+    ONNX Runtime's symbolic inference, which follows shapes through arithmetic on them, comes first where it is
+    installed; ONNX's own takes its place where that is missing or gives up.
+
+    Args:
+        model: A model, or a callable that returns one; it is not changed.
+        error_ok: Return the model as it is, with a warning, where inference fails.
+        allow_onnxruntime: Use ONNX Runtime's symbolic inference.
+    """
+
+    def __init__(self, model: ModelSource, error_ok: bool = True, allow_onnxruntime: bool = True) -> None:
+        self.model = model
+        self.error_ok = error_ok
+        self.allow_onnxruntime = allow_onnxruntime
+
+    def call_impl(self) -> ModelProto:
+        """Return a model with shapes.
+
+        Raises:
+            ModelError: Inference failed and `error_ok` is false.
+        """
+        model = resolve(self.model)
+        if self.allow_onnxruntime:
+            inferred = _with_onnxruntime(model)
+            if inferred is not None:
+                return inferred
+        try:
+            return _with_onnx(model)
+        except Exception as error:
+            if not self.error_ok:
+                raise ModelError("shape inference failed", whose="ONNX", why=describe_exception(error)) from error
+            _LOG.warning("shape inference failed, going on without: %s", describe_exception(error))
+            return model
+
+
+infer_shapes = immediate(InferShapes)
+
+
+def _with_onnxruntime(model: Any) -> Any:
+    """Return the model with shapes, or None if ONNX Runtime's inference is not there or gives up."""
+    try:
+        from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference
+    except ImportError as error:
+        _LOG.info("no symbolic shape inference: %s", describe_exception(error))
+        return None
+    try:
+        return SymbolicShapeInference.infer_shapes(model, auto_merge=True)
+    except Exception as error:  # noqa: BLE001 - it raises whatever its Python meets
+        _LOG.info("symbolic shape inference gave up: %s", describe_exception(error))
+        return None
+
+
+def _with_onnx(model: Any) -> Any:
+    import onnx
+
+    if model.ByteSize() < PROTOBUF_LIMIT:
+        return onnx.shape_inference.infer_shapes(model, data_prop=True)
+    with tempfile.TemporaryDirectory(prefix="polycmp-shapes-") as folder:
+        plain, inferred = str(Path(folder) / "model.onnx"), str(Path(folder) / "inferred.onnx")
+        SaveOnnx(model, plain, external_data_path="")()
+        onnx.shape_inference.infer_shapes_path(plain, inferred, data_prop=True)
+        return onnx.load_model(inferred)

@@ -1,0 +1,84 @@
+"""Bounding tensors whose content decides the size of others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from polycmp.errors import UsageError, did_you_mean
+from polycmp.loader import immediate
+
+from polycmp_onnx.graph import computed_tensors, element_type, known_values
+from polycmp_onnx.load import OnnxLoader, own_model
+from polycmp_onnx.shapes import infer_shapes
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from polycmp_onnx.load import ModelSource
+
+#: Operators whose output is as large as the content of one of their inputs says, and which input that is.
+_SIZED_BY = {"Range": (0, 1, 2), "Tile": (1,), "Expand": (1,), "ConstantOfShape": (0,)}
+
+
+class SetUpperBound(OnnxLoader):
+    """Puts `Min(tensor, bound)` behind tensors, so that what they decide the size of cannot grow beyond all limits.
+
+    Args:
+        model: A model, or a callable that returns one; it is not changed.
+        upper_bounds: Bound by name of the tensor; the name "" stands for every computed tensor whose content decides
+            the size of another. A number alone means the same as `{"": number}`.
+    """
+
+    def __init__(self, model: ModelSource, upper_bounds: Mapping[str, int] | int) -> None:
+        self.model = model
+        self.upper_bounds = upper_bounds
+
+    def call_impl(self) -> ModelProto:
+        """Return the bounded model.
+
+        Raises:
+            UsageError: A tensor is not one that the model computes.
+        """
+        model = own_model(self.model)
+        bounds = {"": self.upper_bounds} if isinstance(self.upper_bounds, int) else dict(self.upper_bounds)
+        made = computed_tensors(model.graph, constants=False)
+        for name in bounds:
+            if name and name not in made:
+                raise UsageError(f"the model computes no tensor {name!r}", why=did_you_mean(name, made))
+        wanted = dict.fromkeys(_deciding(model.graph, made), bounds[""]) if "" in bounds else {}
+        wanted.update((name, bound) for name, bound in bounds.items() if name)
+        values = known_values(infer_shapes(model).graph)
+        for name, bound in wanted.items():
+            _bound(model.graph, name, bound, values.get(name))
+        return model
+
+
+set_upper_bound = immediate(SetUpperBound)
+
+
+def _deciding(graph: Any, made: list[str]) -> list[str]:
+    names = set(made)
+    deciding = [
+        node.input[index]
+        for node in graph.node
+        for index in _SIZED_BY.get(node.op_type, ())
+        if index < len(node.input) and node.input[index] in names
+    ]
+    return list(dict.fromkeys(deciding))
+
+
+def _bound(graph: Any, name: str, bound: int, value: Any) -> None:
+    import onnx
+
+    dtype = (None if value is None else element_type(value)) or np.dtype(np.int64)
+    bounded, limit = f"{name}_bounded", f"{name}_upper_bound"
+    for node in graph.node:
+        for index, read in enumerate(node.input):
+            if read == name:
+                node.input[index] = bounded
+    graph.initializer.append(onnx.numpy_helper.from_array(np.array(bound, dtype), limit))
+    nodes = list(graph.node)
+    place = next(index for index, node in enumerate(nodes) if name in node.output) + 1
+    graph.node.insert(place, onnx.helper.make_node("Min", [name, limit], [bounded], name=f"{name}_min"))
