@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, PluginError, describe_exception
 from polycmp.loader import immediate
 
+from polycmp_onnx.graph import subgraphs
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.save import PROTOBUF_LIMIT
 
@@ -48,6 +49,7 @@ class ConvertToFp16(OnnxLoader):
                 hint="pip install polycmp-onnx[fp16]",
             ) from error
         model = own_model(self.model)
+        _prepare(model.graph)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # one per weight that is clipped; the class says that they are
@@ -65,3 +67,20 @@ class ConvertToFp16(OnnxLoader):
 
 
 convert_to_fp16 = immediate(ConvertToFp16)
+
+
+def _prepare(graph: Any) -> None:
+    """Do what the converter leaves undone, so that it makes a valid model.
+
+    It names the casts that it adds after the nodes they lead to, so these need names; and it notes float16 for what a
+    Cast to float32 makes without changing the Cast.
+    """
+    import onnx
+
+    for index, node in enumerate(graph.node):
+        node.name = node.name or f"{node.op_type}_{graph.name}_{index}"
+        for attribute in node.attribute:
+            if node.op_type == "Cast" and attribute.name == "to" and attribute.i == onnx.TensorProto.FLOAT:
+                attribute.i = onnx.TensorProto.FLOAT16
+        for inner in subgraphs(node):
+            _prepare(inner)

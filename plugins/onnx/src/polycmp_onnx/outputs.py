@@ -65,17 +65,17 @@ class ModifyOutputs(OnnxLoader):
 modify_outputs = immediate(ModifyOutputs)
 
 
-def means_all(outputs: Sequence[str] | None) -> bool:
+def means_all(outputs: Sequence[str] | str | None) -> bool:
     """Return whether a list of outputs means every tensor: `*`, `mark all`, or these two words apart."""
-    words = [word.strip().lower() for word in outputs or ()]
+    words = [word.strip().lower() for word in _words(outputs)]
     return "*" in words or MARK_ALL in words or " ".join(words) == MARK_ALL
 
 
 def chosen_outputs(
     graph: Any,
-    outputs: Sequence[str] | None = None,
-    exclude: Sequence[str] | None = None,
-    types: Sequence[str] | None = None,
+    outputs: Sequence[str] | str | None = None,
+    exclude: Sequence[str] | str | None = None,
+    types: Sequence[str] | str | None = None,
 ) -> list[str]:
     """Return the names of the outputs that `ModifyOutputs` would give a graph.
 
@@ -94,13 +94,13 @@ def chosen_outputs(
     if means_all(outputs):
         chosen.update(tensors)
     elif outputs:
-        chosen.update(_matching(outputs, tensors, order, graph, "--onnx-outputs"))
+        chosen.update(_matching(_words(outputs), tensors, order, graph, "--onnx-outputs"))
     elif not types:
         chosen.update(value.name for value in graph.output)
-    chosen.update(_of_types(graph, types or ()))
+    chosen.update(_of_types(graph, _words(types)))
     if exclude:
         marked = [name for name in order if name in chosen]
-        chosen.difference_update(_matching(exclude, marked, order, graph, "--onnx-exclude-outputs"))
+        chosen.difference_update(_matching(_words(exclude), marked, order, graph, "--onnx-exclude-outputs"))
     names = [name for name in order if name in chosen]
     if not names:
         raise UsageError("no output is left", whose="--onnx-exclude-outputs", hint="exclude fewer names")
