@@ -62,7 +62,7 @@ def row_of(record: PluginRecord) -> dict[str, Any]:
         provides.append({"kind": item.kind, "name": item.name, "summary": item.spec.summary, "missing": list(missing)})
         if missing:
             install = factories.install_command(item, missing[0])
-            notes.append(f"{item.label} needs the Python module {' and '.join(map(repr, missing))}: {install}")
+            notes.append(f"{item.label} {factories.lacks(missing)}: {install}")
     lacks = any(entry["missing"] for entry in provides)
     return {
         "name": record.name,

@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import re
 import sys
+from collections.abc import Sequence
 from importlib import metadata
 from typing import Any
 
@@ -38,10 +39,17 @@ def require(contribution: Contribution) -> None:
     missing = missing_modules(contribution.spec)
     if missing:
         raise PluginError(
-            f"needs the Python module {' and '.join(map(repr, missing))}, which is not installed",
+            lacks(missing),
             whose=contribution.label,
             hint=install_command(contribution, missing[0]),
         )
+
+
+def lacks(modules: Sequence[str]) -> str:
+    """Return the half sentence for modules that are missing."""
+    if len(modules) == 1:
+        return f"needs the Python module {modules[0]!r}, which is not installed"
+    return f"needs the Python modules {' and '.join(map(repr, modules))}, which are not installed"
 
 
 def install_command(contribution: Contribution, module: str) -> str:
@@ -104,7 +112,7 @@ def _explain(contribution: Contribution, target: str, error: BaseException) -> P
     # A missing dependency is the user's to install; a missing module of its own is the plugin author's mistake.
     if isinstance(error, ModuleNotFoundError) and error.name and not f"{module_name}.".startswith(f"{error.name}."):
         return PluginError(
-            f"needs the Python module {error.name!r}, which is not installed",
+            lacks((error.name,)),
             whose=contribution.label,
             why=f"importing {module_name} failed",
             hint=install_command(contribution, error.name),

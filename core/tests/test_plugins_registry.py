@@ -1,0 +1,329 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+from fakes import BROKEN, REASONS, FakeSite, install_broken, runner
+from polycmp.errors import PluginError
+from polycmp.plugins import Registry
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """Distributions that this process finds; their modules are forgotten afterwards."""
+    before = set(sys.modules)
+    site = FakeSite(tmp_path / "site")
+    monkeypatch.syspath_prepend(str(site.folder))
+    yield site
+    for name in set(sys.modules) - before:
+        if name.startswith("fake_"):
+            del sys.modules[name]
+
+
+def record_of(name, environ=None):
+    [record] = [item for item in Registry.discover(environ or {}).records if item.name == name]
+    return record
+
+
+class TestDiscovery:
+    def test_imports_no_plugin_before_contributions_are_needed(self, site):
+        site.plugin("good", runner("good"))
+        registry = Registry.discover({})
+        assert "good" in {item.record.name for item in registry.candidates}
+        assert "fake_good" not in sys.modules
+        assert "good" in registry.runners
+        assert "fake_good" in sys.modules
+
+    def test_says_whose_a_contribution_is(self, site):
+        site.plugin("good", runner("good"), version="3.1")
+        found = Registry.discover({}).find_runner("good")
+        assert (found.kind, found.name, found.plugin) == ("runner", "good", "good")
+        assert (found.distribution, found.version) == ("fake-good", "3.1")
+
+    def test_core_contributes_through_the_same_door_and_comes_first(self, site):
+        first = Registry.discover({}).records[0]
+        assert (first.name, first.module, first.state) == ("polycmp", "polycmp.builtin", "ok")
+        assert "simple" in Registry.discover({}).compare_funcs
+
+    def test_first_copy_of_a_distribution_on_the_path_hides_the_others(self, site, tmp_path, monkeypatch):
+        other = FakeSite(tmp_path / "other")
+        other.plugin("good", runner("good"), version="0.1")
+        monkeypatch.syspath_prepend(str(other.folder))
+        site.plugin("good", runner("good"), version="0.2")
+        assert record_of("good").version == "0.1"
+        assert record_of("good").state == "ok"
+
+    def test_unreadable_metadata_of_one_hurts_nobody(self, site):
+        site.plugin("good", runner("good"))
+        site.plugin("torn", runner("torn"))
+        (info,) = site.folder.glob("fake_torn-*.dist-info")
+        (info / "entry_points.txt").write_bytes(b"[polycmp]\n\xff\xfe = = x\n")
+        assert "good" in Registry.discover({}).runners
+
+
+class TestVersionRange:
+    @pytest.mark.parametrize(
+        ("requirement", "state"),
+        [
+            ("polycmp>=0.1.0.dev0,<0.2", "ok"),
+            ("polycmp", "ok"),
+            ("PolyCmp (>=0.0.1)", "ok"),
+            ("polycmp>=99; python_version < '3'", "ok"),
+            ("polycmp>=99; extra == 'future'", "ok"),
+            ("polycmp-onnx>=99", "ok"),
+            ("polycmp>=99", "excluded"),
+            ("polycmp[plot]<0.1.0.dev0", "excluded"),
+            ("polycmp >=>= 1", "broken"),
+        ],
+    )
+    def test_is_read_from_metadata(self, site, requirement, state):
+        site.plugin("ranged", runner("ranged"), requires=[requirement])
+        assert record_of("ranged").state == state
+
+    def test_excluded_plugin_is_never_imported(self, site):
+        site.plugin("too_new", BROKEN["too_new"], requires=["polycmp>=99"])
+        record = record_of("too_new")
+        assert record.state == "excluded"
+        assert "needs polycmp>=99, and this is polycmp 0.1" in record.reason
+        assert "fake_too_new" not in sys.modules
+
+
+class TestEnvironment:
+    def test_none_leaves_only_the_core(self, site):
+        site.plugin("good", runner("good"))
+        registry = Registry.discover({"POLYCMP_PLUGINS": "none"})
+        assert not registry.runners
+        assert "simple" in registry.compare_funcs
+        assert "fake_good" not in sys.modules
+        with pytest.raises(PluginError, match=r"(?s)disabled.*POLYCMP_PLUGINS=none.*unset POLYCMP_PLUGINS"):
+            registry.find_runner("good")
+
+    def test_list_of_names_leaves_those(self, site):
+        site.plugin("good", runner("good"))
+        site.plugin("other", runner("other"))
+        site.plugin("third", runner("third"))
+        registry = Registry.discover({"POLYCMP_PLUGINS": "good, third"})
+        assert sorted(registry.runners) == ["good", "third"]
+        assert "fake_other" not in sys.modules
+
+    def test_name_that_nothing_has_is_a_row(self, site):
+        registry = Registry.discover({"POLYCMP_PLUGINS": "godo"})
+        [row] = [item for item in registry.records if item.name == "godo"]
+        assert row.state == "broken"
+        assert "no installed package has it" in row.reason
+
+
+class TestBrokenPlugins:
+    def test_each_has_its_reason_and_the_healthy_one_works(self, site):
+        install_broken(site)
+        site.plugin("good", runner("good"))
+        registry = Registry.discover({})
+        by_name = {item.name: item for item in registry.records}
+        for name, (state, reason) in REASONS.items():
+            assert by_name[name].state == state
+            assert reason in by_name[name].reason
+            assert by_name[name].contributions == ()
+        assert by_name["good"].state == "ok"
+        assert "good" in registry.runners
+
+    @pytest.mark.parametrize("name", list(BROKEN))
+    def test_asked_for_says_what_whose_why_and_next(self, site, name):
+        install_broken(site)
+        with pytest.raises(PluginError) as caught:
+            Registry.discover({}).find_runner(name)
+        error = caught.value
+        assert f"backend '{name}' is not available" in error.what
+        assert f"fake-{name.replace('_', '-')} 1.0" in error.whose
+        assert REASONS[name][1] in error.why
+        assert error.hint.startswith("pip install" if name == "too_new" else f"polycmp plugins check {name}")
+
+    def test_answers_to_the_name_of_its_backend_too(self, site):
+        site.plugin("half", runner("halfway") + "@hookimpl\ndef polycmp_loaders():\n    raise OSError('no loaders')\n")
+        registry = Registry.discover({})
+        assert "halfway" not in registry.runners
+        with pytest.raises(PluginError, match="polycmp_loaders raises OSError: no loaders"):
+            registry.find_runner("halfway")
+
+    @pytest.mark.parametrize(
+        ("source", "reason"),
+        [
+            ("return [1]", "gave int instead of RunnerSpec"),
+            ("return 5", "returned one int; yield each RunnerSpec"),
+            ("return LoaderSpec('x', '', 'a:b')", "returned one LoaderSpec"),
+            ("yield LoaderSpec('x', '', 'a:b')", "gave LoaderSpec instead of RunnerSpec"),
+            ("yield RunnerSpec('Bad-Name', '', 'a:b')", "bad name 'Bad-Name'"),
+            ("yield RunnerSpec(None, '', 'a:b')", "bad name None"),
+            ("yield RunnerSpec('x', '', 'a.b.c')", "'a.b.c' in polycmp_runners is not of the form"),
+            ("yield RunnerSpec('x', '', len)", "is not of the form"),
+            ("yield RunnerSpec('x', '', 'a:b')\n    yield RunnerSpec('x', '', 'a:b')", "the backend 'x' twice"),
+            ("yield RunnerSpec('x', '', 'a:b', options=dict)", "options of 'x': not a dataclass"),
+            ("yield RunnerSpec('x', '', 'a:b', options=Thawed)", "the dataclass Thawed is not frozen"),
+            ("yield RunnerSpec('x', '', 'a:b', options=Plain)", "the field 'a' is not made with opt()"),
+            ("yield RunnerSpec('x', '', 'a:b', options=Taken)", "the field 'model' is a key that polycmp itself reads"),
+            ("yield RunnerSpec('x', '', 'a:b', options=Alias)", "the alias 'fast' is not a flag"),
+            (
+                "yield RunnerSpec('x', '', 'a:b', options=Long)\n    yield RunnerSpec('x_a', '', 'a:b', options=Short)",
+                "clash of options: --x-a-b means both backend 'x' of fake-odd and backend 'x_a' of fake-odd",
+            ),
+            ("raise KeyError", "polycmp_runners raises KeyError"),
+            ("class Odd(BaseException): pass\n    raise Odd('very')", "polycmp_runners raises Odd: very"),
+        ],
+    )
+    def test_what_a_hook_may_not_give(self, site, source, reason):
+        site.plugin(
+            "odd",
+            f"""\
+from dataclasses import dataclass
+from polycmp.spec import LoaderSpec, RunnerSpec, hookimpl, opt
+@dataclass
+class Thawed: a: int = opt(1, help='h')
+@dataclass(frozen=True)
+class Plain: a: int = 1
+@dataclass(frozen=True)
+class Taken: model: str = opt('', help='h')
+@dataclass(frozen=True)
+class Alias: a: int = opt(1, help='h', alias='fast')
+@dataclass(frozen=True)
+class Long: a_b: int = opt(1, help='h')
+@dataclass(frozen=True)
+class Short: b: int = opt(1, help='h')
+@hookimpl
+def polycmp_runners():
+    {source}
+""",
+        )
+        record = record_of("odd")
+        assert record.state == "broken"
+        assert reason in record.reason
+
+    def test_hook_with_an_argument_is_refused(self, site):
+        source = "from polycmp.spec import hookimpl\n@hookimpl\ndef polycmp_runners(config):\n    return []\n"
+        site.plugin("greedy", source)
+        assert "a hook has the wrong form" in record_of("greedy").reason
+
+    def test_interrupt_from_the_keyboard_is_not_swallowed(self, site):
+        site.plugin("interrupted", "raise KeyboardInterrupt")
+        with pytest.raises(KeyboardInterrupt):
+            _ = Registry.discover({}).records
+
+    def test_what_plugins_print_does_not_reach_stdout(self, site, capsys):
+        site.plugin("noisy", "print('hello from noisy')\n" + runner("noisy"))
+        assert "noisy" in Registry.discover({}).runners
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert "hello from noisy" in captured.err
+
+
+class TestDuplicates:
+    def test_same_entry_point_name_switches_both_off_and_names_them(self, site):
+        site.install("fake-a", {"twin": "fake_twin_a"}, {"fake_twin_a.py": runner("twin")})
+        site.install("fake-b", {"twin": "fake_twin_b"}, {"fake_twin_b.py": runner("twin")})
+        registry = Registry.discover({})
+        twins = [item for item in registry.records if item.name == "twin"]
+        assert [item.state for item in twins] == ["broken", "broken"]
+        with pytest.raises(PluginError, match="claimed by fake-a and fake-b"):
+            registry.find_runner("twin")
+
+    def test_same_backend_name_goes_to_neither_and_breaks_neither(self, site):
+        site.plugin("one", runner("same"))
+        site.plugin("two", runner("same") + "    yield RunnerSpec('different', '', 'a:b')\n")
+        registry = Registry.discover({})
+        assert "same" not in registry.runners
+        assert "different" in registry.runners
+        with pytest.raises(PluginError, match="contributed by fake-one and fake-two, so neither gets the name"):
+            registry.find_runner("same")
+        [one] = [item for item in registry.records if item.name == "one"]
+        assert one.state == "ok"
+        assert any("backend 'same' refused: fake-two has it too" in note for note in one.notes)
+
+    def test_core_keeps_its_own_names(self, site):
+        site.plugin(
+            "grabber",
+            "from polycmp.spec import CompareFuncSpec, hookimpl\n"
+            "@hookimpl\ndef polycmp_compare_funcs():\n    yield CompareFuncSpec('simple', '', 'a:b')\n",
+        )
+        registry = Registry.discover({})
+        assert registry.compare_funcs["simple"].plugin == "polycmp"
+        [record] = [item for item in registry.records if item.name == "grabber"]
+        assert any("'simple' refused" in note for note in record.notes)
+
+    def test_nobody_may_call_itself_polycmp(self, site):
+        site.install("fake-usurper", {"polycmp": "fake_usurper"}, {"fake_usurper.py": runner("usurper")})
+        registry = Registry.discover({})
+        assert [item.state for item in registry.records if item.name == "polycmp"] == ["ok", "broken"]
+        assert "simple" in registry.compare_funcs
+
+
+class TestUnknownNames:
+    @pytest.mark.parametrize(
+        ("name", "says"),
+        [
+            ("tf", "no backend provides TensorFlow yet"),
+            ("trt", r"pip install 'polycmp-trt\[cu12\]'"),
+            ("onnxruntime", r"pip install 'polycmp-onnxrt\[cpu\]'"),
+            ("goood", "did you mean 'good'"),
+        ],
+    )
+    def test_say_what_to_do(self, site, name, says):
+        site.plugin("good", runner("good"))
+        registry = Registry([item for item in Registry.discover({}).candidates if item.record.name == "good"])
+        with pytest.raises(PluginError, match=says):
+            registry.find_runner(name)
+
+    def test_plugin_without_that_backend_says_what_it_offers(self, site):
+        site.plugin("good", runner("great"))
+        with pytest.raises(PluginError, match="is installed, but offers backend 'great'"):
+            Registry.discover({}).find_runner("good")
+
+    def test_unknown_compare_function_lists_close_ones(self, site):
+        with pytest.raises(PluginError, match="did you mean 'simple'"):
+            Registry.discover({}).find_compare_func("simpel")
+
+
+class TestHeavyCode:
+    def test_missing_modules_are_found_without_importing(self, site):
+        site.plugin("hungry", runner("hungry", needs="('json', 'fake_hungry_dep', 'not_there', 'no.such')"))
+        (site.folder / "fake_hungry_dep.py").write_text("raise AssertionError('imported')")
+        registry = Registry.discover({})
+        found = registry.find_runner("hungry")
+        assert registry.missing_modules(found.spec) == ("not_there", "no.such")
+        assert "fake_hungry_dep" not in sys.modules
+        with pytest.raises(PluginError, match=r"(?s)modules 'not_there' and 'no.such'.*pip install not_there"):
+            registry.require(found)
+
+    def test_missing_module_names_the_extra_that_brings_it(self, site):
+        requires = ["polycmp", "not_there-cu12>=1; extra == 'cu12'", "Not.There-cu13; extra=='cu13'", "x; extra == 'x'"]
+        site.plugin("hungry", runner("hungry", needs="('not_there',)"), requires=requires)
+        registry = Registry.discover({})
+        with pytest.raises(PluginError) as caught:
+            registry.require(registry.find_runner("hungry"))
+        assert caught.value.hint == "pip install 'fake-hungry[cu12]' (or its extra [cu13])"
+
+    @pytest.mark.parametrize(
+        ("factory", "heavy", "says"),
+        [
+            ("fake_heavy:make", "import not_there_at_all", r"(?s)needs the Python module 'not_there_at_all'.*pip inst"),
+            ("fake_heavy:make", "raise SystemExit(3)", r"(?s)cannot load fake_heavy:make.*SystemExit: 3"),
+            ("fake_heavy:make", "1/0", r"(?s)cannot load.*ZeroDivisionError.*polycmp plugins check lazy"),
+            ("fake_heavy:made", "make = 1", r"has no attribute 'made'"),
+            ("fake_absent.deep:make", "", r"(?s)cannot load fake_absent.deep:make.*No module named 'fake_absent'"),
+        ],
+    )
+    def test_whatever_a_factory_does_becomes_an_error_of_its_plugin(self, site, factory, heavy, says):
+        site.plugin("lazy", runner("lazy", factory=factory))
+        (site.folder / "fake_heavy.py").write_text(heavy)
+        registry = Registry.discover({})
+        with pytest.raises(PluginError, match=says) as caught:
+            registry.load(registry.find_runner("lazy"))
+        assert caught.value.whose == "backend 'lazy' of fake-lazy"
+
+    def test_factory_is_imported_when_it_is_loaded(self, site):
+        site.plugin("lazy", runner("lazy", factory="fake_heavy:Maker.make"))
+        (site.folder / "fake_heavy.py").write_text("class Maker:\n    make = staticmethod(lambda: 'made')\n")
+        registry = Registry.discover({})
+        found = registry.find_runner("lazy")
+        assert "fake_heavy" not in sys.modules
+        assert registry.load(found)() == "made"
