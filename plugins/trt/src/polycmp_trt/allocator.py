@@ -1,0 +1,92 @@
+"""What TensorRT calls back while it runs: memory for outputs of unknown size, and debug tensors."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from polycmp.tensors import is_low_bit
+from polycmp_trt.capabilities import import_tensorrt
+from polycmp_trt.cuda import DeviceBuffer, driver
+from polycmp_trt.layout import numpy_dtype
+from polycmp_trt.views import DeviceView, capsule_pointer
+
+
+@cache
+def output_allocator_class() -> Any:
+    """Return the class that gives memory to an output whose shape depends on the data."""
+    trt = import_tensorrt()
+
+    class OutputAllocator(trt.IOutputAllocator):  # type: ignore[misc]
+        """Keeps one buffer that grows; `shape` is the output's shape after a run, None before.
+
+        An exception must not cross into TensorRT, so one that happens is kept in `error`.
+        """
+
+        def __init__(self, buffer: DeviceBuffer) -> None:
+            trt.IOutputAllocator.__init__(self)
+            self.buffer = buffer
+            self.shape: tuple[int, ...] | None = None
+            self.error: Exception | None = None
+
+        def reallocate_output(self, tensor_name: str, memory: int, size: int, alignment: int) -> int:
+            try:
+                return self.buffer.reserve(size)
+            except Exception as error:  # noqa: BLE001  (TensorRT would end the process)
+                self.error = error
+                return 0
+
+        def reallocate_output_async(
+            self, tensor_name: str, memory: int, size: int, alignment: int, stream: int
+        ) -> int:
+            return self.reallocate_output(tensor_name, memory, size, alignment)
+
+        def notify_shape(self, tensor_name: str, shape: Any) -> None:
+            self.shape = tuple(int(dim) for dim in shape)
+
+    return OutputAllocator
+
+
+@cache
+def debug_listener_class() -> Any:
+    """Return the class that copies debug tensors to the host while an engine runs."""
+    trt = import_tensorrt()
+
+    class DebugListener(trt.IDebugListener):  # type: ignore[misc]
+        """Collects debug tensors by name in `tensors`; those of types that NumPy lacks are left out."""
+
+        def __init__(self) -> None:
+            trt.IDebugListener.__init__(self)
+            self.tensors: dict[str, np.ndarray[Any, Any]] = {}
+            self.error: Exception | None = None
+
+        def process_debug_tensor(self, addr: Any, location: Any, type: Any, shape: Any, name: str, stream: int) -> bool:
+            try:
+                array = _read(trt, addr, location, type, tuple(int(dim) for dim in shape), stream)
+            except Exception as error:  # noqa: BLE001  (must not cross into TensorRT)
+                self.error = error
+                return False
+            if array is not None:
+                self.tensors[name] = array
+            return True
+
+    return DebugListener
+
+
+def _read(
+    trt: Any, addr: Any, location: Any, dtype: Any, shape: tuple[int, ...], stream: int
+) -> np.ndarray[Any, Any] | None:
+    kind = numpy_dtype(dtype)
+    if is_low_bit(kind):
+        return None
+    address = addr if isinstance(addr, int) else capsule_pointer(addr, None)
+    cuda = driver()
+    cuda.ExternalStream(int(stream)).synchronize()
+    if location == trt.TensorLocation.HOST:
+        import ctypes
+
+        count = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
+        return np.frombuffer(ctypes.string_at(address, count), kind).reshape(shape).copy()
+    return DeviceView(address, shape, kind).numpy()

@@ -1,0 +1,102 @@
+"""Execution contexts: who sizes the memory for activations, and how many weights stay on the device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polycmp.errors import BackendError, UsageError, did_you_mean
+from polycmp_trt.capabilities import has, import_tensorrt, require, supports
+from polycmp_trt.cuda import DeviceBuffer
+from polycmp_trt.runtime import noted_errors
+
+_STRATEGIES = {"static": "STATIC", "profile": "ON_PROFILE_CHANGE", "runtime": "USER_MANAGED"}
+
+
+def create_context(engine: Any, strategy: str, whose: str) -> Any:
+    """Return a new execution context.
+
+    Args:
+        engine: The engine.
+        strategy: When memory for activations is sized: `static`, `profile` or `runtime`.
+        whose: The runner, for errors.
+
+    Raises:
+        BackendError: There is not enough memory, or the release cannot do this.
+        UsageError: There is no such strategy.
+    """
+    if strategy not in _STRATEGIES:
+        raise UsageError(f"unknown allocation strategy {strategy!r}", whose=whose, why=did_you_mean(strategy, _STRATEGIES))
+    with noted_errors() as notes:
+        context = _create(engine, strategy)
+    if context is None:
+        raise BackendError(
+            "TensorRT could not create an execution context",
+            whose=whose,
+            why=notes.why(),
+            hint="nvidia-smi (is enough device memory free?)",
+        )
+    notes.release()
+    return context
+
+
+def _create(engine: Any, strategy: str) -> Any:
+    if strategy == "static":
+        return engine.create_execution_context()
+    if strategy == "runtime" and has("ICudaEngine.create_execution_context_without_device_memory"):
+        return engine.create_execution_context_without_device_memory()
+    require("allocation_strategy", f"--allocation-strategy {strategy}")
+    strategies = import_tensorrt().ExecutionContextAllocationStrategy
+    return engine.create_execution_context(getattr(strategies, _STRATEGIES[strategy]))
+
+
+def reserve_activations(context: Any, buffer: DeviceBuffer) -> None:
+    """Give a context of the strategy `runtime` the memory that its present shapes need."""
+    if has("IExecutionContext.update_device_memory_size_for_shapes"):
+        size = int(context.update_device_memory_size_for_shapes())
+    else:
+        size = int(context.engine.device_memory_size)
+    address = buffer.reserve(size)
+    if has("IExecutionContext.set_device_memory"):
+        context.set_device_memory(address, buffer.capacity)
+    else:
+        context.device_memory = address
+
+
+def set_weight_budget(engine: Any, budget: int | None, percent: float | None, whose: str) -> None:
+    """Limit how many bytes of an engine's weights stay on the device, the rest being streamed when needed.
+
+    Args:
+        engine: An engine built for weight streaming, without contexts yet.
+        budget: Bytes; -1 lets TensorRT choose; None or -2 keeps all of them there.
+        percent: The same as a share of the weights that can be streamed.
+        whose: The runner, for errors.
+
+    Raises:
+        BackendError: The release cannot stream weights, or the engine was not built for it.
+        UsageError: The share is not between 0 and 100.
+    """
+    if percent is not None and not 0 <= percent <= 100:
+        raise UsageError(f"{percent} is no percentage", whose=whose, hint="--weight-streaming-budget 0% to 100%")
+    if percent is None and budget in {None, -2}:
+        return
+    require("weight_streaming_budget", "--weight-streaming-budget")
+    total = int(engine.streamable_weights_size)
+    if not total:
+        raise BackendError(
+            "the engine cannot stream weights",
+            whose=whose,
+            hint="build it with --weight-streaming and --strongly-typed",
+        )
+    if percent is not None:
+        engine.weight_streaming_budget_v2 = int(total * percent / 100)
+    elif budget == -1:
+        engine.weight_streaming_budget_v2 = int(engine.get_weight_streaming_automatic_budget())
+    else:
+        engine.weight_streaming_budget_v2 = min(int(budget or 0), total)
+
+
+def device_memory(engine: Any) -> int:
+    """Return the bytes of device memory for activations in the largest profile."""
+    if supports("device_memory_v2"):
+        return int(engine.device_memory_size_v2)
+    return int(engine.device_memory_size)

@@ -1,0 +1,153 @@
+"""Feeds: what an engine's profile takes, and turning what people pass into arrays and device views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from polycmp.errors import BackendError, DataError
+from polycmp.tensors import TensorEntry, TensorMetadata, check_feed, format_shape, to_numpy
+from polycmp_trt.buffers import Binding, TensorInfo
+from polycmp_trt.capabilities import supports
+from polycmp_trt.views import DeviceView, device_view
+
+
+def profile_metadata(engine: Any, profile: int, infos: Iterable[TensorInfo]) -> dict[str, TensorEntry]:
+    """Return the inputs of an engine as one of its profiles takes them.
+
+    A shape tensor carries the values the profile was optimised for, because hardly any others make sense as data.
+
+    Args:
+        engine: The engine.
+        profile: The profile's index.
+        infos: Its inputs.
+    """
+    entries = {}
+    for info in infos:
+        if info.on_host:
+            values = profile_values(engine, profile, info.name)
+            entries[info.name] = TensorEntry(info.dtype, info.shape, values=values[1] if values else None)
+            continue
+        low, high = None, None
+        if any(dim < 0 for dim in info.shape):
+            shapes = [tuple(int(dim) for dim in shape) for shape in engine.get_tensor_profile_shape(info.name, profile)]
+            low, high = (shapes[0], shapes[2]) if len(shapes) == 3 else (None, None)
+        entries[info.name] = TensorEntry(info.dtype, info.shape, low, high)
+    return entries
+
+
+def profile_values(engine: Any, profile: int, name: str) -> list[tuple[int, ...]]:
+    """Return the smallest, best and largest values of a shape tensor in a profile; nothing if none were given."""
+    if supports("profile_values"):
+        # The bindings declare the two arguments with each other's type but take them in this order.
+        values = engine.get_tensor_profile_values(profile, name)
+    else:
+        values = engine.get_profile_shape_input(profile, name)
+    return [tuple(int(value) for value in row) for row in values or ()]
+
+
+def take_in(
+    feed: Mapping[str, Any],
+    bindings: Mapping[str, Binding],
+    metadata: TensorMetadata,
+    stream: int,
+    *,
+    check: bool,
+) -> dict[str, Any]:
+    """Return a feed as NumPy arrays and device views.
+
+    Args:
+        feed: What was passed to `infer`.
+        bindings: The inputs by name.
+        metadata: The same as declared.
+        stream: The stream that will read them.
+        check: Check names, types and shapes.
+
+    Raises:
+        DataError: Something does not fit.
+    """
+    arrays = {name: _take(name, value, bindings.get(name), stream) for name, value in feed.items()}
+    if check:
+        check_feed(arrays, metadata)
+    missing = [name for name in bindings if name not in arrays]
+    if missing:
+        raise DataError(f"no data for input {missing[0]!r}")
+    return arrays
+
+
+def _take(name: str, value: Any, binding: Binding | None, stream: int) -> Any:
+    if isinstance(value, (int, np.integer)) and binding is not None and binding.info.shape:
+        return _pointer(name, int(value), binding.info)
+    view = device_view(value, stream)
+    if view is None:
+        array = to_numpy(value)
+        return _narrow(name, array, binding.info.dtype) if binding is not None else array
+    if binding is not None and binding.info.on_host:
+        return view.numpy()  # TensorRT reads shape tensors on the host
+    return view
+
+
+def _pointer(name: str, address: int, info: TensorInfo) -> DeviceView:
+    if any(dim < 0 for dim in info.shape):
+        raise DataError(
+            f"input {name!r} has dynamic shape {format_shape(info.shape)}, so a bare address does not say enough",
+            hint="pass polycmp_trt.DeviceView(address, shape, dtype)",
+        )
+    return DeviceView(address, info.shape, info.dtype)
+
+
+def _narrow(name: str, array: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    if array.dtype != np.int64 or wanted != np.int32:
+        return array
+    narrow = array.astype(np.int32)
+    if not np.array_equal(narrow, array):
+        raise DataError(
+            f"input {name!r} holds 64-bit integers that do not fit the engine's int32",
+            why=f"the largest in size is {int(np.abs(array).max())}",
+        )
+    return narrow
+
+
+def check_shapes(arrays: Mapping[str, Any], metadata: TensorMetadata, engine: Any, context: Any, whose: str) -> None:
+    """Check that the shapes of a feed lie inside the active profile.
+
+    Raises:
+        DataError: One does not; the text shows the range and the profiles that would take it.
+        BackendError: No profile is active.
+    """
+    profile = context.active_optimization_profile
+    if profile < 0:
+        raise BackendError("no optimization profile is active", whose=whose, hint="call set_profile()")
+    for name, entry in metadata.items():
+        if entry.min_shape is None or entry.max_shape is None:
+            continue
+        shape = tuple(arrays[name].shape)
+        if _inside(shape, entry.min_shape, entry.max_shape):
+            continue
+        others = [
+            index
+            for index in range(engine.num_optimization_profiles)
+            if _inside(shape, *_range(engine, index, name))
+        ]
+        hint = (
+            f"choose a profile that takes it: --optimization-profile {others[0]}"
+            if others
+            else f"build for it: --trt-min-shapes / --trt-max-shapes {name}:{format_shape(shape)}"
+        )
+        raise DataError(
+            f"input {name!r} of shape {format_shape(shape)} is outside optimization profile {profile}",
+            whose=whose,
+            why=f"the profile takes {format_shape(entry.min_shape)} to {format_shape(entry.max_shape)}",
+            hint=hint,
+        )
+
+
+def _range(engine: Any, profile: int, name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    shapes = engine.get_tensor_profile_shape(name, profile)
+    return tuple(shapes[0]), tuple(shapes[2])
+
+
+def _inside(shape: tuple[int, ...], low: tuple[int, ...], high: tuple[int, ...]) -> bool:
+    return len(shape) == len(low) and all(a <= dim <= b for dim, a, b in zip(shape, low, high, strict=True))

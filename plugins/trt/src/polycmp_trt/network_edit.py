@@ -1,0 +1,314 @@
+"""Loaders that change a network: its outputs, precisions, types, formats, debug tensors."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from polycmp.errors import BackendError, ModelError, describe_exception, did_you_mean
+from polycmp.loader import Loader, immediate, resolve
+from polycmp.values import unknown_names
+from polycmp_trt.capabilities import enum_value, import_tensorrt, require
+from polycmp_trt.layout import tensorrt_dtype
+
+_LOG = logging.getLogger("polycmp.trt")
+_OPENING = {"RECURRENCE", "ITERATOR", "CONDITIONAL_INPUT"}
+_CLOSING = {"LOOP_OUTPUT", "CONDITIONAL_OUTPUT"}
+_NOT_MARKED = {"SHAPE", "CONSTANT", "TRIP_LIMIT", "CONDITION"}
+
+
+def layers(network: Any) -> Iterator[Any]:
+    """Yield the layers of a network."""
+    for index in range(network.num_layers):
+        yield network.get_layer(index)
+
+
+def layer_outputs(layer: Any) -> Iterator[Any]:
+    """Yield the tensors that a layer makes."""
+    for index in range(layer.num_outputs):
+        tensor = layer.get_output(index)
+        if tensor is not None:
+            yield tensor
+
+
+def layer_inputs(layer: Any) -> Iterator[Any]:
+    """Yield the tensors that a layer reads; optional ones that are absent are left out."""
+    for index in range(layer.num_inputs):
+        tensor = layer.get_input(index)
+        if tensor is not None:
+            yield tensor
+
+
+def network_inputs(network: Any) -> list[Any]:
+    """Return the input tensors of a network."""
+    return [network.get_input(index) for index in range(network.num_inputs)]
+
+
+def network_outputs(network: Any) -> list[Any]:
+    """Return the output tensors of a network."""
+    return [network.get_output(index) for index in range(network.num_outputs)]
+
+
+class _NetworkLoader(Loader[tuple[Any, ...]]):
+    """Base of what takes a network, changes it in place, and passes `(builder, network[, parser])` on."""
+
+    network: Any
+
+    def call_impl(self) -> tuple[Any, ...]:
+        """Return the same tuple, or network, after changing the network in place.
+
+        Raises:
+            ModelError: A name that was given is not in the network.
+            BackendError: This release of TensorRT cannot do it.
+        """
+        made = resolve(self.network)
+        self._change(network_of(made))
+        return made  # type: ignore[no-any-return]
+
+    def _change(self, network: Any) -> None:
+        raise NotImplementedError
+
+
+def network_of(made: Any) -> Any:
+    """Return the network out of `(builder, network[, parser])`.
+
+    Raises:
+        BackendError: It is something else.
+    """
+    if isinstance(made, tuple) and len(made) in {2, 3}:
+        return made[1]
+    raise BackendError(
+        f"expected (builder, network) or (builder, network, parser), got {type(made).__name__}",
+        whose="trt",
+        hint="return builder, network from the function that makes the network",
+    )
+
+
+class PostprocessNetwork(_NetworkLoader):
+    """Lets a function change a network.
+
+    Args:
+        network: `(builder, network[, parser])` or a callable that returns it.
+        func: Called as `func(network=network)`; it changes the network in place.
+        name: What to call the function in messages.
+    """
+
+    def __init__(self, network: Any, func: Callable[..., Any], name: str | None = None) -> None:
+        self.network = network
+        self.func = func
+        self.name = name
+
+    def _change(self, network: Any) -> None:
+        name = self.name or getattr(self.func, "__name__", repr(self.func))
+        _LOG.info("changing the network with %s", name)
+        try:
+            self.func(network=network)
+        except (TypeError, ValueError, AttributeError, KeyError, IndexError, RuntimeError) as error:
+            raise ModelError(f"{name} failed on the network", whose="trt", why=describe_exception(error)) from error
+
+
+class ModifyNetworkOutputs(_NetworkLoader):
+    """Chooses which tensors a network returns.
+
+    Args:
+        network: `(builder, network[, parser])` or a callable that returns it.
+        outputs: Names or patterns to return instead of the network's own outputs; `*` or `mark all` means every
+            tensor except constants, shapes, and what is inside loops and conditions.
+        exclude_outputs: Names or patterns to leave out.
+        mark_layer_types: Return also what layers of these types make, members of `tensorrt.LayerType` or their names.
+    """
+
+    def __init__(
+        self,
+        network: Any,
+        outputs: str | Sequence[str] | None = None,
+        exclude_outputs: Sequence[str] | None = None,
+        mark_layer_types: Sequence[Any] | None = None,
+    ) -> None:
+        self.network = network
+        self.outputs = outputs
+        self.exclude_outputs = exclude_outputs
+        self.mark_layer_types = mark_layer_types
+
+    def _change(self, network: Any) -> None:
+        tensors = {tensor.name: tensor for layer in layers(network) for tensor in layer_outputs(layer)}
+        wanted = self._wanted(network, tensors)
+        drop = [tensor for tensor in network_outputs(network) if tensor.name not in wanted]
+        present = {tensor.name for tensor in network_outputs(network)}
+        for tensor in drop:
+            network.unmark_output(tensor)
+        for name in wanted:
+            if name not in present:
+                network.mark_output(tensors[name])
+        if not network.num_outputs:
+            raise ModelError("no output is left in the network", whose="trt", hint="--trt-outputs NAME...")
+
+    def _wanted(self, network: Any, tensors: Mapping[str, Any]) -> dict[str, None]:
+        own = [tensor.name for tensor in network_outputs(network)]
+        asked = [self.outputs] if isinstance(self.outputs, str) else list(self.outputs or [])
+        if asked == ["mark", "all"] or asked in (["mark all"], ["mark-all"]):
+            asked = ["*"]
+        known = {*tensors, *own}
+        for name in unknown_names([*asked, *(self.exclude_outputs or [])], known):
+            raise ModelError(f"the network has no tensor {name!r}", whose="trt", why=did_you_mean(name, known))
+        markable = markable_tensors(network)
+        wanted = {} if asked or self.mark_layer_types else dict.fromkeys(own)
+        for pattern in asked:
+            chosen = [pattern] if pattern in known else [name for name in markable if fnmatchcase(name, pattern)]
+            wanted.update(dict.fromkeys(chosen))
+        if asked == ["*"]:
+            wanted.update(dict.fromkeys(own))
+        wanted.update(dict.fromkeys(self._by_type(network)))
+        return {name: None for name in wanted if not any(fnmatchcase(name, out) for out in self.exclude_outputs or [])}
+
+    def _by_type(self, network: Any) -> Iterator[str]:
+        kinds = {enum_value("LayerType", kind, "--trt-outputs-by-type") for kind in self.mark_layer_types or ()}
+        for layer in layers(network):
+            if layer.type in kinds:
+                yield from (tensor.name for tensor in layer_outputs(layer))
+
+
+def markable_tensors(network: Any) -> list[str]:
+    """Return the tensors that may become outputs: not constants or shapes, nothing inside a loop or a condition."""
+    inside: set[str] = set()
+    names = []
+    for layer in layers(network):
+        kind = layer.type.name
+        held = kind in _OPENING or (
+            kind not in _CLOSING and any(tensor.name in inside for tensor in layer_inputs(layer))
+        )
+        made = [tensor.name for tensor in layer_outputs(layer)]
+        if held:
+            inside.update(made)
+        elif kind not in _NOT_MARKED:
+            names.extend(made)
+    return names
+
+
+class SetLayerPrecisions(_NetworkLoader):
+    """Asks for precisions of layers; `--precision-constraints` says how binding that is.
+
+    Args:
+        network: `(builder, network[, parser])` or a callable that returns it.
+        layer_precisions: Layer name -> member of `tensorrt.DataType`, or a type's name.
+    """
+
+    def __init__(self, network: Any, layer_precisions: Mapping[str, Any]) -> None:
+        self.network = network
+        self.layer_precisions = layer_precisions
+
+    def _change(self, network: Any) -> None:
+        require("layer_precision", "--layer-precisions")
+        found = {layer.name: layer for layer in layers(network)}
+        for name in unknown_names(self.layer_precisions, found):
+            _LOG.warning("no layer %r to set a precision for: %s", name, did_you_mean(name, found))
+        for pattern, dtype in self.layer_precisions.items():
+            for name, layer in found.items():
+                if name == pattern or fnmatchcase(name, pattern):
+                    layer.precision = tensorrt_dtype(dtype)
+
+
+class SetDecomposableAttentions(_NetworkLoader):
+    """Lets the builder take attention layers apart where no fused kernel fits.
+
+    Args:
+        network: `(builder, network[, parser])` or a callable that returns it.
+    """
+
+    def __init__(self, network: Any) -> None:
+        self.network = network
+
+    def _change(self, network: Any) -> None:
+        require("decomposable_attention", "--decomposable-attentions")
+        kinds = import_tensorrt().LayerType
+        for layer in layers(network):
+            if layer.type in {kinds.ATTENTION_INPUT, kinds.ATTENTION_OUTPUT}:
+                layer.attention.decomposable = True
+
+
+def _boundary_tensors(network: Any, names: Iterable[str], option: str) -> dict[str, Any]:
+    found = {tensor.name: tensor for tensor in (*network_inputs(network), *network_outputs(network))}
+    for name in unknown_names(names, found):
+        raise ModelError(
+            f"{option}: {name!r} is neither an input nor an output", whose="trt", why=did_you_mean(name, found)
+        )
+    return found
+
+
+class SetTensorDatatypes(_NetworkLoader):
+    """Sets element types of inputs and outputs.
+
+    Args:
+        network: `(builder, network[, parser])` or a callable that returns it.
+        tensor_datatypes: Tensor name or pattern -> member of `tensorrt.DataType`, or a type's name; the last match
+            counts.
+    """
+
+    def __init__(self, network: Any, tensor_datatypes: Mapping[str, Any]) -> None:
+        self.network = network
+        self.tensor_datatypes = tensor_datatypes
+
+    def _change(self, network: Any) -> None:
+        require("tensor_dtype", "--tensor-dtypes")
+        found = _boundary_tensors(network, self.tensor_datatypes, "--tensor-dtypes")
+        for pattern, dtype in self.tensor_datatypes.items():
+            for name, tensor in found.items():
+                if name == pattern or fnmatchcase(name, pattern):
+                    tensor.dtype = tensorrt_dtype(dtype)
+
+
+class SetTensorFormats(_NetworkLoader):
+    """Sets the memory formats that inputs and outputs may have.
+
+    Args:
+        network: `(builder, network[, parser])` or a callable that returns it.
+        tensor_formats: Tensor name or pattern -> list of members of `tensorrt.TensorFormat`, or their names.
+    """
+
+    def __init__(self, network: Any, tensor_formats: Mapping[str, Sequence[Any]]) -> None:
+        self.network = network
+        self.tensor_formats = tensor_formats
+
+    def _change(self, network: Any) -> None:
+        found = _boundary_tensors(network, self.tensor_formats, "--tensor-formats")
+        for pattern, formats in self.tensor_formats.items():
+            mask = 0
+            for item in formats:
+                mask |= 1 << int(enum_value("TensorFormat", item, "--tensor-formats"))
+            for name, tensor in found.items():
+                if name == pattern or fnmatchcase(name, pattern):
+                    tensor.allowed_formats = mask
+
+
+class MarkDebug(_NetworkLoader):
+    """Marks tensors as debug tensors, which a runner then returns besides the outputs.
+
+    Args:
+        network: `(builder, network[, parser])` or a callable that returns it.
+        mark_debug: Names or patterns of tensors.
+    """
+
+    def __init__(self, network: Any, mark_debug: Sequence[str]) -> None:
+        self.network = network
+        self.mark_debug = mark_debug
+
+    def _change(self, network: Any) -> None:
+        require("debug_tensors", "--mark-debug")
+        tensors = {tensor.name: tensor for layer in layers(network) for tensor in layer_outputs(layer)}
+        tensors.update((tensor.name, tensor) for tensor in network_inputs(network))
+        for name in unknown_names(self.mark_debug, tensors):
+            raise ModelError(f"the network has no tensor {name!r}", whose="trt", why=did_you_mean(name, tensors))
+        for name, tensor in tensors.items():
+            if any(name == item or fnmatchcase(name, item) for item in self.mark_debug):
+                network.mark_debug(tensor)
+
+
+mark_debug = immediate(MarkDebug)
+modify_network_outputs = immediate(ModifyNetworkOutputs)
+postprocess_network = immediate(PostprocessNetwork)
+set_decomposable_attentions = immediate(SetDecomposableAttentions)
+set_layer_precisions = immediate(SetLayerPrecisions)
+set_tensor_datatypes = immediate(SetTensorDatatypes)
+set_tensor_formats = immediate(SetTensorFormats)

@@ -1,0 +1,385 @@
+"""The runner: a TensorRT engine, its buffers on both sides, and one inference after another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any, cast
+
+import numpy as np
+
+from polycmp.errors import BackendError, DataError
+from polycmp.loader import resolve
+from polycmp.runner import Runner
+from polycmp.tensors import Feed, TensorEntry, TensorMetadata
+from polycmp_trt.allocator import debug_listener_class, output_allocator_class
+from polycmp_trt.buffers import Binding, TensorInfo
+from polycmp_trt.capabilities import has, import_tensorrt, supports
+from polycmp_trt.context import create_context, reserve_activations, set_weight_budget
+from polycmp_trt.cuda import DeviceBuffer, current, driver, errors_as, primary_context
+from polycmp_trt.feeding import check_shapes, profile_metadata, take_in
+from polycmp_trt.runtime import noted_errors
+from polycmp_trt.views import DeviceView
+
+
+class TrtRunner(Runner):
+    """Runs a TensorRT engine on a CUDA device, on a stream of its own.
+
+    Inputs may be NumPy arrays, torch tensors, or anything with `__dlpack__` or `__cuda_array_interface__`; what is on
+    the device already is read there. Host arrays go through pinned memory that is kept from call to call; an array
+    that is pinned itself (`pinned_empty`, torch's `pin_memory`) goes without that copy. A feed with the shapes of the
+    last one costs no set-up at all.
+
+    Outputs belong to the runner and stay as they are until the next `infer`; copy them to keep them. 64-bit integers
+    are narrowed where the engine takes 32-bit ones and every value fits, as TensorRT's ONNX parser does with weights.
+
+    `last_inference_time()` is what CUDA's events measure on the runner's stream: from the first copy to the device
+    to the last copy back, everything on the device in between, without Python's share before and after.
+
+    Args:
+        engine: An engine, an execution context, or a callable that makes one. What a callable makes belongs to the
+            runner and goes with it; an object stays the caller's, and a context keeps its profile.
+        name: The label in reports.
+        optimization_profile: The profile to activate; by default that of the context, else the first.
+        allocation_strategy: When memory for activations is sized: `static` for the largest profile, `profile` for
+            the active one, `runtime` for the shapes of each feed.
+        weight_streaming_budget: Bytes of weights to keep on the device; -1 lets TensorRT choose, None or -2 is off.
+        weight_streaming_percent: The same as a share of all weights that can be streamed, 0 to 100.
+        debug_listener: A `tensorrt.IDebugListener` for tensors marked as debug tensors. By default they are collected
+            and come back as further outputs.
+        device: The CUDA device.
+
+    Attributes:
+        engine: The engine while active, else None.
+        context: The execution context while active, else None.
+        device: The CUDA device.
+    """
+
+    def __init__(
+        self,
+        engine: Any,
+        name: str = "",
+        optimization_profile: int | None = None,
+        allocation_strategy: str | None = None,
+        weight_streaming_budget: int | None = None,
+        weight_streaming_percent: float | None = None,
+        debug_listener: Any = None,
+        device: int = 0,
+    ) -> None:
+        super().__init__(name)
+        self._source = engine
+        self._profile = optimization_profile
+        self._strategy = allocation_strategy or "static"
+        self._weight_budget = weight_streaming_budget
+        self._weight_percent = weight_streaming_percent
+        self._given_listener = debug_listener
+        self.device = device
+        self.engine: Any = None
+        self.context: Any = None
+        self._check = True
+        self._clear()
+
+    def _clear(self) -> None:
+        self.engine = self.context = self._listener = self._stream = self._start = self._stop = None
+        self._in: list[Binding] = []
+        self._out: list[Binding] = []
+        self._allocators: dict[str, Any] = {}
+        self._activations: DeviceBuffer | None = None
+        self._ready = False
+
+    def activate_impl(self) -> None:
+        """Get the engine, a context, a stream and the list of tensors.
+
+        Raises:
+            BackendError: There is no device or no engine, or not enough memory; what was taken is given back.
+        """
+        import_tensorrt()
+        with errors_as("cannot get ready", self.name), current(self.device), ExitStack() as stack:
+            stack.callback(self._clear)
+            self._open(stack)
+            self._cleanup = stack.pop_all()
+
+    def _open(self, stack: ExitStack) -> None:
+        cuda, trt = driver(), import_tensorrt()
+        made = resolve(self._source)
+        self._owns_context = not isinstance(made, trt.IExecutionContext)
+        self._stream = cuda.Stream()
+        self._handle = int(self._stream.handle)
+        self._start, self._stop = cuda.Event(), cuda.Event()
+        self._cuda, self._cuda_context = cuda, primary_context(self.device)
+        if self._owns_context:
+            if not isinstance(made, trt.ICudaEngine):
+                raise BackendError(f"was given {type(made).__name__} instead of an engine", whose=self.name)
+            self.engine = made
+            set_weight_budget(made, self._weight_budget, self._weight_percent, self.name)
+            self.context = create_context(made, self._strategy, self.name)
+        else:
+            self.context, self.engine = made, made.engine
+        stack.callback(self._free_buffers)
+        if self._owns_context and self._strategy == "runtime":
+            self._activations = DeviceBuffer()
+        self._list_tensors(trt)
+        self._activate_profile()
+        self._listen()
+
+    def _list_tensors(self, trt: Any) -> None:
+        engine, aliases = self.engine, supports("aliased_io")
+        for index in range(engine.num_io_tensors):
+            name = engine.get_tensor_name(index)
+            if engine.get_tensor_mode(name) == trt.TensorIOMode.INPUT:
+                self._in.append(Binding(TensorInfo.read(engine, trt, name)))
+            else:
+                alias = engine.get_aliased_input_tensor(name) if aliases else None
+                self._out.append(Binding(TensorInfo.read(engine, trt, name, alias or "")))
+        self._by_name = {binding.info.name: binding for binding in self._in}
+        self._aliased = {binding.info.alias for binding in self._out if binding.info.alias}
+
+    def _activate_profile(self) -> None:
+        wanted = self._profile
+        if wanted is None:
+            wanted = 0 if self._owns_context or self.context.active_optimization_profile < 0 else None
+        if wanted is not None and wanted != self.context.active_optimization_profile:
+            self._switch(wanted)
+
+    def _switch(self, index: int) -> None:
+        count = self.engine.num_optimization_profiles
+        if not 0 <= index < count:
+            raise BackendError(
+                f"the engine has no optimization profile {index}", whose=self.name, why=f"profiles: 0 to {count - 1}"
+            )
+        with noted_errors() as notes:
+            switched = self.context.set_optimization_profile_async(index, self._handle)
+        self._stream.synchronize()
+        if not switched:
+            raise BackendError(f"cannot use optimization profile {index}", whose=self.name, why=notes.why())
+        self._ready = False
+
+    def _listen(self) -> None:
+        if not supports("debug_tensors"):
+            return
+        self._listener = self._given_listener or debug_listener_class()()
+        self.context.set_debug_listener(self._listener)
+        self.context.set_all_tensors_debug_state(True)
+        if has("IExecutionContext.unfused_tensors_debug_state="):
+            self.context.unfused_tensors_debug_state = True
+
+    def set_profile(self, index: int) -> None:
+        """Switch to another optimization profile; stays until the context goes or is switched again.
+
+        Raises:
+            BackendError: The runner is not active, or there is no such profile.
+        """
+        self._require_active("set_profile()")
+        with errors_as("cannot switch the profile", self.name), current(self.device):
+            if index != self.context.active_optimization_profile:
+                self._switch(index)
+        self._inputs = None
+
+    def set_debug_listener(self, listener: Any) -> None:
+        """Send debug tensors to a `tensorrt.IDebugListener` from now on."""
+        self._require_active("set_debug_listener()")
+        self._listener = self._given_listener = listener
+        self.context.set_debug_listener(listener)
+
+    def get_input_metadata_impl(self) -> TensorMetadata:
+        """Return the inputs with the smallest and largest shapes of the active profile."""
+        profile = max(0, self.context.active_optimization_profile)
+        entries: dict[str, TensorEntry] = profile_metadata(self.engine, profile, [item.info for item in self._in])
+        return TensorMetadata(entries)
+
+    def infer(self, feed_dict: Feed, check_inputs: bool = True, **kwargs: Any) -> dict[str, Any]:
+        """Run the engine once; see `Runner.infer`.
+
+        Args:
+            feed_dict: One array per input, or the address of device memory as a plain `int` for a static shape.
+            check_inputs: Check names, types, shapes and the profile's range; done only when the shapes change.
+            kwargs: `copy_outputs_to_host=False` leaves outputs on the device and returns `DeviceView` objects.
+
+        Returns:
+            Output arrays by name, valid until the next call.
+
+        Raises:
+            BackendError: The runner is not active, or the run failed.
+            DataError: The feed does not fit the engine or the profile.
+        """
+        self._check = check_inputs
+        return super().infer(feed_dict, check_inputs=False, **kwargs)
+
+    def infer_impl(self, feed_dict: dict[str, Any], copy_outputs_to_host: bool = True) -> dict[str, Any]:
+        """Copy in, run, copy out, and wait."""
+        push, pop = self._cuda_context.push, self._cuda_context.pop
+        push()
+        try:
+            if not self._unchanged(feed_dict):
+                feed_dict = self._prepare(feed_dict)
+            return self._execute(feed_dict, copy_outputs_to_host)
+        except self._cuda.Error as error:
+            self._ready = False
+            with errors_as("inference failed", self.name):
+                raise error
+        except BaseException:
+            self._ready = False
+            raise
+        finally:
+            pop()
+
+    def _unchanged(self, feed: Mapping[str, Any]) -> bool:
+        """Return whether the shapes of the last call, and the values of shape tensors, hold for this feed too."""
+        if not self._ready or len(feed) != len(self._in):
+            return False
+        for binding in self._in:
+            value = feed.get(binding.info.name)
+            if type(value) is not np.ndarray or value.shape != binding.shape or value.dtype != binding.info.dtype:
+                return False
+            if binding.info.on_host and not np.array_equal(value, binding.view):
+                return False
+        return True
+
+    def _prepare(self, feed: Mapping[str, Any]) -> dict[str, Any]:
+        """Check a feed, tell TensorRT its shapes, and get buffers and addresses ready; return it as arrays and views."""
+        metadata = self.get_input_metadata()
+        arrays = take_in(feed, self._by_name, metadata, self._handle, check=self._check)
+        if self._check:
+            check_shapes(arrays, metadata, self.engine, self.context, self.name)
+        self._ready = False
+        with noted_errors() as notes:
+            for binding in self._in:
+                self._set_input(binding, arrays[binding.info.name], notes)
+            lacking = self.context.infer_shapes()
+        if lacking:
+            raise BackendError(f"TensorRT lacks the shape or content of {lacking}", whose=self.name, why=notes.why())
+        if self._activations is not None:
+            reserve_activations(self.context, self._activations)
+        for binding in self._out:
+            self._set_output(binding)
+        self._ready = self._owns_context  # another runner may change a shared context in between
+        return arrays
+
+    def _set_input(self, binding: Binding, value: Any, notes: Any) -> None:
+        name, shape = binding.info.name, tuple(value.shape)
+        if not self.context.set_input_shape(name, shape):
+            raise DataError(f"TensorRT refuses shape {list(shape)} for input {name!r}", why=notes.why())
+        strides = None if binding.info.linear else tuple(self.context.get_tensor_strides(name))
+        binding.shape_for(shape, strides, staged=True)
+        if binding.info.on_host:
+            binding.view[...] = value
+            self._address(binding, binding.host.address)
+
+    def _set_output(self, binding: Binding) -> None:
+        info = binding.info
+        shape = tuple(self.context.get_tensor_shape(info.name))
+        if any(dim < 0 for dim in shape):
+            if info.name not in self._allocators:
+                self._allocators[info.name] = output_allocator_class()(binding.device)
+            self.context.set_output_allocator(info.name, self._allocators[info.name])
+            return
+        strides = None if info.linear else tuple(self.context.get_tensor_strides(info.name))
+        binding.shape_for(shape, strides, staged=True)
+        if not info.alias:
+            self._address(binding, binding.host.address if info.on_host else binding.device.address)
+
+    def _address(self, binding: Binding, address: int) -> None:
+        if (address != binding.last_address or not self._owns_context) and not self.context.set_tensor_address(
+            binding.info.name, address
+        ):
+            raise BackendError(f"TensorRT refuses the memory for {binding.info.name!r}", whose=self.name)
+        binding.last_address = address
+
+    def _execute(self, feed: Mapping[str, Any], to_host: bool) -> dict[str, Any]:
+        stream = self._stream
+        self._start.record(stream)
+        for binding in self._in:
+            if not binding.info.on_host:
+                value = feed[binding.info.name]
+                if type(value) is np.ndarray:
+                    binding.upload(value, stream)
+                    address = binding.device.address
+                else:
+                    address = self._on_device(binding, value)
+                if address != binding.last_address:
+                    self._address(binding, address)
+        for binding in self._out:
+            if binding.info.alias:
+                self._address(binding, self._by_name[binding.info.alias].last_address)
+        if self._listener is not None and hasattr(self._listener, "tensors"):
+            self._listener.tensors = {}
+        if not self.context.execute_async_v3(self._handle):
+            self._explain_failure()
+        outputs = self._collect(to_host)
+        self.inference_time = self._stop.time_since(self._start) * 1e-3
+        return outputs
+
+    def _on_device(self, binding: Binding, value: DeviceView) -> int:
+        """Return where TensorRT finds an input that is on the device already."""
+        if value.stream:
+            event = self._cuda.Event()
+            event.record(self._cuda.ExternalStream(value.stream))
+            self._stream.wait_for_event(event)
+        if not binding.plain:  # another layout is made on the host
+            binding.upload(value.numpy(), self._stream)
+        elif binding.info.name in self._aliased:  # TensorRT will write here, and it is not ours
+            if value.nbytes:
+                self._cuda.memcpy_dtod_async(binding.device.address, value.ptr, value.nbytes, self._stream)
+        else:
+            return value.ptr or binding.device.address
+        return binding.device.address
+
+    def _collect(self, to_host: bool) -> dict[str, Any]:
+        stream = self._stream
+        if self._allocators:
+            stream.synchronize()
+            self._learn_shapes()
+        if to_host:
+            for binding in self._out:
+                if not binding.info.on_host:
+                    binding.download(self._source_address(binding), stream)
+        self._stop.record(stream)
+        stream.synchronize()
+        if to_host:
+            outputs: dict[str, Any] = {
+                binding.info.name: binding.view if binding.plain else binding.result() for binding in self._out
+            }
+        else:
+            outputs = {
+                binding.info.name: binding.view
+                if binding.info.on_host
+                else binding.device_result(self._source_address(binding))
+                for binding in self._out
+            }
+        if self._listener is not None:
+            outputs.update(getattr(self._listener, "tensors", {}))
+        return outputs
+
+    def _source_address(self, binding: Binding) -> int:
+        return binding.last_address if binding.info.alias else binding.device.address
+
+    def _learn_shapes(self) -> None:
+        for binding in self._out:
+            allocator = self._allocators.get(binding.info.name)
+            if allocator is not None:
+                if allocator.error is not None:
+                    error, allocator.error = allocator.error, None
+                    raise error
+                # The allocator's memory holds the result, so it must not be resized here.
+                strides = None if binding.info.linear else tuple(self.context.get_tensor_strides(binding.info.name))
+                binding.shape_for(cast("tuple[int, ...]", allocator.shape), strides, staged=True)
+
+    def _explain_failure(self) -> None:
+        for allocator in self._allocators.values():
+            if allocator.error is not None:
+                error, allocator.error = allocator.error, None
+                raise error
+        from polycmp_trt.runtime import last_errors
+
+        raise BackendError("TensorRT refused to run the engine", whose=self.name, why=last_errors())
+
+    def _free_buffers(self) -> None:
+        for binding in (*self._in, *self._out):
+            binding.free()
+        if self._activations is not None:
+            self._activations.free()
+
+    def deactivate_impl(self) -> None:
+        """Give back buffers, stream and context, and the engine if it is the runner's own."""
+        with errors_as("cannot give its memory back", self.name), current(self.device):
+            self._cleanup.close()

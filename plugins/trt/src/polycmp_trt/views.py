@@ -1,0 +1,203 @@
+"""Arrays that live on a device, whoever made them: one small view for all, and how to find the address inside."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from polycmp.errors import DataError
+from polycmp.tensors import as_dtype
+
+#: DLPack's device types.
+_DL_CPU, _DL_CUDA, _DL_CUDA_HOST = 1, 2, 3
+#: (DLPack type code, bits) -> element type.
+_DL_TYPES = {
+    **{(0, bits): f"int{bits}" for bits in (4, 8, 16, 32, 64)},
+    **{(1, bits): f"uint{bits}" for bits in (4, 8, 16, 32, 64)},
+    **{(2, bits): f"float{bits}" for bits in (16, 32, 64)},
+    (4, 16): "bfloat16",
+    (6, 8): "bool",
+    (10, 8): "float8e4m3fn",
+    (12, 8): "float8e5m2",
+}
+
+
+class DeviceView:
+    """A typed view of device memory that belongs to somebody else.
+
+    It offers `__cuda_array_interface__`, so torch, CuPy, Numba and pycuda take it without a copy. Types that NumPy
+    does not have (bfloat16, float8) appear there as unsigned integers of the same width.
+
+    Args:
+        ptr: The address.
+        shape: Dimensions.
+        dtype: Element type.
+        strides: Bytes from one element to the next in each dimension, None if contiguous.
+        owner: What keeps the memory alive.
+
+    Attributes:
+        ptr: The address.
+        shape: Dimensions.
+        dtype: Element type.
+        strides: Bytes from one element to the next in each dimension, None if contiguous.
+    """
+
+    __slots__ = ("dtype", "owner", "ptr", "shape", "stream", "strides")
+
+    def __init__(
+        self,
+        ptr: int,
+        shape: tuple[int, ...],
+        dtype: Any,
+        strides: tuple[int, ...] | None = None,
+        owner: Any = None,
+        stream: int | None = None,
+    ) -> None:
+        self.ptr = int(ptr)
+        self.shape = tuple(int(dim) for dim in shape)
+        self.dtype = as_dtype(dtype)
+        self.strides = strides
+        self.owner = owner
+        self.stream = stream
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that its elements take."""
+        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        known = self.dtype.kind in "biufc"
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str if known else f"<u{self.dtype.itemsize}",
+            "data": (self.ptr, False),
+            "strides": self.strides,
+            "version": 3,
+            "stream": None,
+        }
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """Return a copy in host memory; needs a current CUDA context."""
+        from polycmp_trt.cuda import driver
+
+        if self.strides is not None:
+            span = sum((dim - 1) * step for dim, step in zip(self.shape, self.strides, strict=True))
+            raw = np.empty(span + self.dtype.itemsize if self.nbytes else 0, np.uint8)
+        else:
+            raw = np.empty(self.nbytes, np.uint8)
+        if raw.size:
+            driver().memcpy_dtoh(raw, self.ptr)
+        if self.strides is None:
+            return raw.view(self.dtype).reshape(self.shape)
+        return np.ndarray(self.shape, self.dtype, raw.data, 0, self.strides).copy()
+
+    def __repr__(self) -> str:
+        return f"DeviceView(ptr={self.ptr:#x}, shape={self.shape}, dtype={self.dtype.name!r})"
+
+
+def device_view(array: Any, stream: int = 0) -> DeviceView | None:
+    """Return a view of an array on a CUDA device, or None if it is not on one.
+
+    Args:
+        array: A `DeviceView`, or anything with `__dlpack__` or `__cuda_array_interface__`: torch, CuPy, Numba, pycuda.
+        stream: The stream that will read it; producers that speak DLPack order their work before it.
+
+    Raises:
+        DataError: It is on a device but cannot be read in place.
+    """
+    if isinstance(array, DeviceView):
+        return array
+    if isinstance(array, np.ndarray):
+        return None
+    if hasattr(array, "__dlpack_device__") and hasattr(array, "__dlpack__"):
+        if array.__dlpack_device__()[0] != _DL_CUDA:
+            return None
+        source = array.detach() if hasattr(array, "detach") else array
+        source = source.contiguous() if hasattr(source, "contiguous") else source
+        return _from_dlpack(source.__dlpack__(stream=stream or 1), source)
+    interface = getattr(array, "__cuda_array_interface__", None)
+    return None if interface is None else _from_interface(interface, array)
+
+
+def _from_interface(interface: dict[str, Any], owner: Any) -> DeviceView:
+    shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
+    declared = getattr(owner, "dtype", None)
+    if dtype.kind in "Vu" and isinstance(declared, np.dtype) and declared.itemsize == dtype.itemsize:
+        dtype = declared  # ml_dtypes travel as raw bytes of the same width
+    _require_contiguous(shape, interface.get("strides"), dtype.itemsize)
+    return DeviceView(interface["data"][0], shape, dtype, owner=owner, stream=interface.get("stream"))
+
+
+def _require_contiguous(shape: tuple[int, ...], strides: Any, itemsize: int) -> None:
+    if strides is None or 0 in shape:
+        return
+    expected = itemsize
+    for dim, step in zip(reversed(shape), reversed(tuple(strides)), strict=True):
+        if dim != 1 and step != expected:
+            raise DataError(
+                f"an array of shape {list(shape)} on the device is not contiguous", hint="pass a contiguous copy of it"
+            )
+        expected *= dim
+
+
+class _DLDevice(ctypes.Structure):
+    _fields_ = (("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32))
+
+
+class _DLDataType(ctypes.Structure):
+    _fields_ = (("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16))
+
+
+class _DLTensor(ctypes.Structure):
+    """The first member of DLPack's `DLManagedTensor`; the rest concerns only whoever takes the capsule over."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device", _DLDevice),
+        ("ndim", ctypes.c_int32),
+        ("dtype", _DLDataType),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+def capsule_pointer(capsule: Any, name: bytes | None) -> int:
+    """Return the address inside a Python capsule."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    return int(get(capsule, name) or 0)
+
+
+def _from_dlpack(capsule: Any, source: Any) -> DeviceView:
+    tensor = ctypes.cast(capsule_pointer(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents
+    code, bits = tensor.dtype.code, tensor.dtype.bits
+    name = _DL_TYPES.get((code, bits))
+    if name is None or tensor.dtype.lanes != 1:
+        raise DataError(f"DLPack type (code {code}, {bits} bits) has no counterpart here")
+    shape = tuple(tensor.shape[axis] for axis in range(tensor.ndim))
+    dtype = as_dtype(name)
+    if tensor.strides:
+        _require_contiguous(shape, [tensor.strides[axis] * dtype.itemsize for axis in range(tensor.ndim)], dtype.itemsize)
+    # The capsule is not taken over, only kept: its own destructor gives the tensor back when the view goes.
+    return DeviceView((tensor.data or 0) + tensor.byte_offset, shape, dtype, owner=(capsule, source))
+
+
+def is_pinned(array: np.ndarray[Any, Any]) -> bool:
+    """Return whether a host array is known to lie in page-locked memory, so that it can be copied without staging.
+
+    Recognised are pycuda's page-locked and registered arrays, `pinned_empty`, torch's pinned tensors, and CuPy's pinned
+    memory; whatever else is locked is staged all the same, which is slower and never wrong.
+    """
+    base = array.base
+    while base is not None:
+        kind = type(base)
+        if kind.__name__ in {"PagelockedHostAllocation", "RegisteredHostMemory"} or "pinned_memory" in kind.__module__:
+            return True
+        if hasattr(base, "is_pinned"):
+            return bool(base.is_pinned())
+        base = getattr(base, "base", None)
+    return False
