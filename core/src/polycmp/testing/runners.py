@@ -278,13 +278,13 @@ class RunnerContract(Contract):
                 self._check(runner.infer(self.feeds()[0]), self.feeds()[0])
 
     def test_two_runners_are_independent(self) -> None:
-        first_feed, second_feed = self.feeds()[:2]
+        first_feed, second_feed = (_copies(feed) for feed in self.feeds()[:2])
         with self.make_runner(self.load) as first, self.make_runner(self.load) as second:
             outputs = first.infer(first_feed)
             second.infer(second_feed)
-            self._check(outputs, first_feed)
+            self._check(outputs, self.feeds()[0])
             second.deactivate()
-            self._check(first.infer(first_feed), first_feed)
+            self._check(first.infer(_copies(self.feeds()[0])), self.feeds()[0])
 
     def test_time_is_measured(self, runner: Runner) -> None:
         with pytest.raises(BackendError):
@@ -316,7 +316,7 @@ def assert_close(name: str, got: NDArray[Any], wanted: NDArray[Any], rtol: float
 
 def _plain(array: NDArray[Any]) -> NDArray[Any]:
     # NumPy's own testing functions cannot calculate with the types of ml_dtypes.
-    return array.astype(np.float64) if is_low_bit(array.dtype) else array
+    return np.asarray(array, np.float64) if is_low_bit(array.dtype) else array
 
 
 def _pairs(outputs: Mapping[str, Any], expected: Arrays) -> list[tuple[str, NDArray[Any], NDArray[Any]]]:
@@ -336,7 +336,7 @@ def _same_bytes(one: NDArray[Any], other: NDArray[Any]) -> bool:
 def _strided(array: NDArray[Any]) -> NDArray[Any]:
     """Return equal numbers that lie two elements apart in memory."""
     if array.ndim == 0:
-        return array.copy()
-    wide = np.empty((*array.shape[:-1], 2 * array.shape[-1]), array.dtype)
+        return np.array(array)
+    wide: NDArray[Any] = np.empty((*array.shape[:-1], 2 * array.shape[-1]), array.dtype)
     wide[..., ::2] = array
-    return wide[..., ::2]
+    return np.asarray(wide[..., ::2])
