@@ -1,0 +1,108 @@
+"""Functions applied to outputs before they are compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from polycmp.errors import DataError, UsageError, describe_exception
+from polycmp.script import load_script
+from polycmp.tensors import is_low_bit, to_numpy
+from polycmp.values import pick
+
+Outputs = Mapping[str, Any]
+Postprocess = Callable[[Outputs], Outputs]
+_TOP_K = re.compile(r"top-(?P<k>[0-9]+)(?:,axis=(?P<axis>-?[0-9]+))?")
+
+
+def parse_postprocess(text: str) -> tuple[int, int]:
+    """Return `(k, axis)` from `top-5` or `top-5,axis=1`; the axis is the last by default.
+
+    Raises:
+        UsageError: The text is none of these, or k is 0.
+    """
+    match = _TOP_K.fullmatch(text.strip())
+    if not match or int(match["k"]) == 0:
+        raise UsageError(
+            f"--postprocess: {text!r} is not understood", hint="write top-5, top-5,axis=1, or logits:top-5"
+        )
+    return int(match["k"]), int(match["axis"] or -1)
+
+
+class PostprocessFunc:
+    """Makers of such functions."""
+
+    @staticmethod
+    def top_k(k: int | tuple[int, int] | Mapping[str, int | tuple[int, int]] = 10) -> Postprocess:
+        """Return a function that replaces outputs by the indices of their largest values, largest first.
+
+        Equal values keep their order; NaN counts as larger than everything, so that it cannot hide.
+
+        Args:
+            k: How many; or `(how many, axis)`; or one of these per output name, where the name "" stands for all
+                others and an output without a value is left alone. More than an axis has is all it has.
+        """
+        wanted = k if isinstance(k, Mapping) else {"": k}
+
+        def postprocess(outputs: Outputs) -> Outputs:
+            changed = dict(outputs)
+            for name, array in outputs.items():
+                value = pick(wanted, name, 0)
+                count, axis = value if isinstance(value, tuple) else (value, -1)
+                if count:
+                    changed[name] = top_k(to_numpy(array), count, axis, name)
+            return changed
+
+        return postprocess
+
+
+def top_k(array: Any, count: int, axis: int, name: str = "") -> Any:
+    """Return the indices of the `count` largest values along an axis, largest first, as int64.
+
+    Raises:
+        DataError: The array has no such axis.
+    """
+    if not -array.ndim <= axis < array.ndim:
+        raise DataError(f"top-k: output {name!r} of shape {list(array.shape)} has no axis {axis}")
+    values = array.astype(np.float32) if is_low_bit(array.dtype) or array.dtype == np.float16 else array
+    # A stable ascending sort of the reversed axis, read backwards, is a stable descending sort that needs no minus,
+    # which unsigned integers and booleans do not have.
+    order = np.flip(np.argsort(np.flip(values, axis), axis=axis, kind="stable"), axis)
+    order = values.shape[axis] - 1 - order
+    return np.take(order, range(min(count, values.shape[axis])), axis=axis).astype(np.int64)
+
+
+def script_postprocess(path: str, name: str) -> Postprocess:
+    """Return a user's function as a post-processing step; what it returns replaces the outputs.
+
+    Raises:
+        DataError: The script or the function is missing; or, when called, it fails or returns no mapping.
+    """
+    function = load_script(path, name)
+
+    def postprocess(outputs: Outputs) -> Outputs:
+        try:
+            changed = function(outputs)
+        except Exception as error:
+            raise DataError(f"{path}:{name} failed", why=describe_exception(error)) from error
+        if not isinstance(changed, Mapping):
+            raise DataError(f"{path}:{name} returned {type(changed).__name__} instead of outputs by name")
+        return changed
+
+    return postprocess
+
+
+def chain(steps: list[Postprocess]) -> Postprocess | None:
+    """Return the steps one after the other; None if there are none."""
+    if not steps:
+        return None
+
+    def postprocess(outputs: Outputs) -> Outputs:
+        for step in steps:
+            outputs = step(outputs)
+        return outputs
+
+    return postprocess
