@@ -1,0 +1,132 @@
+"""Who may import whom: the table of rooms, read from the source of every module."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+CORE = ROOT / "core" / "src" / "polycmp"
+
+# Rooms that only hold words and values; anybody may use them.
+GROUND = {"errors", "values", "files", "script", "options", "logger", "spec"}
+MODELS = {"tensors", "loader", "func", "runner", "builtin"}
+
+#: Room -> the rooms it may import. Each line only names rooms from the lines above it.
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "logger": {"errors"},
+    "values": {"errors"},
+    "files": {"errors"},
+    "script": {"errors"},
+    "spec": {"errors", "values"},
+    "options": {"errors", "values", "spec"},
+    "tensors": {"errors"},
+    "loader": {"errors", "files", "script"},
+    "func": {"errors", "loader"},
+    "runner": {"errors", "tensors"},
+    "builtin": {"spec", "values"},
+    "plugins": {"errors", "values", "spec"},
+    "model": {*GROUND, "loader", "tensors", "plugins"},
+    "data": {*GROUND, "tensors", "builtin"},
+    "compare": {*GROUND, "tensors", "builtin"},
+    "results": {*GROUND, "tensors", "compare"},  # of compare only its verdicts: tested below
+    "plan": {"errors", "values", "spec", "options"},
+    "session": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan"},
+    "report": {*GROUND, "tensors", "results", "compare"},
+    "json": {*GROUND, "tensors", "compare", "results"},
+    "comparator": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "session"},
+    "testing": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "session", "comparator"},
+    "cli": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "session", "report", "json"},
+    "__main__": {"cli"},
+    "__init__": set(),
+}
+
+#: What the core knows nothing about: every backend, and the libraries that backends drive. Torch is not among them,
+#: since its tensors are also a form in which people hold data.
+FOREIGN = {"onnx", "onnxruntime", "tensorrt", "pycuda", "tensorflow"}
+
+
+@cache
+def modules() -> tuple[Path, ...]:
+    return tuple(sorted(CORE.rglob("*.py")))
+
+
+def room_of(path: Path) -> str:
+    first = path.relative_to(CORE).parts[0]
+    return first.removesuffix(".py")
+
+
+@cache
+def imports_of(path: Path) -> frozenset[str]:
+    """Full names of everything a module imports, wherever in it: at the top, in a function, or for annotations."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno} imports relatively"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return frozenset(names)
+
+
+def rooms_imported(path: Path) -> set[str]:
+    parts = [name.split(".") for name in imports_of(path) if name.split(".")[0] == "polycmp"]
+    rooms = {part[1] for part in parts if len(part) > 1 and part[1] in MAY_IMPORT}
+    return rooms - {room_of(path), "__init__"}
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(CORE)))
+def test_imports_only_rooms_it_may(path):
+    room = room_of(path)
+    assert room in MAY_IMPORT, f"the room {room!r} has no line in the table"
+    too_far = rooms_imported(path) - MAY_IMPORT[room]
+    assert not too_far, f"{room} may not import {sorted(too_far)}"
+
+
+def test_table_itself_has_no_circle():
+    seen: set[str] = set()
+    for room, allowed in MAY_IMPORT.items():
+        assert allowed <= seen, f"{room} may import {sorted(allowed - seen)}, which come later"
+        seen.add(room)
+
+
+def test_table_lists_only_rooms_that_exist():
+    assert set(MAY_IMPORT) == {room_of(path) for path in modules()}
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(CORE)))
+def test_core_knows_no_backend(path):
+    tops = {name.partition(".")[0] for name in imports_of(path)}
+    foreign = {name for name in tops if name in FOREIGN or name.startswith("polycmp_")}
+    assert not foreign
+
+
+def test_results_hold_verdicts_and_compare_nothing():
+    for path in (CORE / "results").glob("*.py"):
+        used = {name for name in imports_of(path) if name.startswith("polycmp.compare")}
+        assert all(name.startswith("polycmp.compare.verdicts.") for name in used), f"{path}: {used}"
+
+
+def test_only_the_command_line_imports_click():
+    users = {room_of(path) for path in modules() if any(name.split(".")[0] == "click" for name in imports_of(path))}
+    assert users == {"cli"}
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("plugins/*/src/*/plugin.py")), ids=lambda path: path.parent.name)
+def test_light_modules_import_only_the_standard_library_and_the_spec(path):
+    own = path.parent.name
+    for name in imports_of(path):
+        top = name.partition(".")[0]
+        allowed = top in sys.stdlib_module_names or name.startswith("polycmp.spec.") or top == own
+        assert allowed, f"{path} imports {name}"
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("plugins/*/src/**/*.py")), ids=lambda path: str(path.name))
+def test_plugins_do_not_reach_into_the_command_line(path):
+    reached = {name for name in imports_of(path) if name.startswith("polycmp.cli")}
+    assert not reached
