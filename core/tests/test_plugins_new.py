@@ -1,0 +1,89 @@
+"""`plugins new`: what it writes installs and passes as written."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+from polycmp.errors import FileError, UsageError
+from polycmp.plugins.scaffold import write_distribution
+
+
+@pytest.mark.parametrize("name", ["Foo", "1st", "a-b", "", "class", "a b", "é", "../up"])
+def test_names_that_cannot_be(tmp_path, name):
+    with pytest.raises(UsageError, match="cannot be the name of a plugin"):
+        write_distribution(name, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("name", ["polycmp", "trt", "onnxrt"])
+def test_names_that_are_taken(tmp_path, name):
+    with pytest.raises(UsageError, match="is taken"):
+        write_distribution(name, tmp_path / "new")
+
+
+def test_nothing_is_overwritten(tmp_path):
+    (tmp_path / "note").write_text("mine")
+    with pytest.raises(FileError, match="nothing is overwritten"):
+        write_distribution("my_rt", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["note"]
+    with pytest.raises(FileError, match="nothing is overwritten"):
+        write_distribution("my_rt", tmp_path / "note")
+
+
+def test_folder_that_cannot_be_made_is_an_error_in_words(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileError, match="cannot write"):
+        write_distribution("my_rt", tmp_path / "file" / "below")
+
+
+def test_empty_folder_is_used_and_the_default_is_named_after_the_distribution(tmp_path, monkeypatch):
+    (tmp_path / "empty").mkdir()
+    assert write_distribution("my_rt", tmp_path / "empty")[0] == tmp_path / "empty" / "pyproject.toml"
+    monkeypatch.chdir(tmp_path)
+    write_distribution("my_rt")
+    assert (tmp_path / "polycmp-my-rt" / "src" / "polycmp_my_rt" / "plugin.py").is_file()
+
+
+def test_no_placeholder_is_left(tmp_path):
+    for path in write_distribution("my_rt", tmp_path / "new"):
+        text = path.read_text()
+        assert "$" not in text + str(path)
+        if path.suffix == ".py":
+            compile(text, path, "exec")
+
+
+@pytest.fixture
+def python(tmp_path):
+    """A throw-away environment that sees everything installed here, so that installing into it hurts nobody."""
+    folder = tmp_path / "venv"
+    venv.create(folder, with_pip=False, symlinks=True)
+    python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
+    ask = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    site = Path(subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip())
+    here = [entry for entry in sys.path if Path(entry).is_dir()]
+    (site / "here.pth").write_text("\n".join(here) + "\n")
+    return python
+
+
+def test_what_it_writes_installs_and_its_tests_pass_as_written(tmp_path, python):
+    pytest.importorskip("onnx")
+    pytest.importorskip("hatchling")
+
+    def run(*args):
+        result = subprocess.run([str(python), "-m", *args], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stdout + result.stderr
+        return result.stdout
+
+    run("polycmp", "plugins", "new", "my_rt")
+    folder = str(tmp_path / "polycmp-my-rt")
+    run("pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", folder)
+    shown = run("pytest", "-q", "-p", "no:cacheprovider", "--rootdir", folder, folder)
+    assert " passed" in shown
+    assert " failed" not in shown
+    assert "backend: my_rt" in run("polycmp", "plugins", "list")
+    assert "my_rt (polycmp-my-rt 0.1.0): ok" in run("polycmp", "plugins", "check", "my_rt")
