@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from polycmp.cli.argv import JOINT
-from polycmp.cli.build import Occurrences
 from polycmp.cli.table import FlagTable, Key, Target
+
+if TYPE_CHECKING:
+    from polycmp.cli.build import Occurrences
 
 
 class TableOption(click.Option):

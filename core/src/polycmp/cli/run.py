@@ -5,15 +5,17 @@ from __future__ import annotations
 import shlex
 import sys
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from polycmp.cli.argv import rewrite
-from polycmp.cli.build import Given, build_plan, convert
 from polycmp.cli.params import collect, table_options, write_sections
 from polycmp.cli.table import FlagTable, build_table
 from polycmp.plugins import Registry
+
+if TYPE_CHECKING:
+    from polycmp.cli.build import Given
 
 EPILOG = """\b
 SPEC is NAME[:KEY=VALUE[,KEY=VALUE]...], a KEY alone means true:
@@ -58,6 +60,8 @@ class TableCommand(click.Command):
 
     def given(self, ctx: click.Context) -> Given:
         """Return what was asked for."""
+        from polycmp.cli.build import Given
+
         return Given(
             model=ctx.params.get("model") or "",
             backends=tuple(ctx.params.get("backend") or ()),
@@ -77,6 +81,8 @@ def common_params() -> list[click.Parameter]:
 
 
 def _run(**_: Any) -> None:
+    # None of this is needed for a help text, which has to come at once.
+    from polycmp.cli.build import build_plan, convert
     from polycmp.cli.carry import carry_out
 
     ctx = click.get_current_context()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from polycmp.cli.settings import SECTIONS
 from polycmp.options import OptionField, option_fields
-from polycmp.plugins import Claim, flag_of, grant_aliases
+from polycmp.plugins import BUILTIN, Claim, flag_of, grant_aliases
 
 if TYPE_CHECKING:
     from polycmp.plugins import Contribution, Registry
@@ -98,7 +98,8 @@ def _plugin_targets(item: Contribution, heading: str, owned: Mapping[tuple[int, 
     for option in option_fields(item.spec.options):
         flags = owned.get((id(item), option.name), [])
         generated = flag_of(item.name, option.name)
-        flags = sorted(flags, key=lambda flag: flag != generated)
+        # The core has no prefix to tell apart: people know --atol, not --simple-atol.
+        flags = sorted(flags, key=lambda flag: (flag != generated) != (item.plugin == BUILTIN))
         if flags:
             found.append(Target(Key(item.kind, item.name, option.name), option, tuple(flags), heading))
     return found

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
-from polycmp.plan import Plan
+from polycmp.compare.postprocess import PostprocessFunc, chain, parse_postprocess, script_postprocess
+from polycmp.compare.validity import find_invalid
+from polycmp.plan import ComparePlan, Plan
 from polycmp.results.files import InputsWriter, OutputsWriter, save_input_blob
 from polycmp.results.outcome import Invalid
 from polycmp.session.stream import Step
+from polycmp.values import split_script
 
 
 class Sinks:
@@ -27,6 +30,7 @@ class Sinks:
         self._stack = ExitStack()
         self._inputs: InputsWriter | None = None
         self._outputs: OutputsWriter | None = None
+        self._postprocess = _postprocess(plan.compare)
 
     def __enter__(self) -> Sinks:
         files = self._plan.files
@@ -57,14 +61,35 @@ class Sinks:
                     self._outputs.add(label, step.outputs[label], step.seconds[label])
 
     def postprocess(self, step: Step) -> dict[str, Mapping[str, Any]]:
-        """Return the outputs as they are to be compared."""
-        return dict(step.outputs)
+        """Return the outputs as they are to be compared.
+
+        Raises:
+            DataError: A post-processing function cannot work on them.
+        """
+        if self._postprocess is None:
+            return dict(step.outputs)
+        return {label: self._postprocess(outputs) for label, outputs in step.outputs.items()}
 
     def validate(self, index: int, outputs: Mapping[str, Mapping[str, Any]]) -> list[Invalid]:
         """Return the outputs that hold NaN or infinity, if the plan asks for that check."""
-        return []
+        if not self._plan.compare.validate:
+            return []
+        return [
+            Invalid(label, item.output, index, item.nan, item.inf, item.first)
+            for label, made in outputs.items()
+            for item in find_invalid(made)
+        ]
 
     def draw(
         self, index: int, candidate: str, reference: str, made: Mapping[str, Any], expected: Mapping[str, Any]
     ) -> None:
         """Draw the pictures that the plan asks for."""
+
+
+def _postprocess(plan: ComparePlan) -> Callable[[Mapping[str, Any]], Mapping[str, Any]] | None:
+    steps = []
+    if plan.postprocess:
+        steps.append(PostprocessFunc.top_k({name: parse_postprocess(text) for name, text in plan.postprocess.items()}))
+    if plan.postprocess_script:
+        steps.append(script_postprocess(*split_script(plan.postprocess_script, "postprocess_outputs")))
+    return chain(steps)
