@@ -50,7 +50,7 @@ class Pair:
             candidate, reference = candidate.reshape(-1), reference.reshape(-1)
         self.candidate, self.reference = candidate, reference
 
-    def keys(self, block: int = BLOCK) -> Iterator[tuple[tuple[Any, ...], int]]:
+    def cuts(self, block: int = BLOCK) -> Iterator[tuple[tuple[Any, ...], int]]:
         """Yield what cuts each block out of both arrays, and the position of its first element in C order."""
         shape = self.candidate.shape
         if self.size <= block:
@@ -88,7 +88,7 @@ def for_each_block(pair: Pair, worker: Callable[[], Callable[[Array, Array, int]
 
     def strand(first: int, work: Callable[[Array, Array, int], None]) -> None:
         with np.errstate(all="ignore"):  # per thread; what is not finite is looked at by the workers
-            for key, offset in itertools.islice(pair.keys(block), first, None, threads):
+            for key, offset in itertools.islice(pair.cuts(block), first, None, threads):
                 work(candidate[key], reference[key], offset)
 
     if threads <= 1:

@@ -24,7 +24,10 @@ MakeErrors = Callable[[], Callable[[Array, Array], Floats]]
 
 #: 11 bits of exponent and 7 of the mantissa: one count spans 1/128 of the numbers in it.
 _LEVELS = ((45, 18), (28, 17), (11, 17), (0, 11))
+#: Up to this many elements sorting is the fastest.
 _SMALL = 100_000
+#: Up to this many elements of one count are copied out and sorted.
+_COLLECTABLE = 1 << 19
 MANTISSA_BITS = 7
 
 
@@ -65,18 +68,10 @@ def _add(counts: Counts, places: NDArray[np.int64]) -> None:
 def quantiles(pair: Pair, make: MakeErrors, wanted: tuple[float, ...]) -> tuple[float, ...]:
     """Return exact quantiles of the errors, linearly interpolated between the two nearest elements."""
     if pair.size <= _SMALL:
-        errors = _all_errors(pair, make)
-        errors.sort()
-        return tuple(_interpolate(wanted_one, pair.size, lambda rank: float(errors[rank])) for wanted_one in wanted)
-    first = count_bits(pair, make)
-    known: dict[int, float] = {}
-
-    def at(rank: int) -> float:
-        if rank not in known:
-            known[rank] = _select(pair, make, first, rank)
-        return known[rank]
-
-    return tuple(_interpolate(one, pair.size, at) for one in wanted)
+        errors = _collect(pair, make)
+        return tuple(_interpolate(one, pair.size, lambda rank: float(errors[rank])) for one in wanted)
+    selection = _Selection(pair, make)
+    return tuple(_interpolate(one, pair.size, selection.at) for one in wanted)
 
 
 def _interpolate(quantile: float, size: int, at: Callable[[int], float]) -> float:
@@ -90,24 +85,47 @@ def _interpolate(quantile: float, size: int, at: Callable[[int], float]) -> floa
     return low if low == high else low + (high - low) * fraction
 
 
-def _all_errors(pair: Pair, make: MakeErrors) -> Floats:
-    errors_of = make()
-    return np.concatenate(
-        [errors_of(pair.candidate[key], pair.reference[key]).copy() for key, _ in pair.keys()] or [np.empty(0)]
-    )
+def _collect(pair: Pair, make: MakeErrors, shift: int = 63, prefix: int = 0) -> Floats:
+    """Return the errors whose bits above a shift equal a prefix, sorted."""
+    found: list[Floats] = []
+
+    def worker() -> Callable[[Array, Array, int], None]:
+        errors_of = make()
+
+        def work(candidate: Array, reference: Array, _offset: int) -> None:
+            errors = errors_of(candidate, reference)
+            found.append(errors[errors.view(np.int64) >> shift == prefix])
+
+        return work
+
+    for_each_block(pair, worker)
+    return np.sort(np.concatenate(found))
 
 
-def _select(pair: Pair, make: MakeErrors, counts: Counts, rank: int) -> float:
-    """Return the error of a rank: find the count it falls into, then look only at the errors in there."""
-    prefix = 0
-    for level, (_, width) in enumerate(_LEVELS):
-        if level:
-            counts = count_bits(pair, make, level, prefix)
-        below = np.cumsum(counts)
-        place = int(np.searchsorted(below, rank, side="right"))
-        rank -= int(below[place - 1]) if place else 0
-        prefix = prefix << width | place
-    return float(np.int64(prefix).view(np.float64))
+class _Selection:
+    """Finds the error of any rank: first the count it falls into, then only the errors in there."""
+
+    def __init__(self, pair: Pair, make: MakeErrors) -> None:
+        self.pair = pair
+        self.make = make
+        self.counts = count_bits(pair, make)
+        self.sorted: dict[int, Floats] = {}
+
+    def at(self, rank: int) -> float:
+        """Return the error of a rank, 0 being the smallest."""
+        counts, prefix = self.counts, 0
+        for level, (shift, width) in enumerate(_LEVELS):
+            if level:
+                counts = count_bits(self.pair, self.make, level, prefix)
+            below = np.cumsum(counts)
+            place = int(np.searchsorted(below, rank, side="right"))
+            rank -= int(below[place - 1]) if place else 0
+            prefix = prefix << width | place
+            if level == 0 and counts[place] <= _COLLECTABLE:
+                if prefix not in self.sorted:
+                    self.sorted[prefix] = _collect(self.pair, self.make, shift, prefix)
+                return float(self.sorted[prefix][rank])
+        return float(np.int64(prefix).view(np.float64))
 
 
 def approximate_quantiles(counts: Counts, wanted: tuple[float, ...]) -> tuple[float, ...]:

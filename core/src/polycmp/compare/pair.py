@@ -128,6 +128,8 @@ class PairComparer:
 
     def _compare(self, name: str | None, other: str | None, candidate: Outputs, reference: Outputs) -> OutputComparison:
         output = name if name is not None else other or ""
+        if name is None and output in candidate:
+            output = f"{output} ({self.reference_label})"  # the candidate's output of that name was mapped elsewhere
         left = candidate[name] if name is not None else None
         right = reference[other] if other is not None else None
         base = OutputComparison(
@@ -139,7 +141,7 @@ class PairComparer:
             reference_type=_describe(right),
         )
         if name is None:
-            return replace(base, reason=self._missing(self.candidate_label, output, candidate, reference))
+            return replace(base, reason=self._missing(self.candidate_label, other or "", candidate, reference))
         if other is None:
             wanted = self.map_output.get(name, name)
             return replace(base, reason=self._missing(self.reference_label, wanted, reference, candidate))

@@ -6,13 +6,14 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.compare.blocks import Pair
-from polycmp.compare.statistics import Limits, Sums, gather
+from polycmp.compare.order import approximate_quantiles, count_bits, histogram, quantiles
+from polycmp.compare.statistics import Limits, Sums, absolute_errors, gather, relative_errors
 from polycmp.compare.strings import compare_strings
 from polycmp.compare.verdicts import DetailedVerdict, ErrorStats, Worst
+from polycmp.compare.words import as_scalar, shape_reason, worst_reason
 from polycmp.tensors import dtype_class, to_numpy
 from polycmp.values import pick
 
@@ -53,91 +54,40 @@ class Simple:
         tolerance = {"atol": limits.atol, "rtol": limits.rtol}
         if a.shape != b.shape:
             return DetailedVerdict(False, shape_reason(a, b), tolerance=tolerance)
-        if dtype_class(a.dtype) == "string" or dtype_class(b.dtype) == "string":
+        if "string" in {dtype_class(a.dtype), dtype_class(b.dtype)}:
             return replace(compare_strings(a, b), tolerance=tolerance)
+        if a.size == 0:
+            return DetailedVerdict(True, "there is nothing in it", stats=ErrorStats(), tolerance=tolerance)
         pair = Pair(a, b)
         sums = gather(pair, limits)
-        stats = _stats(pair, sums)
-        return self._judge(sums, stats, limits, output)
+        wanted = pick(options.check_error_stat, output, ("elemwise",))
+        stats = self._stats(pair, sums, limits, wanted, pick(options.error_quantile, output, 0.99))
+        reasons = _nan_reasons(sums, options.nan)
+        reasons += filter(None, (_check(statistic, stats, sums, limits) for statistic in wanted))
+        if reasons and _is_constant(a) and not _is_constant(b):
+            reasons.append("the candidate holds the same number everywhere, the reference does not")
+        return DetailedVerdict(not reasons, "; ".join(reasons), _metrics(stats), stats, tolerance)
 
-    def _judge(self, sums: Sums, stats: ErrorStats, limits: Limits, output: str) -> DetailedVerdict:
-        reasons = nan_reasons(sums, self.options.nan)
-        metrics = {"max_abs": stats.max_abs, "max_rel": stats.max_rel}
-        for statistic in pick(self.options.check_error_stat, output, ("elemwise",)):
-            reason = self._check(statistic, stats, limits)
-            if reason:
-                reasons.append(reason)
-        tolerance = {"atol": limits.atol, "rtol": limits.rtol}
-        return DetailedVerdict(not reasons, "; ".join(reasons), metrics, stats, tolerance)
-
-    def _check(self, statistic: str, stats: ErrorStats, limits: Limits) -> str:
-        if statistic == "elemwise":
-            return elementwise_reason(stats)
-        of_abs, of_rel = {
-            "max": (stats.max_abs, stats.max_rel),
-            "mean": (stats.mean_abs, stats.mean_rel),
-        }[statistic]
-        if of_abs <= limits.atol or of_rel <= limits.rtol:
-            return ""
-        return (
-            f"{statistic} error is {of_abs:.5g} absolute, {of_rel:.5g} relative "
-            f"(allowed: {limits.atol:g}, {limits.rtol:g})"
-        )
+    def _stats(self, pair: Pair, sums: Sums, limits: Limits, wanted: tuple[str, ...], quantile: float) -> ErrorStats:
+        stats = _basic_stats(pair, sums)
+        if self.detail:
+            stats = _detailed(pair, limits, stats)
+        asked = [("median", 0.5)] if "median" in wanted else []
+        asked += [("quantile", quantile)] if "quantile" in wanted else []
+        if not asked:
+            return stats
+        points = tuple(point for _, point in asked)
+        found: dict[str, Any] = {}
+        for kind, errors in (("abs", absolute_errors), ("rel", relative_errors)):
+            values = quantiles(pair, errors(pair, limits), points)
+            found.update({f"{name}_{kind}": value for (name, _), value in zip(asked, values, strict=True)})
+        return replace(stats, **found)
 
 
-def shape_reason(candidate: Array, reference: Array) -> str:
-    """Return in words that two shapes differ."""
-    return f"shape {list(candidate.shape)} instead of {list(reference.shape)}"
-
-
-def nan_reasons(sums: Sums, policy: str) -> list[str]:
-    """Return in words why NaNs fail, if they do."""
-    found = sums.nan_candidate or sums.nan_reference
-    if not found or (policy != "forbid" and not sums.nan_failed):
-        return []
-    where = f"{sums.nan_candidate} NaN in the candidate, {sums.nan_reference} in the reference"
-    if sums.nan_candidate and not sums.nan_reference:
-        where = f"{sums.nan_candidate} NaN in the candidate where the reference has none"
-    elif sums.nan_reference and not sums.nan_candidate:
-        where = f"{sums.nan_reference} NaN in the reference where the candidate has none"
-    return [where + {"forbid": "; NaN is forbidden", "differ": "; NaN differs from everything", "equal": ""}[policy]]
-
-
-def elementwise_reason(stats: ErrorStats) -> str:
-    """Return in words how many elements failed and which is the worst, or nothing."""
-    if not stats.failed or stats.worst is None:
-        return ""
-    worst = stats.worst
-    at = f" at {list(worst.index)}" if worst.index else ""
-    return (
-        f"{stats.failed} of {stats.count} elements differ by more than both tolerances, the worst{at}: "
-        f"{_show(worst.candidate)} instead of {_show(worst.reference)}; "
-        f"it would pass with atol {stats.required_abs:.5g} or rtol {stats.required_rel:.5g}"
-    )
-
-
-def _show(value: float | int | str | bool) -> str:
-    return f"{value:.7g}" if isinstance(value, float) else str(value)
-
-
-def as_scalar(value: Any) -> float | int | str | bool:
-    """Return an element as a Python scalar; complex numbers as text."""
-    kind = dtype_class(np.asarray(value).dtype)
-    if kind == "float":
-        return float(value)
-    if kind == "integer":
-        return int(value)
-    return bool(value) if kind == "bool" else str(value)
-
-
-def _stats(pair: Pair, sums: Sums) -> ErrorStats:
+def _basic_stats(pair: Pair, sums: Sums) -> ErrorStats:
     at = sums.worst if sums.worst >= 0 else sums.largest_at
-    worst = None
-    if at >= 0:
-        index, candidate, reference = pair.values_at(at)
-        worst = Worst(index, as_scalar(candidate), as_scalar(reference))
+    index, candidate, reference = pair.values_at(max(at, 0))
     count = max(sums.finite, 1)
-    lost = sums.nan_failed > 0
     return ErrorStats(
         count=pair.size,
         failed=sums.failed,
@@ -145,9 +95,73 @@ def _stats(pair: Pair, sums: Sums) -> ErrorStats:
         mean_abs=sums.sum_abs / count,
         max_rel=sums.max_rel,
         mean_rel=sums.sum_rel / count,
-        required_abs=math.inf if lost else sums.max_abs,
-        required_rel=math.inf if lost else sums.max_rel,
-        worst=worst,
+        required_abs=math.inf if sums.nan_failed else sums.max_abs,
+        required_rel=math.inf if sums.nan_failed else sums.max_rel,
+        worst=Worst(index, as_scalar(candidate), as_scalar(reference)),
         nan_candidate=sums.nan_candidate,
         nan_reference=sums.nan_reference,
     )
+
+
+def _detailed(pair: Pair, limits: Limits, stats: ErrorStats) -> ErrorStats:
+    counts = count_bits(pair, absolute_errors(pair, limits))
+    median, p90, p95, p99 = approximate_quantiles(counts, (0.5, 0.9, 0.95, 0.99))
+    (median_rel,) = approximate_quantiles(count_bits(pair, relative_errors(pair, limits)), (0.5,))
+    return replace(
+        stats,
+        median_abs=median,
+        median_rel=median_rel,
+        p90=p90,
+        p95=p95,
+        p99=p99,
+        histogram=histogram(counts),
+    )
+
+
+def _metrics(stats: ErrorStats) -> dict[str, float]:
+    names = ("max_abs", "mean_abs", "median_abs", "quantile_abs", "max_rel", "mean_rel", "median_rel", "quantile_rel")
+    figures = {name: getattr(stats, name) for name in names}
+    return {name: figure for name, figure in figures.items() if figure is not None}
+
+
+def _check(statistic: str, stats: ErrorStats, sums: Sums, limits: Limits) -> str:
+    """Return in words why a statistic fails, or nothing."""
+    if statistic == "elemwise":
+        return _elementwise_reason(stats) if stats.failed else ""
+    of_abs, of_rel = getattr(stats, f"{statistic}_abs"), getattr(stats, f"{statistic}_rel")
+    if sums.nan_failed == 0 and (of_abs <= limits.atol or of_rel <= limits.rtol):
+        return ""
+    allowed = f"allowed are {limits.atol:g} and {limits.rtol:g}"
+    return f"the {statistic} error is {of_abs:.5g} absolute and {of_rel:.5g} relative ({allowed})"
+
+
+def _elementwise_reason(stats: ErrorStats) -> str:
+    text = f"{stats.failed} of {stats.count} elements differ by more than both tolerances"
+    if stats.worst is not None:
+        text += f", {worst_reason(stats.worst)}"
+    if math.isinf(stats.required_abs):
+        return text + "; no tolerance would do"
+    return text + f"; atol {stats.required_abs:.5g} or rtol {stats.required_rel:.5g} would pass"
+
+
+def _nan_reasons(sums: Sums, policy: str) -> list[str]:
+    """Return in words why NaNs fail, if they do."""
+    if not (sums.nan_candidate or sums.nan_reference) or (policy != "forbid" and not sums.nan_failed):
+        return []
+    if not sums.nan_reference:
+        where = f"NaN born: {sums.nan_candidate} in the candidate, none in the reference"
+    elif not sums.nan_candidate:
+        where = f"NaN lost: {sums.nan_reference} in the reference, none in the candidate"
+    else:
+        where = f"NaN: {sums.nan_candidate} in the candidate, {sums.nan_reference} in the reference"
+    meaning = {"forbid": " (--nan forbid)", "differ": " (--nan differ: NaN differs from everything)", "equal": ""}
+    return [where + meaning[policy]]
+
+
+def _is_constant(array: Array) -> bool:
+    """Return whether an array holds one number only; a single element says nothing."""
+    if array.size < 2:
+        return False
+    first = array[(0,) * array.ndim]
+    pair = Pair(array, array)
+    return all(bool((pair.candidate[key] == first).all()) for key, _ in pair.cuts())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,35 +69,85 @@ def _first_largest(one: tuple[float, int], two: tuple[float, int]) -> tuple[floa
     return max(one, two, key=lambda item: (item[0], -item[1]))
 
 
-class _Worker:
-    """The pass of one thread."""
+@dataclass
+class Block:
+    """The errors of one block.
+
+    Attributes:
+        errors: Absolute errors; 0 where either side is NaN.
+        relative: Errors divided by the reference; 0/0 counts as 0, x/0 as infinite.
+        nan: Where either side is NaN and that is not forgiven; None if nowhere.
+        nans: NaNs in candidate and reference.
+    """
+
+    errors: Floats
+    relative: Floats
+    nan: NDArray[np.bool_] | None = None
+    nans: tuple[int, int] = (0, 0)
+
+
+class BlockErrors:
+    """What one thread uses to get the errors of a block; the arrays it gives are overwritten by the next block."""
 
     def __init__(self, difference: Difference, limits: Limits) -> None:
         self.difference = difference
         self.limits = limits
+
+    def __call__(self, candidate: Array, reference: Array) -> Block:
+        """Return the errors of a block."""
+        errors, magnitudes = self.difference(candidate, reference)
+        if not math.isfinite(errors.max()):
+            return self._irregular(candidate.reshape(-1), reference.reshape(-1), errors, magnitudes)
+        relative = np.divide(errors, magnitudes, out=magnitudes)
+        if math.isnan(relative.max()):
+            relative[np.isnan(relative)] = 0.0
+        return Block(errors, relative)
+
+    def _irregular(self, candidate: Array, reference: Array, errors: Floats, magnitudes: Floats) -> Block:
+        """Take in a block that holds NaN or infinity, or differences beyond the largest float64."""
+        nan_candidate, nan_reference = np.isnan(candidate), np.isnan(reference)
+        either = nan_candidate | nan_reference
+        lost = either & ~(nan_candidate & nan_reference) if self.limits.equal_nan else either
+        same_infinity = np.isinf(candidate) & (candidate == reference)
+        errors[same_infinity] = 0.0 if self.limits.equal_inf else np.inf
+        errors[either] = 0.0
+        magnitudes[either] = 1.0
+        relative = np.divide(errors, magnitudes, out=magnitudes)
+        undefined = np.isnan(relative)
+        relative[undefined] = np.where(errors[undefined] == 0.0, 0.0, np.inf)
+        nans = int(np.count_nonzero(nan_candidate)), int(np.count_nonzero(nan_reference))
+        return Block(errors, relative, lost if lost.any() else None, nans)
+
+
+class _Worker:
+    """The pass of one thread."""
+
+    def __init__(self, block_errors: BlockErrors) -> None:
+        self.block_errors = block_errors
+        self.limits = block_errors.limits
         self.sums = Sums()
 
     def __call__(self, candidate: Array, reference: Array, offset: int) -> None:
+        block = self.block_errors(candidate, reference)
         sums = self.sums
-        errors, magnitudes = self.difference(candidate, reference)
-        largest = float(errors.max())
-        if not np.isfinite(largest):
-            self._irregular(candidate.reshape(-1), reference.reshape(-1), errors, magnitudes, offset)
-            return
-        relative = np.divide(errors, magnitudes, out=magnitudes)
-        largest_rel = float(relative.max())
-        if math.isnan(largest_rel):  # 0/0: equal elements
-            np.copyto(relative, 0.0, where=np.isnan(relative))
-            largest_rel = float(relative.max())
-        sums.finite += errors.size
-        sums.sum_abs += float(errors.sum())
-        sums.sum_rel += float(relative.sum())
-        self._judge(errors, relative, largest, largest_rel, offset)
+        sums.nan_candidate += block.nans[0]
+        sums.nan_reference += block.nans[1]
+        sums.finite += block.errors.size
+        if block.nan is not None:
+            lost = int(np.count_nonzero(block.nan))
+            sums.finite -= lost
+            sums.nan_failed += lost
+            sums.failed += lost
+            self._offer(math.inf, offset + int(block.nan.argmax()))
+        sums.sum_abs += float(block.errors.sum())
+        sums.sum_rel += float(block.relative.sum())
+        self._judge(block.errors, block.relative, offset)
 
-    def _judge(self, errors: Floats, relative: Floats, largest: float, largest_rel: float, offset: int) -> None:
+    def _judge(self, errors: Floats, relative: Floats, offset: int) -> None:
         sums, limits = self.sums, self.limits
-        sums.max_rel = max(sums.max_rel, largest_rel)
+        largest, largest_rel = float(errors.max()), float(relative.max())
         sums.max_abs = max(sums.max_abs, largest)
+        sums.max_rel = max(sums.max_rel, largest_rel)
         if largest > sums.largest:
             sums.largest, sums.largest_at = largest, offset + int(errors.argmax())
         if largest <= limits.atol or largest_rel <= limits.rtol:
@@ -107,36 +158,12 @@ class _Worker:
         if count:
             sums.failed += count
             excess = _excess(errors, relative, limits)
-            np.copyto(excess, -1.0, where=~failed)
+            excess[~failed] = -1.0
             at = int(excess.argmax())
-            candidate = (float(excess[at]), offset + at)
-            sums.excess, sums.worst = _first_largest((sums.excess, sums.worst), candidate)
+            self._offer(float(excess[at]), offset + at)
 
-    def _irregular(self, candidate: Array, reference: Array, errors: Floats, magnitudes: Floats, offset: int) -> None:
-        """Take in a block that holds NaN or infinity, or differences beyond the largest float64."""
-        sums, limits = self.sums, self.limits
-        nan_candidate, nan_reference = np.isnan(candidate), np.isnan(reference)
-        sums.nan_candidate += int(np.count_nonzero(nan_candidate))
-        sums.nan_reference += int(np.count_nonzero(nan_reference))
-        either = nan_candidate | nan_reference
-        forgiven = nan_candidate & nan_reference if limits.equal_nan else np.zeros_like(either)
-        same_infinity = np.isinf(candidate) & (candidate == reference)
-        errors[same_infinity] = 0.0 if limits.equal_inf else np.inf
-        errors[either] = 0.0
-        magnitudes[either] = 1.0
-        relative = np.divide(errors, magnitudes)
-        undefined = np.isnan(relative)
-        relative[undefined] = np.where(errors[undefined] == 0.0, 0.0, np.inf)
-        kept = ~either
-        sums.finite += int(np.count_nonzero(kept))
-        sums.sum_abs += float(errors.sum())
-        sums.sum_rel += float(relative.sum())
-        lost = either & ~forgiven
-        sums.nan_failed += int(np.count_nonzero(lost))
-        if lost.any():
-            sums.failed += int(np.count_nonzero(lost))
-            sums.excess, sums.worst = _first_largest((sums.excess, sums.worst), (np.inf, offset + int(lost.argmax())))
-        self._judge(errors, relative, float(errors.max()), float(relative.max()), offset)
+    def _offer(self, excess: float, at: int) -> None:
+        self.sums.excess, self.sums.worst = _first_largest((self.sums.excess, self.sums.worst), (excess, at))
 
 
 def _excess(errors: Floats, relative: Floats, limits: Limits) -> Floats:
@@ -144,17 +171,52 @@ def _excess(errors: Floats, relative: Floats, limits: Limits) -> Floats:
     return np.fmin(errors / limits.atol, relative / limits.rtol)
 
 
+def block_errors(pair: Pair, limits: Limits) -> Callable[[], BlockErrors]:
+    """Return what makes a thread's `BlockErrors` for a pair."""
+    make = difference_of(pair.original[0].dtype, pair.original[1].dtype)
+    return lambda: BlockErrors(make(), limits)
+
+
 def gather(pair: Pair, limits: Limits) -> Sums:
     """Return the figures of all elements."""
     workers: list[_Worker] = []
-    make = difference_of(pair.original[0].dtype, pair.original[1].dtype)
+    make = block_errors(pair, limits)
 
     def worker() -> _Worker:
-        workers.append(_Worker(make(), limits))
+        workers.append(_Worker(make()))
         return workers[-1]
 
     for_each_block(pair, worker)
-    total = workers[0].sums if workers else Sums()
+    total = workers[0].sums
     for other in workers[1:]:
         total.merge(other.sums)
     return total
+
+
+def absolute_errors(pair: Pair, limits: Limits) -> Callable[[], Callable[[Array, Array], Floats]]:
+    """Return what makes a thread's function for the absolute errors of a block; NaN counts as infinite."""
+    make = block_errors(pair, limits)
+
+    def worker() -> Callable[[Array, Array], Floats]:
+        errors_of = make()
+        return lambda candidate, reference: _with_nan(errors_of(candidate, reference), relative=False)
+
+    return worker
+
+
+def relative_errors(pair: Pair, limits: Limits) -> Callable[[], Callable[[Array, Array], Floats]]:
+    """Return what makes a thread's function for the relative errors of a block; NaN counts as infinite."""
+    make = block_errors(pair, limits)
+
+    def worker() -> Callable[[Array, Array], Floats]:
+        errors_of = make()
+        return lambda candidate, reference: _with_nan(errors_of(candidate, reference), relative=True)
+
+    return worker
+
+
+def _with_nan(block: Block, *, relative: bool) -> Floats:
+    errors = block.relative if relative else block.errors
+    if block.nan is not None:
+        errors[block.nan] = math.inf
+    return errors

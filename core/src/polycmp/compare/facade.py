@@ -1,0 +1,134 @@
+"""The built-in compare functions for Python programs: `CompareFunc.simple(atol=1e-3)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from polycmp import builtin
+from polycmp.compare import functions
+from polycmp.compare.indices import Indices
+from polycmp.compare.norms import Norm
+from polycmp.compare.simple import Simple
+from polycmp.compare.ulp import Ulp
+from polycmp.errors import UsageError
+
+T = TypeVar("T")
+PerOutput = float | Mapping[str, float] | None
+
+
+class CompareFunc:
+    """Makes compare functions: `compare(candidate, reference, output=NAME) -> Verdict`.
+
+    Values are one number for all outputs, or a mapping from output name or pattern to number in which the key `""`
+    stands for all others. None means the default.
+    """
+
+    @staticmethod
+    def simple(
+        check_error_stat: str | Iterable[str] | Mapping[str, Any] | None = None,
+        *,
+        rtol: PerOutput = None,
+        atol: PerOutput = None,
+        error_quantile: PerOutput = None,
+        infinities_compare_equal: bool = False,
+        nan: str = "differ",
+        detail: bool = False,
+    ) -> Simple:
+        """Return `simple`: absolute and relative errors.
+
+        Args:
+            check_error_stat: `elemwise`, `max`, `mean`, `median`, `quantile`, or several, which are all checked.
+            rtol: Relative tolerance; 1e-5.
+            atol: Absolute tolerance; 1e-5.
+            error_quantile: The quantile for `quantile`; 0.99.
+            infinities_compare_equal: Whether infinities of one sign are equal.
+            nan: `forbid`, `equal` or `differ`.
+            detail: Whether to compute percentiles and the histogram, too.
+
+        Raises:
+            UsageError: A value cannot be right.
+        """
+        options = _options(
+            builtin.SimpleOptions,
+            rtol=_per_output(rtol),
+            atol=_per_output(atol),
+            check_error_stat=_statistics(check_error_stat),
+            error_quantile=_per_output(error_quantile),
+            infinities_compare_equal=infinities_compare_equal,
+            nan=nan,
+        )
+        return functions.make_simple(options, detail=detail)
+
+    @staticmethod
+    def indices(index_tolerance: int | Mapping[str, int] | None = None) -> Indices:
+        """Return `indices`: lists of indices that may be in slightly another order.
+
+        Args:
+            index_tolerance: Places an index may move; 0.
+        """
+        return functions.make_indices(_options(builtin.IndicesOptions, tolerance=_per_output(index_tolerance)))
+
+    @staticmethod
+    def l2(l2_tolerance: PerOutput = None) -> Norm:
+        """Return `l2`: the Euclidean norm of the difference.
+
+        Args:
+            l2_tolerance: Its largest value; 1e-5.
+        """
+        return functions.make_l2(_options(builtin.L2Options, threshold=_per_output(l2_tolerance)))
+
+    @staticmethod
+    def cosine_similarity(cosine_similarity_threshold: PerOutput = None) -> Norm:
+        """Return `cosine_similarity`.
+
+        Args:
+            cosine_similarity_threshold: Its smallest value; 0.997.
+        """
+        threshold = _per_output(cosine_similarity_threshold)
+        return functions.make_cosine_similarity(_options(builtin.CosineOptions, threshold=threshold))
+
+    @staticmethod
+    def psnr(psnr_tolerance: PerOutput = None) -> Norm:
+        """Return `psnr`: the peak signal-to-noise ratio.
+
+        Args:
+            psnr_tolerance: Its smallest value in dB; 30.
+        """
+        return functions.make_psnr(_options(builtin.PsnrOptions, threshold=_per_output(psnr_tolerance)))
+
+    @staticmethod
+    def snr(snr_tolerance: PerOutput = None) -> Norm:
+        """Return `snr`: the signal-to-noise ratio.
+
+        Args:
+            snr_tolerance: Its smallest value in dB; 20.
+        """
+        return functions.make_snr(_options(builtin.SnrOptions, threshold=_per_output(snr_tolerance)))
+
+    @staticmethod
+    def ulp(ulp_tolerance: int | Mapping[str, int] | None = None) -> Ulp:
+        """Return `ulp`: the distance in representable numbers.
+
+        Args:
+            ulp_tolerance: Its largest value; 4.
+        """
+        return functions.make_ulp(_options(builtin.UlpOptions, tolerance=_per_output(ulp_tolerance)))
+
+
+def _per_output(value: Any) -> Mapping[str, Any] | None:
+    return value if value is None or isinstance(value, Mapping) else {"": value}
+
+
+def _statistics(value: Any) -> Mapping[str, tuple[str, ...]] | None:
+    if value is None:
+        return None
+    named = value if isinstance(value, Mapping) else {"": value}
+    return {name: (item,) if isinstance(item, str) else tuple(item) for name, item in named.items()}
+
+
+def _options(make: Callable[..., T], **fields: Any) -> T:
+    try:
+        return make(**{name: value for name, value in fields.items() if value is not None})
+    except ValueError as error:
+        raise UsageError(str(error)) from None

@@ -1,0 +1,247 @@
+"""Compare functions that judge an output by one number: `l2`, `cosine_similarity`, `psnr`, `snr`.
+
+All sums are float64. Where squares would leave float64's range the numbers are divided by a power of two first, so
+neither overflow nor underflow changes a verdict. Complex numbers count as pairs of real ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polycmp.compare.blocks import BLOCK, Pair, for_each_block
+from polycmp.compare.difference import difference_of
+from polycmp.compare.strings import compare_strings
+from polycmp.compare.verdicts import DetailedVerdict
+from polycmp.compare.words import shape_reason
+from polycmp.tensors import dtype_class, to_numpy
+from polycmp.values import pick
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+#: Squares of numbers between these neither overflow nor lose digits, however many are added.
+_SAFE = (1e-140, 1e140)
+
+
+@dataclass(frozen=True)
+class SquareSum:
+    """A sum of squares, as `value * scale**2`, which float64 could not always hold.
+
+    Attributes:
+        value: Sum of the squares of the scaled numbers.
+        scale: A power of two.
+        largest: Largest magnitude among the numbers, not scaled.
+        count: How many numbers.
+    """
+
+    value: float
+    scale: float
+    largest: float
+    count: int
+
+    @property
+    def norm(self) -> float:
+        """The Euclidean norm."""
+        return math.sqrt(self.value) * self.scale
+
+    @property
+    def log10_mean(self) -> float:
+        """The decimal logarithm of the mean square; the sum must not be 0."""
+        return math.log10(self.value / self.count) + 2 * math.log10(self.scale)
+
+
+def _power_of_two(number: float) -> float:
+    if number == 0.0 or not math.isfinite(number):
+        return 1.0
+    return math.ldexp(1.0, max(math.frexp(number)[1], -1000))
+
+
+def _scale(largest: float) -> float:
+    return 1.0 if largest == 0.0 or _SAFE[0] < largest < _SAFE[1] else _power_of_two(largest)
+
+
+def _reals(array: Array) -> Array:
+    if dtype_class(array.dtype) != "complex":
+        return array
+    return np.ascontiguousarray(array, np.complex128).view(np.float64) if array.ndim else array.reshape(1)
+
+
+class _Accumulator:
+    """Adds up, per thread, what a function of two float64 blocks returns; the last entries are maxima."""
+
+    def __init__(self, sums: int, maxima: int) -> None:
+        self.sums = np.zeros(sums)
+        self.maxima = np.zeros(maxima)
+
+    def add(self, sums: tuple[float, ...], maxima: tuple[float, ...]) -> None:
+        self.sums += sums
+        self.maxima = np.maximum(self.maxima, maxima)  # unlike max(), hands NaN on
+
+
+def _run(
+    pair: Pair, make: Callable[[_Accumulator], Callable[[Array, Array], None]], sums: int, maxima: int
+) -> _Accumulator:
+    parts: list[_Accumulator] = []
+
+    def worker() -> Callable[[Array, Array, int], None]:
+        parts.append(_Accumulator(sums, maxima))
+        work = make(parts[-1])
+        return lambda candidate, reference, _offset: work(candidate, reference)
+
+    for_each_block(pair, worker)
+    total = parts[0]
+    for part in parts[1:]:
+        total.add(tuple(part.sums), tuple(part.maxima))
+    return total
+
+
+def _product(one: Floats, two: Floats) -> float:
+    # einsum stays in this thread; BLAS would start threads of its own for every block
+    return float(np.einsum("i,i->", one, two))
+
+
+def square_sums(candidate: Array, reference: Array) -> tuple[SquareSum, SquareSum]:
+    """Return the sums of squares of the difference and of the reference."""
+    pair = Pair(_reals(candidate), _reals(reference))
+    make_difference = difference_of(pair.candidate.dtype, pair.reference.dtype)
+
+    def once(scales: tuple[float, float]) -> _Accumulator:
+        def make(total: _Accumulator) -> Callable[[Array, Array], None]:
+            difference = make_difference()
+
+            def work(a: Array, b: Array) -> None:
+                errors, magnitudes = difference(a, b)
+                largest = float(errors.max()), float(magnitudes.max())
+                for values, scale in zip((errors, magnitudes), scales, strict=True):
+                    if scale != 1.0:
+                        np.divide(values, scale, out=values)
+                total.add((_product(errors, errors), _product(magnitudes, magnitudes)), largest)
+
+            return work
+
+        return _run(pair, make, 2, 2)
+
+    total = once((1.0, 1.0))
+    scales = _scale(total.maxima[0]), _scale(total.maxima[1])
+    if scales != (1.0, 1.0):
+        total = once(scales)
+    error, signal = (SquareSum(float(total.sums[i]), scales[i], float(total.maxima[i]), pair.size) for i in range(2))
+    return error, signal
+
+
+def cosine(candidate: Array, reference: Array) -> float:
+    """Return the cosine of the angle between two arrays as vectors; 1 if both are zero, 0 if only one is."""
+    pair = Pair(_reals(candidate), _reals(reference))
+
+    def once(scales: tuple[float, float]) -> _Accumulator:
+        def make(total: _Accumulator) -> Callable[[Array, Array], None]:
+            buffers = np.empty((2, BLOCK))
+
+            def work(a: Array, b: Array) -> None:
+                vectors = []
+                for buffer, block, scale in zip(buffers, (a, b), scales, strict=True):
+                    vector = buffer[: block.size]
+                    np.copyto(vector.reshape(block.shape), block, casting="unsafe")
+                    vectors.append(np.divide(vector, scale, out=vector) if scale != 1.0 else vector)
+                left, right = vectors
+                ends = tuple(
+                    float(max(vector.max(), -vector.min())) * s for vector, s in zip(vectors, scales, strict=True)
+                )
+                total.add((_product(left, right), _product(left, left), _product(right, right)), ends)
+
+            return work
+
+        return _run(pair, make, 3, 2)
+
+    total = once((1.0, 1.0))
+    scales = _scale(total.maxima[0]), _scale(total.maxima[1])
+    if scales != (1.0, 1.0):
+        total = once(scales)
+    dot, left, right = total.sums
+    if math.isnan(left) or math.isnan(right):
+        return math.nan
+    if left == 0.0 or right == 0.0:
+        return 1.0 if left == right else 0.0
+    return float(np.clip(dot / (math.sqrt(left) * math.sqrt(right)), -1.0, 1.0))
+
+
+def l2_norm(candidate: Array, reference: Array) -> float:
+    """Return the Euclidean norm of the difference; it grows with the tensor's size."""
+    return square_sums(candidate, reference)[0].norm
+
+
+def signal_to_noise(candidate: Array, reference: Array) -> float:
+    """Return `10 log10(mean(reference²) / mean(difference²))` in dB; infinite if nothing differs."""
+    noise, signal = square_sums(candidate, reference)
+    if noise.value == 0.0:
+        return math.inf
+    if signal.value == 0.0:
+        return -math.inf
+    return 10 * (signal.log10_mean - noise.log10_mean)
+
+
+def peak_signal_to_noise(candidate: Array, reference: Array) -> float:
+    """Return `20 log10(max|reference|) - 10 log10(mean(difference²))` in dB; infinite if nothing differs."""
+    noise, signal = square_sums(candidate, reference)
+    if noise.value == 0.0:
+        return math.inf
+    if signal.largest == 0.0:
+        return -math.inf
+    return 20 * math.log10(signal.largest) - 10 * noise.log10_mean
+
+
+@dataclass(frozen=True)
+class Norm:
+    """Judge an output by one number.
+
+    Args:
+        metric: The number's name.
+        compute: Gets it from candidate and reference.
+        thresholds: What it is held against, per output.
+        default: The threshold where none is given.
+        at_most: Whether the number must not exceed the threshold, rather than not fall short of it.
+        unit: The number's unit.
+    """
+
+    metric: str
+    compute: Callable[[Array, Array], float]
+    thresholds: Mapping[str, float]
+    default: float
+    at_most: bool
+    unit: str = ""
+
+    def __call__(self, candidate: Any, reference: Any, *, output: str = "") -> DetailedVerdict:
+        """Return the verdict on one output.
+
+        Args:
+            candidate: The array to judge.
+            reference: What it should be.
+            output: The output's name, for a threshold of its own.
+        """
+        a, b = to_numpy(candidate), to_numpy(reference)
+        threshold = pick(self.thresholds, output, self.default)
+        tolerance = {"threshold": threshold}
+        if a.shape != b.shape:
+            return DetailedVerdict(False, shape_reason(a, b), tolerance=tolerance)
+        if "string" in {dtype_class(a.dtype), dtype_class(b.dtype)}:
+            return compare_strings(a, b)
+        if a.size == 0:
+            return DetailedVerdict(True, "there is nothing in it", tolerance=tolerance)
+        value = self.compute(a, b)
+        passed = value <= threshold if self.at_most else value >= threshold
+        return DetailedVerdict(
+            passed, "" if passed else self._reason(value, threshold), {self.metric: value}, None, tolerance
+        )
+
+    def _reason(self, value: float, threshold: float) -> str:
+        name = self.metric.replace("_", " ")
+        if math.isnan(value):
+            return f"{name} is not defined: NaN or infinity on a side"
+        bound = "at most" if self.at_most else "at least"
+        return f"{name} is {value:.7g}{self.unit} ({bound} {threshold:g}{self.unit} allowed)"

@@ -1,0 +1,164 @@
+"""The compare function `ulp`: the distance of two numbers counted in representable numbers between them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polycmp.compare.blocks import Pair, for_each_block
+from polycmp.compare.difference import difference_of
+from polycmp.compare.strings import compare_strings
+from polycmp.compare.verdicts import DetailedVerdict, Worst
+from polycmp.compare.words import as_scalar, shape_reason, worst_reason
+from polycmp.tensors import dtype_class, is_floating, to_numpy
+from polycmp.values import pick
+
+Array = NDArray[Any]
+#: Turns a block of one element type into ranks: neighbours differ by 1, and both zeros have rank 0.
+Ranks = Callable[[Array], NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
+class Ulp:
+    """Judge each element by its distance in representable numbers.
+
+    If the element types differ, both sides are first rounded to the one with the shorter mantissa. NaN is infinitely
+    far from everything. Whole numbers are compared by their difference.
+
+    Args:
+        tolerances: The largest distance that passes, per output.
+    """
+
+    tolerances: Mapping[str, int]
+
+    def __call__(self, candidate: Any, reference: Any, *, output: str = "") -> DetailedVerdict:
+        """Return the verdict on one output.
+
+        Args:
+            candidate: The array to judge.
+            reference: What it should be.
+            output: The output's name, for a tolerance of its own.
+        """
+        a, b = to_numpy(candidate), to_numpy(reference)
+        allowed = pick(self.tolerances, output, 4)
+        tolerance = {"ulp": float(allowed)}
+        if a.shape != b.shape:
+            return DetailedVerdict(False, shape_reason(a, b), tolerance=tolerance)
+        kinds = {dtype_class(a.dtype), dtype_class(b.dtype)}
+        if "string" in kinds:
+            return compare_strings(a, b)
+        if "complex" in kinds:
+            return DetailedVerdict(False, "complex numbers have no distance in ulp", tolerance=tolerance)
+        pair = Pair(a, b)
+        found = _distances(pair, allowed)
+        metrics = {"max_ulp": found.largest, "failed": float(found.failed)}
+        if not found.failed:
+            return DetailedVerdict(True, "", metrics, None, tolerance)
+        index, left, right = pair.values_at(found.at)
+        worst = worst_reason(Worst(index, as_scalar(left), as_scalar(right)))
+        distance = "NaN" if math.isinf(found.largest) else f"{found.largest:.0f} ulp"
+        reason = f"{found.failed} of {pair.size} elements are more than {allowed} ulp apart, {worst} ({distance})"
+        return DetailedVerdict(False, reason, metrics, None, tolerance)
+
+
+@dataclass
+class _Found:
+    largest: float = 0.0
+    at: int = -1
+    failed: int = 0
+    parts: list[_Found] = field(default_factory=list)
+
+    def offer(self, largest: float, at: int) -> None:
+        if largest > self.largest or (largest == self.largest and (self.at < 0 or at < self.at)):
+            self.largest, self.at = largest, at
+
+
+def _distances(pair: Pair, allowed: int) -> _Found:
+    parts: list[_Found] = []
+    make = _distance_of(pair)
+
+    def worker() -> Callable[[Array, Array, int], None]:
+        distance = make()
+        part = _Found()
+        parts.append(part)
+
+        def work(candidate: Array, reference: Array, offset: int) -> None:
+            distances = distance(candidate, reference)
+            place = int(distances.argmax())
+            part.offer(float(distances[place]), offset + place)
+            if part.largest > allowed:
+                part.failed += int(np.count_nonzero(distances > allowed))
+
+        return work
+
+    for_each_block(pair, worker)
+    total = _Found()
+    for part in parts:
+        total.failed += part.failed
+        if part.at >= 0:
+            total.offer(part.largest, part.at)
+    return total
+
+
+def _distance_of(pair: Pair) -> Callable[[], Callable[[Array, Array], NDArray[np.float64]]]:
+    one, two = pair.candidate.dtype, pair.reference.dtype
+    if not (is_floating(one) and is_floating(two)):
+        make = difference_of(one, two)
+        return lambda: _first(make())
+    dtype = min((one, two), key=_mantissa)
+    ranks = _ranks(dtype)
+
+    def distance(candidate: Array, reference: Array) -> NDArray[np.float64]:
+        a, b = (block.reshape(-1).astype(dtype) for block in (candidate, reference))
+        left, right = ranks(a), ranks(b)
+        # as unsigned numbers the difference of any two int64 fits
+        apart = np.where(
+            left > right, left.view(np.uint64) - right.view(np.uint64), right.view(np.uint64) - left.view(np.uint64)
+        )
+        distances = apart.astype(np.float64)
+        distances[np.isnan(a) | np.isnan(b)] = np.inf
+        return distances
+
+    return lambda: distance
+
+
+def _first(difference: Callable[[Array, Array], tuple[Any, Any]]) -> Callable[[Array, Array], NDArray[np.float64]]:
+    def distance(candidate: Array, reference: Array) -> NDArray[np.float64]:
+        errors: NDArray[np.float64] = difference(candidate, reference)[0]
+        errors[np.isnan(errors)] = np.inf
+        return errors
+
+    return distance
+
+
+def _mantissa(dtype: np.dtype[Any]) -> int:
+    if dtype.kind == "f":
+        return int(np.finfo(dtype).nmant)
+    import ml_dtypes
+
+    return int(ml_dtypes.finfo(dtype).nmant)
+
+
+def _ranks(dtype: np.dtype[Any]) -> Ranks:
+    if dtype.itemsize == 1:
+        return _ranks_of_table(dtype)
+    bits = np.dtype(f"int{8 * dtype.itemsize}")
+    smallest = np.int64(np.iinfo(bits).min)
+
+    def ranks(block: Array) -> NDArray[np.int64]:
+        raw = block.view(bits).astype(np.int64)
+        # sign and magnitude: the bits of a negative number grow as it falls
+        return np.where(raw < 0, smallest - raw, raw)
+
+    return ranks
+
+
+def _ranks_of_table(dtype: np.dtype[Any]) -> Ranks:
+    every = np.arange(256, dtype=np.uint8).view(dtype).astype(np.float64)
+    known = np.unique(every[~np.isnan(every)])  # both zeros are one entry
+    return lambda block: np.searchsorted(known, block.astype(np.float64)).astype(np.int64)

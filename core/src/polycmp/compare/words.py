@@ -1,0 +1,43 @@
+"""Reasons in words, and values as a report shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polycmp.compare.verdicts import Worst
+from polycmp.tensors import dtype_class, format_shape
+
+Scalar = float | int | str | bool
+
+
+def shape_reason(candidate: NDArray[Any], reference: NDArray[Any]) -> str:
+    """Return in words that two shapes differ."""
+    return f"shape {format_shape(candidate.shape)} instead of {format_shape(reference.shape)}"
+
+
+def as_scalar(value: Any) -> Scalar:
+    """Return an element as a Python scalar; complex numbers and text as text."""
+    kind = dtype_class(np.asarray(value).dtype)
+    if kind == "float":
+        return float(value)
+    if kind == "integer":
+        return int(value)
+    return bool(value) if kind == "bool" else str(value)
+
+
+def show(value: Scalar) -> str:
+    """Return a value with as many digits as float32 has."""
+    return f"{value:.9g}" if isinstance(value, float) else str(value)
+
+
+def at_index(index: tuple[int, ...]) -> str:
+    """Return ` at [i,j]`, or nothing for a scalar."""
+    return f" at {format_shape(index)}" if index else ""
+
+
+def worst_reason(worst: Worst) -> str:
+    """Return where it is worst, and both values."""
+    return f"the worst{at_index(worst.index)}: {show(worst.candidate)} instead of {show(worst.reference)}"

@@ -1,0 +1,285 @@
+"""`simple` against an oracle that does the same with Python's own exact numbers."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from polycmp.compare.facade import CompareFunc
+from polycmp.errors import UsageError
+
+REALS = [np.float16, np.float32, np.float64, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2]
+WHOLE = [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64, ml_dtypes.int4, ml_dtypes.uint4]
+
+
+def errors_of(candidate, reference):
+    """Return the absolute and relative error of two finite numbers, exactly."""
+    apart = abs(Fraction(candidate) - Fraction(reference))
+    if apart == 0:
+        return Fraction(0), Fraction(0)
+    return apart, (apart / abs(Fraction(reference)) if reference else math.inf)
+
+
+def oracle(candidate, reference, atol, rtol):
+    pairs = [errors_of(a, b) for a, b in zip(candidate.tolist(), reference.tolist(), strict=True)]
+    failed = [apart > Fraction(atol) and relative > rtol for apart, relative in pairs]
+    return sum(failed), float(max(a for a, _ in pairs)), float(max(r for _, r in pairs))
+
+
+@st.composite
+def two_arrays(draw, dtype, elements):
+    size = draw(st.integers(1, 30))
+    a = draw(hnp.arrays(dtype, size, elements=elements))
+    b = draw(hnp.arrays(dtype, size, elements=elements))
+    keep = draw(hnp.arrays(bool, size))
+    return a, np.where(keep, a, b)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    two_arrays(np.float64, st.floats(-1e6, 1e6) | st.floats(-1e-6, 1e-6)),
+    st.sampled_from([0.0, 1e-5, 0.5]),
+    st.sampled_from([0.0, 1e-5, 0.5]),
+    st.sampled_from(REALS),
+)
+def test_every_real_type_agrees_with_exact_arithmetic(arrays, atol, rtol, dtype):
+    with np.errstate(all="ignore"):
+        a, b = (array.clip(-200, 200).astype(dtype) for array in arrays)
+    verdict = CompareFunc.simple(atol=atol, rtol=rtol)(a, b)
+    failed, max_abs, max_rel = oracle(a.astype(np.float64), b.astype(np.float64), atol, rtol)
+    assert verdict.passed == (failed == 0)
+    assert verdict.stats.failed == failed
+    assert verdict.stats.max_abs == pytest.approx(max_abs, rel=1e-14)
+    assert verdict.stats.max_rel == pytest.approx(max_rel, rel=1e-14)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data(), st.sampled_from(WHOLE), st.sampled_from(WHOLE))
+def test_every_pair_of_whole_types_agrees_with_exact_arithmetic(data, left, right):
+    def numbers(dtype):
+        info = ml_dtypes.iinfo(dtype)
+        ends = st.sampled_from([int(info.min), int(info.max), 0, 1])
+        return data.draw(st.lists(ends | st.integers(int(info.min), int(info.max)), min_size=4, max_size=4))
+
+    a, b = numbers(left), numbers(right)
+    verdict = CompareFunc.simple(atol=1, rtol=1e-3)(np.array(a, dtype=left), np.array(b, dtype=right))
+    pairs = [errors_of(x, y) for x, y in zip(a, b, strict=True)]
+    assert verdict.stats.failed == sum(apart > 1 and relative > Fraction(1e-3) for apart, relative in pairs)
+    assert verdict.stats.max_abs == pytest.approx(float(max(apart for apart, _ in pairs)), rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "reference"),
+    [
+        (np.array([5], np.int32), np.array([-(2**31)], np.int32)),
+        (np.array([2**31 - 1], np.int32), np.array([-(2**31)], np.int32)),
+        (np.array([1], np.uint64), np.array([2], np.uint64)),
+        (np.array([2**63 - 1]), np.array([2**63 - 2])),
+        (np.array([2**64 - 1], np.uint64), np.array([-(2**63)])),
+        (np.array([True]), np.array([False])),
+        (np.array([3e38], np.float32), np.array([-3e38], np.float32)),
+        (np.array([1 + 1j]), np.array([1 - 1j])),
+    ],
+)
+def test_differences_that_overflow_elsewhere_fail(candidate, reference):
+    verdict = CompareFunc.simple(rtol=0)(candidate, reference)
+    assert not verdict
+    assert verdict.stats.max_abs > 0
+
+
+@pytest.mark.parametrize("shape", [(700_000, 2), (3, 400_001), (2, 2, 300_000)])
+@pytest.mark.parametrize("layout", ["C", "F", "strided", "transposed"])
+def test_blocks_and_threads_give_what_one_block_gives(shape, layout):
+    rng = np.random.default_rng(0)
+    b = rng.standard_normal(shape)
+    a = b + rng.standard_normal(shape) * 1e-6
+    a[1, -2] += 0.5
+    b[0, 0] = 0
+    expected_abs = np.abs(a - b)
+    with np.errstate(divide="ignore"):
+        expected_rel = expected_abs / np.abs(b)
+    failed = int(((expected_abs > 1e-6) & (expected_rel > 1e-6)).sum())
+    if layout == "F":
+        a, b = np.asfortranarray(a), np.asfortranarray(b)
+    elif layout == "strided":
+        b = np.repeat(b, 2, axis=0)[::2]
+    elif layout == "transposed":
+        a, b = np.ascontiguousarray(a.T).T, b[::-1].copy()[::-1]
+    stats = CompareFunc.simple(atol=1e-6, rtol=1e-6)(a, b).stats
+    assert stats.failed == failed
+    assert stats.max_abs == expected_abs.max()
+    assert stats.mean_abs == pytest.approx(expected_abs.mean(), rel=1e-12)
+    assert stats.max_rel == expected_rel.max()
+    assert stats.count == a.size
+
+
+def test_the_worst_element_is_named_with_both_values():
+    b = np.ones((3, 4), np.float32)
+    a = b.copy()
+    a[2, 1], a[0, 3] = 1.5, 1.2
+    verdict = CompareFunc.simple()(a, b, output="y")
+    assert verdict.stats.worst.index == (2, 1)
+    assert (verdict.stats.worst.candidate, verdict.stats.worst.reference) == (1.5, 1.0)
+    assert verdict.stats.failed == 2
+    assert "2 of 12 elements" in verdict.reason
+    assert "[2,1]: 1.5 instead of 1" in verdict.reason
+
+
+@settings(deadline=None, max_examples=40)
+@given(two_arrays(np.float32, st.floats(-1e3, 1e3, width=32)))
+def test_the_required_tolerances_would_have_passed_and_nothing_smaller(arrays):
+    a, b = arrays
+    stats = CompareFunc.simple()(a, b).stats
+    assert CompareFunc.simple(atol=stats.required_abs, rtol=0)(a, b)
+    assert CompareFunc.simple(atol=0, rtol=stats.required_rel)(a, b)
+    if stats.required_abs:
+        assert not CompareFunc.simple(atol=math.nextafter(stats.required_abs, 0), rtol=0)(a, b)
+    if 0 < stats.required_rel < INF:
+        assert not CompareFunc.simple(atol=0, rtol=stats.required_rel * (1 - 1e-12))(a, b)
+
+
+NAN, INF = math.nan, math.inf
+
+
+@pytest.mark.parametrize(
+    ("policy", "candidate", "reference", "passes"),
+    [
+        ("differ", [1, NAN], [1, 2], False),
+        ("differ", [1, 2], [1, NAN], False),
+        ("differ", [1, NAN], [1, NAN], False),
+        ("equal", [1, NAN], [1, NAN], True),
+        ("equal", [1, NAN], [1, 2], False),
+        ("equal", [NAN, 2], [2, NAN], False),
+        ("forbid", [1, NAN], [1, NAN], False),
+        ("forbid", [1, 2], [1, 2], True),
+    ],
+)
+@pytest.mark.parametrize("statistic", ["elemwise", "max", "mean", "median", "quantile"])
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
+def test_nan_is_treated_as_asked(policy, candidate, reference, passes, statistic, dtype):
+    compare = CompareFunc.simple(statistic, nan=policy)
+    verdict = compare(np.array(candidate, dtype), np.array(reference, dtype))
+    assert verdict.passed == passes
+    assert passes or "NaN" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("candidate", "reference", "equal", "passes"),
+    [
+        ([INF, 1], [INF, 1], True, True),
+        ([INF, 1], [INF, 1], False, False),
+        ([INF, 1], [-INF, 1], True, False),
+        ([5, 1], [INF, 1], True, False),
+        ([INF, 1], [5, 1], True, False),
+    ],
+)
+def test_infinities_are_equal_only_when_asked(candidate, reference, equal, passes):
+    verdict = CompareFunc.simple(infinities_compare_equal=equal)(np.array(candidate), np.array(reference))
+    assert verdict.passed == passes
+
+
+def test_zero_in_the_reference_is_no_excuse():
+    assert CompareFunc.simple(atol=0)(np.zeros(3), np.zeros(3))
+    assert CompareFunc.simple(atol=0, rtol=1e9)(np.array([1e-30]), np.zeros(1)).stats.max_rel == INF
+    assert not CompareFunc.simple(atol=0, rtol=1e9)(np.array([1e-30]), np.zeros(1))
+    assert CompareFunc.simple(atol=1e-20, rtol=0)(np.array([1e-30]), np.zeros(1))
+
+
+@pytest.mark.parametrize("size", [7, 1000, 250_000])
+@pytest.mark.parametrize("quantile", [0.0, 0.3, 0.99, 1.0])
+def test_median_and_quantile_are_exact_at_any_size(size, quantile):
+    rng = np.random.default_rng(size)
+    b = rng.standard_normal(size)
+    a = b + rng.standard_normal(size) * 10.0 ** rng.integers(-9, 0, size)
+    stats = CompareFunc.simple(["median", "quantile"], error_quantile=quantile)(a, b).stats
+    errors = np.abs(a - b)
+    assert stats.median_abs == pytest.approx(np.median(errors), rel=1e-15)
+    assert stats.quantile_abs == pytest.approx(np.quantile(errors, quantile), rel=1e-15)
+    assert stats.quantile_rel == pytest.approx(np.quantile(errors / np.abs(b), quantile), rel=1e-15)
+
+
+def test_quantiles_of_many_equal_errors_are_exact():
+    b = np.zeros(1_200_000)
+    a = np.full(b.size, 0.1)
+    a[: b.size // 4] = 0.3
+    stats = CompareFunc.simple("quantile", error_quantile=0.8)(a, b).stats
+    assert stats.quantile_abs == 0.3
+    assert CompareFunc.simple("median")(a, b).stats.median_abs == 0.1
+
+
+def test_all_unnamed_statistics_are_checked():
+    b = np.zeros(100)
+    a = b.copy()
+    a[3] = 1
+    verdict = CompareFunc.simple(["median", "max"])(a, b)
+    assert not verdict
+    assert "max error" in verdict.reason
+    assert "median" not in verdict.reason
+    assert CompareFunc.simple({"": ("elemwise",), "y": "median"})(a, b, output="y")
+
+
+@pytest.mark.parametrize("size", [50, 600_000])
+def test_details_come_only_when_asked_for(size):
+    rng = np.random.default_rng(1)
+    b = rng.standard_normal(size).astype(np.float32)
+    a = b + rng.standard_normal(size).astype(np.float32) * np.float32(1e-3)
+    plain, detailed = CompareFunc.simple()(a, b).stats, CompareFunc.simple(detail=True)(a, b).stats
+    assert (plain.p90, plain.median_abs, plain.histogram) == (None, None, None)
+    errors = np.abs(a.astype(float) - b)
+    for name, point in [("median_abs", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)]:
+        exact = np.quantile(errors, point, method="nearest")
+        assert getattr(detailed, name) == pytest.approx(exact, rel=1 / 128)
+    assert sum(detailed.histogram.counts) == size
+    assert len(detailed.histogram.edges) == len(detailed.histogram.counts) + 1
+    upper = detailed.histogram.edges[-2]
+    assert detailed.histogram.counts[-1] == int((errors >= upper).sum())
+    assert (plain.failed, plain.max_abs) == (detailed.failed, detailed.max_abs)
+
+
+def test_what_changed_in_kind_is_said():
+    b = np.arange(5.0)
+    assert "same number everywhere" in CompareFunc.simple()(np.full(5, 2.0), b).reason
+    assert "NaN born: 1" in CompareFunc.simple()(np.array([0, 1, NAN, 3, 4]), b).reason
+    assert "shape [5] instead of [1,5]" in CompareFunc.simple()(b, b[None]).reason
+
+
+def test_text_is_compared_for_equality():
+    a, b = np.array([["x", "y"]], object), np.array([["x", "z"]])
+    assert CompareFunc.simple()(a, a.astype("S1"))
+    verdict = CompareFunc.simple()(a, b)
+    assert not verdict
+    assert "'y' instead of 'z'" in verdict.reason
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0), (1,)])
+def test_odd_shapes(shape):
+    assert CompareFunc.simple(detail=True)(np.ones(shape, np.float32), np.ones(shape, np.float32))
+
+
+def test_tolerances_belong_to_outputs_and_patterns():
+    compare = CompareFunc.simple(atol={"": 0, "logit*": 1}, rtol=0)
+    assert compare(np.ones(1), np.zeros(1), output="logits")
+    assert not compare(np.ones(1), np.zeros(1), output="boxes")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"atol": -1},
+        {"rtol": NAN},
+        {"atol": "abc"},
+        {"check_error_stat": "avg"},
+        {"error_quantile": 1.5},
+        {"nan": "perhaps"},
+        {"atol": {"y": -1}},
+    ],
+)
+def test_values_that_cannot_be_right_are_refused(values):
+    with pytest.raises(UsageError):
+        CompareFunc.simple(**values)
