@@ -6,8 +6,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-
 from polycmp.tensors import is_low_bit
+
 from polycmp_trt.capabilities import import_tensorrt
 from polycmp_trt.cuda import DeviceBuffer, driver
 from polycmp_trt.layout import numpy_dtype
@@ -19,7 +19,7 @@ def output_allocator_class() -> Any:
     """Return the class that gives memory to an output whose shape depends on the data."""
     trt = import_tensorrt()
 
-    class OutputAllocator(trt.IOutputAllocator):  # type: ignore[misc]
+    class OutputAllocator(trt.IOutputAllocator):  # type: ignore[misc,name-defined]
         """Keeps one buffer that grows; `shape` is the output's shape after a run, None before.
 
         An exception must not cross into TensorRT, so one that happens is kept in `error`.
@@ -38,9 +38,7 @@ def output_allocator_class() -> Any:
                 self.error = error
                 return 0
 
-        def reallocate_output_async(
-            self, tensor_name: str, memory: int, size: int, alignment: int, stream: int
-        ) -> int:
+        def reallocate_output_async(self, tensor_name: str, memory: int, size: int, alignment: int, stream: int) -> int:
             return self.reallocate_output(tensor_name, memory, size, alignment)
 
         def notify_shape(self, tensor_name: str, shape: Any) -> None:
@@ -54,7 +52,7 @@ def debug_listener_class() -> Any:
     """Return the class that copies debug tensors to the host while an engine runs."""
     trt = import_tensorrt()
 
-    class DebugListener(trt.IDebugListener):  # type: ignore[misc]
+    class DebugListener(trt.IDebugListener):  # type: ignore[misc,name-defined]
         """Collects debug tensors by name in `tensors`; those of types that NumPy lacks are left out."""
 
         def __init__(self) -> None:
@@ -88,5 +86,5 @@ def _read(
         import ctypes
 
         count = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
-        return np.frombuffer(ctypes.string_at(address, count), kind).reshape(shape).copy()
+        return np.array(np.frombuffer(ctypes.string_at(address, count), kind).reshape(shape))
     return DeviceView(address, shape, kind).numpy()

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
 from polycmp.errors import BackendError
+
 from polycmp_trt.cuda import DeviceBuffer, HostBuffer, driver
 from polycmp_trt.layout import Layout, is_packed, numpy_dtype, pack, storage_bytes, unpack
 from polycmp_trt.views import DeviceView, is_pinned
@@ -117,7 +117,9 @@ class Binding:
         """Start copying a host array to the device; the array must stay as it is until the stream is done."""
         if not self.plain:
             self._stage(array)
-        elif array.base is not None and array.dtype == self.info.dtype and array.flags.c_contiguous and is_pinned(array):
+        elif (
+            array.base is not None and array.dtype == self.info.dtype and array.flags.c_contiguous and is_pinned(array)
+        ):
             raw = array.reshape(-1).view(np.uint8)
             if raw.size:
                 driver().memcpy_htod_async(self.device.address, raw, stream)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from polycmp.errors import BackendError, UsageError, did_you_mean
+
 from polycmp_trt.capabilities import has, import_tensorrt, require, supports
 from polycmp_trt.cuda import DeviceBuffer
 from polycmp_trt.runtime import noted_errors
@@ -25,7 +26,9 @@ def create_context(engine: Any, strategy: str, whose: str) -> Any:
         UsageError: There is no such strategy.
     """
     if strategy not in _STRATEGIES:
-        raise UsageError(f"unknown allocation strategy {strategy!r}", whose=whose, why=did_you_mean(strategy, _STRATEGIES))
+        raise UsageError(
+            f"unknown allocation strategy {strategy!r}", whose=whose, why=did_you_mean(strategy, _STRATEGIES)
+        )
     with noted_errors() as notes:
         context = _create(engine, strategy)
     if context is None:

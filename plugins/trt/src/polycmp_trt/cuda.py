@@ -13,7 +13,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
 from polycmp.errors import BackendError, PluginError, describe_exception
 
 if TYPE_CHECKING:
@@ -35,7 +34,10 @@ def driver() -> Any:
         import pycuda.driver as cuda
     except ModuleNotFoundError as error:
         raise PluginError(
-            "pycuda is not installed", whose="trt", why=describe_exception(error), hint="pip install 'polycmp-trt[cu12]'"
+            "pycuda is not installed",
+            whose="trt",
+            why=describe_exception(error),
+            hint="pip install 'polycmp-trt[cu12]'",
         ) from error
     except ImportError as error:
         raise BackendError(

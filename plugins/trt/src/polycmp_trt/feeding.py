@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-
 from polycmp.errors import BackendError, DataError
 from polycmp.tensors import TensorEntry, TensorMetadata, check_feed, format_shape, to_numpy
+
 from polycmp_trt.buffers import Binding, TensorInfo
 from polycmp_trt.capabilities import supports
 from polycmp_trt.views import DeviceView, device_view
@@ -127,9 +127,7 @@ def check_shapes(arrays: Mapping[str, Any], metadata: TensorMetadata, engine: An
         if _inside(shape, entry.min_shape, entry.max_shape):
             continue
         others = [
-            index
-            for index in range(engine.num_optimization_profiles)
-            if _inside(shape, *_range(engine, index, name))
+            index for index in range(engine.num_optimization_profiles) if _inside(shape, *_range(engine, index, name))
         ]
         hint = (
             f"choose a profile that takes it: --optimization-profile {others[0]}"

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
 from polycmp.errors import BackendError, did_you_mean
 from polycmp.tensors import as_dtype, is_low_bit
 
@@ -147,9 +146,7 @@ class Layout:
         return max([last + 1, *spans]) * self.components
 
     def physical(self, flat: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return a writable view of flat memory with one dimension per tensor dimension, counted in vectors, and one
-        of components at the end.
-        """
+        """Return a writable view of flat memory: the tensor's dimensions in vectors, then one of components."""
         size = flat.itemsize
         return np.lib.stride_tricks.as_strided(
             flat,

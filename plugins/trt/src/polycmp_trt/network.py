@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from polycmp.errors import ModelError, describe_exception
 from polycmp.loader import Loader, immediate, resolve
+
 from polycmp_trt.capabilities import enum_value, import_tensorrt, release, require, supports
 from polycmp_trt.runtime import ErrorNotes, new_object, noted_errors
 
@@ -195,13 +196,13 @@ class ParserProblem(NamedTuple):
     """One thing that TensorRT's parser does not like.
 
     Attributes:
-        index: The node's position in the graph, -1 if it is not about a node.
+        position: The node's position in the graph, -1 if it is not about a node.
         node: The node's name.
         operator: What the node does.
         reason: What is wrong.
     """
 
-    index: int
+    position: int
     node: str
     operator: str
     reason: str
@@ -210,7 +211,7 @@ class ParserProblem(NamedTuple):
         if not self.operator:
             return self.reason
         name = f" {self.node!r}" if self.node else ""
-        return f"node {self.index}{name} ({self.operator}): {self.reason}"
+        return f"node {self.position}{name} ({self.operator}): {self.reason}"
 
 
 def parser_problems(parser: Any, model: Any) -> list[ParserProblem]:

@@ -7,11 +7,11 @@ from contextlib import ExitStack
 from typing import Any, cast
 
 import numpy as np
-
 from polycmp.errors import BackendError, DataError
 from polycmp.loader import resolve
 from polycmp.runner import Runner
 from polycmp.tensors import Feed, TensorEntry, TensorMetadata
+
 from polycmp_trt.allocator import debug_listener_class, output_allocator_class
 from polycmp_trt.buffers import Binding, TensorInfo
 from polycmp_trt.capabilities import has, import_tensorrt, supports

@@ -13,6 +13,7 @@ from typing import Any
 
 from polycmp.errors import BackendError, FileError, describe_exception
 from polycmp.loader import Loader, immediate, resolve
+
 from polycmp_trt.capabilities import import_tensorrt, require, supports
 
 _LOG = logging.getLogger("polycmp.trt")
@@ -35,7 +36,7 @@ def get_trt_logger() -> Any:
         severity.VERBOSE: logging.DEBUG,
     }
 
-    class Logger(trt.ILogger):  # type: ignore[misc]
+    class Logger(trt.ILogger):  # type: ignore[misc,name-defined]
         def __init__(self) -> None:
             trt.ILogger.__init__(self)
             self.errors: deque[str] = deque(maxlen=64)
@@ -153,15 +154,19 @@ class LoadPlugins(Loader[Any]):
             FileError: A library is missing or cannot be loaded.
         """
         for path in self.plugins or ():
-            try:
-                ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
-            except OSError as error:
-                raise FileError(
-                    f"cannot load the plugin library {path}", why=describe_exception(error), hint=f"ldd {path}"
-                ) from error
+            _load_library(path)
         trt = import_tensorrt()
         trt.init_libnvinfer_plugins(get_trt_logger(), "")
         return resolve(self.obj)
+
+
+def _load_library(path: str | Path) -> None:
+    try:
+        ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+    except OSError as error:
+        raise FileError(
+            f"cannot load the plugin library {path}", why=describe_exception(error), hint=f"ldd {path}"
+        ) from error
 
 
 class LoadRuntime(Loader[Any]):

@@ -6,7 +6,6 @@ import ctypes
 from typing import Any
 
 import numpy as np
-
 from polycmp.errors import DataError
 from polycmp.tensors import as_dtype
 
@@ -91,7 +90,7 @@ class DeviceView:
         if raw.size:
             driver().memcpy_dtoh(raw, self.ptr)
         if self.strides is None:
-            return raw.view(self.dtype).reshape(self.shape)
+            return np.asarray(raw.view(self.dtype).reshape(self.shape))
         return np.ndarray(self.shape, self.dtype, raw.data, 0, self.strides).copy()
 
     def __repr__(self) -> str:
@@ -181,7 +180,9 @@ def _from_dlpack(capsule: Any, source: Any) -> DeviceView:
     shape = tuple(tensor.shape[axis] for axis in range(tensor.ndim))
     dtype = as_dtype(name)
     if tensor.strides:
-        _require_contiguous(shape, [tensor.strides[axis] * dtype.itemsize for axis in range(tensor.ndim)], dtype.itemsize)
+        _require_contiguous(
+            shape, [tensor.strides[axis] * dtype.itemsize for axis in range(tensor.ndim)], dtype.itemsize
+        )
     # The capsule is not taken over, only kept: its own destructor gives the tensor back when the view goes.
     return DeviceView((tensor.data or 0) + tensor.byte_offset, shape, dtype, owner=(capsule, source))
 

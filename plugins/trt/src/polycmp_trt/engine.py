@@ -1,0 +1,342 @@
+"""Engines: built from networks, read from bytes and files, written back."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from polycmp.errors import BackendError, ModelError, describe_exception
+from polycmp.files import atomic_write
+from polycmp.loader import BytesFromPath, Loader, immediate, resolve
+
+from polycmp_trt.capabilities import enum_value, import_tensorrt, release, require, supports
+from polycmp_trt.network_edit import network_of
+from polycmp_trt.runtime import make_runtime, noted_errors
+
+_LOG = logging.getLogger("polycmp.trt")
+
+
+def _build(network: Any, config: Any, save_timing_cache: Any) -> tuple[Any, Any, float]:
+    """Return the serialised engine, the configuration it was built with, and the seconds it took.
+
+    `network` and `config` may be callables; a configuration's is called with builder and network.
+    """
+    from polycmp_trt.callbacks import raise_callback_errors
+
+    made = resolve(network)
+    builder, net = made[0], network_of(made)
+    if config is None:
+        from polycmp_trt.config import CreateConfig
+
+        config = CreateConfig()
+    if callable(config):
+        config = config(builder, net)
+    start = time.perf_counter()
+    with noted_errors() as notes:
+        plan = builder.build_serialized_network(net, config)
+    seconds = time.perf_counter() - start
+    raise_callback_errors(config)
+    if plan is None:
+        raise BackendError(
+            f"TensorRT {release()} could not build an engine",
+            whose="trt",
+            why=notes.why("it gave no reason; run again with -v"),
+            hint=_build_hint(notes.messages),
+        )
+    notes.release()
+    if save_timing_cache is not None:
+        from polycmp_trt.timing_cache import save_timing_cache as save
+
+        save(config, save_timing_cache)
+    return plan, config, seconds
+
+
+def _build_hint(messages: list[str]) -> str:
+    text = " ".join(messages).lower()
+    if "profile" in text and "dynamic" in text:
+        return "give the range of each dynamic input: --trt-min-shapes, --trt-opt-shapes, --trt-max-shapes"
+    if "memory" in text or "workspace" in text or "allocat" in text:
+        return "give the builder less or more room, for example --pool-limit workspace:1G, and see nvidia-smi"
+    return "polycmp inspect capability MODEL shows what TensorRT can parse; -v shows what the builder did"
+
+
+class EngineBytesFromNetwork(Loader[bytes]):
+    """Builds an engine and returns it serialised.
+
+    Args:
+        network: `(builder, network[, parser])` or a callable that returns it.
+        config: A `tensorrt.IBuilderConfig`, or a callable `(builder, network)` that makes one: `CreateConfig(...)`.
+            By default `CreateConfig()`.
+        save_timing_cache: A path, or an open file: what the build measured is merged into it.
+    """
+
+    def __init__(self, network: Any, config: Any = None, save_timing_cache: Any = None) -> None:
+        self.network = network
+        self.config = config
+        self.save_timing_cache = save_timing_cache
+
+    def call_impl(self) -> bytes:
+        """Return the serialised engine.
+
+        Raises:
+            BackendError: TensorRT could not build it; the text says what it complained of.
+        """
+        plan, _, seconds = _build(self.network, self.config, self.save_timing_cache)
+        content = bytes(plan)
+        _LOG.info("built an engine of %.1f MiB in %.1f s", len(content) / 2**20, seconds)
+        return content
+
+
+class EngineFromNetwork(Loader[Any]):
+    """Builds an engine and loads it.
+
+    After the build the log tells what came of it: layers per precision, device memory, time. A precision that was
+    allowed and that no layer has is a warning.
+
+    Args:
+        network: `(builder, network[, parser])` or a callable that returns it.
+        config: A `tensorrt.IBuilderConfig`, or a callable `(builder, network)` that makes one: `CreateConfig(...)`.
+            By default `CreateConfig()`.
+        save_timing_cache: A path, or an open file: what the build measured is merged into it.
+        runtime: A `tensorrt.Runtime` to load the engine with, or a callable that makes one.
+        dla_workspace_allocation_strategy: How the accelerator's workspace is shared, where the release has it.
+    """
+
+    def __init__(
+        self,
+        network: Any,
+        config: Any = None,
+        save_timing_cache: Any = None,
+        runtime: Any = None,
+        dla_workspace_allocation_strategy: Any = None,
+    ) -> None:
+        self.network = network
+        self.config = config
+        self.save_timing_cache = save_timing_cache
+        self.runtime = runtime
+        self.dla_strategy = dla_workspace_allocation_strategy
+
+    def call_impl(self) -> Any:
+        """Return the `tensorrt.ICudaEngine`.
+
+        Raises:
+            BackendError: TensorRT could not build or load it.
+        """
+        from polycmp_trt.report import report_build
+
+        plan, config, seconds = _build(self.network, self.config, self.save_timing_cache)
+        engine = _deserialize(plan, self.runtime, self.dla_strategy, trusted=True)
+        report_build(engine, config, int(plan.nbytes), seconds)
+        return engine
+
+
+def _deserialize(
+    source: Any, runtime: Any, dla_strategy: Any, *, trusted: bool = False, what: str = "the engine"
+) -> Any:
+    """Return the engine in a buffer or stream reader.
+
+    Args:
+        source: Bytes, a buffer, or a stream reader.
+        runtime: The runtime to use, a callable that makes one, or None for a new one.
+        dla_strategy: See `EngineFromNetwork`.
+        trusted: It may bring host code of its own: it was built here, or the user vouches for it.
+        what: What to call it in errors.
+    """
+    made = resolve(runtime)
+    if made is None:
+        made = make_runtime(host_code=trusted and supports("host_code"))
+    if dla_strategy:
+        require("dla_workspace_allocation_strategy", "--dla-workspace-allocation-strategy")
+        made.dla_workspace_allocation_strategy = enum_value(
+            "DLAWorkspaceAllocationStrategy", dla_strategy, "--dla-workspace-allocation-strategy"
+        )
+    with noted_errors() as notes:
+        try:
+            engine = made.deserialize_cuda_engine(source)
+        except (TypeError, RuntimeError, MemoryError) as error:
+            engine = None
+            notes.messages.append(describe_exception(error))
+    if engine is None:
+        text = " ".join(notes.messages).lower()
+        hint = "build it again on this device with this release: polycmp convert MODEL.onnx -o FILE.engine"
+        if "host code" in text:
+            hint = "the engine carries host code; if you trust its source: --trt-engine-host-code-allowed"
+        elif "plugin" in text:
+            hint = "the engine needs a plugin; name its library: --plugins FILE.so"
+        raise ModelError(
+            f"TensorRT {release()} cannot load {what}",
+            whose="trt",
+            why=notes.why("it is damaged, truncated, or built by another release or for another device"),
+            hint=hint,
+        )
+    notes.release()
+    return engine
+
+
+#: A serialised engine of any release is far longer than this.
+_SHORTEST = 64
+
+
+class EngineFromBytes(Loader[Any]):
+    """Loads a serialised engine.
+
+    Args:
+        serialized_engine: The bytes, or a callable that returns them.
+        runtime: A `tensorrt.Runtime`, or a callable that makes one: `LoadRuntime(path)`.
+        dla_workspace_allocation_strategy: How the accelerator's workspace is shared, where the release has it.
+        engine_host_code_allowed: Let the engine run host code that it carries. Only for engines you trust.
+    """
+
+    def __init__(
+        self,
+        serialized_engine: Any,
+        runtime: Any = None,
+        dla_workspace_allocation_strategy: Any = None,
+        engine_host_code_allowed: bool = False,
+    ) -> None:
+        self.serialized_engine = serialized_engine
+        self.runtime = runtime
+        self.dla_strategy = dla_workspace_allocation_strategy
+        self.engine_host_code_allowed = engine_host_code_allowed
+
+    def call_impl(self) -> Any:
+        """Return the `tensorrt.ICudaEngine`.
+
+        Raises:
+            ModelError: The bytes are no engine, or none that this release and device can run.
+        """
+        content = resolve(self.serialized_engine)
+        _check_engine_bytes(content, "the engine")
+        return _deserialize(content, self.runtime, self.dla_strategy, trusted=self.engine_host_code_allowed)
+
+
+def _check_engine_bytes(content: Any, what: str) -> None:
+    """Refuse what is too short to be an engine: TensorRT would read beyond its end."""
+    size = memoryview(content).nbytes
+    if size < _SHORTEST:
+        raise ModelError(
+            f"{what} is no TensorRT engine",
+            whose="trt",
+            why=f"it has {size} bytes",
+            hint="build it again: polycmp convert MODEL.onnx -o FILE.engine",
+        )
+
+
+class EngineFromPath(Loader[Any]):
+    """Loads an engine from a file, piece by piece where the release can read so.
+
+    Args:
+        path: The file.
+        runtime: A `tensorrt.Runtime`, or a callable that makes one: `LoadRuntime(path)`.
+        dla_workspace_allocation_strategy: How the accelerator's workspace is shared, where the release has it.
+        engine_host_code_allowed: Let the engine run host code that it carries. Only for engines you trust.
+    """
+
+    def __init__(
+        self,
+        path: Any,
+        runtime: Any = None,
+        dla_workspace_allocation_strategy: Any = None,
+        engine_host_code_allowed: bool = False,
+    ) -> None:
+        self.path = path
+        self.runtime = runtime
+        self.dla_strategy = dla_workspace_allocation_strategy
+        self.engine_host_code_allowed = engine_host_code_allowed
+
+    def call_impl(self) -> Any:
+        """Return the `tensorrt.ICudaEngine`.
+
+        Raises:
+            FileError: The file cannot be read.
+            ModelError: It is no engine, or none that this release and device can run.
+        """
+        path = str(resolve(self.path))
+        if supports("stream_reader_v2") and Path(path).is_file() and Path(path).stat().st_size >= _SHORTEST:
+            with Path(path).open("rb") as file:
+                return self._load(_stream_reader(file), path)
+        content = BytesFromPath(path)()
+        _check_engine_bytes(content, path)
+        return self._load(content, path)
+
+    def _load(self, source: Any, path: str) -> Any:
+        return _deserialize(source, self.runtime, self.dla_strategy, trusted=self.engine_host_code_allowed, what=path)
+
+
+def _stream_reader(file: BinaryIO) -> Any:
+    trt = import_tensorrt()
+    whence = {trt.SeekPosition.SET: 0, trt.SeekPosition.CUR: 1, trt.SeekPosition.END: 2}
+
+    class Reader(trt.IStreamReaderV2):  # type: ignore[misc,name-defined]
+        def __init__(self) -> None:
+            trt.IStreamReaderV2.__init__(self)
+
+        def read(self, num_bytes: int, stream: int) -> bytes:
+            return file.read(num_bytes)
+
+        def seek(self, offset: int, where: Any) -> bool:
+            file.seek(offset, whence[where])
+            return True
+
+    return Reader()
+
+
+class BytesFromEngine(Loader[bytes]):
+    """Serialises an engine.
+
+    Args:
+        engine: The engine, or a callable that makes it.
+    """
+
+    def __init__(self, engine: Any) -> None:
+        self.engine = engine
+
+    def call_impl(self) -> bytes:
+        """Return the engine's bytes.
+
+        Raises:
+            BackendError: TensorRT cannot serialise it.
+        """
+        return bytes(_serialize(resolve(self.engine)))
+
+
+def _serialize(engine: Any) -> Any:
+    with noted_errors() as notes:
+        plan = engine.serialize()
+    if plan is None:
+        raise BackendError("TensorRT cannot serialise the engine", whose="trt", why=notes.why())
+    return plan
+
+
+class SaveEngine(Loader[Any]):
+    """Writes an engine to a file, whole or not at all, and passes it on.
+
+    Args:
+        engine: The engine, or a callable that makes it.
+        path: Where to write.
+    """
+
+    def __init__(self, engine: Any, path: str | Path) -> None:
+        self.engine = engine
+        self.path = path
+
+    def call_impl(self) -> Any:
+        """Return the `tensorrt.ICudaEngine` after writing it.
+
+        Raises:
+            FileError: The file cannot be written.
+        """
+        engine = resolve(self.engine)
+        with atomic_write(self.path) as file:
+            file.write(cast(bytes, memoryview(_serialize(engine))))
+        return engine
+
+
+bytes_from_engine = immediate(BytesFromEngine)
+engine_bytes_from_network = immediate(EngineBytesFromNetwork)
+engine_from_bytes = immediate(EngineFromBytes)
+engine_from_network = immediate(EngineFromNetwork)
+engine_from_path = immediate(EngineFromPath)
+save_engine = immediate(SaveEngine)

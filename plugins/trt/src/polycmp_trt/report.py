@@ -1,0 +1,160 @@
+"""What is inside a built engine: its layers as TensorRT tells them, and which precisions they really have."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from polycmp_trt.capabilities import has_builder_flag, import_tensorrt
+from polycmp_trt.context import device_memory
+from polycmp_trt.runtime import noted_errors
+
+_LOG = logging.getLogger("polycmp.trt")
+#: How TensorRT writes an element type at the end of "Format/Datatype".
+_TYPES = re.compile(r"\b(FP32|FP16|BF16|FP8|FP4|INT8|INT4|INT32|INT64|UINT8|BOOL|FLOAT|HALF)\b", re.IGNORECASE)
+_SPELLINGS = {"FLOAT": "FP32", "HALF": "FP16"}
+_FLAGS = {"FP16": "FP16", "BF16": "BF16", "INT8": "INT8", "FP8": "FP8"}
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer of an engine.
+
+    Attributes:
+        name: Its name; several fused layers are joined by TensorRT with ` + `.
+        kind: Its type; empty where the engine was built to tell only names.
+        inputs: Tensor name -> shape and format, as text.
+        outputs: Tensor name -> shape and format, as text.
+        details: Everything else that TensorRT tells, by key: tactic, origin, parameters.
+    """
+
+    name: str
+    kind: str = ""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    outputs: Mapping[str, str] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def precision(self) -> str:
+        """The element type it computes in: that of its first output, or of an input where that is narrower."""
+        found = [_type_of(text) for text in (*self.outputs.values(), *self.inputs.values())]
+        for narrow in ("FP4", "INT4", "FP8", "INT8", "FP16", "BF16"):
+            if narrow in found[: len(self.outputs)]:
+                return narrow
+        return found[0] if found else ""
+
+
+def _type_of(text: str) -> str:
+    matches = _TYPES.findall(text)
+    name = matches[-1].upper() if matches else ""
+    return _SPELLINGS.get(name, name)
+
+
+def loads_loosely(text: str) -> Any:
+    """Return what a JSON text says, even where TensorRT left control characters or lone backslashes in strings."""
+    try:
+        return json.loads(text, strict=False)
+    except json.JSONDecodeError:
+        repaired = re.sub(r'\\(?!["\\/bfnrtu])', r"\\\\", text)
+        repaired = re.sub(r"[\x00-\x1f]", " ", repaired)
+        return json.loads(repaired, strict=False)
+
+
+def engine_layers(engine: Any, profile: int = 0) -> list[Layer]:
+    """Return the layers that an engine has in one optimization profile.
+
+    Args:
+        engine: A `tensorrt.ICudaEngine`.
+        profile: The profile's index.
+    """
+    trt = import_tensorrt()
+    inspector = engine.create_engine_inspector()
+    with noted_errors():
+        text = inspector.get_engine_information(trt.LayerInformationFormat.JSON)
+    try:
+        raw = loads_loosely(text).get("Layers", [])
+    except (json.JSONDecodeError, AttributeError):
+        raw = [
+            inspector.get_layer_information(index, trt.LayerInformationFormat.ONELINE).strip()
+            for index in range(engine.num_layers)
+        ]
+    layers = [_layer(item) for item in raw]
+    # Where all profiles' layers are listed together, those of the second and later ones say so in their names.
+    marks = {f"[profile {index}]" for index in range(1, engine.num_optimization_profiles)}
+    if profile == 0:
+        return [layer for layer in layers if not any(layer.name.endswith(mark) for mark in marks)]
+    return [layer for layer in layers if layer.name.endswith(f"[profile {profile}]")] or layers
+
+
+def _layer(item: Any) -> Layer:
+    if not isinstance(item, Mapping):
+        return Layer(str(item))
+    known = {"Name", "LayerType", "Inputs", "Outputs"}
+    return Layer(
+        str(item.get("Name", "?")),
+        str(item.get("LayerType", "")),
+        _tensors(item.get("Inputs")),
+        _tensors(item.get("Outputs")),
+        {key: value for key, value in item.items() if key not in known},
+    )
+
+
+def _tensors(items: Any) -> dict[str, str]:
+    found = {}
+    for item in items or ():
+        if isinstance(item, Mapping):
+            dims = item.get("Dimensions", item.get("Shape", "?"))
+            found[str(item.get("Name", "?"))] = (
+                f"{dims} {item.get('Format/Datatype', item.get('Datatype', ''))}".strip()
+            )
+        else:
+            found[str(item)] = ""
+    return found
+
+
+def precisions(layers: list[Layer]) -> dict[str, int]:
+    """Return how many layers there are of each precision, most frequent first; those that do not say are left out."""
+    return dict(Counter(layer.precision for layer in layers if layer.precision).most_common())
+
+
+def report_build(engine: Any, config: Any, size: int, seconds: float) -> dict[str, int]:
+    """Log what was built, and warn of precisions that were allowed but not used.
+
+    Args:
+        engine: The `tensorrt.ICudaEngine`.
+        config: The `tensorrt.IBuilderConfig` of the build.
+        size: Bytes of the serialised engine.
+        seconds: How long the build took.
+
+    Returns:
+        Layers per precision.
+    """
+    layers = engine_layers(engine)
+    counts = precisions(layers)
+    _LOG.info(
+        "built in %.1f s: %d layer(s)%s; %.1f MiB on disk, %.1f MiB of device memory for activations",
+        seconds,
+        len(layers),
+        " (" + ", ".join(f"{count} {name}" for name, count in counts.items()) + ")" if counts else "",
+        size / 2**20,
+        device_memory(engine) / 2**20,
+    )
+    for name, wanted in _FLAGS.items():
+        if counts and wanted not in counts and _flag(config, name):
+            _LOG.warning(
+                "%s was allowed, but no layer of the engine has it: the builder found other kernels faster%s",
+                name.lower(),
+                ", or the calibration gave no ranges" if name == "INT8" else "",
+            )
+    return counts
+
+
+def _flag(config: Any, name: str) -> bool:
+    if not has_builder_flag(name):
+        return False
+    return bool(config.get_flag(getattr(import_tensorrt().BuilderFlag, name)))
