@@ -54,6 +54,8 @@ def _fit(name: str, entry: TensorEntry, feed: Mapping[str, Any], extra: list[str
             f"input {name!r} has shape {format_shape(value.shape)}, the model wants {format_shape(entry.shape)}",
             whose=owner,
         )
+    if isinstance(value, np.ndarray) and value.dtype.kind == "U":
+        value = value.astype(object)  # text of fixed width: the same values in the form that models take
     if entry.dtype is None or dtype_of(value) == entry.dtype:
         return value
     return _convert(name, to_numpy(value), entry.dtype, owner)
@@ -61,9 +63,8 @@ def _fit(name: str, entry: TensorEntry, feed: Mapping[str, Any], extra: list[str
 
 def _convert(name: str, value: NDArray[Any], dtype: np.dtype[Any], owner: str) -> NDArray[Any]:
     have, want = dtype_name(dtype_of(value)), dtype_name(dtype)
-    if dtype_class(dtype) == "string" and value.dtype.kind in "US":
-        return value.astype(object)
-    if "string" in {dtype_class(dtype), dtype_class(value.dtype)}:
+    kinds = dtype_class(value.dtype), dtype_class(dtype)
+    if "string" in kinds or (kinds[0] == "complex" != kinds[1]):
         raise DataError(f"input {name!r} holds {have}, the model wants {want}", whose=owner)
     with np.errstate(all="ignore"):
         converted = value.astype(dtype)
@@ -82,8 +83,6 @@ def _lost(value: NDArray[Any], converted: NDArray[Any]) -> str:
     """Return in words what did not survive, or nothing; losing digits of a real number is no loss."""
     if value.size == 0:
         return ""
-    if dtype_class(value.dtype) == "complex" and dtype_class(converted.dtype) != "complex":
-        return "complex numbers do not fit it"
     wrong = ~_same(value, converted)
     if dtype_class(converted.dtype) in {"float", "complex"}:
         wrong &= ~np.isfinite(_as_float(converted))

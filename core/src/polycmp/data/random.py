@@ -134,12 +134,12 @@ def _scale(bounds: Range) -> Range:
 
 def _whole_range(name: str, dtype: np.dtype[Any], low: float, high: float) -> tuple[int, int]:
     info = _limits(dtype)
-    if not (info[0] <= low and high <= info[1]):
+    # as floats, which is what a range holds; the largest 64-bit numbers round up there
+    if not (float(info[0]) <= low and high <= float(info[1])):
         raise UsageError(
             f"--val-range: [{low:g},{high:g}] does not fit input {name!r}, which holds {dtype_name(dtype)}",
             hint=f"--val-range {name}:[{max(low, info[0]):.0f},{min(high, info[1]):.0f}]",
         )
-    # 2**63 as a float rounds up from the largest int64, so the bounds are cut to what the type really holds.
     return max(int(low), info[0]), min(int(high), info[1])
 
 
