@@ -58,7 +58,8 @@ class NpzSink:
         self._archive.close()
 
     def discard(self) -> None:
-        """Do nothing: all that was taken is in the file."""
+        """Let go of the file, which an archive would otherwise try to complete when it is collected."""
+        self._archive.fp = None
 
     def _padding(self, name: str) -> bytes:
         start = self._file.tell() + _LOCAL_HEADER.size + len(name.encode("utf-8")) + _ZIP64_FIELD_SIZE + 4

@@ -237,6 +237,8 @@ class RunResults:
             return
         from polycmp.results.files import OutputsWriter  # it is built upon this module
 
+        if len(set(self.keys())) < len(self):
+            raise FileError("two runs have the same label", whose=str(dest), hint="save as .json, which can hold that")
         with OutputsWriter(dest) as writer:
             for label, iterations in self.items():
                 for iteration in iterations:

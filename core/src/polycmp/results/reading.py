@@ -1,0 +1,208 @@
+"""Saved inputs and outputs, opened lazily from files and folders of any format."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from polycmp.errors import FileError, describe_exception, did_you_mean
+from polycmp.results import jsoncode
+from polycmp.results.container import INPUTS, OUTPUTS, Stored, StoredRun
+from polycmp.results.jsonfile import stored_from_json
+from polycmp.results.npzfile import read_npz
+from polycmp.results.runs import RUN_CLASSES, IterationResult
+from polycmp.results.safetensorsfile import read_safetensors
+
+SUFFIXES = (".json", ".npz", ".safetensors")
+_FLAGS = {INPUTS: "--load-inputs", OUTPUTS: "--load-outputs"}
+_RunKey = tuple[str, int]  # a label, and its how many-th run in the file
+
+
+@dataclass
+class SavedRun:
+    """The iterations of one runner, as they were saved.
+
+    Attributes:
+        label: The runner's label.
+        path: The file or folder.
+        count: How many iterations there are, or None if that is known only after reading.
+    """
+
+    label: str
+    path: Path
+    count: int | None
+    _source: _Source = field(repr=False)
+    _position: int = field(repr=False)
+
+    @property
+    def iterations(self) -> Iterator[IterationResult]:
+        """A new pass over the iterations, each read when its turn comes.
+
+        Raises:
+            FileError: A file is damaged.
+        """
+        return self._source.iterations(self._position)
+
+
+class SavedInputs:
+    """The feeds of one or more files in order, read as they are needed; can be passed over again.
+
+    Args:
+        sources: The files.
+    """
+
+    def __init__(self, sources: Sequence[_Source]) -> None:
+        self._sources = sources
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for source in self._sources:
+            for position in range(len(source.labels)):
+                for iteration in source.iterations(position):
+                    yield dict(iteration)
+
+
+class _Source:
+    """One path to read: a file, or the files of a folder."""
+
+    def __init__(self, path: Path, kind: str) -> None:
+        self.path = path
+        self._kind = kind
+        self._last: tuple[Path, Stored] | None = None
+        self._files = _files_of(path)
+        firsts = self._files if path.is_dir() and self._files[0].suffix != ".json" else self._files[:1]
+        self._counts: dict[_RunKey, int] = {}
+        for file in firsts:
+            for key, run in self._runs(file):
+                self._counts[key] = self._counts.get(key, 0) + len(run.iterations)
+        self.labels = [label for label, _ in self._counts]
+        self._complete = len(firsts) == len(self._files)
+
+    def count(self, position: int) -> int | None:
+        return list(self._counts.values())[position] if self._complete else None
+
+    def iterations(self, position: int) -> Iterator[IterationResult]:
+        wanted = list(self._counts)[position]
+        for file in self._files:
+            for key, run in self._runs(file):
+                if key not in self._counts:
+                    raise FileError(
+                        f"it holds a run {run.label!r} that the first file of the folder lacks",
+                        whose=str(file),
+                        why=did_you_mean(run.label, self.labels),
+                    )
+                if key == wanted:
+                    yield from _read_all(run, file)
+
+    def _runs(self, file: Path) -> Iterator[tuple[_RunKey, StoredRun]]:
+        seen: Counter[str] = Counter()
+        for run in self._open(file).runs:
+            if self._kind == INPUTS:
+                yield ("", 0), run
+                continue
+            yield (run.label, seen[run.label]), run
+            seen[run.label] += 1
+
+    def _open(self, file: Path) -> Stored:
+        if self._last is None or self._last[0] != file:
+            stored = read_file(file)
+            if stored.kind in _FLAGS and stored.kind != self._kind:
+                raise FileError(
+                    f"this holds {stored.kind}, and {self._kind} are wanted here",
+                    whose=str(file),
+                    hint=f"pass it to {_FLAGS[stored.kind]}",
+                )
+            self._last = (file, stored)
+        return self._last[1]
+
+
+def _read_all(run: StoredRun, file: Path) -> Iterator[IterationResult]:
+    for read in run.iterations:
+        try:
+            iteration = read()
+        except FileError as error:
+            error.whose = error.whose or str(file)
+            raise
+        yield iteration
+
+
+def open_inputs(paths: Sequence[str | Path]) -> SavedInputs:
+    """Open saved inputs, one path after the other.
+
+    Args:
+        paths: Files or folders. Archives of plain arrays that somebody else saved count as one feed each.
+
+    Raises:
+        FileError: A path is missing, damaged, or holds outputs. Damage inside shows when the feed is read.
+    """
+    return SavedInputs([_Source(Path(path), INPUTS) for path in paths])
+
+
+def open_runs(path: str | Path) -> list[SavedRun]:
+    """Open saved outputs: one run for each runner, labelled as it was when saved.
+
+    Args:
+        path: A file or folder. An archive of plain arrays that somebody else saved is one run of one iteration, with
+            the file's name as its label.
+
+    Raises:
+        FileError: The path is missing, damaged, or holds inputs. Damage inside shows when the iteration is read.
+    """
+    source = _Source(Path(path), OUTPUTS)
+    return [
+        SavedRun(label, source.path, source.count(position), source, position)
+        for position, label in enumerate(source.labels)
+    ]
+
+
+def _files_of(path: Path) -> list[Path]:
+    if not path.exists():
+        near = did_you_mean(path.name, (p.name for p in path.parent.iterdir())) if path.parent.is_dir() else ""
+        raise FileError("there is no such file or folder", whose=str(path), why=near, hint=f"ls {path.parent}")
+    if not path.is_dir():
+        return [path]
+    files = sorted((file for file in path.iterdir() if _is_visible(file)), key=_turn)
+    if not files:
+        raise FileError(
+            "this folder holds no saved iterations", whose=str(path), why=f"no file ends in {', '.join(SUFFIXES)}"
+        )
+    return files
+
+
+def _is_visible(file: Path) -> bool:
+    return file.suffix in SUFFIXES and not file.name.startswith(".")
+
+
+def _turn(file: Path) -> tuple[str, int, str]:
+    iteration, _, run = file.stem.partition(".")
+    return iteration, int(run) if run.isdecimal() else -1, file.name
+
+
+def read_file(path: Path) -> Stored:
+    """Return what one file holds; binary formats read their arrays later.
+
+    Raises:
+        FileError: It is damaged, foreign, or of an unknown type.
+    """
+    try:
+        if path.suffix == ".json":
+            return stored_from_json(jsoncode.decode(path.read_bytes(), RUN_CLASSES))
+        if path.suffix == ".npz":
+            return read_npz(path)
+        if path.suffix == ".safetensors":
+            return read_safetensors(path)
+    except OSError as error:
+        raise FileError(
+            "cannot be read", whose=str(path), why=describe_exception(error), hint=f"ls -l {path}"
+        ) from error
+    except FileError as error:
+        error.whose = error.whose or str(path)
+        raise
+    raise FileError(unknown_suffix(path), whose=str(path))
+
+
+def unknown_suffix(path: Path) -> str:
+    """Return the sentence for a path whose suffix says nothing."""
+    return f"unknown type of file {path.suffix!r}; known are {', '.join(SUFFIXES)}, and a folder without a suffix"

@@ -1,0 +1,351 @@
+"""Inputs and outputs on disk: what goes in comes out, and nothing half-written is ever taken for whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+from polycmp.errors import FileError, PolycmpError, UsageError
+from polycmp.results.files import InputsWriter, OutputsWriter, open_inputs, open_runs, save_input_blob
+
+PATHS = ["a.json", "a.npz", "a.safetensors", "folder"]
+FEED = {
+    "x": np.arange(6, dtype=np.float32).reshape(2, 3),
+    "fortran": np.asfortranarray(np.arange(12.0).reshape(3, 4)),
+    "strided": np.arange(20, dtype=np.int16)[::3],
+    "rank 0": np.array(3.5),
+    "empty": np.zeros((0, 3), np.int64),
+    "not numbers": np.array([np.nan, np.inf, -np.inf, -0.0], np.float16),
+    "bool": np.array([True, False]),
+    "uint64": np.array([2**64 - 1], np.uint64),
+    "complex": np.array([1 + 2j], np.complex64),
+    "bfloat16": np.array([1.5, np.nan, -np.inf], ml_dtypes.bfloat16),
+    "fp8": np.arange(5).astype(ml_dtypes.float8_e4m3fn),
+    "int4": np.array([[1, -8], [7, 0]], ml_dtypes.int4),
+    "strings": np.array([["a", "ä\0"], ["", "\ud800"]], dtype=object),
+    "bytes": np.array([b"\0\xff", "text"], dtype=object),
+    "/encoder/../é:0\n": np.array([1], np.int8),
+    "../../escape": np.array([2], np.int8),
+    "polygraphy_class": np.array([3], np.int8),
+}
+
+
+def same(one, other):
+    if one.dtype == object:
+        return other.dtype == object and one.shape == other.shape and one.tolist() == other.tolist()
+    return (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
+
+
+def write_inputs(path, count=3):
+    with InputsWriter(path) as writer:
+        for i in range(count):
+            writer.add({**FEED, "i": np.array([i])})
+
+
+def write_outputs(path, labels=("one", "two"), count=3):
+    with OutputsWriter(path) as writer:
+        for i in range(count):
+            for label in labels:
+                writer.add(label, {**FEED, "i": np.array([i])}, 0.25 + i)
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_inputs_come_back_bit_for_bit_and_in_order(tmp_path, name):
+    write_inputs(tmp_path / name)
+    inputs = open_inputs([tmp_path / name, str(tmp_path / name)])
+    for _ in range(2):  # every pass begins anew
+        feeds = list(inputs)
+        assert [int(feed["i"][0]) for feed in feeds] == [0, 1, 2, 0, 1, 2]
+    for feed in feeds:
+        assert list(feed) == [*FEED, "i"]
+        assert [key for key in FEED if not same(FEED[key], feed[key])] == []
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_outputs_come_back_with_labels_order_and_times(tmp_path, name):
+    write_outputs(tmp_path / name)
+    runs = open_runs(tmp_path / name)
+    assert [(run.label, run.count) for run in runs] == [("one", 3), ("two", 3)]
+    assert {run.path for run in runs} == {tmp_path / name}
+    for run in runs:
+        for _ in range(2):
+            iterations = list(run.iterations)
+            assert [(int(it["i"][0]), it.runtime, it.runner_name) for it in iterations] == [
+                (i, 0.25 + i, run.label) for i in range(3)
+            ]
+        assert [key for key in FEED if not same(FEED[key], iterations[0][key])] == []
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_runners_that_run_one_after_the_other_are_kept_apart(tmp_path, name):
+    with OutputsWriter(tmp_path / name) as writer:
+        for label, count in (("first", 3), ("second", 2)):
+            for i in range(count):
+                writer.add(label, {"y": np.array([i])}, None)
+    runs = {run.label: [int(it["y"][0]) for it in run.iterations] for run in open_runs(tmp_path / name)}
+    assert runs == {"first": [0, 1, 2], "second": [0, 1]}
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_arrays_may_be_overwritten_after_they_were_added(tmp_path, name):
+    array, low_bit = np.zeros(3, np.float32), np.zeros(3, ml_dtypes.bfloat16)
+    with InputsWriter(tmp_path / name) as writer:
+        for i in range(3):
+            array[:] = low_bit[:] = i
+            writer.add({"x": array, "b": low_bit})
+    assert [(feed["x"].tolist(), feed["b"].tolist()) for feed in open_inputs([tmp_path / name])] == [
+        ([i] * 3, [i] * 3) for i in range(3)
+    ]
+
+
+def test_the_formats_can_be_mixed_and_chained(tmp_path):
+    for name in PATHS:
+        write_inputs(tmp_path / name, 1)
+    assert len(list(open_inputs([tmp_path / name for name in PATHS]))) == 4
+
+
+def test_npz_and_safetensors_are_mapped_not_read(tmp_path):
+    for name in ("a.npz", "a.safetensors", "folder"):
+        with InputsWriter(tmp_path / name) as writer:
+            writer.add({"odd name of 17 ch": np.arange(1000, dtype=np.float64), "y": np.ones(7, np.float16)})
+        [feed] = open_inputs([tmp_path / name])
+        for array in feed.values():
+            base = array
+            while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
+                base = base.base
+            assert isinstance(base, np.memmap)
+            assert array.flags.aligned
+
+
+def test_numpy_reads_our_npz_without_us(tmp_path):
+    write_outputs(tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz", allow_pickle=False) as archive:
+        assert np.array_equal(archive["1/2/x"], FEED["x"])
+        assert archive["0/1/i"].tolist() == [1]
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_archives_that_numpy_made_are_one_iteration(tmp_path, save):
+    save(tmp_path / "golden.npz", y=FEED["x"], s=np.array(["a", "bc"]))
+    [feed] = open_inputs([tmp_path / "golden.npz"])
+    [run] = open_runs(tmp_path / "golden.npz")
+    [result] = run.iterations
+    assert run.label == "golden"
+    for arrays in (feed, result):
+        assert list(arrays) == ["y", "s"]
+        assert same(arrays["y"], FEED["x"])
+        assert arrays["s"].tolist() == ["a", "bc"]
+
+
+def test_safetensors_that_others_made_are_one_iteration(tmp_path):
+    from safetensors.numpy import save_file
+
+    tensors = {"w": FEED["x"], "b": FEED["bfloat16"]}
+    save_file(tensors, tmp_path / "w.safetensors")
+    [feed] = open_inputs([tmp_path / "w.safetensors"])
+    assert [key for key in tensors if not same(tensors[key], feed[key])] == []
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_inputs_and_outputs_are_not_taken_for_one_another(tmp_path, name):
+    write_inputs(tmp_path / name, 1)
+    with pytest.raises(FileError, match=r"holds inputs.*outputs are wanted") as caught:
+        open_runs(tmp_path / name)
+    assert "--load-inputs" in caught.value.hint
+    (tmp_path / "other").mkdir()
+    write_outputs(tmp_path / "other" / name, count=1)
+    with pytest.raises(FileError, match=r"holds outputs.*inputs are wanted") as caught:
+        open_inputs([tmp_path / "other" / name])
+    assert "--load-outputs" in caught.value.hint
+
+
+# --- damage ----------------------------------------------------------------------------------------------------------
+
+
+def read_everything(path):
+    for run in open_runs(path):
+        for iteration in run.iterations:
+            for array in iteration.values():
+                array.tobytes()
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.npz", "a.safetensors"])
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99])
+def test_a_truncated_file_is_a_file_error_with_its_name(tmp_path, name, share):
+    write_outputs(tmp_path / name)
+    whole = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(whole[: int(len(whole) * share)])
+    with pytest.raises(FileError) as caught:
+        read_everything(tmp_path / name)
+    assert name in str(caught.value)
+    assert caught.value.exit_code == 3
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.npz", "a.safetensors"])
+@pytest.mark.parametrize(
+    "content", [b"hello", b"\x80\x04K\x01.", b"PK\x03\x04", b"\x93NUMPY\x01\x00", b"[1, 2]", b"{}"]
+)
+def test_a_foreign_file_is_a_file_error_with_its_name(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    for read in (lambda path: list(open_inputs([path])), read_everything):
+        with pytest.raises(FileError) as caught:
+            read(tmp_path / name)
+        assert name in str(caught.value)
+
+
+def test_a_changed_byte_in_an_npz_is_noticed(tmp_path):
+    write_outputs(tmp_path / "a.npz", count=1)
+    data = bytearray((tmp_path / "a.npz").read_bytes())
+    position = data.index(FEED["x"].tobytes())
+    data[position] ^= 1
+    (tmp_path / "a.npz").write_bytes(data)
+    with pytest.raises(FileError, match="'0/0/x' is damaged") as caught:
+        read_everything(tmp_path / "a.npz")
+    assert "a.npz" in str(caught.value)
+
+
+def test_pickled_objects_are_never_read(tmp_path):
+    np.savez(tmp_path / "evil.npz", x=np.array([{"a": 1}], dtype=object))
+    with pytest.raises(FileError, match="damaged") as caught:
+        list(open_inputs([tmp_path / "evil.npz"]))
+    assert "pickle" in str(caught.value).lower()
+
+
+@pytest.mark.parametrize("name", [*PATHS, "a.txt"])
+def test_a_missing_path_is_a_file_error_that_suggests_the_near_one(tmp_path, name):
+    (tmp_path / "a.jsom").touch()
+    for read in (lambda path: open_inputs([path]), open_runs):
+        with pytest.raises(FileError, match="no such file") as caught:
+            read(tmp_path / name)
+        assert name in str(caught.value)
+
+
+def test_an_unknown_class_in_json_is_named(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps([{"x": {"polygraphy_class": "TacticReplayData"}}]))
+    with pytest.raises(FileError, match="TacticReplayData"):
+        open_inputs([tmp_path / "a.json"])
+
+
+def test_a_folder_without_iterations_and_an_unknown_suffix_are_errors(tmp_path):
+    with pytest.raises(FileError, match="no saved iterations"):
+        open_runs(tmp_path)
+    (tmp_path / "a.bin").touch()
+    with pytest.raises(FileError, match=r"'\.bin'"):
+        open_runs(tmp_path / "a.bin")
+    with pytest.raises(UsageError, match=r"'\.v2'"):
+        OutputsWriter(tmp_path / "results.v2")
+
+
+def test_a_format_of_the_future_says_so(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("polycmp.json", json.dumps({"polycmp": "inputs", "version": 99, "runs": []}))
+    with pytest.raises(FileError, match="later polycmp"):
+        open_inputs([tmp_path / "a.npz"])
+
+
+def test_elements_that_no_format_holds_are_refused_by_name(tmp_path):
+    for name in PATHS:
+        with pytest.raises(FileError, match="'when'"), InputsWriter(tmp_path / name) as writer:
+            writer.add({"when": np.array(["2026-01-01"], "datetime64[D]")})
+    with pytest.raises(FileError, match="complex128"), InputsWriter(tmp_path / "a.safetensors") as writer:
+        writer.add({"z": np.zeros(1, np.complex128)})
+
+
+# --- writing whole or not at all -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.npz", "a.safetensors"])
+def test_a_run_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, name):
+    write_outputs(tmp_path / name, count=1)
+    before = (tmp_path / name).read_bytes()
+    with pytest.raises(ZeroDivisionError), OutputsWriter(tmp_path / name) as writer:
+        writer.add("a", FEED, 0.1)
+        writer.add("b", FEED, 0.1)
+        _ = 1 / 0
+    assert (tmp_path / name).read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+
+
+KILLED = """
+import sys
+import numpy as np
+from polycmp.results.files import OutputsWriter
+with OutputsWriter(sys.argv[1]) as writer:
+    for i in range(10**6):
+        writer.add("a", {"y": np.full(300_000, i, np.float32)}, 0.1)
+        writer.add("b", {"y": np.full(300_000, i, np.float32)}, 0.1)
+        if i == 2:
+            print("busy", flush=True)
+"""
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.npz", "folder"])
+def test_kill_9_while_saving_leaves_no_file_or_a_whole_one(tmp_path, name):
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path / name)], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    if name == "folder":
+        for run in open_runs(tmp_path / name):  # the iterations that were finished, each whole
+            values = [set(it["y"].tolist()) for it in run.iterations]
+            assert values == [{float(i)} for i in range(len(values))]
+            assert len(values) >= 2
+    else:
+        assert not (tmp_path / name).exists()
+
+
+def test_a_folder_of_ours_is_replaced_and_any_other_is_left_alone(tmp_path):
+    write_outputs(tmp_path / "out", count=3)
+    write_outputs(tmp_path / "out", labels=["new"], count=1)
+    assert [(run.label, run.count) for run in open_runs(tmp_path / "out")] == [("new", 1)]
+    with pytest.raises(FileError, match="other things than inputs"), InputsWriter(tmp_path / "out"):
+        pass
+    (tmp_path / "out" / "thesis.txt").write_text("years of work")
+    with pytest.raises(FileError, match=r"thesis\.txt"), OutputsWriter(tmp_path / "out"):
+        pass
+    (tmp_path / "file").touch()
+    with pytest.raises(FileError, match="in the way"), OutputsWriter(tmp_path / "file"):
+        pass
+
+
+def test_a_folder_that_cannot_be_made_is_a_file_error(tmp_path):
+    (tmp_path / "file").touch()
+    for name in PATHS:
+        with pytest.raises(FileError) as caught, InputsWriter(tmp_path / "file" / name) as writer:
+            writer.add(FEED)
+        assert "file" in str(caught.value)
+
+
+# --- raw blobs -------------------------------------------------------------------------------------------------------
+
+
+def test_blobs_are_bare_little_endian_bytes(tmp_path):
+    feed = {"x": FEED["x"], "big": FEED["x"].astype(">f4"), "b": FEED["bfloat16"], "a/b": np.asfortranarray(FEED["x"])}
+    written = save_input_blob(tmp_path, 3, feed)
+    assert [file.relative_to(tmp_path) for file in written] == [
+        Path("0000000003", f"{name}.bin") for name in ("x", "big", "b", "a/b")
+    ]
+    assert written[0].read_bytes() == written[1].read_bytes() == written[3].read_bytes() == FEED["x"].tobytes()
+    assert written[2].read_bytes() == FEED["bfloat16"].tobytes()
+
+
+@pytest.mark.parametrize("name", ["../x", "/tmp/x", "a/../../x", "x\0"])
+def test_a_blob_never_leaves_its_folder(tmp_path, name):
+    with pytest.raises(FileError, match="leads out of the folder"):
+        save_input_blob(tmp_path / "blobs", 0, {name: FEED["x"]})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_text_has_no_blob(tmp_path):
+    with pytest.raises(PolycmpError, match="text"):
+        save_input_blob(tmp_path, 0, {"s": FEED["strings"]})
