@@ -14,7 +14,7 @@ from polycmp_onnx.load import OnnxFromPath, OnnxLoader
 from polycmp_onnx.outputs import MARK_ALL, ModifyOutputs, chosen_outputs, means_all
 from polycmp_onnx.plugin import LoaderOptions
 from polycmp_onnx.save import SaveOnnx
-from polycmp_onnx.shapes import InferShapes
+from polycmp_onnx.shapes import InferShapes, value_types
 
 
 def make_loader(source: Any, options: LoaderOptions | None = None) -> OnnxLoader:
@@ -64,8 +64,8 @@ def make_loader(source: Any, options: LoaderOptions | None = None) -> OnnxLoader
 def describe(source: Any, options: LoaderOptions | None = None) -> ModelDescription:
     """Return names, types and shapes of a model's inputs and outputs, and the names of all its tensors.
 
-    Weights outside the file are not read. Outputs are those after the options; one that the model does not describe
-    has neither type nor shape here.
+    Weights outside the file are not read. Outputs are those after the options; what the model does not say of them and
+    ONNX cannot infer is None.
 
     Args:
         source: Path of the model, or a loader that gives one.
@@ -80,13 +80,18 @@ def describe(source: Any, options: LoaderOptions | None = None) -> ModelDescript
     model = OnnxFromPath(source, ignore_external_data=True)() if isinstance(source, (str, Path)) else source()
     graph = model.graph
     names = chosen_outputs(graph, _outputs(options), options.exclude_outputs, options.outputs_by_type)
-    known = tensor_metadata([*graph.value_info, *graph.output])
-    outputs = tensor_metadata([])
-    for name in names:
-        entry = known.get(name)
-        outputs.add(name, entry.dtype if entry else None, entry.shape if entry else None)
+    known = {value.name: value for value in graph.output}
+    if not all(name in known for name in names):
+        known = value_types(model)
+    outputs = tensor_metadata(known[name] if name in known else _unknown(name) for name in names)
     inputs = tensor_metadata(graph_inputs(graph))
     return ModelDescription(inputs, outputs, tuple(dict.fromkeys([*inputs, *computed_tensors(graph), *names])))
+
+
+def _unknown(name: str) -> Any:
+    import onnx
+
+    return onnx.ValueInfoProto(name=name)
 
 
 def _outputs(options: LoaderOptions) -> str | list[str] | None:

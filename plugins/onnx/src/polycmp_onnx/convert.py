@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from polycmp.errors import ModelError, PluginError, describe_exception
 from polycmp.loader import immediate
 
@@ -58,6 +59,7 @@ class ConvertToFp16(OnnxLoader):
                     min_positive_val=_SMALLEST,
                     max_finite_val=_LARGEST,
                     keep_io_types=True,
+                    check_fp16_ready=False,  # `_prepare` has just made what it would take for a converted model
                     disable_shape_infer=model.ByteSize() >= PROTOBUF_LIMIT,
                 )
         except Exception as error:
@@ -72,8 +74,8 @@ convert_to_fp16 = immediate(ConvertToFp16)
 def _prepare(graph: Any) -> None:
     """Do what the converter leaves undone, so that it makes a valid model.
 
-    It names the casts that it adds after the nodes they lead to, so these need names; and it notes float16 for what a
-    Cast to float32 makes without changing the Cast.
+    It names the casts that it adds after the nodes they lead to, so these need names; it notes float16 for what a Cast
+    to float32 makes without changing the Cast; and it overlooks constants that are attributes rather than tensors.
     """
     import onnx
 
@@ -82,5 +84,8 @@ def _prepare(graph: Any) -> None:
         for attribute in node.attribute:
             if node.op_type == "Cast" and attribute.name == "to" and attribute.i == onnx.TensorProto.FLOAT:
                 attribute.i = onnx.TensorProto.FLOAT16
+            elif node.op_type == "Constant" and attribute.name in {"value_float", "value_floats"}:
+                value = np.array(onnx.helper.get_attribute_value(attribute), np.float32)
+                attribute.CopyFrom(onnx.helper.make_attribute("value", onnx.numpy_helper.from_array(value)))
         for inner in subgraphs(node):
             _prepare(inner)

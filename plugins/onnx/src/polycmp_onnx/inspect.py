@@ -65,7 +65,7 @@ def _weights(graph: Any, values: bool) -> list[str]:
     if not values:
         return lines
     for item in graph.initializer:
-        kind = onnx.TensorProto.DataType.Name(item.data_type).lower()
+        kind = onnx.helper.tensor_dtype_to_np_dtype(item.data_type).name
         if onnx.external_data_helper.uses_external_data(item):
             text = "outside the file, not loaded"
         else:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.loader import immediate
 
-from polycmp_onnx.graph import NO_TENSOR, computed_tensors, known_values
+from polycmp_onnx.graph import NO_TENSOR, computed_tensors
 from polycmp_onnx.load import OnnxLoader, own_model
+from polycmp_onnx.shapes import value_types
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -25,8 +26,7 @@ class ModifyOutputs(OnnxLoader):
     """Gives a model other outputs.
 
     Patterns (`*`, `?`, `[…]`) match the tensors that nodes make, except constants and what is no tensor. Outputs come
-    in the order of the graph. An output that was not one before has the type and shape that the model notes for it,
-    or none: `InferShapes` first gives it one.
+    in the order of the graph, with the types and shapes that the model notes or ONNX can infer.
 
     Args:
         model: A model, or a callable that returns one; it is not changed.
@@ -55,7 +55,7 @@ class ModifyOutputs(OnnxLoader):
         """
         model = own_model(self.model)
         names = chosen_outputs(model.graph, self.outputs, self.exclude_outputs, self.mark_types)
-        known = known_values(model.graph)
+        known = value_types(model)
         values = [_value_info(known, name) for name in names]
         del model.graph.output[:]
         model.graph.output.extend(values)

@@ -50,6 +50,7 @@ class LoaderOptions:
         None,
         help="With --save-onnx: store the weights in this file beside the model; without a name, MODEL.data.",
         metavar="[NAME]",
+        bare="",
         alias=("--save-external-data", "--external-data-path"),
     )
     external_data_size_threshold: int = opt(

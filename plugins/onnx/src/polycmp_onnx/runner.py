@@ -70,10 +70,11 @@ class ReferenceRunner(Runner):
         values = self._evaluator.run(None, feed)
         held = [*feed.values(), *self._evaluator.rt_inits_.values()]
         declared = tensor_metadata(graph.output)
-        return {
-            name: self._output(name, value, entry.dtype, held)
-            for (name, entry), value in zip(declared.items(), values, strict=True)
-        }
+        outputs: dict[str, Any] = {}
+        for (name, entry), value in zip(declared.items(), values, strict=True):
+            outputs[name] = self._output(name, value, entry.dtype, held)
+            held.append(outputs[name])
+        return outputs
 
     def _output(self, name: str, value: Any, dtype: np.dtype[Any] | None, held: list[Any]) -> Any:
         if not isinstance(value, np.ndarray):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import ModelError, describe_exception
 from polycmp.loader import immediate, resolve
 
+from polycmp_onnx.graph import computed_tensors, known_values
 from polycmp_onnx.load import OnnxLoader
 from polycmp_onnx.save import PROTOBUF_LIMIT, SaveOnnx
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from polycmp_onnx.load import ModelSource
 
 _LOG = logging.getLogger("polycmp")
+#: Bytes up to which a weight may be a shape or an axis that inference must see.
+_SMALL = 4096
 
 
 class InferShapes(OnnxLoader):
@@ -50,7 +53,7 @@ class InferShapes(OnnxLoader):
             if inferred is not None:
                 return inferred
         try:
-            return _with_onnx(model)
+            return _with_onnx(model, strict=not self.error_ok)
         except Exception as error:
             if not self.error_ok:
                 raise ModelError("shape inference failed", whose="ONNX", why=describe_exception(error)) from error
@@ -59,6 +62,45 @@ class InferShapes(OnnxLoader):
 
 
 infer_shapes = immediate(InferShapes)
+
+
+def value_types(model: Any) -> dict[str, Any]:
+    """Return the `ValueInfoProto` of every tensor whose type the model notes or ONNX can infer, by name.
+
+    Large weights stay out of the inference, so this is quick for any model.
+
+    Args:
+        model: An `onnx.ModelProto`, which need not hold its external weights.
+    """
+    import onnx
+
+    noted = known_values(model.graph)
+    if all(name in noted for name in computed_tensors(model.graph)):
+        return noted
+    try:
+        return {**known_values(onnx.shape_inference.infer_shapes(_structure(model)).graph), **noted}
+    except Exception as error:  # noqa: BLE001 - types are a help here, never a need
+        _LOG.info("some types stay unknown: %s", describe_exception(error))
+        return noted
+
+
+def _structure(model: Any) -> Any:
+    """Return a model like the given one in which large weights are inputs."""
+    import onnx
+
+    small = type(model)(ir_version=model.ir_version, opset_import=model.opset_import, functions=model.functions)
+    graph = small.graph
+    graph.name = model.graph.name
+    graph.node.extend(model.graph.node)
+    graph.input.extend(model.graph.input)
+    graph.output.extend(model.graph.output)
+    fed = {value.name for value in graph.input}
+    for item in model.graph.initializer:
+        if item.ByteSize() <= _SMALL and not onnx.external_data_helper.uses_external_data(item):
+            graph.initializer.append(item)
+        elif item.name not in fed:
+            graph.input.append(onnx.helper.make_tensor_value_info(item.name, item.data_type, item.dims))
+    return small
 
 
 def _with_onnxruntime(model: Any) -> Any:
@@ -75,13 +117,13 @@ def _with_onnxruntime(model: Any) -> Any:
         return None
 
 
-def _with_onnx(model: Any) -> Any:
+def _with_onnx(model: Any, strict: bool) -> Any:
     import onnx
 
     if model.ByteSize() < PROTOBUF_LIMIT:
-        return onnx.shape_inference.infer_shapes(model, data_prop=True)
+        return onnx.shape_inference.infer_shapes(model, strict_mode=strict, data_prop=True)
     with tempfile.TemporaryDirectory(prefix="polycmp-shapes-") as folder:
         plain, inferred = str(Path(folder) / "model.onnx"), str(Path(folder) / "inferred.onnx")
         SaveOnnx(model, plain, external_data_path="")()
-        onnx.shape_inference.infer_shapes_path(plain, inferred, data_prop=True)
+        onnx.shape_inference.infer_shapes_path(plain, inferred, strict_mode=strict, data_prop=True)
         return onnx.load_model(inferred)
