@@ -9,7 +9,7 @@ from polycmp.cli.build import Settings
 from polycmp.logger import setup_logging
 from polycmp.plan import Plan
 from polycmp.plugins import Registry
-from polycmp.report import write_reports
+from polycmp.report import check_reports, write_reports
 from polycmp.report.console import print_outcome
 from polycmp.report.progress import progress
 from polycmp.session.session import run_plan
@@ -24,6 +24,7 @@ def carry_out(plan: Plan, settings: Settings, registry: Registry, params: Mappin
         registry: The plugins.
         params: The counts of -v and -q.
     """
+    check_reports(plan.files.reports)
     start_logging(settings, params)
     with progress(silent=settings.core["log"].silent) as on_stage:
         outcome = run_plan(plan, registry, on_stage)

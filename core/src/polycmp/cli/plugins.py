@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polycmp.errors import PluginError, did_you_mean
-from polycmp.plugins.known import INSTALL_COMMANDS
 
 if TYPE_CHECKING:
     from polycmp.plugins.discovery import Candidate
@@ -97,6 +96,8 @@ def check_command(names: tuple[str, ...], timeout: float) -> None:
 
 
 def _named(name: str, candidates: Iterable[Candidate]) -> list[Candidate]:
+    from polycmp.plugins.known import INSTALL_COMMANDS
+
     found = [item for item in candidates if item.record.name == name]
     if not found:
         hint = INSTALL_COMMANDS.get(name, "polycmp plugins list")

@@ -96,8 +96,8 @@ class _Session:
         outputs = sinks.postprocess(step)
         invalid = sinks.validate(step.index, outputs)
         self.outcome.invalid += invalid
-        good = not invalid and self._compare(outputs, sinks, step.index)
-        return good or not self.plan.compare.fail_fast
+        same = self._compare(outputs, sinks, step.index)
+        return (same and not invalid) or not self.plan.compare.fail_fast
 
     def finish(self) -> Outcome:
         """Close the books and return the outcome."""

@@ -1,0 +1,58 @@
+"""Models and a command line for tests that cross packages."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+from toys import small_model
+
+from polycmp.cli.main import main
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command left behind."""
+
+    status: int
+    out: str
+    err: str
+
+    def report(self, path: Path) -> dict[str, Any]:
+        loaded: dict[str, Any] = json.loads(path.read_text())
+        return loaded
+
+
+@pytest.fixture
+def polycmp(capfd, monkeypatch, tmp_path):
+    """Run `polycmp` in this process, inside an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: object) -> Done:
+        capfd.readouterr()
+        status = main([str(word) for word in words])
+        captured = capfd.readouterr()
+        assert "Traceback" not in captured.out + captured.err
+        return Done(status, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def model(tmp_path) -> Path:
+    """A small model in the folder where commands run."""
+    path = tmp_path / "model.onnx"
+    onnx.save(small_model(), path)
+    return path
+
+
+@pytest.fixture
+def other(tmp_path) -> Path:
+    """The same model with other weights."""
+    path = tmp_path / "other.onnx"
+    onnx.save(small_model(seed=1), path)
+    return path

@@ -1,0 +1,39 @@
+"""Tiny models for tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+
+def small_model(seed: int = 0, output: str = "y") -> onnx.ModelProto:
+    """x [n,8] -> MatMul -> Relu -> Softmax."""
+    weight = np.random.default_rng(seed).standard_normal((8, 8)).astype(np.float32)
+    graph = helper.make_graph(
+        [
+            helper.make_node("MatMul", ["x", "W"], ["h"], name="mm"),
+            helper.make_node("Relu", ["h"], ["r"], name="relu"),
+            helper.make_node("Softmax", ["r"], [output], name="softmax"),
+        ],
+        "small",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 8])],
+        [helper.make_tensor_value_info(output, TensorProto.FLOAT, ["n", 8])],
+        [numpy_helper.from_array(weight, "W")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def unary_model(
+    op: str, kind: int = TensorProto.FLOAT, result: int | None = None, **attributes: Any
+) -> onnx.ModelProto:
+    """x [4] -> one operator -> y [4]."""
+    graph = helper.make_graph(
+        [helper.make_node(op, ["x"], ["y"], **attributes)],
+        op,
+        [helper.make_tensor_value_info("x", kind, [4])],
+        [helper.make_tensor_value_info("y", result or kind, [4])],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
