@@ -14,6 +14,7 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper
+
 from polycmp.errors import BackendError, DataError, ModelError, PluginError
 from polycmp.loader import BytesFromPath, Loader, SaveBytes
 from polycmp.tensors import as_dtype

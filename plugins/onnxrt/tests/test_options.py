@@ -11,6 +11,7 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper
+
 from polycmp.errors import BackendError, UsageError
 from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx, session_from_onnx
 from polycmp_onnxrt.choices import KNOWN_PROVIDERS, matching_providers, parse_provider

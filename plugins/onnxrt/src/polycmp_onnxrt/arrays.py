@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from polycmp.errors import BackendError
 from polycmp.tensors import as_dtype, is_low_bit
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from polycmp.spec import RunnerSpec, hookimpl, opt
-
 from polycmp_onnxrt.choices import parse_optimization, parse_provider
 
 

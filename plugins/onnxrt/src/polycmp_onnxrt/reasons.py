@@ -14,11 +14,15 @@ _RUNNING = re.compile(
     r" ?Name:'(?P<name>[^']*)'(?: Status Message:)? ?(?P<why>.*)",
     re.DOTALL,
 )
-_UNSUPPORTED = (
+_NO_KERNEL = (
     re.compile(r"Could not find an implementation for (?P<op>[\w.:]+)\((?P<version>-?\d+)\)"),
+    re.compile(r"Failed to find kernel for (?P<op>[\w.:]+)\((?P<version>-?\d+)\)"),
+)
+_NO_OPERATOR = (
     re.compile(r"No Op registered for (?P<op>\S+) with domain_version of (?P<version>-?\d+)"),
     re.compile(r"(?P<op>[\w.:]+)\((?P<version>-?\d+)\) is not a registered function/op"),
 )
+_TOO_NEW = re.compile(r"Unsupported model IR version|is under development and support for this is limited")
 _NODE_DOMAIN = re.compile(r'In Node, \("[^"]*", (?P<op>\w+), "(?P<domain>[^"]*)"')
 
 
@@ -47,9 +51,9 @@ def loading_failed(error: Exception, *, whose: str = "onnxrt", model: str = "the
         model: The model's path, or words that stand for it.
     """
     text = str(error)
-    unsupported = next(filter(None, (pattern.search(text) for pattern in _UNSUPPORTED)), None)
+    unsupported = next(filter(None, (pattern.search(text) for pattern in (*_NO_KERNEL, *_NO_OPERATOR))), None)
     if unsupported:
-        return _unsupported(unsupported["op"], unsupported["version"], text, whose)
+        return _unsupported(unsupported, text, whose)
     kind = _PREFIX.search(text)
     name = kind["kind"] if kind else ""
     if name == "INVALID_PROTOBUF":
@@ -58,10 +62,12 @@ def loading_failed(error: Exception, *, whose: str = "onnxrt", model: str = "the
         return ModelError(f"{model} or a file with its weights is missing", whose=whose, why=shorten(text))
     if name == "INVALID_GRAPH":
         return ModelError(f"{model} is not a valid model", whose=whose, why=shorten(text))
-    return BackendError(f"ONNX Runtime could not load {model}", whose=whose, why=shorten(text))
+    hint = "the model is newer than this ONNX Runtime: pip install -U onnxruntime" if _TOO_NEW.search(text) else ""
+    return BackendError(f"ONNX Runtime could not load {model}", whose=whose, why=shorten(text), hint=hint)
 
 
-def _unsupported(operator: str, version: str, text: str, whose: str) -> BackendError:
+def _unsupported(match: re.Match[str], text: str, whose: str) -> BackendError:
+    operator, version = match["op"], match["version"]
     node = _NODE_DOMAIN.search(text)
     domain = node["domain"] if node else operator.rpartition(":")[0]
     opset = "" if version.startswith("-") else f" of opset {version}"
@@ -71,7 +77,8 @@ def _unsupported(operator: str, version: str, text: str, whose: str) -> BackendE
         else "another backend may have it: see `polycmp plugins list`"
     )
     shown = operator if ":" in operator or not domain else f"{domain}:{operator}"
-    return BackendError(f"has no operator {shown}{opset} for these types", whose=whose, why=shorten(text), hint=hint)
+    types = " for these types" if match.re in _NO_KERNEL else ""
+    return BackendError(f"has no operator {shown}{opset}{types}", whose=whose, why=shorten(text), hint=hint)
 
 
 def running_failed(error: Exception, *, whose: str = "onnxrt") -> BackendError:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from polycmp.errors import BackendError, DataError
 from polycmp.loader import resolve
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, is_low_bit, to_numpy
-
 from polycmp_onnxrt.arrays import element_type, from_ort_value, to_ort_value
 from polycmp_onnxrt.logs import captured, severity
 from polycmp_onnxrt.plugin import Options, loader_arguments

@@ -11,7 +11,6 @@ from typing import Any
 
 from polycmp.errors import BackendError, ModelError, UsageError
 from polycmp.loader import Loader, immediate
-
 from polycmp_onnxrt.choices import OPTIMIZATION_LEVELS, matching_providers, parse_optimization, parse_provider
 from polycmp_onnxrt.logs import captured, severity
 from polycmp_onnxrt.reasons import loading_failed, missing_runtime, shorten
@@ -184,8 +183,11 @@ def path_of(model: Any) -> str | None:
     if not callable(model) or not isinstance(path, (str, os.PathLike)):
         return None
     sources = model.children() if isinstance(model, Loader) else ()
-    plain = (str, os.PathLike, bool, int, type(None))
-    return os.fspath(path) if all(isinstance(source, plain) for source in sources) else None
+    return None if any(map(_is_source, sources)) else os.fspath(path)
+
+
+def _is_source(argument: Any) -> bool:
+    return callable(argument) or isinstance(argument, bytes) or hasattr(argument, "SerializeToString")
 
 
 def serialized(model: Any) -> Any:
