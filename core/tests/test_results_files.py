@@ -13,7 +13,8 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
-from polycmp.errors import FileError, PolycmpError, UsageError
+
+from polycmp.errors import FileError, PluginError, PolycmpError, UsageError
 from polycmp.results.files import InputsWriter, OutputsWriter, open_inputs, open_runs, save_input_blob
 
 PATHS = ["a.json", "a.npz", "a.safetensors", "folder"]
@@ -302,6 +303,42 @@ def test_kill_9_while_saving_leaves_no_file_or_a_whole_one(tmp_path, name):
             assert len(values) >= 2
     else:
         assert not (tmp_path / name).exists()
+
+
+FULL = """
+import resource, sys
+import numpy as np
+from polycmp.errors import FileError
+from polycmp.results.files import OutputsWriter
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+try:
+    with OutputsWriter(sys.argv[1]) as writer:
+        for label in "ab":
+            writer.add(label, {"y": np.zeros(int(sys.argv[2]), np.float32)}, 0.1)
+except FileError as error:
+    print(error)
+    sys.exit(error.exit_code)
+"""
+
+
+@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize("count", [300_000, 249_950])
+def test_a_full_disk_is_a_file_error_and_leaves_no_half_file(tmp_path, name, count):
+    program = [sys.executable, "-W", "error", "-c", FULL, str(tmp_path / name), str(count)]
+    done = subprocess.run(program, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (3, "")
+    assert "File too large" in done.stdout
+    assert [file for file in tmp_path.rglob("*") if not file.is_dir()] == []
+
+
+def test_safetensors_without_the_package_names_the_command_to_install_it(tmp_path, monkeypatch):
+    write_inputs(tmp_path / "a.safetensors", 1)
+    monkeypatch.setitem(sys.modules, "safetensors", None)
+    for use in (lambda: open_inputs([tmp_path / "a.safetensors"]), lambda: write_inputs(tmp_path / "b.safetensors")):
+        with pytest.raises(PluginError, match="safetensors") as caught:
+            use()
+        assert caught.value.hint == "pip install 'polycmp[safetensors]'"
+    assert [file.name for file in tmp_path.iterdir()] == ["a.safetensors"]
 
 
 def test_a_folder_of_ours_is_replaced_and_any_other_is_left_alone(tmp_path):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import io
 import json
+import sys
 
 import numpy as np
 import pytest
+
 from polycmp.errors import DataError, FileError
 from polycmp.json import load_json, save_json
 from polycmp.results.runs import IterationResult, RunResults
@@ -127,6 +129,7 @@ def test_old_spellings_are_read(tmp_path):
         ('{"polygraphy_class": "RunResults"}', ["'RunResults'", "damaged"]),
         ('{"polygraphy_class": "RunResults", "lst": [["a", [1]]]}', ["'RunResults'", "damaged"]),
         ('{"polygraphy_class": "ndarray", "array": "AAAA"}', ["'ndarray'", "damaged"]),
+        ('{"polygraphy_class": "ndarray", "array": "k05V****"}', ["'ndarray'", "damaged", "foreign"]),
         ('{"polygraphy_class": "ndarray", "array": 5}', ["'ndarray'", "damaged"]),
         ("[" * 100_000, ["not JSON"]),
         ("[1, 2", ["not JSON"]),
@@ -154,6 +157,14 @@ def test_what_json_cannot_hold_is_refused_and_the_old_file_stays(tmp_path):
     with pytest.raises(FileError, match="set"):
         save_json({"x": {1, 2}}, tmp_path / "a.json")
     assert load_json(tmp_path / "a.json") == [1]
+
+
+def test_a_torch_tensor_without_torch_names_the_command_to_install_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    (tmp_path / "t.json").write_text(json.dumps([{"x": {"tensor": "AAAA", "polygraphy_class": "Tensor"}}]))
+    with pytest.raises(FileError, match=r"t\.json.*PyTorch") as caught:
+        load_json(tmp_path / "t.json")
+    assert caught.value.hint == "pip install torch"
 
 
 def test_missing_json_is_a_file_error(tmp_path):

@@ -47,13 +47,13 @@ def load_json(src: str | Path | IO[Any], description: str | None = None) -> Any:
     """
     whose = str(src) if isinstance(src, str | Path) else str(getattr(src, "name", "the open file"))
     try:
-        text = Path(src).read_bytes() if isinstance(src, str | Path) else src.read()
+        if isinstance(src, str | Path):
+            return jsoncode.decode_file(Path(src), RUN_CLASSES)
+        return jsoncode.decode(src.read(), RUN_CLASSES)
     except OSError as error:
         raise FileError(
             f"cannot read {description or 'JSON'}", whose=whose, why=describe_exception(error), hint=f"ls -l {whose}"
         ) from error
-    try:
-        return jsoncode.decode(text, RUN_CLASSES)
     except FileError as error:
         error.whose = whose
         raise

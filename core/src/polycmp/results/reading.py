@@ -188,7 +188,7 @@ def read_file(path: Path) -> Stored:
     """
     try:
         if path.suffix == ".json":
-            return stored_from_json(jsoncode.decode(path.read_bytes(), RUN_CLASSES))
+            return stored_from_json(jsoncode.decode_file(path, RUN_CLASSES))
         if path.suffix == ".npz":
             return read_npz(path)
         if path.suffix == ".safetensors":

@@ -39,7 +39,12 @@ class _Writer:
         if self.path.is_dir():
             raise FileError("this is a folder", whose=str(self.path), hint="name a file, or a folder without a suffix")
         self._file = atomic_write(self.path)
-        self._sink = self._sink_for(self._file.__enter__())
+        file = self._file.__enter__()
+        try:
+            self._sink = self._sink_for(file)
+        except BaseException as error:
+            self._file.__exit__(type(error), error, error.__traceback__)
+            raise
 
     def _sink_for(self, file: BinaryIO) -> Sink:
         if self.path.suffix == ".safetensors":
