@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from polycmp.errors import BackendError, DataError, FileError, describe_exception, did_you_mean
 from polycmp.files import atomic_write
 from polycmp.loader import Loader
 from polycmp.tensors import TensorMetadata, dtype_name, format_shape, is_floating, to_numpy
-
 from polycmp_trt.callbacks import guarded, remember_errors
 from polycmp_trt.capabilities import import_tensorrt, require
 
@@ -230,7 +230,7 @@ def _write(cache: Any, content: bytes) -> None:
         cache.flush()
 
 
-def Calibrator(  # noqa: N802, PLR0917  (the field's name and arguments; its class needs TensorRT to exist)
+def Calibrator(  # noqa: N802  (the field's name and arguments; its class needs TensorRT to exist)
     data_loader: Any,
     cache: Any = None,
     BaseClass: Any = None,  # noqa: N803

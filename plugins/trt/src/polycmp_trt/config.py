@@ -9,7 +9,6 @@ from typing import Any
 from polycmp.errors import BackendError, UsageError, describe_exception
 from polycmp.loader import Loader, resolve
 from polycmp.tensors import TensorMetadata
-
 from polycmp_trt.capabilities import enum_value, enum_values, import_tensorrt, require, supports
 from polycmp_trt.profile import Profile
 from polycmp_trt.timing_cache import use_timing_cache

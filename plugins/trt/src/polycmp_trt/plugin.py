@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polycmp.spec import CommandSpec, LoaderSpec, RunnerSpec, hookimpl, opt
-
 from polycmp_trt.options import Options
 
 __all__ = ["NetworkOptions", "Options"]

@@ -1,0 +1,238 @@
+"""From options to loaders: what the command line makes of a model, an engine file, or a network script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+from polycmp.errors import ModelError
+from polycmp.files import atomic_write
+from polycmp.loader import InvokeFromScript, Loader, SaveBytes
+from polycmp.values import parse_size, split_script
+from polycmp_trt.engine import BytesFromEngine, EngineFromNetwork, EngineFromPath, SaveEngine
+from polycmp_trt.network import NetworkFromOnnxBytes, NetworkFromOnnxPath
+from polycmp_trt.network_edit import (
+    MarkDebug,
+    ModifyNetworkOutputs,
+    PostprocessNetwork,
+    SetDecomposableAttentions,
+    SetLayerPrecisions,
+    SetTensorDatatypes,
+    SetTensorFormats,
+)
+from polycmp_trt.onnx_like import OnnxLikeFromNetwork
+from polycmp_trt.options import Options
+from polycmp_trt.runner import TrtRunner
+from polycmp_trt.runtime import LoadPlugins, LoadRuntime
+
+
+def make_runner(model: Any, options: Options | None, *, name: str) -> TrtRunner:
+    """Return the runner for a model of the command line.
+
+    Args:
+        model: Offers `kind`, `load(kind)`, `input_shapes` and `data_loader`.
+        options: The backend's options.
+        name: The label in reports.
+    """
+    options = options or Options()
+    if model.kind == "engine":
+        engine: Any = engine_from_file(model.path, options)
+    else:
+        source = model.load("trt-network" if model.kind == "trt-network" else "onnx")
+        engine = engine_from_source(
+            source, options, getattr(model, "input_shapes", None), getattr(model, "data_loader", None)
+        )
+    budget, percent = _budget(options.weight_streaming_budget)
+    return TrtRunner(
+        engine,
+        name,
+        optimization_profile=options.optimization_profile or None,
+        allocation_strategy=options.allocation_strategy,
+        weight_streaming_budget=budget,
+        weight_streaming_percent=percent,
+        device=options.device,
+    )
+
+
+def _budget(text: str | None) -> tuple[int | None, float | None]:
+    if text is None:
+        return None, None
+    if text.endswith("%"):
+        return None, float(text[:-1])
+    return (int(text) if text in {"-1", "-2"} else parse_size(text)), None
+
+
+def engine_from_file(path: str, options: Options) -> Loader[Any]:
+    """Return a loader of an engine file; plugin libraries and host code only if the options say so."""
+    runtime = LoadRuntime(options.load_runtime) if options.load_runtime else None
+    loader = EngineFromPath(
+        path,
+        runtime=runtime,
+        dla_workspace_allocation_strategy=options.dla_workspace_allocation_strategy or None,
+        engine_host_code_allowed=options.engine_host_code_allowed,
+    )
+    return _with_plugins(loader, options)
+
+
+def _with_plugins(loader: Loader[Any], options: Options) -> Loader[Any]:
+    return LoadPlugins(list(options.plugins), loader)
+
+
+def engine_from_source(source: Any, options: Options, input_shapes: Any = None, data_loader: Any = None) -> Loader[Any]:
+    """Return a loader that builds an engine as the options say.
+
+    Args:
+        source: A loader of an ONNX model, or of `(builder, network[, parser])`.
+        options: What to build.
+        input_shapes: Shapes that inference will use, for profiles that are not given.
+        data_loader: Where calibration data comes from, if there is to be any.
+    """
+    from polycmp_trt.from_options import config_from_options, prepared_source
+
+    source, options = prepared_source(source, options, input_shapes, data_loader)
+    engine: Loader[Any] = EngineFromNetwork(
+        network_from_source(source, options),
+        config_from_options(options, input_shapes, data_loader),
+        save_timing_cache=options.save_timing_cache or options.timing_cache or None,
+        runtime=LoadRuntime(options.load_runtime) if options.load_runtime else None,
+        dla_workspace_allocation_strategy=options.dla_workspace_allocation_strategy or None,
+    )
+    return SaveEngine(engine, options.save_engine) if options.save_engine else engine
+
+
+def network_from_source(source: Any, options: Options) -> Any:
+    """Return a loader of the network, with everything that the options change in it.
+
+    Args:
+        source: A loader of an ONNX model, or of `(builder, network[, parser])`.
+        options: What to change.
+    """
+    network: Any = _parsed(source, options) if _is_onnx(source) else source
+    if options.outputs or options.exclude_outputs or options.outputs_by_type:
+        network = ModifyNetworkOutputs(
+            network, list(options.outputs) or None, list(options.exclude_outputs) or None, list(options.outputs_by_type)
+        )
+    if options.layer_precisions:
+        network = SetLayerPrecisions(network, dict(options.layer_precisions))
+    if options.decomposable_attentions:
+        network = SetDecomposableAttentions(network)
+    types = {**({"*": options.all_tensor_dtypes} if options.all_tensor_dtypes else {}), **options.tensor_dtypes}
+    if types:
+        network = SetTensorDatatypes(network, types)
+    formats = {name: text.split(",") for name, text in options.tensor_formats.items()}
+    if options.all_tensor_formats:
+        formats = {"*": [item for text in options.all_tensor_formats for item in text.split(",")], **formats}
+    if formats:
+        network = SetTensorFormats(network, formats)
+    if options.mark_debug:
+        network = MarkDebug(network, list(options.mark_debug))
+    for script in options.network_postprocess_script:
+        network = PostprocessNetwork(network, InvokeFromScript(*split_script(script, "postprocess")), script)
+    return _with_plugins(network, options) if options.plugins else network
+
+
+def _is_onnx(source: Any) -> bool:
+    from polycmp_onnx.load import OnnxLoader
+
+    return isinstance(source, OnnxLoader)
+
+
+def _parsed(source: Any, options: Options) -> Any:
+    settings: dict[str, Any] = {
+        "flags": list(options.onnx_flags) or None,
+        "plugin_instancenorm": options.plugin_instancenorm or None,
+        "strongly_typed": options.strongly_typed or None,
+        "mark_unfused_tensors_as_debug_tensors": options.mark_unfused_tensors_as_debug_tensors or None,
+        "enable_uint8_asymmetric_quantization_dla": options.enable_uint8_asymmetric_quantization_dla or None,
+    }
+    path = getattr(source, "path", None)
+    if path:
+        return NetworkFromOnnxPath(path, **settings)
+    from polycmp_onnx import BytesFromOnnx
+
+    return NetworkFromOnnxBytes(BytesFromOnnx(source), **settings)
+
+
+def make_engine(source: Any, options: Options | None = None) -> Loader[Any]:
+    """Return a loader of an engine: read from a file, or built from a model.
+
+    Args:
+        source: Path of an engine, or a loader of a model or a network.
+        options: The options of the backend `trt`.
+    """
+    options = options if isinstance(options, Options) else Options()
+    if isinstance(source, (str, Path)):
+        return engine_from_file(str(source), options)
+    return engine_from_source(source, options)
+
+
+def make_network(source: Any, options: Any = None) -> Any:
+    """Return a loader of `(builder, network[, parser])`: a function of a script, or a parsed ONNX model.
+
+    Args:
+        source: `FILE.py` or `FILE.py:NAME`, or a loader of an ONNX model.
+        options: Options of the loader; `func` names the function where the path does not.
+    """
+    if isinstance(source, (str, Path)):
+        return NetworkFromScript(*split_script(str(source), getattr(options, "func", "load_network")))
+    return network_from_source(source, options if isinstance(options, Options) else Options())
+
+
+class NetworkFromScript(Loader[Any]):
+    """Calls the function of a user's Python file that makes a network.
+
+    Args:
+        path: The file.
+        name: The function, or a loader such as one made with `func.extend`.
+    """
+
+    def __init__(self, path: str, name: str = "load_network") -> None:
+        self.path = None  # nothing for TensorRT's parser to read
+        self.file = path
+        self.name = name
+
+    def call_impl(self) -> Any:
+        """Return `(builder, network[, parser])`.
+
+        Raises:
+            DataError: The file or the function is missing, or the file fails to import.
+            ModelError: The function returns something else.
+        """
+        made = InvokeFromScript(self.file, self.name)()
+        if not isinstance(made, tuple) or len(made) not in {2, 3}:
+            raise ModelError(
+                f"{self.name} of {self.file} returned {type(made).__name__}",
+                why="it must return (builder, network) or (builder, network, parser)",
+            )
+        return made
+
+
+def make_onnx_like(source: Any, options: Any = None) -> Loader[Any]:
+    """Return a loader of a network written down as an ONNX model.
+
+    Args:
+        source: A loader of an ONNX model or of a network.
+        options: The options of the backend `trt`.
+    """
+    return OnnxLikeFromNetwork(make_network(source, options))
+
+
+def save(loader: Any, path: str) -> None:
+    """Write an engine to a file, whole or not at all.
+
+    Args:
+        loader: A callable that returns the engine.
+        path: Where to write.
+    """
+    SaveBytes(BytesFromEngine(loader), path)()
+
+
+def save_onnx_like(loader: Any, path: str) -> None:
+    """Write a network that was written down as an ONNX model.
+
+    Args:
+        loader: A callable that returns the `onnx.ModelProto`.
+        path: Where to write.
+    """
+    with atomic_write(path) as file:
+        file.write(cast(bytes, loader().SerializeToString()))

@@ -1,0 +1,349 @@
+"""ONNX models with other types: bfloat16 throughout, or int8 by Q/DQ nodes."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polycmp.errors import BackendError, DataError, ModelError, PluginError, describe_exception
+from polycmp.files import atomic_write
+from polycmp.loader import Loader, resolve
+from polycmp.tensors import TensorMetadata, to_numpy
+from polycmp.values import pick
+from polycmp_trt.calibrator import calibration_feeds
+
+__all__ = ["ConvertToBf16", "QuantizeToInt8"]
+
+_LOG = logging.getLogger("polycmp.trt")
+
+#: The first opset whose arithmetic knows bfloat16.
+_BF16_OPSET = 13
+#: Inputs that ONNX wants in float32 whatever the data is: operator -> positions.
+_STAY_FLOAT = {"Resize": {1, 2}, "Upsample": {1}}
+_MARK = "polycmp.int8.source"
+_METHODS = {
+    "IInt8EntropyCalibrator2": "Entropy",
+    "IInt8EntropyCalibrator": "Entropy",
+    "IInt8MinMaxCalibrator": "MinMax",
+}
+
+
+class ConvertToBf16(Loader[Any]):
+    """Turns the float32 inside of an ONNX model into bfloat16; its inputs and outputs keep their types.
+
+    Args:
+        model: An `onnx.ModelProto`, or a callable that returns one; it is not changed.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def call_impl(self) -> Any:
+        """Return the model in bfloat16.
+
+        Raises:
+            ModelError: It cannot be brought to an opset that knows bfloat16.
+        """
+        import onnx
+
+        source = resolve(self.model)
+        opset = next((item.version for item in source.opset_import if item.domain in {"", "ai.onnx"}), _BF16_OPSET)
+        if opset < _BF16_OPSET:
+            try:
+                model = onnx.version_converter.convert_version(source, _BF16_OPSET)
+            except Exception as error:
+                raise ModelError(
+                    f"the model has opset {opset}, and bfloat16 needs {_BF16_OPSET}",
+                    whose="trt",
+                    why=describe_exception(error),
+                    hint="export the model with a newer opset",
+                ) from error
+        else:
+            model = onnx.ModelProto()
+            model.CopyFrom(source)
+        _narrow_graph(model.graph, top=True)
+        return model
+
+
+def _narrow_graph(graph: Any, *, top: bool) -> None:
+    """Make every float32 in a graph bfloat16, casting at the inputs and outputs of the whole model."""
+    float_, bfloat = 1, 16  # onnx.TensorProto.FLOAT and BFLOAT16
+    kept = _float_operands(graph)
+    for tensor in graph.initializer:
+        if tensor.data_type == float_ and tensor.name not in kept:
+            _narrow_tensor(tensor)
+    for node in graph.node:
+        if node.op_type == "Constant" and node.output[0] in kept:
+            continue
+        for attribute in node.attribute:
+            if attribute.t.data_type == float_:
+                _narrow_tensor(attribute.t)
+            elif attribute.name in {"to", "dtype"} and attribute.i == float_:
+                attribute.i = bfloat
+            if attribute.HasField("g"):
+                _narrow_graph(attribute.g, top=False)
+        if node.op_type == "Constant":
+            _narrow_value_attributes(node)
+    del graph.value_info[:]
+    if top:
+        _cast_boundary(graph, float_, bfloat)
+    else:
+        for value in (*graph.input, *graph.output):
+            if value.type.tensor_type.elem_type == float_:
+                value.type.tensor_type.elem_type = bfloat
+
+
+def _float_operands(graph: Any) -> set[str]:
+    return {
+        name
+        for node in graph.node
+        for index, name in enumerate(node.input)
+        if name and index in _STAY_FLOAT.get(node.op_type, ())
+    }
+
+
+def _narrow_tensor(tensor: Any) -> None:
+    import onnx
+
+    values = onnx.numpy_helper.to_array(tensor)
+    import ml_dtypes
+
+    narrow = values.astype(ml_dtypes.bfloat16)
+    name = tensor.name
+    tensor.Clear()
+    tensor.name = name
+    tensor.data_type = onnx.TensorProto.BFLOAT16
+    tensor.dims.extend(values.shape)
+    tensor.raw_data = narrow.tobytes()
+
+
+def _narrow_value_attributes(node: Any) -> None:
+    """Give a Constant written as plain numbers the form of a tensor, which alone can be bfloat16."""
+    import onnx
+
+    for attribute in node.attribute:
+        if attribute.name not in {"value_float", "value_floats"}:
+            continue
+        plain = attribute.f if attribute.name == "value_float" else list(attribute.floats)
+        tensor = onnx.numpy_helper.from_array(np.asarray(plain, np.float32))
+        _narrow_tensor(tensor)
+        attribute.CopyFrom(onnx.helper.make_attribute("value", tensor))
+
+
+def _cast_boundary(graph: Any, float_: int, bfloat: int) -> None:
+    from onnx import helper
+
+    weights = {tensor.name for tensor in graph.initializer}
+    inputs = {
+        value.name: f"{value.name}__bf16"
+        for value in graph.input
+        if value.type.tensor_type.elem_type == float_ and value.name not in weights
+    }
+    outputs = {
+        value.name: f"{value.name}__bf16" for value in graph.output if value.type.tensor_type.elem_type == float_
+    }
+    for node in graph.node:
+        rename = inputs | outputs
+        stays = _STAY_FLOAT.get(node.op_type, set())
+        for index, name in enumerate(node.input):
+            if name in rename and index not in stays:
+                node.input[index] = rename[name]
+        for index, name in enumerate(node.output):
+            node.output[index] = outputs.get(name, name)
+        _rename_inside(node, rename)
+    before = [helper.make_node("Cast", [old], [new], name=f"{old}__to_bf16", to=bfloat) for old, new in inputs.items()]
+    after = []
+    for old, new in outputs.items():
+        source = inputs.get(old, new)
+        after.append(helper.make_node("Cast", [source], [old], name=f"{old}__from_bf16", to=float_))
+    nodes = list(graph.node)
+    del graph.node[:]
+    graph.node.extend([*before, *nodes, *after])
+
+
+def _rename_inside(node: Any, rename: Mapping[str, str]) -> None:
+    """Rename what the graphs inside a node read from outside."""
+    for attribute in node.attribute:
+        if not attribute.HasField("g"):
+            continue
+        for inner in attribute.g.node:
+            for index, name in enumerate(inner.input):
+                inner.input[index] = rename.get(name, name)
+            _rename_inside(inner, rename)
+        for value in attribute.g.output:
+            value.name = rename.get(value.name, value.name)
+
+
+class QuantizeToInt8(Loader[Any]):
+    """Quantises an ONNX model to int8 with Q/DQ nodes, by ONNX Runtime's static quantisation.
+
+    Args:
+        model: An `onnx.ModelProto`, or a callable that returns one; it is not changed.
+        data_loader: Representative feeds; see `Calibrator`.
+        cache: File to keep the quantised model in. If it holds this very model, quantised, no data is needed.
+        base_class: The TensorRT calibrator whose way of choosing ranges comes closest.
+        input_shapes: Shapes for dynamic inputs, by name or pattern.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        data_loader: Any,
+        cache: str | None = None,
+        base_class: str = "IInt8EntropyCalibrator2",
+        input_shapes: Mapping[str, tuple[int, ...]] | None = None,
+    ) -> None:
+        self.model = model
+        self.data_loader = data_loader
+        self.cache = cache
+        self.base_class = base_class
+        self.input_shapes = input_shapes or {}
+
+    def call_impl(self) -> Any:
+        """Return the quantised model.
+
+        Raises:
+            PluginError: ONNX Runtime is not installed.
+            DataError: The data loader gives no data.
+            BackendError: The calibrator class has no counterpart, or the cache is TensorRT's own.
+            ModelError: ONNX Runtime cannot quantise the model.
+        """
+        model = resolve(self.model)
+        mark = hashlib.sha256(model.SerializeToString(deterministic=True)).hexdigest() + f"/{self.base_class}"
+        cached = _read_cache(self.cache, mark)
+        if cached is not None:
+            _LOG.info("the quantised model comes from the cache %s", self.cache)
+            return cached
+        made = self._quantise(model)
+        made.metadata_props.add(key=_MARK, value=mark)
+        if self.cache:
+            with atomic_write(self.cache) as file:
+                file.write(made.SerializeToString())
+        return made
+
+    def _quantise(self, model: Any) -> Any:
+        import onnx
+
+        quantization = _quantization()
+        method = _METHODS.get(self.base_class)
+        if method is None:
+            raise BackendError(
+                f"quantising the model has no counterpart of {self.base_class}",
+                whose="trt",
+                why="this release of TensorRT has no calibrators of its own",
+                hint=f"take one of {', '.join(sorted(_METHODS))}",
+            )
+        reader = _reader(quantization, calibration_feeds(self.data_loader, _inputs(model, self.input_shapes)))
+        # ONNX Runtime prints its progress, and stdout is for results.
+        progress = contextlib.redirect_stdout(sys.stderr)
+        with tempfile.TemporaryDirectory(prefix="polycmp-int8-") as folder, progress:
+            target = Path(folder, "quantised.onnx")
+            try:
+                quantization.quantize_static(
+                    model,
+                    target,
+                    reader,
+                    quant_format=quantization.QuantFormat.QDQ,
+                    activation_type=quantization.QuantType.QInt8,
+                    weight_type=quantization.QuantType.QInt8,
+                    per_channel=True,
+                    calibrate_method=quantization.CalibrationMethod[method],
+                    # TensorRT wants scales without zero points, float biases, and Q/DQ pairs at weights too.
+                    extra_options={
+                        "ActivationSymmetric": True,
+                        "WeightSymmetric": True,
+                        "QuantizeBias": False,
+                        "AddQDQPairToWeight": True,
+                    },
+                )
+            except DataError:
+                raise
+            except Exception as error:
+                if reader.error is not None:
+                    raise reader.error from None
+                raise ModelError(
+                    "ONNX Runtime cannot quantise the model",
+                    whose="trt",
+                    why=describe_exception(error),
+                    hint="quantise it with other means and build the Q/DQ model without --trt-int8",
+                ) from error
+            return onnx.load(target)
+
+
+def _quantization() -> Any:
+    try:
+        from onnxruntime import quantization
+    except ImportError as error:
+        raise PluginError(
+            "quantising a model needs ONNX Runtime",
+            whose="trt",
+            why=describe_exception(error),
+            hint="pip install 'polycmp-onnxrt[cpu]'",
+        ) from error
+    return quantization
+
+
+def _reader(quantization: Any, feeds: Iterator[Mapping[str, Any]]) -> Any:
+    class Reader(quantization.CalibrationDataReader):  # type: ignore[misc]
+        error: BaseException | None = None
+        count = 0
+
+        def get_next(self) -> dict[str, Any] | None:
+            try:
+                feed = next(feeds, None)
+            except Exception as error:
+                self.error = error
+                raise
+            if feed is None:
+                if not self.count:
+                    raise DataError("the data loader gave no calibration data", whose="trt")
+                return None
+            self.count += 1
+            return {name: to_numpy(value) for name, value in feed.items()}
+
+    return Reader()
+
+
+def _inputs(model: Any, input_shapes: Mapping[str, tuple[int, ...]]) -> TensorMetadata:
+    from polycmp_onnx.graph import graph_inputs, tensor_metadata
+
+    described = tensor_metadata(graph_inputs(model.graph))
+    inputs = TensorMetadata()
+    for name, entry in described.items():
+        inputs.add(name, entry.dtype, pick(input_shapes, name, entry.static_shape()))
+    return inputs
+
+
+def _read_cache(cache: str | None, mark: str) -> Any:
+    """Return the model in a cache file if it is the one asked for; None if there is no file or another model."""
+    if not cache or not Path(cache).is_file() or not Path(cache).stat().st_size:
+        return None
+    import onnx
+
+    content = Path(cache).read_bytes()
+    if content.startswith(b"TRT-"):
+        raise BackendError(
+            f"{cache} is a calibration cache of a TensorRT that has calibrators",
+            whose="trt",
+            why="this release has none; the model is quantised with Q/DQ nodes instead",
+            hint="name another file for --calibration-cache, and give calibration data once",
+        )
+    try:
+        model = onnx.load_from_string(content)
+        marks = {item.key: item.value for item in model.metadata_props}
+    except Exception as error:
+        raise ModelError(
+            f"{cache} holds no quantised model", whose="trt", why=describe_exception(error), hint=f"rm {cache}"
+        ) from error
+    if marks.get(_MARK) == mark:
+        return model
+    _LOG.warning("the cache %s belongs to another model; it is replaced", cache)
+    return None
