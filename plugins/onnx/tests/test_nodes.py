@@ -1,0 +1,15 @@
+"""The reference evaluator over the one-node models of the onnx package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from polycmp.testing.nodes import NodeCorpus
+from polycmp_onnx import ReferenceRunner
+
+
+class TestNodes(NodeCorpus):
+    refusals = Path(__file__).with_name("node_refusals.txt")
+
+    def make_runner(self, model):
+        return ReferenceRunner(model)
