@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from onnx import TensorProto, helper
+
 from polycmp.testing import RunnerContract
 from polycmp_pluginref import PluginRefRunner
 

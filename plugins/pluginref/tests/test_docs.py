@@ -6,16 +6,17 @@ import os
 import re
 import subprocess
 import sys
-from importlib import metadata
 from pathlib import Path
 
 import pytest
+
+from polycmp_pluginref.registry import collect_references
 
 tomllib = pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 PAGE = Path(__file__).parents[3] / "docs" / "writing-a-backend.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-README_BLOCKS = BLOCK.findall((Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8"))
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
 
 def blocks():
@@ -113,9 +114,20 @@ def test_the_page_names_what_is_there():
         assert f"`{hook}`" in page
 
 
+def test_the_readme_lists_every_reference_where_it_is():
+    references = {}
+    for (domain, op), function in collect_references()[0].items():
+        file = function.__module__.removeprefix("polycmp_pluginref.").replace(".", "/") + ".py"
+        if file.startswith("ops/"):
+            assert domain == ""
+            assert "Source: " in function.__doc__
+            references[op] = file
+    rows = re.findall(r"^\| (`.*`) \| `(ops/\w+\.py)` \|$", README, re.MULTILINE)
+    assert {op: file for ops, file in rows for op in re.findall(r"`(\w+)`", ops)} == references
+
+
 def test_the_readme_shows_an_extension_that_works(tmp_path):
-    assert metadata.version("polycmp-pluginref")
-    (script,) = (text for language, text in README_BLOCKS if language == "python" and "my_ops.py" in text)
+    (script,) = (text for language, text in BLOCK.findall(README) if language == "python" and "my_ops.py" in text)
     (tmp_path / "my_ops.py").write_text(script, encoding="utf-8")
     code = (
         "import numpy as np; from onnx import helper as h; from polycmp_pluginref import PluginRefRunner;"

@@ -8,6 +8,7 @@ import numpy as np
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+
 from polycmp.errors import BackendError
 from polycmp_pluginref import PluginRefRunner
 
@@ -154,6 +155,15 @@ def test_leaky_relu():
     close(plugin("LReLU_TRT", [x], negSlope=0.1)[0], wanted, 0)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32"])
+def test_clip(dtype):
+    x = (normal(3, 4, 5) * 3).astype(dtype)
+    low, high = np.array(-1.5).astype(dtype), np.array(2.5).astype(dtype)
+    kind = helper.np_dtype_to_tensor_dtype(x.dtype)
+    (wanted,) = standard([helper.make_node("Clip", ["x", "a", "b"], ["y"])], {"x": x, "a": low, "b": high}, {"y": kind})
+    close(plugin("Clip_TRT", [x], clipMin=-1.5, clipMax=2.5)[0], wanted, 0)
+
+
 @pytest.mark.parametrize("shared", [0, 1])
 @pytest.mark.parametrize("across", [0, 1])
 def test_l2_normalize(across, shared):
@@ -212,7 +222,8 @@ def test_roi_align(mode, ratio, shifted):
     rng = np.random.default_rng(3)
     x = rng.normal(size=(2, 3, 12, 15)).astype(np.float32)
     corner = rng.uniform(-6, 26, (9, 2))
-    rois = np.concatenate([corner, corner + rng.uniform(0.1, 20, (9, 2))], 1).astype(np.float32)
+    size = np.concatenate([rng.uniform(0.1, 1.9, (3, 2)), rng.uniform(2, 20, (6, 2))])
+    rois = np.concatenate([corner, corner + size], 1).astype(np.float32)
     batch = rng.integers(0, 2, 9)
     common = {"output_height": 3, "output_width": 4, "sampling_ratio": ratio, "spatial_scale": 0.5}
     transformation = "half_pixel" if shifted else "output_half_pixel"
@@ -344,6 +355,77 @@ def test_efficient_nms_drops_at_the_threshold_and_keeps_below_it():
     found = plugin("EfficientNMS_TRT", [boxes, scores], 4, score_threshold=0.5, iou_threshold=0.5)
     assert found[0].tolist() == [[2]], "an overlap of exactly 0.5 drops, 0.4 keeps, a score of exactly 0.5 counts"
     np.testing.assert_array_equal(found[2][0, :2], scores[0, [0, 2], 0])
+
+
+BATCHED = {"numClasses": 4, "iouThreshold": 0.4, "clipBoxes": 0, "backgroundLabelId": -1}
+
+
+def same_batched(found, wanted):
+    count, boxes, scores, classes = found
+    assert classes.dtype == boxes.dtype
+    for image, size in enumerate(count[:, 0]):
+        assert (classes[image, size:] == -1).all()
+        classes[image, size:] = 0
+    same_detections((count, boxes, scores, classes.astype(np.int32)), wanted)
+
+
+@pytest.mark.parametrize("op", ["BatchedNMS_TRT", "BatchedNMSDynamic_TRT"])
+@pytest.mark.parametrize("per_class", [False, True])
+@pytest.mark.parametrize("keep", [5, 200])
+def test_batched_nms(op, per_class, keep):
+    boxes, scores = detections(per_class=per_class)
+    wanted = nms_by_onnxruntime(boxes, scores, iou=0.4, threshold=0.3, limit=keep, background=1)
+    attributes = BATCHED | {"backgroundLabelId": 1, "topK": 200, "keepTopK": keep, "scoreThreshold": 0.3}
+    given = boxes if per_class else boxes[:, :, None]
+    same_batched(plugin(op, [given, scores], 4, shareLocation=int(not per_class), **attributes), wanted)
+
+
+def test_batched_nms_looks_at_the_best_of_each_class_only():
+    boxes, scores = detections(seed=7)
+    tenth = -np.sort(-scores, axis=1)[:, 9:10]
+    wanted = nms_by_onnxruntime(boxes, np.where(scores >= tenth, scores, 0), iou=0.4, threshold=0.01, limit=30)
+    attributes = BATCHED | {"topK": 10, "keepTopK": 30, "scoreThreshold": 0.01, "shareLocation": 1}
+    same_batched(plugin("BatchedNMS_TRT", [boxes[:, :, None], scores], 4, **attributes), wanted)
+
+
+@pytest.mark.parametrize("caffe", [0, 1])
+def test_batched_nms_of_pixels(caffe):
+    """Boxes of 10 × 10 pixels, 5 columns apart: 50/150 of the pixels are shared, or 36/164 without counting edges."""
+    boxes = np.array([[0, 0, 9, 9], [5, 0, 14, 9]], np.float32)[None, :, None]
+    shared = 50 if caffe else 4 * 9
+    iou = shared / (200 - shared)
+    for threshold, left in ((iou - 0.01, 1), (iou + 0.01, 2)):
+        attributes = BATCHED | {"numClasses": 1, "topK": 2, "keepTopK": 2, "scoreThreshold": 0.1, "shareLocation": 1}
+        attributes |= {"isNormalized": 0, "caffeSemantics": caffe, "iouThreshold": threshold}
+        found = plugin("BatchedNMS_TRT", [boxes, np.array([[[0.9], [0.8]]], np.float32)], 4, **attributes)
+        assert found[0].tolist() == [[left]]
+
+
+def test_batched_nms_excludes_its_thresholds_and_clips():
+    boxes = np.array([[[[-1, 0, 2, 1]], [[0.5, 0, 2, 1]], [[5, 5, 6, 6]]]], np.float32)
+    scores = np.array([[[0.9], [0.8], [0.5]]], np.float32)
+    attributes = {"shareLocation": 1, "backgroundLabelId": -1, "numClasses": 1, "topK": 3, "keepTopK": 3}
+    found = plugin("BatchedNMS_TRT", [boxes, scores], 4, scoreThreshold=0.5, iouThreshold=0.5, **attributes)
+    assert found[0].tolist() == [[2]], "an overlap of exactly 0.5 keeps, a score of exactly 0.5 does not count"
+    assert found[1][0].tolist() == [[0, 0, 1, 1], [0.5, 0, 1, 1], [0, 0, 0, 0]]
+
+
+def test_deformable_attention():
+    rng = np.random.default_rng(11)
+    sizes, images, queries, heads, points, depth = [(6, 5), (3, 4)], 2, 7, 3, 4, 5
+    maps = [rng.normal(size=(images, h * w, heads, depth)).astype(np.float32) for h, w in sizes]
+    where = rng.uniform(-0.3, 1.3, (images, queries, heads, len(sizes), points, 2)).astype(np.float32)
+    weights = rng.uniform(0, 1, where.shape[:-1]).astype(np.float32)
+    wanted = 0
+    for level, ((h, w), features) in enumerate(zip(sizes, maps, strict=True)):
+        image = features.reshape(images, h, w, heads, depth).transpose(0, 3, 4, 1, 2).reshape(-1, depth, h, w)
+        grid = (2 * where[:, :, :, level] - 1).transpose(0, 2, 1, 3, 4).reshape(-1, queries, points, 2)
+        node = helper.make_node("GridSample", ["x", "g"], ["y"], align_corners=0, mode="linear", padding_mode="zeros")
+        (sampled,) = standard([node], {"x": image, "g": grid}, {"y": FLOAT})
+        sampled = sampled.reshape(images, heads, depth, queries, points)
+        wanted = wanted + np.einsum("nmdqp,nqmp->nqmd", sampled, weights[:, :, :, level])
+    inputs = [np.concatenate(maps, 1), np.array(sizes, np.int32), np.array([0, 30], np.int32), where, weights]
+    close(plugin("MultiscaleDeformableAttnPlugin_TRT", inputs)[0], wanted, 1e-5)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import textwrap
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+
 from polycmp.errors import BackendError, DataError
 from polycmp.tensors import TensorMetadata
 from polycmp_pluginref import PluginRefRunner, register

@@ -8,9 +8,9 @@ from typing import Any
 
 import onnx
 from onnx.reference.op_run import OpRun
+
 from polycmp.errors import BackendError
 from polycmp_onnx.graph import subgraphs
-
 from polycmp_pluginref.registry import Reference, References, find_reference
 
 #: Attributes with which TensorRT finds a plugin. A reference gets them only if it asks for them by name.

@@ -5,6 +5,6 @@ calculate in float32 (or float16), so what differs from a reference is TensorRT'
 Formulas were read in TensorRT's open-source plugins; each function names the place.
 """
 
-from polycmp_pluginref.ops import activation, detection, layout, normalization
+from polycmp_pluginref.ops import activation, layout, normalization, regions, suppression
 
-__all__ = ["activation", "detection", "layout", "normalization"]
+__all__ = ["activation", "layout", "normalization", "regions", "suppression"]

@@ -18,6 +18,17 @@ def leaky_relu(x: Any, *, negSlope: float) -> Any:  # noqa: N803  (TensorRT's na
     return np.where(x > 0, x, x * np.asarray(negSlope, x.dtype))
 
 
+@register("Clip_TRT")
+def clip(x: Any, *, clipMin: float, clipMax: float) -> Any:  # noqa: N803
+    """Return x, raised to `clipMin` at least and then lowered to `clipMax` at most.
+
+    Source: TensorRT, plugin/clipPlugin/clip.cu. Limits are rounded towards zero for integers.
+    """
+    low, high = (np.asarray(limit).astype(x.dtype) for limit in (clipMin, clipMax))
+    raised = np.where(x > low, x, low)
+    return np.where(raised < high, raised, high)
+
+
 @register("CustomGeluPluginDynamic")
 def gelu(x: Any, *, type_id: int = 0, bias: Any = None) -> Any:
     """Return v Φ(v) for v = x + bias, with Φ in its tanh form: (1 + tanh(√(2/π) (v + 0.044715 v³))) / 2.
