@@ -301,6 +301,9 @@ def test_kill_9_while_saving_leaves_no_file_or_a_whole_one(tmp_path, name):
             values = [set(it["y"].tolist()) for it in run.iterations]
             assert values == [{float(i)} for i in range(len(values))]
             assert len(values) >= 2
+        write_outputs(tmp_path / name, count=1)  # what the killed run left does not bar the next one
+        assert [(run.label, run.count) for run in open_runs(tmp_path / name)] == [("one", 1), ("two", 1)]
+        assert len(list((tmp_path / name).iterdir())) == 2
     else:
         assert not (tmp_path / name).exists()
 
@@ -339,6 +342,11 @@ def test_safetensors_without_the_package_names_the_command_to_install_it(tmp_pat
             use()
         assert caught.value.hint == "pip install 'polycmp[safetensors]'"
     assert [file.name for file in tmp_path.iterdir()] == ["a.safetensors"]
+
+
+def test_a_writer_outside_its_block_says_so(tmp_path):
+    with pytest.raises(FileError, match="with block"):
+        InputsWriter(tmp_path / "a.npz").add(FEED)
 
 
 def test_a_folder_of_ours_is_replaced_and_any_other_is_left_alone(tmp_path):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import copy
 import io
 import json
+import pickle
 import sys
 
 import numpy as np
@@ -38,11 +40,16 @@ def test_iterations_are_equal_if_every_bit_of_meaning_is():
         assert made() != other
 
 
+def test_results_travel_between_processes():
+    assert pickle.loads(pickle.dumps(results())) == results()
+    assert copy.deepcopy(results())["trt"][0].runtime == 0.5
+
+
 def test_runs_are_found_by_label_and_by_position():
     runs = results()
     assert list(runs.keys()) == ["trt", "onnxrt"]
     assert [len(iterations) for iterations in runs.values()] == [3, 1]
-    assert runs[0] == ("trt", runs["trt"])
+    assert runs[0] == runs[:1][0] == ("trt", runs["trt"])
     assert "trt" in runs
     assert "trtx" not in runs
     assert len(runs) == 2

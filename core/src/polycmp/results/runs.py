@@ -166,13 +166,13 @@ class RunResults:
                     joined.append((name, list(iterations)))
         return joined
 
-    def __getitem__(self, key: int | str) -> Any:
-        if isinstance(key, int):
+    def __getitem__(self, key: int | slice | str) -> Any:
+        if not isinstance(key, str):
             return self.lst[key]
         for name, iterations in self.lst:
             if name == key:
                 return iterations
-        raise DataError(f"no results of a runner {key!r}", why=did_you_mean(str(key), self.keys()))
+        raise DataError(f"no results of a runner {key!r}", why=did_you_mean(key, self.keys()))
 
     def __setitem__(self, key: int | str, value: Any) -> None:
         if isinstance(key, int):

@@ -18,6 +18,7 @@ from polycmp.results.reading import SUFFIXES, read_file, unknown_suffix
 from polycmp.results.safetensorsfile import SafetensorsSink
 
 _OURS = re.compile(r"\d{10}(\.\d+)?\.npz")
+_LEFT_OVER = re.compile(r"\.\d{10}(\.\d+)?\.npz\..+\.part")  # of a run that was killed while it wrote
 
 
 class _Writer:
@@ -26,6 +27,7 @@ class _Writer:
     def __init__(self, path: str | Path, kind: str) -> None:
         self.path = Path(path)
         self._kind = kind
+        self._outdated: list[Path] = []
         self._written: dict[str, int] = {}
         self._file: AbstractContextManager[BinaryIO] | None = None
         self._sink: Sink | None = None
@@ -57,8 +59,10 @@ class _Writer:
         try:
             if self._sink is not None:
                 self._sink.add(label, arrays, runtime)
-            else:
+            elif not self.path.suffix:
                 self._add_to_folder(label, arrays, runtime)
+            else:
+                raise FileError("is not open for writing", hint="use the writer in a with block")
         except FileError as error:
             error.whose = error.whose or str(self.path)
             raise
@@ -161,9 +165,10 @@ def _outdated(folder: Path, kind: str) -> list[Path]:
             "a file is in the way of the folder to save to", whose=str(folder), hint=f"rm {folder}, or add a suffix"
         )
     present = sorted(folder.iterdir())
-    strangers = [file for file in present if not _OURS.fullmatch(file.name)]
-    if strangers or (present and read_file(present[0]).kind != kind):
-        odd = (strangers or present)[0].name
+    saved = [file for file in present if _OURS.fullmatch(file.name)]
+    strangers = [file for file in present if file not in saved and not _LEFT_OVER.fullmatch(file.name)]
+    if strangers or (saved and read_file(saved[0]).kind != kind):
+        odd = (strangers or saved)[0].name
         raise FileError(
             f"this folder holds other things than {kind} saved earlier, such as {odd!r}",
             whose=str(folder),
