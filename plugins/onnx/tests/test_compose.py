@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import onnx
 import pytest
+
 from polycmp.errors import ModelError, UsageError
 from polycmp_onnx.compose import describe, make_loader
 from polycmp_onnx.inspect import inspect

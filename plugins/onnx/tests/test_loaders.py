@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+
 from polycmp.errors import ModelError, PluginError, UsageError
 from polycmp.tensors import TensorMetadata
 from polycmp.testing.loaders import LoaderContract

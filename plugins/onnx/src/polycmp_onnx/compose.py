@@ -7,7 +7,6 @@ from typing import Any
 
 from polycmp.errors import UsageError
 from polycmp.tensors import ModelDescription
-
 from polycmp_onnx.convert import ConvertToFp16
 from polycmp_onnx.graph import computed_tensors, graph_inputs, tensor_metadata
 from polycmp_onnx.load import OnnxFromPath, OnnxLoader

@@ -6,9 +6,9 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from polycmp.errors import ModelError, PluginError, describe_exception
 from polycmp.loader import immediate
-
 from polycmp_onnx.graph import subgraphs
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.save import PROTOBUF_LIMIT

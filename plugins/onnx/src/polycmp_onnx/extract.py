@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.loader import immediate
 from polycmp.tensors import TensorEntry
-
 from polycmp_onnx.graph import computed_tensors, element_type, known_values, reads
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.shapes import infer_shapes

@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from polycmp.errors import PolycmpError
 from polycmp.loader import immediate
-
 from polycmp_onnx.graph import known_values, reads, shape_of, subgraphs
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.shapes import infer_shapes

@@ -7,7 +7,6 @@ from typing import Any
 
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.tensors import TensorMetadata, format_shape
-
 from polycmp_onnx.graph import graph_inputs, subgraphs, tensor_metadata
 
 _SHOW = ("layers", "attrs", "weights")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.loader import immediate
-
 from polycmp_onnx.graph import NO_TENSOR, computed_tensors
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.shapes import value_types

@@ -16,6 +16,7 @@ import numpy as np
 import onnx
 from onnx.reference.op_run import OpRun, RuntimeTypeError
 from onnx.reference.ops.op_cast import cast_to
+
 from polycmp.tensors import as_dtype
 
 _PLAIN_FLOATS = ("float16", "bfloat16", "float32", "float64")

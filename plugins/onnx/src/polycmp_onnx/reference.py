@@ -8,8 +8,8 @@ from typing import Any
 import onnx
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import RuntimeContextError
-from polycmp.errors import BackendError, PolycmpError, UsageError, describe_exception, did_you_mean
 
+from polycmp.errors import BackendError, PolycmpError, UsageError, describe_exception, did_you_mean
 from polycmp_onnx.corrections import correction
 from polycmp_onnx.precision import PRECISIONS, Precision, widened_call
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import FileError, ModelError, describe_exception
 from polycmp.files import atomic_write
 from polycmp.loader import Loader, immediate, resolve
-
 from polycmp_onnx.load import OnnxLoader
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, describe_exception
 from polycmp.loader import immediate, resolve
-
 from polycmp_onnx.graph import computed_tensors, known_values
 from polycmp_onnx.load import OnnxLoader
 from polycmp_onnx.save import PROTOBUF_LIMIT, SaveOnnx

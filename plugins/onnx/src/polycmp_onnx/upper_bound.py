@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.loader import immediate
-
 from polycmp_onnx.graph import computed_tensors, element_type, known_values
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.shapes import infer_shapes

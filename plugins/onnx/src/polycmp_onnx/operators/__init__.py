@@ -1,0 +1,5 @@
+"""Operators that ONNX's reference evaluator gets wrong, done right, or refused where it would be wrong silently.
+
+Each class says what was wrong, seen with onnx 1.23.2. The classes' names follow ONNX's convention `OPERATOR_VERSION`,
+by which `OpRun` finds the schema, and with it the default attributes, of that version.
+"""

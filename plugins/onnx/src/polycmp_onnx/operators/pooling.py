@@ -1,0 +1,106 @@
+"""Pooling, corrected; and vectorised, because ONNX's own visits every window in Python."""
+# ruff: noqa: N801
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_max_pool import MaxPool
+
+
+class MaxPool_12(MaxPool):  # type: ignore[misc]
+    """MaxPool; ONNX's makes too few rows with `auto_pad=SAME_LOWER` and fails where a window holds only NaN."""
+
+    def _run(self, x: Any, **attributes: Any) -> tuple[Any, ...]:
+        if sum(bool(name) for name in self.onnx_node.output) > 1:
+            return tuple(super()._run(x, **attributes))  # the positions are right there
+        lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
+        return (_pooled(x, lowest, np.maximum, _Windows(x.shape[2:], attributes)),)
+
+
+class AveragePool_19(OpRun):  # type: ignore[misc]
+    """AveragePool; ONNX's leaves NaN in the data out of the average."""
+
+    def _run(self, x: Any, *, count_include_pad: int = 0, **attributes: Any) -> tuple[Any]:
+        windows = _Windows(x.shape[2:], attributes)
+        wide = x.astype(np.float32) if x.dtype.itemsize < 4 else x
+        total = _pooled(wide, 0, np.add, windows)
+        real = np.ones((1, 1, *x.shape[2:]), wide.dtype)
+        if count_include_pad:
+            real = np.pad(real, windows.padding(windows.before, windows.after), constant_values=1)
+            windows = windows.without_padding()
+        return ((total / _pooled(real, 0, np.add, windows)).astype(x.dtype),)
+
+
+class _Windows:
+    """Where the windows of a pooling lie, by the formulas of ONNX's specification of MaxPool and AveragePool."""
+
+    def __init__(self, size: Sequence[int], attributes: dict[str, Any]) -> None:
+        rank = len(size)
+        self.kernel: list[int] = list(attributes["kernel_shape"])
+        self.strides: list[int] = list(attributes.get("strides") or [1] * rank)
+        self.dilations: list[int] = list(attributes.get("dilations") or [1] * rank)
+        self.span = [step * (length - 1) + 1 for step, length in zip(self.dilations, self.kernel, strict=True)]
+        pads = list(attributes.get("pads") or [0] * 2 * rank)
+        self.before, self.after = pads[:rank], pads[rank:]
+        auto_pad = attributes.get("auto_pad") or "NOTSET"
+        if auto_pad == "NOTSET":
+            self.out = [self._length(axis, size[axis], bool(attributes.get("ceil_mode"))) for axis in range(rank)]
+        else:
+            self._pad_automatically(auto_pad, size)
+
+    def _length(self, axis: int, size: int, ceil_mode: bool) -> int:
+        padded = size + self.before[axis] + self.after[axis]
+        steps = (padded - self.span[axis]) / self.strides[axis]
+        length = int(math.ceil(steps) if ceil_mode else math.floor(steps)) + 1
+        starts_in_padding = (length - 1) * self.strides[axis] >= size + self.before[axis]
+        return length - 1 if ceil_mode and starts_in_padding else length
+
+    def _pad_automatically(self, auto_pad: str, size: Sequence[int]) -> None:
+        if auto_pad == "VALID":
+            self.before = self.after = [0] * len(size)
+            self.out = [self._length(axis, length, ceil_mode=False) for axis, length in enumerate(size)]
+            return
+        self.out = [math.ceil(length / step) for length, step in zip(size, self.strides, strict=True)]
+        missing = [
+            max((out - 1) * step + span - length, 0)
+            for out, step, span, length in zip(self.out, self.strides, self.span, size, strict=True)
+        ]
+        small, large = [total // 2 for total in missing], [total - total // 2 for total in missing]
+        self.before, self.after = (small, large) if auto_pad == "SAME_UPPER" else (large, small)
+
+    def without_padding(self) -> _Windows:
+        """Return the same windows over data that is padded already."""
+        other = object.__new__(_Windows)
+        other.__dict__.update(self.__dict__, before=[0] * len(self.out), after=[0] * len(self.out))
+        return other
+
+    @staticmethod
+    def padding(before: Sequence[int], after: Sequence[int]) -> list[tuple[int, int]]:
+        """Return what `numpy.pad` takes, for data with a batch and a channel dimension in front."""
+        return [(0, 0), (0, 0), *zip(before, after, strict=True)]
+
+
+def _pooled(x: Any, filler: Any, combine: Callable[..., Any], windows: _Windows) -> Any:
+    """Return the combination of all elements of each window; outside the data lies the filler."""
+    reach = [
+        (out - 1) * step + span for out, step, span in zip(windows.out, windows.strides, windows.span, strict=True)
+    ]
+    size = x.shape[2:]
+    after = [max(end - before - length, 0) for end, before, length in zip(reach, windows.before, size, strict=True)]
+    padded = np.pad(x, windows.padding(windows.before, after), constant_values=filler)
+    result = np.full((*x.shape[:2], *windows.out), filler, x.dtype)
+    for offset in itertools.product(*(range(length) for length in windows.kernel)):
+        starts = [index * step for index, step in zip(offset, windows.dilations, strict=True)]
+        place = [slice(None), slice(None)]
+        place += [
+            slice(start, start + (out - 1) * step + 1, step)
+            for start, out, step in zip(starts, windows.out, windows.strides, strict=True)
+        ]
+        combine(result, padded[tuple(place)], out=result)
+    return result

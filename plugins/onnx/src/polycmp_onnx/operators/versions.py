@@ -1,0 +1,87 @@
+"""Operators of older opsets, which ONNX's reference evaluator refuses or takes for newer ones."""
+# ruff: noqa: N801
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_gru import GRU
+from onnx.reference.ops.op_lstm import LSTM
+from onnx.reference.ops.op_resize import Resize
+from onnx.reference.ops.op_rnn import RNN_14
+from onnx.reference.ops.op_roi_align import RoiAlign
+
+
+class Resize_10(Resize):  # type: ignore[misc]
+    """Resize of opset 10, and Upsample: scales only, corners at the same place, nearest means the one below."""
+
+    def _run(self, x: Any, scales: Any = None, *, mode: str = "nearest", **_: Any) -> tuple[Any]:
+        factors = np.asarray(self.scales if scales is None else scales, np.float32)
+        resized = super()._run(
+            x,
+            None,
+            factors,
+            None,
+            antialias=0,
+            axes=None,
+            coordinate_transformation_mode="asymmetric",
+            cubic_coeff_a=-0.75,
+            exclude_outside=0,
+            extrapolation_value=0.0,
+            keep_aspect_ratio_policy="stretch",
+            mode="linear" if mode == "bilinear" else mode,
+            nearest_mode="floor",
+        )
+        return (resized[0].astype(x.dtype),)
+
+
+class Upsample_7(Resize_10):
+    """Upsample of opset 7, whose scales are an attribute."""
+
+
+class Upsample_9(Resize_10):
+    """Upsample of opset 9; ONNX's only repeats elements a whole number of times."""
+
+
+class RoiAlign_10(RoiAlign):  # type: ignore[misc]
+    """RoiAlign before opset 16, where boxes are not shifted by half a pixel."""
+
+    def _run(self, *inputs: Any, **attributes: Any) -> tuple[Any, ...]:
+        return tuple(super()._run(*inputs, **{**attributes, "coordinate_transformation_mode": "output_half_pixel"}))
+
+
+class _Recurrent(OpRun):  # type: ignore[misc]
+    """Refuses what ONNX's recurrent operators ignore: their result would be wrong without a word."""
+
+    defaults: tuple[str, ...] = ()
+
+    def _run(self, *inputs: Any, **attributes: Any) -> tuple[Any, ...]:
+        lengths = inputs[4] if len(inputs) > 4 else None
+        if lengths is not None and (np.asarray(lengths) != inputs[0].shape[attributes.get("layout") or 0]).any():
+            raise NotImplementedError("sequence_lens shorter than the input, which ONNX's reference ignores")
+        if attributes.get("clip"):
+            raise NotImplementedError("clip, which ONNX's reference ignores")
+        functions = tuple(attributes.get("activations") or ())
+        if any(name != self.defaults[index % len(self.defaults)] for index, name in enumerate(functions)):
+            raise NotImplementedError(f"activations {list(functions)}, which ONNX's reference ignores")
+        return tuple(super()._run(*inputs, **attributes))
+
+
+class LSTM_14(_Recurrent, LSTM):  # type: ignore[misc]
+    """LSTM; ONNX's ignores `sequence_lens`, `clip` and `activations`."""
+
+    defaults = ("Sigmoid", "Tanh", "Tanh")
+
+
+class GRU_14(_Recurrent, GRU):  # type: ignore[misc]
+    """GRU; ONNX's ignores `sequence_lens`, `clip` and `activations`."""
+
+    defaults = ("Sigmoid", "Tanh")
+
+
+class CheckedRNN_14(_Recurrent, RNN_14):  # type: ignore[misc]
+    """RNN; ONNX's ignores `sequence_lens` and `clip`."""
+
+    defaults = ("Tanh",)
