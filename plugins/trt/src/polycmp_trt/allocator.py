@@ -6,8 +6,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from polycmp.tensors import is_low_bit
 
+from polycmp.tensors import is_low_bit
 from polycmp_trt.capabilities import import_tensorrt
 from polycmp_trt.cuda import DeviceBuffer, driver
 from polycmp_trt.layout import numpy_dtype

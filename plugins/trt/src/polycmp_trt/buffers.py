@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from polycmp.errors import BackendError
 
+from polycmp.errors import BackendError
 from polycmp_trt.cuda import DeviceBuffer, HostBuffer, driver
 from polycmp_trt.layout import Layout, is_packed, numpy_dtype, pack, storage_bytes, unpack
 from polycmp_trt.views import DeviceView, is_pinned

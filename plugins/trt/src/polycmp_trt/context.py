@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from polycmp.errors import BackendError, UsageError, did_you_mean
-
 from polycmp_trt.capabilities import has, import_tensorrt, require, supports
 from polycmp_trt.cuda import DeviceBuffer
 from polycmp_trt.runtime import noted_errors

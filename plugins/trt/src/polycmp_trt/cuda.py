@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from polycmp.errors import BackendError, PluginError, describe_exception
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from typing import Any, BinaryIO, cast
 from polycmp.errors import BackendError, ModelError, describe_exception
 from polycmp.files import atomic_write
 from polycmp.loader import BytesFromPath, Loader, immediate, resolve
-
 from polycmp_trt.capabilities import enum_value, import_tensorrt, release, require, supports
 from polycmp_trt.network_edit import network_of
 from polycmp_trt.runtime import make_runtime, noted_errors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,6 +11,7 @@ from polycmp.files import atomic_write
 from polycmp.loader import InvokeFromScript, Loader, SaveBytes
 from polycmp.values import parse_size, split_script
 from polycmp_trt.engine import BytesFromEngine, EngineFromNetwork, EngineFromPath, SaveEngine
+from polycmp_trt.from_options import config_from_options, converted
 from polycmp_trt.network import NetworkFromOnnxBytes, NetworkFromOnnxPath
 from polycmp_trt.network_edit import (
     MarkDebug,
@@ -22,8 +24,10 @@ from polycmp_trt.network_edit import (
 )
 from polycmp_trt.onnx_like import OnnxLikeFromNetwork
 from polycmp_trt.options import Options
+from polycmp_trt.precision import ReportPrecision, plan_precision
 from polycmp_trt.runner import TrtRunner
 from polycmp_trt.runtime import LoadPlugins, LoadRuntime
+from polycmp_trt.typed_onnx import ConvertToBf16, QuantizeToInt8
 
 
 def make_runner(model: Any, options: Options | None, *, name: str) -> TrtRunner:
@@ -87,16 +91,20 @@ def engine_from_source(source: Any, options: Options, input_shapes: Any = None, 
         input_shapes: Shapes that inference will use, for profiles that are not given.
         data_loader: Where calibration data comes from, if there is to be any.
     """
-    from polycmp_trt.from_options import config_from_options, prepared_source
-
-    source, options = prepared_source(source, options, input_shapes, data_loader)
+    asked = tuple(name for name in ("tf32", "fp16", "bf16", "fp8", "int8") if getattr(options, name))
+    plan = plan_precision(asked, options.strongly_typed, _is_onnx(source))
+    if plan.conversions:
+        source = converted(source, plan.conversions, options, input_shapes, data_loader)
+    options = replace(options, strongly_typed=plan.strongly_typed)
     engine: Loader[Any] = EngineFromNetwork(
         network_from_source(source, options),
-        config_from_options(options, input_shapes, data_loader),
+        config_from_options(options, plan.flags, input_shapes, data_loader),
         save_timing_cache=options.save_timing_cache or options.timing_cache or None,
         runtime=LoadRuntime(options.load_runtime) if options.load_runtime else None,
         dla_workspace_allocation_strategy=options.dla_workspace_allocation_strategy or None,
     )
+    if plan.conversions:
+        engine = ReportPrecision(engine, plan.conversions)
     return SaveEngine(engine, options.save_engine) if options.save_engine else engine
 
 
@@ -134,7 +142,7 @@ def network_from_source(source: Any, options: Options) -> Any:
 def _is_onnx(source: Any) -> bool:
     from polycmp_onnx.load import OnnxLoader
 
-    return isinstance(source, OnnxLoader)
+    return isinstance(source, (OnnxLoader, ConvertToBf16, QuantizeToInt8))
 
 
 def _parsed(source: Any, options: Options) -> Any:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+
 from polycmp.errors import BackendError, DataError
 from polycmp.tensors import TensorEntry, TensorMetadata, check_feed, format_shape, to_numpy
-
 from polycmp_trt.buffers import Binding, TensorInfo
 from polycmp_trt.capabilities import supports
 from polycmp_trt.views import DeviceView, device_view

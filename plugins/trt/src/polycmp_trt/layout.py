@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from polycmp.errors import BackendError, did_you_mean
 from polycmp.tensors import as_dtype, is_low_bit
 

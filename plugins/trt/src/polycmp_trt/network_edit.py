@@ -10,7 +10,6 @@ from typing import Any
 from polycmp.errors import BackendError, ModelError, describe_exception, did_you_mean
 from polycmp.loader import Loader, immediate, resolve
 from polycmp.values import unknown_names
-
 from polycmp_trt.capabilities import enum_value, import_tensorrt, require
 from polycmp_trt.layout import tensorrt_dtype
 

@@ -7,11 +7,11 @@ from contextlib import ExitStack
 from typing import Any, cast
 
 import numpy as np
+
 from polycmp.errors import BackendError, DataError
 from polycmp.loader import resolve
 from polycmp.runner import Runner
 from polycmp.tensors import Feed, TensorEntry, TensorMetadata
-
 from polycmp_trt.allocator import debug_listener_class, output_allocator_class
 from polycmp_trt.buffers import Binding, TensorInfo
 from polycmp_trt.capabilities import has, import_tensorrt, supports
@@ -74,13 +74,16 @@ class TrtRunner(Runner):
         self._weight_percent = weight_streaming_percent
         self._given_listener = debug_listener
         self.device = device
-        self.engine: Any = None
-        self.context: Any = None
         self._check = True
         self._clear()
 
     def _clear(self) -> None:
-        self.engine = self.context = self._listener = self._stream = self._start = self._stop = None
+        self.engine: Any = None
+        self.context: Any = None
+        self._listener: Any = None
+        self._stream: Any = None
+        self._start: Any = None
+        self._stop: Any = None
         self._in: list[Binding] = []
         self._out: list[Binding] = []
         self._allocators: dict[str, Any] = {}
@@ -236,7 +239,7 @@ class TrtRunner(Runner):
         return True
 
     def _prepare(self, feed: Mapping[str, Any]) -> dict[str, Any]:
-        """Check a feed, tell TensorRT its shapes, and get buffers and addresses ready; return it as arrays and views."""
+        """Check a feed, tell TensorRT its shapes, get memory ready, and return the feed as arrays and views."""
         metadata = self.get_input_metadata()
         arrays = take_in(feed, self._by_name, metadata, self._handle, check=self._check)
         if self._check:

@@ -13,7 +13,6 @@ from typing import Any
 
 from polycmp.errors import BackendError, FileError, describe_exception
 from polycmp.loader import Loader, immediate, resolve
-
 from polycmp_trt.capabilities import import_tensorrt, require, supports
 
 _LOG = logging.getLogger("polycmp.trt")

@@ -6,6 +6,7 @@ import ctypes
 from typing import Any
 
 import numpy as np
+
 from polycmp.errors import DataError
 from polycmp.tensors import as_dtype
 
