@@ -155,6 +155,9 @@ class TestEachIsARowWithItsReason:
             assert rows["twin", package]["reason"] == "duplicate name: 'twin' is claimed by twin-a and twin-b"
         assert rows["clash_one", "fake-clash-one"]["state"] == "ok"
         assert any("--turbo refused" in note for note in rows["clash_one", "fake-clash-one"]["notes"])
+        notes = rows["greedy", "fake-greedy"]["notes"]
+        assert any(note.startswith("--report refused: also polycmp's own option") for note in notes)
+        assert any(note.startswith("-b refused") for note in notes)
         assert any("'same_name' refused" in note for note in rows["same_two", "fake-same-two"]["notes"])
         assert rows["hungry", "fake-hungry"]["state"] == "incomplete"
         assert any("pip install 'fake-hungry[rt]'" in note for note in rows["hungry", "fake-hungry"]["notes"])

@@ -10,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from fakes import FakeSite, install_broken, runner
+
 from polycmp.plugins.discovery import discover
 from polycmp.plugins.isolated import check_plugin, list_plugins
 

@@ -9,6 +9,7 @@ import venv
 from pathlib import Path
 
 import pytest
+
 from polycmp.errors import FileError, UsageError
 from polycmp.plugins.scaffold import write_distribution
 

@@ -7,6 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from fakes import BROKEN, REASONS, FakeSite, install_broken, runner
+
 from polycmp.errors import PluginError
 from polycmp.plugins import Registry
 
@@ -249,6 +250,18 @@ class TestDuplicates:
         assert registry.compare_funcs["simple"].plugin == "polycmp"
         [record] = [item for item in registry.records if item.name == "grabber"]
         assert any("'simple' refused" in note for note in record.notes)
+
+    def test_command_that_begins_another_goes_with_it(self, site):
+        source = "from polycmp.spec import CommandSpec, hookimpl\n@hookimpl\ndef polycmp_commands():\n"
+        site.plugin("outer", source + "    yield CommandSpec(('fake', 'show'), '', 'a:b')\n")
+        site.plugin("inner", source + "    yield CommandSpec(('fake', 'show', 'all'), '', 'a:b')\n")
+        site.plugin("beside", source + "    yield CommandSpec(('fake', 'shown'), '', 'a:b')\n")
+        registry = Registry.discover({})
+        assert [name for name in registry.commands if name.startswith("fake ")] == ["fake shown"]
+        notes = {item.name: item.notes for item in registry.records}
+        assert any("command 'fake show' refused" in note for note in notes["outer"])
+        assert any("command 'fake show all' refused" in note for note in notes["inner"])
+        assert notes["beside"] == ()
 
     def test_nobody_may_call_itself_polycmp(self, site):
         site.install("fake-usurper", {"polycmp": "fake_usurper"}, {"fake_usurper.py": runner("usurper")})

@@ -13,8 +13,13 @@ import click
 from polycmp.errors import PluginError, did_you_mean
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from polycmp.plugins.discovery import Candidate
     from polycmp.plugins.isolated import CheckResult
+
+HEADINGS = ("name", "package", "version", "state", "provides", "reason")
+STYLES = {"ok": "green", "broken": "red", "excluded": "red", "incomplete": "yellow", "disabled": "dim"}
 
 
 @click.group("plugins", help="List, check and begin plugins.")
@@ -27,9 +32,11 @@ def plugins_command() -> None:
 def list_command(as_json: bool) -> None:
     """Print the table of plugins; exit status 0 whatever state they are in."""
     import polycmp
+    from polycmp.cli.table import CORE_FLAGS, core_targets
     from polycmp.plugins.isolated import list_plugins
 
-    rows = list_plugins(os.environ)
+    reserved = [*CORE_FLAGS, *(flag for target in core_targets() for flag in target.flags)]
+    rows = list_plugins(os.environ, reserved=reserved)
     if as_json:
         click.echo(json.dumps({"polycmp": polycmp.__version__, "plugins": rows}, indent=2))
     else:
@@ -37,24 +44,37 @@ def list_command(as_json: bool) -> None:
 
 
 def _print_table(rows: Iterable[Mapping[str, Any]]) -> None:
-    from rich.box import SIMPLE_HEAD
     from rich.console import Console
+
+    console = Console()
+    if console.is_terminal:
+        console.print(_table(rows, narrow=console.width < 140))
+        return
+    wide = Console(width=1000)  # whoever reads a pipe wants whole lines, without padding
+    with wide.capture() as capture:
+        wide.print(_table(rows, narrow=False))
+    click.echo("\n".join(line.rstrip() for line in capture.get().splitlines()))
+
+
+def _table(rows: Iterable[Mapping[str, Any]], *, narrow: bool) -> Table:
+    """Return the table; a narrow one stacks what a wide one shows side by side."""
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=1000)  # whoever reads a pipe wants whole lines
-    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for heading in ("name", "package", "version", "state", "provides", "reason"):
-        table.add_column(heading, overflow="fold", no_wrap=heading in ("name", "version", "state"))
-    styles = {"ok": "green", "broken": "red", "excluded": "red", "incomplete": "yellow", "disabled": "dim"}
+    headings = ["name", "package", "state", "provides"] if narrow else list(HEADINGS)
+    table = Table(*headings, box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for row in rows:
+        provides = _provides(row["provides"])
         reason = "\n".join(part for part in (row["reason"], *row["notes"]) if part)
-        state = Text(row["state"], style=styles[row["state"]])
-        cells = (row["name"], row["package"], row["version"], state, _provides(row["provides"]), reason)
+        state = Text(row["state"], style=STYLES[row["state"]])
+        if narrow:
+            package = f"{row['package']}\n{row['version']}"
+            cells = [row["name"], package, state, "\n".join(part for part in (provides, reason) if part)]
+        else:
+            cells = [row["name"], row["package"], row["version"], state, provides, reason]
         table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in cells))
-    console.print(table)
+    return table
 
 
 def _provides(entries: Iterable[Mapping[str, Any]]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from polycmp.errors import PluginError, did_you_mean
 from polycmp.plugins import factories
-from polycmp.plugins.aliases import Claim, grant_aliases
+from polycmp.plugins.aliases import grant_aliases
 from polycmp.plugins.discovery import Candidate, discover
 from polycmp.plugins.examination import examine
 from polycmp.plugins.known import INSTALL_COMMANDS, NOT_YET, OTHER_NAMES
@@ -88,10 +88,12 @@ class Registry:
         tables = (self.runners, self.loaders, self.data_loaders, self.compare_funcs, self.commands)
         return tuple(item for table in tables for item in table.values())
 
+    @cached_property
+    def _winners(self) -> Mapping[tuple[Kind, str], Contribution]:
+        return winners_of(self.contributions)
+
     def _by_name(self, kind: Kind) -> Mapping[str, Contribution]:
-        claims = claims_by_name(self.contributions)
-        winners = {name: winner_of(items) for (of_kind, name), items in claims.items() if of_kind == kind}
-        return MappingProxyType({name: item for name, item in winners.items() if item is not None})
+        return MappingProxyType({name: item for (of_kind, name), item in self._winners.items() if of_kind == kind})
 
     def find_runner(self, name: str) -> Contribution:
         """Return a backend.
@@ -121,7 +123,7 @@ class Registry:
         if name in table:
             return table[name]
         claimants = claims_by_name(self.contributions).get((kind, name), [])
-        if claimants:
+        if len(claimants) > 1:
             who = " and ".join(dict.fromkeys(item.distribution or item.plugin for item in claimants))
             raise PluginError(
                 f"the {WORDS[kind]} {name!r} is contributed by {who}, so neither gets the name",
@@ -202,10 +204,25 @@ def claims_by_name(contributions: Iterable[Contribution]) -> dict[tuple[Kind, st
     return claims
 
 
-def winner_of(claimants: list[Contribution]) -> Contribution | None:
-    """Return who gets a name: the core's own, else its only claimant, else nobody."""
-    own = next((item for item in claimants if item.plugin == BUILTIN), None)
-    return own or (claimants[0] if len(claimants) == 1 else None)
+def winners_of(contributions: Iterable[Contribution]) -> dict[tuple[Kind, str], Contribution]:
+    """Return who gets each name: the core's own, else its only claimant, else nobody.
+
+    A command that is also the beginning of another (`inspect` and `inspect model`) cannot be had, nor can the other.
+    """
+    claims = claims_by_name(contributions)
+    paths = [name.split() for kind, name in claims if kind == "command"]
+    winners = {}
+    for (kind, name), claimants in claims.items():
+        own = [item for item in claimants if item.plugin == BUILTIN]
+        if kind == "command" and _in_the_way(name.split(), paths):
+            continue
+        if own or len(claimants) == 1:
+            winners[kind, name] = (own or claimants)[0]
+    return winners
+
+
+def _in_the_way(path: list[str], paths: Iterable[list[str]]) -> bool:
+    return any(other != path and all(a == b for a, b in zip(path, other, strict=False)) for other in paths)
 
 
 def with_notes(records: Iterable[PluginRecord], reserved: Iterable[str] = ()) -> tuple[PluginRecord, ...]:
@@ -217,21 +234,18 @@ def with_notes(records: Iterable[PluginRecord], reserved: Iterable[str] = ()) ->
     """
     records = tuple(records)
     contributions = [item for record in records for item in record.contributions]
+    winners = winners_of(contributions)
     notes: dict[str, list[str]] = {}
     for (kind, name), claimants in claims_by_name(contributions).items():
-        winner = winner_of(claimants)
         for item in claimants:
-            if item is not winner:
+            if item is not winners.get((kind, name)):
                 others = " and ".join(other.distribution for other in claimants if other is not item)
-                notes.setdefault(item.plugin, []).append(f"{WORDS[kind]} {name!r} refused: {others} has it too")
-    granted, refused = grant_aliases(contributions, reserved)
+                why = f"{others} has it too" if others else "another command begins with it, or it with another"
+                notes.setdefault(item.plugin, []).append(f"{WORDS[kind]} {name!r} refused: {why}")
+    granted, refused = grant_aliases(winners.values(), reserved)
     for flag, claims in refused.items():
         for claim in claims:
             if claim.contribution is not None and claim != granted.get(flag):
-                others = _others(claim, claims)
+                others = " and ".join(str(other) for other in claims if other is not claim)
                 notes.setdefault(claim.contribution.plugin, []).append(f"{flag} refused: also {others}")
     return tuple(replace(record, notes=tuple(notes.get(record.name, ()))) for record in records)
-
-
-def _others(claim: Claim, claims: Iterable[Claim]) -> str:
-    return " and ".join(str(other) for other in claims if other is not claim)
