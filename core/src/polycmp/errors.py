@@ -69,6 +69,10 @@ class BackendError(PolycmpError):
     """A backend that failed while it was activated, fed, run or closed."""
 
 
+class WorkerError(BackendError):
+    """A process that a backend ran in and that crashed, hung, or was killed."""
+
+
 class DataError(PolycmpError):
     """Input data that is missing, unreadable, or does not fit the model."""
 

@@ -45,6 +45,7 @@ class Model:
         settings: What the command line says about models.
 
     Attributes:
+        registry: The plugins.
         path: The file, without the function's name.
         kind: What kind of model it holds, as its loader calls it.
         input_shapes: Shapes asked for by `--input-shapes`.
@@ -55,7 +56,7 @@ class Model:
     """
 
     def __init__(self, path: str, registry: Registry, settings: ModelSettings | None = None) -> None:
-        self._registry = registry
+        self.registry = registry
         self._settings = settings or ModelSettings()
         self.source = path
         self.path = split_script(path, "")[0] if not Path(path).exists() else path
@@ -74,7 +75,7 @@ class Model:
         """
         if kind == self.kind:
             return self._make(self._reader, self.source)
-        for contribution in self._registry.loaders.values():
+        for contribution in self.registry.loaders.values():
             spec = contribution.spec
             if _produces(spec) == kind and self.kind in spec.consumes:
                 return self._make(contribution, self.load(self.kind))
@@ -89,7 +90,7 @@ class Model:
         wanted = set(kinds)
         return self.kind in wanted or any(
             _produces(item.spec) in wanted and self.kind in item.spec.consumes
-            for item in self._registry.loaders.values()
+            for item in self.registry.loaders.values()
         )
 
     def describe(self) -> ModelDescription | None:
@@ -103,13 +104,13 @@ class Model:
         spec: LoaderSpec = self._reader.spec
         if not spec.describe:
             return None
-        describe = self._registry.load(self._reader, spec.describe)
+        describe = self.registry.load(self._reader, spec.describe)
         description: ModelDescription | None = describe(self.source, self._options(spec))
         return description
 
     def _make(self, contribution: Contribution, source: Any) -> Loader[Any]:
-        self._registry.require(contribution)
-        factory = self._registry.load(contribution)
+        self.registry.require(contribution)
+        factory = self.registry.load(contribution)
         loader: Loader[Any] = factory(source, self._options(contribution.spec))
         return loader
 
@@ -118,7 +119,7 @@ class Model:
         return given if given is not None or spec.options is None else spec.options()
 
     def _find_reader(self) -> Contribution:
-        readers = [item for item in self._registry.loaders.values() if item.spec.suffixes]
+        readers = [item for item in self.registry.loaders.values() if item.spec.suffixes]
         if self._settings.kind:
             return _by_kind(readers, self._settings.kind)
         suffix = Path(self.path).suffix.lower()

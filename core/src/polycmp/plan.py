@@ -17,6 +17,7 @@ class BackendPlan:
         options: An instance of its options dataclass, or None if it has none.
         model: Its own model file; empty means the plan's.
         python: The interpreter of the environment it runs in; empty means this one.
+        texts: Options as typed, for a backend that only that other environment has.
     """
 
     label: str
@@ -24,6 +25,7 @@ class BackendPlan:
     options: Any = None
     model: str = ""
     python: str = ""
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

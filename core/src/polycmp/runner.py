@@ -26,6 +26,7 @@ class Runner:
     Attributes:
         name: The label in reports.
         is_active: Whether `activate` succeeded and `deactivate` has not been called.
+        backend_version: Version of the library underneath, if the runner knows it once it is active.
         notes: What a reader of the report should know, in words: a fallback, a setting that had no effect.
     """
 
@@ -34,6 +35,7 @@ class Runner:
         self.is_active = False
         self.inference_time: float | None = None
         self.notes: list[str] = []
+        self.backend_version = ""
         self._measured: float | None = None
         self._inputs: TensorMetadata | None = None
 

@@ -70,25 +70,20 @@ def plan_backends(
     labels: list[str] = []
     plans = []
     for instance in [parse_instance(text) for text in texts]:
-        options = registry.find_runner(instance.backend).spec.options
-        values = dict(defaults.get(instance.backend, {}))
-        for key, text in instance.values.items():
-            if key in RESERVED:
-                continue
-            name, value = _option(instance, options, key, text)
-            values[name] = value
         label = _unique(unquote(instance.values.get("name", instance.text)), labels)
         labels.append(label)
-        plans.append(
-            BackendPlan(
-                label=label,
-                backend=instance.backend,
-                options=make_options(options, values, f"-b {instance.text}"),
-                model=unquote(instance.values.get("model", "")),
-                python=unquote(instance.values.get("python", "")),
-            )
-        )
+        plans.append(_plan(instance, label, defaults.get(instance.backend, {}), registry))
     return tuple(plans)
+
+
+def _plan(instance: Instance, label: str, defaults: Mapping[str, Any], registry: Registry) -> BackendPlan:
+    given = {key: text for key, text in instance.values.items() if key not in RESERVED}
+    model, python = (unquote(instance.values.get(key, "")) for key in ("model", "python"))
+    if python and instance.backend not in registry.runners:
+        return BackendPlan(label, instance.backend, None, model, python, given)  # the other environment knows it
+    options = registry.find_runner(instance.backend).spec.options
+    values = {**defaults, **dict(_option(instance, options, key, text) for key, text in given.items())}
+    return BackendPlan(label, instance.backend, make_options(options, values, f"-b {instance.text}"), model, python)
 
 
 def _option(instance: Instance, options: type | None, key: str, text: str) -> tuple[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from polycmp.data.coerce import coerce_feed
-from polycmp.errors import PolycmpError, describe_exception
+from polycmp.errors import PolycmpError, WorkerError, describe_exception
 from polycmp.results.outcome import BackendResult, Timing
 from polycmp.runner import Runner
 from polycmp.tensors import Feed, TensorMetadata, dtype_of
@@ -59,7 +59,7 @@ class LiveRun:
         """Make and activate the runner; a failure is recorded."""
         if self.error is None:
             self._runner = self._guard("while it was activated", lambda: self._make().activate())
-            self.result.version = self._version()
+            self.result.version = self._version(self._runner)
 
     def inputs(self) -> TensorMetadata | None:
         """Return the runner's inputs; None if it failed."""
@@ -113,17 +113,25 @@ class LiveRun:
 
     def _fail(self, error: BaseException, when: str) -> None:
         self.error = error
-        self.result.error = self.result.error or f"{describe_exception(error)} ({when})"
+        self.result.error = self.result.error or _sentence(error, when)
         self.result.hint = self.result.hint or (error.hint if isinstance(error, PolycmpError) else "")
         log.debug("%s failed %s", self.label, when, exc_info=error)
         self.deactivate()
 
-    def _version(self) -> str:
+    def _version(self, runner: Runner | None) -> str:
+        if runner is not None and runner.backend_version:
+            return runner.backend_version
         for name in self._needs:
             version = getattr(sys.modules.get(name), "__version__", "")
             if version:
                 return str(version)
         return ""
+
+
+def _sentence(error: BaseException, when: str) -> str:
+    if isinstance(error, WorkerError):  # it says what became of a process, and `when` completes the sentence
+        return f"{error.what} {when}" + (f" ({error.why})" if error.why else "")
+    return f"{describe_exception(error)} ({when})"
 
 
 def copy_outputs(outputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from polycmp.runner import Runner
 from polycmp.session.live import LiveRun
 from polycmp.session.names import check_input_names, check_output_names
 from polycmp.session.sources import make_source
+from polycmp.session.workers.host import WorkerRunner
+from polycmp.session.workers.job import make_job
 
 if TYPE_CHECKING:
     from polycmp.plugins import Contribution, Registry
@@ -45,7 +47,10 @@ def prepare(plan: Plan, registry: Registry) -> Prepared:
     """
     source = make_source(plan.data, registry)
     settings = ModelSettings(plan.loader_options, plan.data.input_shapes, source, plan.model_kind)
-    contributions = [registry.find_runner(backend.backend) for backend in plan.backends]
+    contributions = [
+        None if backend.python and backend.backend not in registry.runners else registry.find_runner(backend.backend)
+        for backend in plan.backends
+    ]
     models: dict[str, Model] = {}
     for backend in plan.backends:
         path = backend.model or plan.model
@@ -55,7 +60,7 @@ def prepare(plan: Plan, registry: Registry) -> Prepared:
             models[path] = Model(path, registry, settings)
     checked = _check_names(plan, models)
     runs = [
-        _live_run(backend, contribution, models[backend.model or plan.model], registry)
+        _live_run(plan, backend, contribution, models[backend.model or plan.model])
         for backend, contribution in zip(plan.backends, contributions, strict=True)
     ]
     return Prepared(runs, source, checked)
@@ -72,17 +77,19 @@ def _check_names(plan: Plan, models: dict[str, Model]) -> bool:
     return True
 
 
-def _live_run(backend: BackendPlan, contribution: Contribution, model: Model, registry: Registry) -> LiveRun:
+def _live_run(plan: Plan, backend: BackendPlan, contribution: Contribution | None, model: Model) -> LiveRun:
     result = BackendResult(
         label=backend.label,
         backend=backend.backend,
-        options={key: str(value) for key, value in changed_options(backend.options).items()},
+        options={key: str(value) for key, value in {**changed_options(backend.options), **backend.texts}.items()},
         model=model.path,
     )
+    if contribution is None or plan.subprocess or backend.python:
+        return LiveRun(result, lambda: WorkerRunner(make_job(plan, backend), backend.python, plan.timeout))
 
     def make() -> Runner:
-        registry.require(contribution)
-        runner: Runner = registry.load(contribution)(model, backend.options, name=backend.label)
+        model.registry.require(contribution)
+        runner: Runner = model.registry.load(contribution)(model, backend.options, name=backend.label)
         return runner
 
     return LiveRun(result, make, contribution.spec.needs)

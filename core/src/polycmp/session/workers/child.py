@@ -1,0 +1,132 @@
+"""The worker: `python -m polycmp.session.workers.child`, started by `host` with its file descriptors as arguments."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from polycmp import __version__
+from polycmp.model import Model, ModelSettings
+from polycmp.plugins import Registry
+from polycmp.runner import Runner
+from polycmp.session.sources import make_source
+from polycmp.session.workers.job import data_plan, from_texts, restore
+from polycmp.session.workers.memory import Arena
+from polycmp.session.workers.protocol import PROTOCOL, Channel, error_to_json
+from polycmp.tensors import TensorMetadata, dtype_name
+
+
+class _Relay(logging.Handler):
+    """Sends log records to the session, which decides what to show."""
+
+    def __init__(self, channel: Channel) -> None:
+        super().__init__()
+        self._channel = channel
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._channel.send({"log": [record.levelno, record.name, record.getMessage()]})
+
+
+def main(arguments: list[str]) -> int:
+    """Answer the session's messages until it says stop or is gone."""
+    reading, writing, inputs, outputs, parent = (int(item) for item in arguments)
+    _die_with(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the session ends its workers
+    os.dup2(2, 1)  # whatever a library prints must not look like a result of the session
+    channel = Channel(reading, writing)
+    hello = channel.receive()
+    channel.send({"protocol": PROTOCOL, "polycmp": __version__, "python": sys.executable})
+    if hello is None or hello["protocol"] != PROTOCOL:
+        return 0
+    logger = logging.getLogger("polycmp")
+    logger.addHandler(_Relay(channel))
+    logger.setLevel(hello["level"])
+    logger.propagate = False
+    worker = _Worker(Arena(inputs), Arena(outputs))
+    while True:
+        message = channel.receive()
+        if message is None or message["do"] == "stop":
+            return 0
+        try:
+            answer = getattr(worker, message["do"])(message)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - everything is told to the session
+            answer = {"error": error_to_json(error)}
+        channel.send(answer)
+
+
+class _Worker:
+    """The runner and what the session may ask of it."""
+
+    def __init__(self, inputs: Arena, outputs: Arena) -> None:
+        self._inputs = inputs
+        self._outputs = outputs
+        self._runner: Runner | None = None
+
+    def activate(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Make and activate the runner of a job."""
+        job = message["job"]
+        registry = Registry.discover()
+        contribution = registry.find_runner(job["backend"])
+        options = contribution.spec.options
+        values = {**job["values"], **from_texts(options, job["texts"], job["backend"])}
+        source = make_source(data_plan(job, registry), registry)
+        loaders = {
+            name: restore(registry.find_loader(name).spec.options, changed, f"loader {name}")
+            for name, changed in job["loader_options"].items()
+        }
+        shapes = {name: tuple(shape) for name, shape in job["input_shapes"].items()}
+        model = Model(job["model"], registry, ModelSettings(loaders, shapes, source, job["model_kind"]))
+        registry.require(contribution)
+        runner: Runner = registry.load(contribution)(model, restore(options, values, job["backend"]), name=job["label"])
+        runner.activate()
+        self._runner = runner
+        return {"inputs": _metadata(runner.get_input_metadata()), "version": _version(contribution.spec.needs)}
+
+    def infer(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Run once on the tensors in shared memory."""
+        assert self._runner is not None
+        outputs = self._runner.infer(self._inputs.get(message["inputs"]), check_inputs=False)
+        return {"outputs": self._outputs.put(outputs), "seconds": self._runner.last_inference_time()}
+
+    def deactivate(self, _message: Mapping[str, Any]) -> dict[str, Any]:
+        """Deactivate the runner."""
+        assert self._runner is not None
+        self._runner.deactivate()
+        return {"notes": self._runner.notes}
+
+
+def _metadata(inputs: TensorMetadata) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "dtype": None if entry.dtype is None else dtype_name(entry.dtype),
+            "shape": entry.shape,
+            "min_shape": entry.min_shape,
+            "max_shape": entry.max_shape,
+        }
+        for name, entry in inputs.items()
+    ]
+
+
+def _version(needs: tuple[str, ...]) -> str:
+    versions = [getattr(sys.modules.get(name), "__version__", "") for name in needs]
+    return str(next((version for version in versions if version), ""))
+
+
+def _die_with(parent: int) -> None:
+    """Ask the system to end this process when the session does, however that ends."""
+    if sys.platform == "linux":
+        import ctypes
+
+        set_parent_death_signal = 1
+        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
+        if os.getppid() != parent:  # the session died before we could ask
+            os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
