@@ -28,6 +28,8 @@ FEED = {
     "bool": np.array([True, False]),
     "uint64": np.array([2**64 - 1], np.uint64),
     "complex": np.array([1 + 2j], np.complex64),
+    "complex128": np.array([[1 + 2j, 3]], np.complex128),
+    "big-endian": np.arange(3, dtype=">f4"),
     "bfloat16": np.array([1.5, np.nan, -np.inf], ml_dtypes.bfloat16),
     "fp8": np.arange(5).astype(ml_dtypes.float8_e4m3fn),
     "int4": np.array([[1, -8], [7, 0]], ml_dtypes.int4),
@@ -42,7 +44,9 @@ FEED = {
 def same(one, other):
     if one.dtype == object:
         return other.dtype == object and one.shape == other.shape and one.tolist() == other.tolist()
-    return (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
+    if one.dtype.name != other.dtype.name or one.shape != other.shape:
+        return False
+    return one.tobytes() == other.astype(one.dtype, copy=False).tobytes()  # the byte order itself need not survive
 
 
 def write_inputs(path, count=3):
@@ -256,8 +260,6 @@ def test_elements_that_no_format_holds_are_refused_by_name(tmp_path):
     for name in PATHS:
         with pytest.raises(FileError, match="'when'"), InputsWriter(tmp_path / name) as writer:
             writer.add({"when": np.array(["2026-01-01"], "datetime64[D]")})
-    with pytest.raises(FileError, match="complex128"), InputsWriter(tmp_path / "a.safetensors") as writer:
-        writer.add({"z": np.zeros(1, np.complex128)})
 
 
 # --- writing whole or not at all -------------------------------------------------------------------------------------

@@ -37,8 +37,14 @@ _DTYPES = {
     "F8_E4M3FNUZ": "float8_e4m3fnuz",
     "F8_E5M2FNUZ": "float8_e5m2fnuz",
 }
-#: Types of ml_dtypes that every supported version of the package writes under their own name; others go as integers.
-_NATIVE = {"bfloat16", "float8_e4m3fn", "float8_e5m2"}
+#: What every supported version of the package writes under its own name; other types go as bytes.
+_PORTABLE = {
+    "float64",
+    "float32",
+    "float16",
+    "bool",
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+}
 
 
 class SafetensorsSink:
@@ -61,15 +67,15 @@ class SafetensorsSink:
     def add(self, label: str, arrays: Mapping[str, Any], runtime: float | None) -> None:
         """Copy one iteration."""
         for entry, array in self._manifest.add(label, arrays, runtime):
-            if array.dtype.name not in _DTYPES.values():
-                raise FileError(
-                    f"safetensors files hold no {array.dtype.name}, which {entry!r} is of", hint="save as .npz instead"
-                )
             self._tensors[entry] = np.array(array, dtype=array.dtype.newbyteorder("="), order="C", copy=True)
         for listed in self._manifest.last_tensors():
-            dtype = listed.get("dtype")
-            if dtype in _NATIVE:
-                self._tensors[listed["entry"]] = self._tensors[listed["entry"]].view(as_dtype(dtype))
+            entry = listed["entry"]
+            tensor = self._tensors[entry]
+            if listed.get("dtype") == "bfloat16":
+                self._tensors[entry] = tensor.view(as_dtype("bfloat16"))
+            elif tensor.dtype.name not in _PORTABLE:
+                listed.update(dtype=tensor.dtype.name, shape=list(tensor.shape))
+                self._tensors[entry] = tensor.reshape(-1).view(np.uint8)
 
     def finish(self) -> None:
         """Write the file."""
