@@ -317,9 +317,11 @@ def test_efficient_nms_with_centres_and_sizes():
     same_detections(plugin("EfficientNMS_TRT", [boxes, scores], 4, box_coding=1), wanted, 1e-5)
 
 
+@pytest.mark.filterwarnings("error")
 def test_efficient_nms_applies_the_sigmoid():
     boxes, scores = detections(seed=3)
     logits = np.log(scores / (1 - scores)).astype(np.float32)
+    logits[:, 0], scores[:, 0] = -1e9, 0
     plain = plugin("EfficientNMS_TRT", [boxes, scores], 4, score_threshold=0.3)
     found = plugin("EfficientNMS_TRT", [boxes, logits], 4, score_threshold=0.3, score_activation=1)
     same_detections(found, [(b[:n], s[:n], c[:n]) for (n,), b, s, c in zip(*plain, strict=True)], 1e-6)

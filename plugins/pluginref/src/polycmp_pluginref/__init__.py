@@ -1,23 +1,23 @@
 """CPU references in NumPy for TensorRT plugin operators, as a polycmp backend.
 
-Importing this package imports nothing heavy: the core does it for every `polycmp run --help`.
+The names below are imported when they are first used: this module is loaded with the light module `plugin`, and so by
+every `polycmp run --help`.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from polycmp_pluginref.registry import register
-
 if TYPE_CHECKING:
+    from polycmp_pluginref.registry import register
     from polycmp_pluginref.runner import PluginRefRunner
 
 __all__ = ["PluginRefRunner", "register"]
+_HOME = {"PluginRefRunner": "runner", "register": "registry"}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "PluginRefRunner":
-        from polycmp_pluginref.runner import PluginRefRunner
-
-        return PluginRefRunner
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -58,7 +58,7 @@ def efficient_nms(
     kept_scores = np.zeros((len(scores), max_output_boxes), scores.dtype)
     kept_classes = np.zeros((len(scores), max_output_boxes), np.int32)
     for image, logits in enumerate(scores.astype(np.float64)):
-        values = 1 / (1 + np.exp(-logits)) if score_activation else logits
+        values = np.exp(-np.logaddexp(0, -logits)) if score_activation else logits
         eligible = values >= scores.dtype.type(score_threshold)
         if 0 <= background_class < eligible.shape[1]:
             eligible[:, background_class] = False
