@@ -1,0 +1,271 @@
+"""Which parts of an ONNX model TensorRT can parse, and why not the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from polycmp.errors import ModelError, describe_exception
+from polycmp.loader import BytesFromPath
+from polycmp_trt.capabilities import import_tensorrt, release, require, supports
+
+__all__ = ["Capability", "Part", "Problem", "check_model", "format_problems", "partition_model"]
+
+RESULTS = "results.txt"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why something cannot be parsed.
+
+    Attributes:
+        operator: The operator at fault.
+        node: The node's name, or its number in the part.
+        reason: What TensorRT says.
+        functions: The local functions around the node, outermost first.
+        nodes: First and last node of the part it was found in; None for the whole model.
+    """
+
+    operator: str
+    node: str
+    reason: str
+    functions: tuple[str, ...] = ()
+    nodes: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a model.
+
+    Attributes:
+        nodes: The numbers of its nodes.
+        supported: Whether TensorRT parses it.
+        path: The file it was written to; empty if nowhere.
+    """
+
+    nodes: tuple[int, ...]
+    supported: bool
+    path: str = ""
+
+
+@dataclass(frozen=True)
+class Capability:
+    """What came of a check.
+
+    Attributes:
+        supported: Whether TensorRT parses the whole model.
+        problems: Everything it cannot parse, with reasons.
+        parts: The parts, if the model was divided.
+    """
+
+    supported: bool
+    problems: tuple[Problem, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+
+def check_model(path: str) -> Capability:
+    """Parse a whole model and collect what TensorRT complains of.
+
+    Args:
+        path: An ONNX file; weights beside it are found.
+
+    Raises:
+        ModelError: The file is missing.
+        BackendError: TensorRT cannot start.
+    """
+    if not Path(path).is_file():
+        raise ModelError(f"no such model file: {path}", hint=f"ls {Path(path).parent}")
+    return _parse(path, lambda parser: parser.parse_from_file(path))
+
+
+def _parse(model: Any, parse: Any) -> Capability:
+    from polycmp_trt.network import parser_problems
+    from polycmp_trt.runtime import noted_errors
+
+    parser, _keep = _new_parser()
+    with noted_errors() as notes:
+        parsed = parse(parser)
+    found = parser_problems(parser, model)
+    if parsed and not found:
+        return Capability(True)
+    functions = _function_stacks(parser)
+    problems = tuple(
+        Problem(item.operator or "?", item.node or str(item.index), item.reason, stack)
+        for item, stack in zip(found, functions, strict=True)
+    )
+    return Capability(False, problems or (Problem("?", "?", notes.why("the parser gave no reason")),))
+
+
+def _function_stacks(parser: Any) -> list[tuple[str, ...]]:
+    errors = [parser.get_error(index) for index in range(parser.num_errors)]
+    if not supports("parser_error_functions"):
+        return [()] * len(errors)
+    return [tuple(error.local_function_stack()) for error in errors]
+
+
+def _new_parser() -> tuple[Any, Any]:
+    from polycmp_trt.network import create_network
+    from polycmp_trt.runtime import get_trt_logger, new_object
+
+    trt = import_tensorrt()
+    builder, network = create_network()
+    parser = new_object(lambda logger: trt.OnnxParser(network, logger), "ONNX parser")
+    return parser, (builder, network, get_trt_logger())
+
+
+def partition_model(path: str, folder: str) -> Capability:
+    """Divide a model into parts that TensorRT parses and parts that it does not, and write each to a file.
+
+    Args:
+        path: An ONNX file.
+        folder: Where `supported_subgraph-nodes-A-B.onnx` and `unsupported_subgraph-nodes-A-B.onnx` go; A and B are
+            the numbers of the first and the last node.
+
+    Raises:
+        ModelError: The file is no ONNX model, or a part cannot be cut out.
+        BackendError: TensorRT cannot start, or this release cannot tell parts.
+    """
+    from polycmp_onnx import onnx_from_path
+
+    model = onnx_from_path(path)
+    everything = tuple(range(len(model.graph.node)))
+    if _groups(BytesFromPath(path)(), path) is None:
+        return Capability(True)
+    supported = sorted(_supported_groups(model, everything))
+    rest = _runs(sorted(set(everything) - {node for group in supported for node in group}))
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    parts, problems = [], []
+    for nodes, good in sorted([(group, True) for group in supported] + [(run, False) for run in rest]):
+        part = cut_out(model, nodes)
+        name = f"{'' if good else 'un'}supported_subgraph-nodes-{nodes[0]}-{nodes[-1]}.onnx"
+        target = str(Path(folder, name))
+        _write(part, target)
+        parts.append(Part(nodes, good, target))
+        if not good:
+            problems += _problems_of(part, nodes)
+    return Capability(False, tuple(problems), tuple(parts))
+
+
+def _problems_of(part: Any, nodes: Sequence[int]) -> list[Problem]:
+    content = part.SerializeToString()
+    found = _parse(content, lambda parser: parser.parse(content)).problems
+    if not found:  # it parses alone, but not together with what is around it
+        found = (Problem(part.graph.node[0].op_type, "0", "cannot be parsed inside the model"),)
+    span = (nodes[0], nodes[-1])
+    return [Problem(item.operator, item.node, item.reason, item.functions, span) for item in found]
+
+
+def _groups(content: bytes, path: str = "") -> list[tuple[tuple[int, ...], bool]] | None:
+    """Return TensorRT's division of a model into groups of nodes; None if it parses the whole."""
+    from polycmp_trt.runtime import noted_errors
+
+    parser, _keep = _new_parser()
+    with noted_errors():
+        if supports("parser_subgraphs"):
+            whole = parser.supports_model_v2(content, path)
+            groups = [
+                (tuple(parser.get_subgraph_nodes(index)), bool(parser.is_subgraph_supported(index)))
+                for index in range(parser.num_subgraphs)
+            ]
+        else:
+            require("parser_supports_model", "inspect capability --with-partitioning")
+            whole, listed = parser.supports_model(content, path)
+            groups = [(tuple(nodes), bool(good)) for nodes, good in listed]
+    return None if whole else groups
+
+
+def _supported_groups(model: Any, nodes: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Return the groups of nodes, among those given, that TensorRT parses; groups it refuses are divided again."""
+    part = cut_out(model, nodes)
+    groups = _groups(part.SerializeToString())
+    if groups is None:
+        return [nodes]
+    found = []
+    for local, good in groups:
+        group = tuple(nodes[index] for index in local if index < len(nodes))
+        if good:
+            found.append(group)
+        elif 1 < len(group) < len(nodes):
+            found += _supported_groups(model, group)
+    return [group for group in found if group]
+
+
+def _runs(numbers: Iterable[int]) -> list[tuple[int, ...]]:
+    """Return the runs of consecutive numbers."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return [tuple(run) for run in runs]
+
+
+def cut_out(model: Any, nodes: Sequence[int]) -> Any:
+    """Return a model of some of a model's nodes, in their order, with the weights they read.
+
+    Args:
+        model: An `onnx.ModelProto`; it is not changed.
+        nodes: Numbers of nodes.
+    """
+    import onnx
+
+    from polycmp_onnx import infer_shapes
+    from polycmp_onnx.graph import known_values, reads
+
+    if len(nodes) == len(model.graph.node):
+        return model
+    chosen = set(nodes)
+    inside = [model.graph.node[index] for index in sorted(chosen)]
+    outside = [node for index, node in enumerate(model.graph.node) if index not in chosen]
+    made = [name for node in inside for name in node.output if name]
+    read = list(dict.fromkeys(name for node in inside for name in reads(node)))
+    weights = [tensor for tensor in model.graph.initializer if tensor.name in set(read)]
+    given = set(made) | {tensor.name for tensor in weights}
+    used_later = {name for node in outside for name in reads(node)} | {value.name for value in model.graph.output}
+    used_inside = set(read)
+    values = known_values(infer_shapes(model).graph)
+    inputs = [_value(values, name) for name in read if name not in given]
+    outputs = [_value(values, name) for name in made if name in used_later or name not in used_inside]
+    graph = onnx.helper.make_graph(inside, model.graph.name or "part", inputs, outputs, weights)
+    part = onnx.helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
+    part.functions.extend(model.functions)
+    return part
+
+
+def _value(values: Any, name: str) -> Any:
+    import onnx
+
+    known = values.get(name)
+    return known if known is not None else onnx.helper.make_empty_tensor_value_info(name)
+
+
+def _write(model: Any, path: str) -> None:
+    from polycmp_onnx import save_onnx
+
+    try:
+        save_onnx(model, path)
+    except (ValueError, OSError) as error:
+        raise ModelError(f"cannot write {path}", why=describe_exception(error)) from error
+
+
+def format_problems(result: Capability) -> str:
+    """Return the problems as a table, one line per operator and reason, the most frequent first."""
+    if result.supported:
+        return f"TensorRT {release()} parses the whole model."
+    counted: dict[tuple[str, str, str], list[str]] = {}
+    for problem in result.problems:
+        place = f"{problem.nodes[0]}-{problem.nodes[1]}" if problem.nodes else problem.node
+        counted.setdefault((" -> ".join(problem.functions), problem.operator, problem.reason), []).append(place)
+    rows = [("Operator", "Count", "Reason", "Nodes")]
+    for (functions, operator, reason), places in sorted(counted.items(), key=lambda item: -len(item[1])):
+        where = f"{operator} (in {functions})" if functions else operator
+        rows.append((where, str(len(places)), reason, ", ".join(dict.fromkeys(places))))
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    lines = [
+        " | ".join([*(f"{text:<{width}}" for text, width in zip(row, widths, strict=False)), row[3]]) for row in rows
+    ]
+    lines.insert(1, "-" * max(map(len, lines)))
+    return "\n".join([f"TensorRT {release()} cannot parse the whole model.", "", *lines])

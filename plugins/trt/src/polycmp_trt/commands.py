@@ -1,0 +1,139 @@
+"""The commands `inspect tactics`, `inspect diff-tactics` and `inspect capability`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from polycmp.errors import FileError, UsageError
+from polycmp.files import atomic_write
+from polycmp_trt.tactics import Algorithm, TacticReplayData
+
+__all__ = ["capability", "diff_tactics", "suspects", "tactics"]
+
+
+@click.command("tactics", help="Show what a tactic replay file records: the algorithm of each layer.")
+@click.argument("tactic_replay", metavar="FILE")
+def tactics(tactic_replay: str) -> None:
+    """Print the file as text; TensorRT need not be installed.
+
+    Raises:
+        FileError: It cannot be read, or is no tactic replay file.
+    """
+    replay = TacticReplayData.load(tactic_replay)
+    click.echo(f"{len(replay)} layers in {tactic_replay}")
+    if replay:
+        click.echo(str(replay))
+
+
+@click.command(
+    "diff-tactics",
+    help="Show the tactics that only bad engines use: those in the replay files of a folder `bad` and never in those "
+    "of `good`, as `debug build` sorts them.",
+)
+@click.option("--dir", "folder", metavar="DIR", help="Folder with the folders good and bad.")
+@click.option("--good", metavar="PATH", help="File or folder of good replays; by default DIR/good.")
+@click.option("--bad", metavar="PATH", help="File or folder of bad replays; by default DIR/bad.")
+def diff_tactics(folder: str | None, good: str | None, bad: str | None) -> None:
+    """Print the suspects; exit status 0 whether or not there are any.
+
+    A folder `good` or `bad` that `debug build` had no reason to make counts as empty.
+
+    Raises:
+        UsageError: It is not said where the files are.
+        FileError: A folder does not exist.
+    """
+    if folder and not Path(folder).is_dir():
+        raise FileError(f"no such folder: {folder}", hint="polycmp debug build … --artifacts-dir DIR makes one")
+    innocent = list(_replays("good", good, folder))
+    guilty = list(_replays("bad", bad, folder))
+    click.echo(f"read {len(innocent)} good and {len(guilty)} bad tactic replays")
+    found = suspects(innocent, guilty)
+    if not found:
+        click.echo("no tactic is used by bad engines only; more replays may tell more")
+        return
+    click.echo(f"used by bad engines only, in {len(found)} layers:")
+    for layer, algorithms in found.items():
+        click.echo(f"Layer: {layer}")
+        for algorithm in algorithms:
+            click.echo(f"    Algorithm: {algorithm}")
+
+
+def _replays(name: str, given: str | None, folder: str | None) -> Iterator[TacticReplayData]:
+    """Yield the replays in a file, or in all files below a folder; files that hold none are passed over."""
+    if not given and not folder:
+        raise UsageError(f"where are the {name} replay files?", hint="--dir DIR, or --good PATH --bad PATH")
+    path = Path(given or f"{folder}/{name}")
+    if given and not path.exists():
+        raise FileError(f"no such file or folder: {path}", hint=f"ls {path.parent}")
+    if path.is_file():
+        yield TacticReplayData.load(path)
+        return
+    for file in sorted(item for item in path.rglob("*") if item.is_file()):
+        replay = _replay_or_none(file)
+        if replay is None:
+            click.echo(f"{file} is no tactic replay; left out", err=True)
+        else:
+            yield replay
+
+
+def _replay_or_none(file: Path) -> TacticReplayData | None:
+    try:
+        return TacticReplayData.load(file)
+    except FileError:
+        return None
+
+
+def suspects(good: list[TacticReplayData], bad: list[TacticReplayData]) -> dict[str, list[Algorithm]]:
+    """Return, for each layer, the algorithms that bad replays use and no good one does.
+
+    Args:
+        good: Replays of engines that passed.
+        bad: Replays of engines that failed.
+    """
+    found: dict[str, list[Algorithm]] = {}
+    innocent = {(layer, algorithm) for replay in good for layer, algorithm in replay.items()}
+    for replay in bad:
+        for layer, algorithm in replay.items():
+            if (layer, algorithm) not in innocent and algorithm not in found.get(layer, []):
+                found.setdefault(layer, []).append(algorithm)
+    return found
+
+
+@click.command("capability", help="Show which parts of an ONNX model TensorRT can parse, and why not the others.")
+@click.argument("model", metavar="MODEL")
+@click.option("--with-partitioning", is_flag=True, help="Divide the model and write each part to a file.")
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    default="polycmp_capability",
+    show_default=True,
+    metavar="DIR",
+    help="Where the table, and the parts, are written.",
+)
+@click.option("--plugins", multiple=True, metavar="FILE.so", help="Plugin libraries to load first.")
+def capability(model: str, with_partitioning: bool, folder: str, plugins: tuple[str, ...]) -> None:
+    """Print a table of what TensorRT cannot parse; exit status 0 whether or not there is any.
+
+    Raises:
+        ModelError: The file is missing or no ONNX model.
+        BackendError: TensorRT cannot start.
+    """
+    from polycmp_trt import capability as work
+    from polycmp_trt.runtime import load_plugins
+
+    load_plugins(list(plugins))
+    result = work.partition_model(model, folder) if with_partitioning else work.check_model(model)
+    text = work.format_problems(result)
+    click.echo(text)
+    if result.supported:
+        return
+    for part in result.parts:
+        click.echo(part.path)
+    results = Path(folder, work.RESULTS)
+    with atomic_write(results) as file:
+        file.write(f"{text}\n".encode())
+    click.echo(f"written to {results}", err=True)

@@ -1,0 +1,403 @@
+"""The runner on a real device: every kind of input and output, and what it leaves behind."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from polycmp.errors import BackendError, DataError, ModelError, UsageError
+from polycmp.testing import RunnerContract, capabilities
+from polycmp_trt import (
+    CreateConfig,
+    DeviceView,
+    EngineFromBytes,
+    EngineFromNetwork,
+    NetworkFromOnnxBytes,
+    Profile,
+    SetTensorFormats,
+    TrtRunner,
+    bytes_from_engine,
+    engine_from_network,
+    network_from_onnx_bytes,
+)
+
+pytestmark = pytest.mark.gpu
+
+
+def model(nodes, inputs, outputs, weights=(), opset=13):
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info(*item) for item in inputs],
+        [helper.make_tensor_value_info(*item) for item in outputs],
+        [numpy_helper.from_array(array, name) for name, array in weights],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    onnx.checker.check_model(made)
+    return made.SerializeToString()
+
+
+def identity(shape=(1, 1, 2, 2), dtype=TensorProto.FLOAT):
+    return model([helper.make_node("Identity", ["x"], ["y"])], [("x", dtype, shape)], [("y", dtype, shape)])
+
+
+def affine():
+    """y = 2x + 1, z = x: two outputs, the batch free."""
+    return model(
+        [
+            helper.make_node("Mul", ["x", "two"], ["t"]),
+            helper.make_node("Add", ["t", "one"], ["y"]),
+            helper.make_node("Identity", ["x"], ["z"]),
+        ],
+        [("x", TensorProto.FLOAT, ["n", 3])],
+        [("y", TensorProto.FLOAT, ["n", 3]), ("z", TensorProto.FLOAT, ["n", 3])],
+        [("two", np.float32([2.0])), ("one", np.float32([1.0]))],
+    )
+
+
+BATCHES = [Profile().add("x", min=(1, 3), opt=(4, 3), max=(8, 3)), Profile().add("x", (16, 3), (16, 3), (32, 3))]
+
+
+@pytest.fixture(scope="module")
+def batch_plan():
+    build = EngineFromNetwork(NetworkFromOnnxBytes(affine()), CreateConfig(profiles=BATCHES))
+    return bytes_from_engine(build())
+
+
+def runner_of(plan, **kwargs):
+    return TrtRunner(EngineFromBytes(plan), **kwargs)
+
+
+def plan_of(content, **config):
+    return bytes_from_engine(EngineFromNetwork(NetworkFromOnnxBytes(content), CreateConfig(**config)))
+
+
+@capabilities("dynamic_shapes", "broken_model", "failing_inference")
+class TestContract(RunnerContract):
+    """The conformance kit."""
+
+    plan: bytes = b""
+
+    @pytest.fixture(autouse=True)
+    def _plan(self, batch_plan):
+        type(self).plan = batch_plan
+
+    def load(self):
+        return EngineFromBytes(self.plan)()
+
+    def make_runner(self, load):
+        return TrtRunner(load)
+
+    def load_broken(self):
+        return EngineFromBytes(self.plan[: len(self.plan) // 2])()
+
+    def feeds(self):
+        return [{"x": np.random.default_rng(seed).random((4, 3), np.float32)} for seed in range(3)]
+
+    def other_shapes(self):
+        return {"x": np.ones((7, 3), np.float32)}
+
+    def failing_feed(self):
+        return {"x": np.ones((9, 3), np.float32)}
+
+    def expected(self, feed):
+        return {"y": feed["x"] * 2 + 1, "z": feed["x"]}
+
+
+class TestShapes:
+    def test_profiles_by_argument_and_by_call(self, batch_plan):
+        with runner_of(batch_plan, optimization_profile=1) as runner:
+            feed = {"x": np.ones((32, 3), np.float32)}
+            assert runner.infer(feed)["y"].shape == (32, 3)
+            runner.set_profile(0)
+            assert runner.get_input_metadata()["x"].max_shape == (8, 3)
+            assert runner.infer({"x": np.ones((2, 3), np.float32)})["y"].shape == (2, 3)
+
+    def test_a_shape_outside_the_profile_names_the_one_that_takes_it(self, batch_plan):
+        with runner_of(batch_plan) as runner:
+            with pytest.raises(DataError, match="outside optimization profile 0") as caught:
+                runner.infer({"x": np.ones((20, 3), np.float32)})
+            assert "--optimization-profile 1" in caught.value.hint
+            assert runner.infer({"x": np.ones((8, 3), np.float32)})["y"].shape == (8, 3)
+
+    def test_an_unknown_profile(self, batch_plan):
+        with pytest.raises(BackendError, match="no optimization profile 7"):
+            runner_of(batch_plan, optimization_profile=7).activate()
+
+    def test_a_context_keeps_its_profile_and_stays_the_callers(self, batch_plan):
+        engine = EngineFromBytes(batch_plan)()
+        context = engine.create_execution_context()
+        runner = TrtRunner(context)
+        with runner:
+            runner.set_profile(1)
+        for _ in range(2):
+            with runner:
+                assert runner.infer({"x": np.ones((16, 3), np.float32)})["z"].shape == (16, 3)
+        assert context.active_optimization_profile == 1
+
+    def test_three_runners_on_one_engine(self, batch_plan):
+        engine = EngineFromBytes(batch_plan)()
+        runners = [TrtRunner(engine), TrtRunner(engine.create_execution_context(), optimization_profile=1)]
+        for runner, batch in zip(runners, (3, 17)):
+            with runner:
+                assert runner.infer({"x": np.ones((batch, 3), np.float32)})["y"].shape == (batch, 3)
+        assert engine.num_optimization_profiles == 2
+
+    def test_shape_tensors(self):
+        content = model(
+            [helper.make_node("Reshape", ["x", "shape"], ["y"])],
+            [("x", TensorProto.FLOAT, ["a", "b"]), ("shape", TensorProto.INT64, [2])],
+            [("y", TensorProto.FLOAT, None)],
+        )
+        profile = Profile().add("x", (1, 1), (4, 6), (8, 8)).add("shape", (1, 1), (6, 4), (64, 64))
+        with runner_of(plan_of(content, profiles=[profile])) as runner:
+            x = np.arange(24, dtype=np.float32).reshape(4, 6)
+            assert runner.get_input_metadata()["shape"].values == (6, 4)
+            for shape in ([6, 4], [2, 12], [2, 12], [24, 1]):
+                out = runner.infer({"x": x, "shape": np.array(shape, np.int32)})["y"]
+                np.testing.assert_array_equal(out, x.reshape(shape))
+            out = runner.infer({"x": x, "shape": np.array([3, 8], np.int64)})["y"]  # narrowed, as it fits
+            assert out.shape == (3, 8)
+            with pytest.raises(DataError, match="do not fit"):
+                runner.infer({"x": x, "shape": np.array([2**40, 1], np.int64)})
+
+    def test_shapes_that_depend_on_the_data(self):
+        content = model(
+            [helper.make_node("NonZero", ["x"], ["y"])],
+            [("x", TensorProto.FLOAT, [4, 5])],
+            [("y", TensorProto.INT64, [2, "n"])],
+        )
+        with runner_of(plan_of(content)) as runner:
+            for seed in range(4):
+                x = (np.random.default_rng(seed).random((4, 5)) > 0.2 * seed).astype(np.float32)
+                np.testing.assert_array_equal(runner.infer({"x": x})["y"], np.stack(np.nonzero(x)))
+            assert runner.infer({"x": np.zeros((4, 5), np.float32)})["y"].shape == (2, 0)
+            device = runner.infer({"x": np.ones((4, 5), np.float32)}, copy_outputs_to_host=False)["y"]
+            assert device.shape == (2, 20)
+
+    def test_empty_tensors(self):
+        content = model(
+            [helper.make_node("Concat", ["x", "w"], ["y"], axis=0)],
+            [("x", TensorProto.FLOAT, ["n", 3])],
+            [("y", TensorProto.FLOAT, None)],
+            [("w", np.ones((2, 3), np.float32))],
+        )
+        with runner_of(plan_of(content, profiles=[Profile().add("x", (0, 3), (2, 3), (4, 3))])) as runner:
+            assert runner.infer({"x": np.zeros((0, 3), np.float32)})["y"].shape == (2, 3)
+            assert runner.infer({"x": np.zeros((4, 3), np.float32)})["y"].shape == (6, 3)
+
+    def test_scalars(self):
+        content = model(
+            [helper.make_node("Add", ["x", "x"], ["y"])], [("x", TensorProto.FLOAT, [])], [("y", TensorProto.FLOAT, [])]
+        )
+        with runner_of(plan_of(content)) as runner:
+            out = runner.infer({"x": np.array(1.5, np.float32)})["y"]
+            assert out.shape == ()
+            assert out == 3
+
+    @pytest.mark.parametrize("strategy", ["static", "runtime"])
+    def test_allocation_strategies(self, batch_plan, strategy):
+        with runner_of(batch_plan, allocation_strategy=strategy) as runner:
+            for batch in (1, 8, 3):
+                x = np.random.default_rng(batch).random((batch, 3), np.float32)
+                np.testing.assert_allclose(runner.infer({"x": x})["y"], x * 2 + 1, rtol=1e-6)
+
+    def test_an_unknown_allocation_strategy(self, batch_plan):
+        with pytest.raises(UsageError, match="statik"):
+            runner_of(batch_plan, allocation_strategy="statik").activate()
+
+
+class TestTypes:
+    @pytest.mark.parametrize(
+        ("kind", "dtype"),
+        [(TensorProto.FLOAT, "float32"), (TensorProto.FLOAT16, "float16"), (TensorProto.INT32, "int32")],
+    )
+    def test_element_types(self, kind, dtype):
+        x = np.arange(12).reshape(3, 4).astype(dtype)
+        with runner_of(plan_of(identity((3, 4), kind), fp16=dtype == "float16")) as runner:
+            out = runner.infer({"x": x})["y"]
+        assert out.dtype == x.dtype
+        np.testing.assert_array_equal(out, x)
+
+    def test_bool(self):
+        content = model(
+            [helper.make_node("Not", ["x"], ["y"])], [("x", TensorProto.BOOL, [5])], [("y", TensorProto.BOOL, [5])]
+        )
+        x = np.array([True, False, True, True, False])
+        with runner_of(plan_of(content)) as runner:
+            np.testing.assert_array_equal(runner.infer({"x": x})["y"], ~x)
+
+    @pytest.mark.parametrize("form", ["hwc", "chw16", "hwc8", "chw2", "chw4"])
+    def test_vectorised_formats(self, form):
+        network = SetTensorFormats(NetworkFromOnnxBytes(half_channels()), {"x": [form], "y": [form]})
+        if form == "hwc":
+            network = SetTensorFormats(NetworkFromOnnxBytes(identity((2, 5, 3, 4))), {"x": [form], "y": [form]})
+        try:
+            plan = bytes_from_engine(EngineFromNetwork(network, CreateConfig(fp16=True)))
+        except BackendError as error:
+            pytest.skip(f"TensorRT has no kernel for {form}: {error.why[:80]}")
+        dtype = np.float32 if form == "hwc" else np.float16
+        x = np.random.default_rng(0).random((2, 5, 3, 4)).astype(dtype)
+        with runner_of(plan) as runner:
+            np.testing.assert_array_equal(runner.infer({"x": x})["y"], x)
+            device = runner.infer({"x": x}, copy_outputs_to_host=False)["y"]
+            assert device.__cuda_array_interface__["strides"] is not None
+
+
+def half_channels():
+    return identity((2, 5, 3, 4), TensorProto.FLOAT16)
+
+
+class TestMemory:
+    def test_device_arrays_in_and_out(self, batch_plan):
+        import pycuda.driver as cuda
+
+        from polycmp_trt.cuda import current
+
+        x = np.random.default_rng(5).random((6, 3), np.float32)
+        with runner_of(batch_plan) as runner, current(0):
+            address = cuda.mem_alloc(x.nbytes)
+            cuda.memcpy_htod(address, x)
+
+            class Foreign:  # what Numba or CuPy give
+                dtype, shape = x.dtype, x.shape
+                __cuda_array_interface__ = {
+                    "shape": x.shape,
+                    "typestr": "<f4",
+                    "data": (int(address), False),
+                    "version": 3,
+                    "strides": None,
+                    "stream": 1,
+                }
+
+            for given in (DeviceView(int(address), x.shape, x.dtype), Foreign()):
+                np.testing.assert_array_equal(runner.infer({"x": given})["z"], x)
+            out = runner.infer({"x": given}, copy_outputs_to_host=False)
+            assert isinstance(out["y"], DeviceView)
+            np.testing.assert_allclose(out["y"].numpy(), x * 2 + 1, rtol=1e-6)
+            again = runner.infer({"x": out["y"]})["y"]  # an output left on the device may be fed again
+            np.testing.assert_allclose(again, (x * 2 + 1) * 2 + 1, rtol=1e-6)
+            np.testing.assert_array_equal(runner.infer({"x": x})["z"], x)
+            address.free()
+
+    def test_a_bare_address(self):
+        import pycuda.driver as cuda
+
+        from polycmp_trt.cuda import current
+
+        x = np.float32([[[[1, 2], [3, 4]]]])
+        with runner_of(plan_of(identity())) as runner, current(0):
+            address = cuda.mem_alloc(x.nbytes)
+            cuda.memcpy_htod(address, x)
+            np.testing.assert_array_equal(runner.infer({"x": int(address)})["y"], x)
+            address.free()
+
+    def test_torch_tensors(self, batch_plan):
+        torch = pytest.importorskip("torch")
+        x = torch.rand(4, 3)
+        with runner_of(batch_plan) as runner:
+            for given in (x, x.pin_memory(), x.cuda()):
+                np.testing.assert_array_equal(runner.infer({"x": given})["z"], x.numpy())
+
+    def test_pinned_and_large_arrays(self):
+        from polycmp_trt import pinned_empty
+        from polycmp_trt.cuda import current
+
+        shape = (3, 1 << 20)  # 12 MiB: staged in pieces
+        plan = plan_of(identity(shape))
+        x = np.random.default_rng(1).random(shape, np.float32)
+        with runner_of(plan) as runner:
+            np.testing.assert_array_equal(runner.infer({"x": x})["y"], x)
+            with current(0):
+                pinned = pinned_empty(shape, np.float32)
+            pinned[...] = -x
+            np.testing.assert_array_equal(runner.infer({"x": pinned})["y"], -x)
+            wide = np.random.default_rng(2).random((3, 2 << 20), np.float32)[:, ::2]
+            np.testing.assert_array_equal(runner.infer({"x": wide})["y"], wide)
+
+    def test_no_leak_over_a_thousand_activations(self):
+        from polycmp_trt.cuda import current, driver
+
+        plan = plan_of(identity())
+        runner = runner_of(plan)
+        x = np.ones((1, 1, 2, 2), np.float32)
+
+        def once():
+            with runner:
+                runner.infer({"x": x})
+
+        def free():
+            gc.collect()
+            with current(0):
+                return driver().mem_get_info()[0]
+
+        for _ in range(20):
+            once()
+        before = free()
+        for _ in range(1000):
+            once()
+        assert before - free() <= 4 << 20
+
+    def test_a_failed_activation_leaves_nothing(self, batch_plan):
+        from polycmp_trt.cuda import current, driver
+
+        def free():
+            gc.collect()
+            with current(0):
+                return driver().mem_get_info()[0]
+
+        def fail():
+            runner = runner_of(batch_plan, optimization_profile=9)
+            with pytest.raises(BackendError):
+                runner.activate()
+            assert not runner.is_active
+            assert runner.engine is None
+
+        fail()
+        before = free()
+        for _ in range(20):
+            fail()
+        assert before - free() <= 4 << 20
+
+    def test_the_engine_of_the_caller_stays(self):
+        engine = engine_from_network(network_from_onnx_bytes(identity()))
+        for _ in range(2):
+            with TrtRunner(engine) as runner:
+                assert runner.infer({"x": np.ones((1, 1, 2, 2), np.float32)})["y"].all()
+        assert engine.num_io_tensors == 2
+
+
+class TestRefusals:
+    def test_no_such_device(self, batch_plan):
+        with pytest.raises(BackendError, match="no CUDA device 99"):
+            runner_of(batch_plan, device=99).activate()
+
+    @pytest.mark.parametrize("content", [b"", b"no engine", bytes(4096), b"\x00ptrt" * 999])
+    def test_bytes_that_are_no_engine(self, content):
+        with pytest.raises(ModelError, match=r"engine") as caught:
+            EngineFromBytes(content)()
+        assert caught.value.hint
+
+    def test_a_truncated_engine(self, batch_plan):
+        for length in (len(batch_plan) - 100, len(batch_plan) // 2, 200):
+            with pytest.raises(ModelError, match="cannot load"):
+                EngineFromBytes(batch_plan[:length])()
+
+    def test_something_that_is_no_engine(self):
+        with pytest.raises(BackendError, match="instead of an engine"):
+            TrtRunner(lambda: 3).activate()
+
+    def test_too_little_memory(self, batch_plan):
+        from polycmp_trt.cuda import DeviceBuffer, current, errors_as
+
+        with pytest.raises(BackendError, match="out of memory"), errors_as("test", "me"), current(0):
+            DeviceBuffer().reserve(1 << 50)
+
+    def test_time_comes_from_events(self, batch_plan):
+        with runner_of(batch_plan) as runner:
+            runner.infer({"x": np.ones((8, 3), np.float32)})
+            assert 0 < runner.last_inference_time() < 1
