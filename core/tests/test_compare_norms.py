@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+
 from polycmp.compare.facade import CompareFunc
 from polycmp.errors import UsageError
 
@@ -81,6 +82,11 @@ def test_nan_fails_everywhere(function):
         verdict = compare(left, right)
         assert not verdict
         assert "NaN" in verdict.reason
+
+
+def test_complex_scalars_and_mixed_types_count_as_pairs_of_real_numbers():
+    assert CompareFunc.l2()(np.array(3 + 4j), np.array(0j)).metrics["l2"] == 5
+    assert CompareFunc.l2()(np.array([3 + 4j]), np.array([3.0])).metrics["l2"] == 4
 
 
 def test_zero_vectors():

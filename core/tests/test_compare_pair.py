@@ -5,9 +5,10 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+
 from polycmp.compare.facade import CompareFunc
 from polycmp.compare.pair import PairComparer
-from polycmp.errors import UsageError
+from polycmp.errors import ComparisonError, UsageError
 from polycmp.spec import Verdict
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -124,3 +125,20 @@ def test_shapes_may_differ_when_asked():
 def test_postprocessing_comes_first_on_both_sides():
     result = compare({"a": X}, {"a": X + 1}, postprocess=lambda outputs: {k: v - v.min() for k, v in outputs.items()})
     assert result.passed
+
+
+@pytest.mark.parametrize("result", [KeyError("gone"), np.array([True, False])])
+def test_a_function_that_breaks_is_named(result):
+    def odd(candidate, reference, *, output):
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    with pytest.raises(ComparisonError, match="fails on output 'a'") as caught:
+        PairComparer("mine", "ref", {"odd": odd}).add({"a": X}, {"a": X})
+    assert caught.value.whose == "odd"
+
+
+def test_a_plain_truth_value_is_a_verdict_too():
+    comparer = PairComparer("mine", "ref", {"odd": lambda candidate, reference, *, output: False})
+    assert comparer.add({"a": X}, {"a": X})[0].reason == "differs"

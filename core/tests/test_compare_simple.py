@@ -1,9 +1,8 @@
-"""`simple` against an oracle that does the same with Python's own exact numbers."""
+"""`simple` against an oracle that does the same with Python's own numbers."""
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+
 from polycmp.compare.facade import CompareFunc
 from polycmp.errors import UsageError
 
@@ -19,17 +19,17 @@ WHOLE = [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64, 
 
 
 def errors_of(candidate, reference):
-    """Return the absolute and relative error of two finite numbers, exactly."""
-    apart = abs(Fraction(candidate) - Fraction(reference))
+    """Return the absolute and relative error of two finite numbers; whole numbers are subtracted exactly."""
+    apart = float(abs(candidate - reference))
     if apart == 0:
-        return Fraction(0), Fraction(0)
-    return apart, (apart / abs(Fraction(reference)) if reference else math.inf)
+        return 0.0, 0.0
+    return apart, (apart / float(abs(reference)) if reference else math.inf)
 
 
 def oracle(candidate, reference, atol, rtol):
     pairs = [errors_of(a, b) for a, b in zip(candidate.tolist(), reference.tolist(), strict=True)]
-    failed = [apart > Fraction(atol) and relative > rtol for apart, relative in pairs]
-    return sum(failed), float(max(a for a, _ in pairs)), float(max(r for _, r in pairs))
+    failed = [apart > atol and relative > rtol for apart, relative in pairs]
+    return sum(failed), max(a for a, _ in pairs), max(r for _, r in pairs)
 
 
 @st.composite
@@ -48,20 +48,19 @@ def two_arrays(draw, dtype, elements):
     st.sampled_from([0.0, 1e-5, 0.5]),
     st.sampled_from(REALS),
 )
-def test_every_real_type_agrees_with_exact_arithmetic(arrays, atol, rtol, dtype):
+def test_every_real_type_agrees_with_pythons_own_numbers(arrays, atol, rtol, dtype):
     with np.errstate(all="ignore"):
         a, b = (array.clip(-200, 200).astype(dtype) for array in arrays)
     verdict = CompareFunc.simple(atol=atol, rtol=rtol)(a, b)
     failed, max_abs, max_rel = oracle(a.astype(np.float64), b.astype(np.float64), atol, rtol)
     assert verdict.passed == (failed == 0)
     assert verdict.stats.failed == failed
-    assert verdict.stats.max_abs == pytest.approx(max_abs, rel=1e-14)
-    assert verdict.stats.max_rel == pytest.approx(max_rel, rel=1e-14)
+    assert (verdict.stats.max_abs, verdict.stats.max_rel) == (max_abs, max_rel)
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.data(), st.sampled_from(WHOLE), st.sampled_from(WHOLE))
-def test_every_pair_of_whole_types_agrees_with_exact_arithmetic(data, left, right):
+def test_every_pair_of_whole_types_agrees_with_pythons_own_numbers(data, left, right):
     def numbers(dtype):
         info = ml_dtypes.iinfo(dtype)
         ends = st.sampled_from([int(info.min), int(info.max), 0, 1])
@@ -70,8 +69,8 @@ def test_every_pair_of_whole_types_agrees_with_exact_arithmetic(data, left, righ
     a, b = numbers(left), numbers(right)
     verdict = CompareFunc.simple(atol=1, rtol=1e-3)(np.array(a, dtype=left), np.array(b, dtype=right))
     pairs = [errors_of(x, y) for x, y in zip(a, b, strict=True)]
-    assert verdict.stats.failed == sum(apart > 1 and relative > Fraction(1e-3) for apart, relative in pairs)
-    assert verdict.stats.max_abs == pytest.approx(float(max(apart for apart, _ in pairs)), rel=1e-15)
+    assert verdict.stats.failed == sum(apart > 1 and relative > 1e-3 for apart, relative in pairs)
+    assert verdict.stats.max_abs == max(apart for apart, _ in pairs)
 
 
 @pytest.mark.parametrize(
@@ -233,8 +232,9 @@ def test_details_come_only_when_asked_for(size):
     assert (plain.p90, plain.median_abs, plain.histogram) == (None, None, None)
     errors = np.abs(a.astype(float) - b)
     for name, point in [("median_abs", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)]:
-        exact = np.quantile(errors, point, method="nearest")
-        assert getattr(detailed, name) == pytest.approx(exact, rel=1 / 128)
+        assert getattr(detailed, name) == pytest.approx(
+            np.quantile(errors, point), rel=1e-12 if size < 100 else 1 / 128
+        )
     assert sum(detailed.histogram.counts) == size
     assert len(detailed.histogram.edges) == len(detailed.histogram.counts) + 1
     upper = detailed.histogram.edges[-2]

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+
 from polycmp.data.coerce import coerce_feed
 from polycmp.data.script import make_script_loader
 from polycmp.data.shapes import apply_input_shapes

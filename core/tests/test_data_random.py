@@ -5,6 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+
 from polycmp.builtin import RandomOptions
 from polycmp.data.random import make_random
 from polycmp.data.shapes import apply_input_shapes

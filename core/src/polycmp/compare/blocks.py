@@ -21,6 +21,10 @@ BLOCK = 1 << 15
 _PARALLEL = 1 << 19
 
 
+#: More threads than this wait for memory, and each has counts and buffers of its own.
+_MOST_THREADS = 16
+
+
 def cpu_count() -> int:
     """Return how many CPUs this process may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -84,7 +88,7 @@ def for_each_block(pair: Pair, worker: Callable[[], Callable[[Array, Array, int]
         block: Elements per block at most.
     """
     candidate, reference = pair.candidate, pair.reference
-    threads = min(cpu_count(), pair.size // _PARALLEL + 1)
+    threads = min(cpu_count(), _MOST_THREADS, pair.size // _PARALLEL + 1)
 
     def strand(first: int, work: Callable[[Array, Array, int], None]) -> None:
         with np.errstate(all="ignore"):  # per thread; what is not finite is looked at by the workers

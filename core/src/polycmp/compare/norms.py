@@ -66,10 +66,11 @@ def _scale(largest: float) -> float:
     return 1.0 if largest == 0.0 or _SAFE[0] < largest < _SAFE[1] else _power_of_two(largest)
 
 
-def _reals(array: Array) -> Array:
-    if dtype_class(array.dtype) != "complex":
-        return array
-    return np.ascontiguousarray(array, np.complex128).view(np.float64) if array.ndim else array.reshape(1)
+def _real_pair(candidate: Array, reference: Array) -> Pair:
+    if "complex" not in {dtype_class(candidate.dtype), dtype_class(reference.dtype)}:
+        return Pair(candidate, reference)
+    reals = (np.ascontiguousarray(array, np.complex128).view(np.float64) for array in (candidate, reference))
+    return Pair(*reals)
 
 
 class _Accumulator:
@@ -108,7 +109,7 @@ def _product(one: Floats, two: Floats) -> float:
 
 def square_sums(candidate: Array, reference: Array) -> tuple[SquareSum, SquareSum]:
     """Return the sums of squares of the difference and of the reference."""
-    pair = Pair(_reals(candidate), _reals(reference))
+    pair = _real_pair(candidate, reference)
     make_difference = difference_of(pair.candidate.dtype, pair.reference.dtype)
 
     def once(scales: tuple[float, float]) -> _Accumulator:
@@ -137,7 +138,7 @@ def square_sums(candidate: Array, reference: Array) -> tuple[SquareSum, SquareSu
 
 def cosine(candidate: Array, reference: Array) -> float:
     """Return the cosine of the angle between two arrays as vectors; 1 if both are zero, 0 if only one is."""
-    pair = Pair(_reals(candidate), _reals(reference))
+    pair = _real_pair(candidate, reference)
 
     def once(scales: tuple[float, float]) -> _Accumulator:
         def make(total: _Accumulator) -> Callable[[Array, Array], None]:

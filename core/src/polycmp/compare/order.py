@@ -25,53 +25,73 @@ MakeErrors = Callable[[], Callable[[Array, Array], Floats]]
 #: 11 bits of exponent and 7 of the mantissa: one count spans 1/128 of the numbers in it.
 _LEVELS = ((45, 18), (28, 17), (11, 17), (0, 11))
 #: Up to this many elements sorting is the fastest.
-_SMALL = 100_000
+SMALL = 100_000
 #: Up to this many elements of one count are copied out and sorted.
 _COLLECTABLE = 1 << 19
-MANTISSA_BITS = 7
+_MANTISSA_BITS = 7
+
+
+class BitCounts:
+    """Counts of one thread over the values of some bits of the errors it is given.
+
+    Args:
+        level: Which bits: 0 for the uppermost.
+        prefix: The bits above them that an error must have to be counted.
+
+    Attributes:
+        counts: Errors by value of those bits.
+    """
+
+    def __init__(self, level: int = 0, prefix: int = 0) -> None:
+        self.shift, width = _LEVELS[level]
+        self.mask = (1 << width) - 1
+        self.above = self.shift + width if level else 0
+        self.prefix = prefix
+        self.counts = np.zeros(1 << width, np.int64)
+
+    def add(self, errors: Floats) -> None:
+        """Count the errors of a block."""
+        bits = errors.view(np.int64)
+        if self.above:
+            bits = bits[bits >> self.above == self.prefix]
+            if not bits.size:
+                return
+        places = bits >> self.shift
+        places &= self.mask
+        low = int(places.min())
+        places -= low
+        found = np.bincount(places)  # the errors of a block span few exponents: far shorter than all counts
+        self.counts[low : low + found.size] += found
 
 
 def count_bits(pair: Pair, make: MakeErrors, level: int = 0, prefix: int = 0) -> Counts:
     """Return how many errors have each value of the bits of a level, among those whose bits above equal a prefix."""
-    shift, width = _LEVELS[level]
-    partial: list[Counts] = []
+    parts: list[BitCounts] = []
 
     def worker() -> Callable[[Array, Array, int], None]:
         errors_of = make()
-        counts = np.zeros(1 << width, np.int64)
-        partial.append(counts)
-
-        def work(candidate: Array, reference: Array, _offset: int) -> None:
-            bits = errors_of(candidate, reference).view(np.int64)
-            if level:
-                bits = bits[bits >> (shift + width) == prefix]
-            places = (bits >> shift) & ((1 << width) - 1)
-            _add(counts, places)
-
-        return work
+        part = BitCounts(level, prefix)
+        parts.append(part)
+        return lambda candidate, reference, _offset: part.add(errors_of(candidate, reference))
 
     for_each_block(pair, worker)
-    total = partial[0]
-    for counts in partial[1:]:
-        total += counts
+    total = parts[0].counts
+    for part in parts[1:]:
+        total += part.counts
     return total
-
-
-def _add(counts: Counts, places: NDArray[np.int64]) -> None:
-    if not places.size:
-        return
-    low = int(places.min())
-    found = np.bincount(places - low)  # the blocks' errors span few exponents: far shorter than all counts
-    counts[low : low + found.size] += found
 
 
 def quantiles(pair: Pair, make: MakeErrors, wanted: tuple[float, ...]) -> tuple[float, ...]:
     """Return exact quantiles of the errors, linearly interpolated between the two nearest elements."""
-    if pair.size <= _SMALL:
-        errors = _collect(pair, make)
-        return tuple(_interpolate(one, pair.size, lambda rank: float(errors[rank])) for one in wanted)
+    if pair.size <= SMALL:
+        return quantiles_of_sorted(collect(pair, make), wanted)
     selection = _Selection(pair, make)
     return tuple(_interpolate(one, pair.size, selection.at) for one in wanted)
+
+
+def quantiles_of_sorted(errors: Floats, wanted: tuple[float, ...]) -> tuple[float, ...]:
+    """Return quantiles of sorted errors, linearly interpolated."""
+    return tuple(_interpolate(one, errors.size, lambda rank: float(errors[rank])) for one in wanted)
 
 
 def _interpolate(quantile: float, size: int, at: Callable[[int], float]) -> float:
@@ -85,7 +105,7 @@ def _interpolate(quantile: float, size: int, at: Callable[[int], float]) -> floa
     return low if low == high else low + (high - low) * fraction
 
 
-def _collect(pair: Pair, make: MakeErrors, shift: int = 63, prefix: int = 0) -> Floats:
+def collect(pair: Pair, make: MakeErrors, shift: int = 63, prefix: int = 0) -> Floats:
     """Return the errors whose bits above a shift equal a prefix, sorted."""
     found: list[Floats] = []
 
@@ -123,7 +143,7 @@ class _Selection:
             prefix = prefix << width | place
             if level == 0 and counts[place] <= _COLLECTABLE:
                 if prefix not in self.sorted:
-                    self.sorted[prefix] = _collect(self.pair, self.make, shift, prefix)
+                    self.sorted[prefix] = collect(self.pair, self.make, shift, prefix)
                 return float(self.sorted[prefix][rank])
         return float(np.int64(prefix).view(np.float64))
 
@@ -147,15 +167,30 @@ def _middle(place: int) -> float:
     return low if place == 0 or not np.isfinite(high) else low + (high - low) / 2
 
 
-def histogram(counts: Counts, octaves: int = 32) -> Histogram | None:
-    """Return the distribution by powers of two below the largest error, or None where there is no finite one but 0."""
-    per_octave = counts.reshape(-1, 1 << MANTISSA_BITS).sum(axis=1)[:2047]  # 2047 is infinity
-    filled = np.flatnonzero(per_octave)
+def octaves_of_counts(counts: Counts) -> Counts:
+    """Return the first level's counts added up by exponent."""
+    return np.asarray(counts.reshape(-1, 1 << _MANTISSA_BITS).sum(axis=1))
+
+
+def octaves_of_sorted(errors: Floats) -> Counts:
+    """Return how many errors have each exponent."""
+    return np.bincount(errors.view(np.int64) >> 52, minlength=2048)
+
+
+def histogram(octaves: Counts, most: int = 32) -> Histogram | None:
+    """Return the distribution by powers of two below the largest error, or None where there is no finite one but 0.
+
+    Args:
+        octaves: Errors by exponent.
+        most: At most so many bins; smaller errors are counted in the first.
+    """
+    finite = octaves[:2047]  # the last exponent is that of infinity
+    filled = np.flatnonzero(finite)
     if not filled.size or filled[-1] == 0:
         return None
     top = int(filled[-1]) + 1
-    bottom = max(1, int(filled[filled > 0][0]), top - octaves)
-    edges = tuple(_edge(exponent << MANTISSA_BITS) for exponent in range(bottom, top + 1))
-    kept = per_octave[bottom:top].tolist()
-    kept[0] += int(per_octave[:bottom].sum())
+    bottom = max(1, int(filled[filled > 0][0]), top - most)
+    edges = tuple(_edge(exponent << _MANTISSA_BITS) for exponent in range(bottom, top + 1))
+    kept = finite[bottom:top].tolist()
+    kept[0] += int(finite[:bottom].sum())
     return Histogram(edges, tuple(int(count) for count in kept))

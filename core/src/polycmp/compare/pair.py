@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from polycmp.compare.verdicts import OutputComparison, PairComparison
-from polycmp.errors import UsageError, did_you_mean
+from polycmp.errors import ComparisonError, PolycmpError, UsageError, describe_exception, did_you_mean
 from polycmp.spec import Verdict
 from polycmp.tensors import dtype_class, dtype_name, dtype_of, format_shape, to_numpy
 
@@ -58,6 +58,7 @@ class PairComparer:
 
         Raises:
             UsageError: `map_output` names an output that neither side has.
+            ComparisonError: A compare function raised, or returned neither a verdict nor a truth value.
         """
         if self.postprocess is not None:
             candidate, reference = self.postprocess(candidate), self.postprocess(reference)
@@ -175,10 +176,15 @@ class PairComparer:
         return replace(base, passed=passed, reason="; ".join(reasons), verdicts=verdicts)
 
     def _call(self, name: str, function: CompareFunction, left: Any, right: Any, output: str) -> Verdict:
-        verdict: Any = function(left, right, output=output)
-        if isinstance(verdict, Verdict):
-            return verdict
-        return Verdict(bool(verdict))
+        try:
+            verdict: Any = function(left, right, output=output)
+            return verdict if isinstance(verdict, Verdict) else Verdict(bool(verdict))
+        except PolycmpError:
+            raise
+        except Exception as error:
+            raise ComparisonError(
+                f"the compare function fails on output {output!r}", whose=name, why=describe_exception(error)
+            ) from error
 
     def _keep(self, item: OutputComparison) -> None:
         known = self._worst.get(item.output)

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from polycmp.compare.blocks import Pair
-from polycmp.compare.order import approximate_quantiles, count_bits, histogram, quantiles
+from polycmp.compare.order import (
+    SMALL,
+    approximate_quantiles,
+    collect,
+    histogram,
+    octaves_of_counts,
+    octaves_of_sorted,
+    quantiles,
+    quantiles_of_sorted,
+)
 from polycmp.compare.statistics import Limits, Sums, absolute_errors, gather, relative_errors
 from polycmp.compare.strings import compare_strings
 from polycmp.compare.verdicts import DetailedVerdict, ErrorStats, Worst
@@ -59,7 +68,7 @@ class Simple:
         if a.size == 0:
             return DetailedVerdict(True, "there is nothing in it", stats=ErrorStats(), tolerance=tolerance)
         pair = Pair(a, b)
-        sums = gather(pair, limits)
+        sums = gather(pair, limits, counted=self.detail and pair.size > SMALL)
         wanted = pick(options.check_error_stat, output, ("elemwise",))
         stats = self._stats(pair, sums, limits, wanted, pick(options.error_quantile, output, 0.99))
         reasons = _nan_reasons(sums, options.nan)
@@ -71,7 +80,7 @@ class Simple:
     def _stats(self, pair: Pair, sums: Sums, limits: Limits, wanted: tuple[str, ...], quantile: float) -> ErrorStats:
         stats = _basic_stats(pair, sums)
         if self.detail:
-            stats = _detailed(pair, limits, stats)
+            stats = _detailed(pair, limits, sums, stats)
         asked = [("median", 0.5)] if "median" in wanted else []
         asked += [("quantile", quantile)] if "quantile" in wanted else []
         if not asked:
@@ -87,7 +96,7 @@ class Simple:
 def _basic_stats(pair: Pair, sums: Sums) -> ErrorStats:
     at = sums.worst if sums.worst >= 0 else sums.largest_at
     index, candidate, reference = pair.values_at(max(at, 0))
-    count = max(sums.finite, 1)
+    count = max(sums.counted, 1)
     return ErrorStats(
         count=pair.size,
         failed=sums.failed,
@@ -103,10 +112,18 @@ def _basic_stats(pair: Pair, sums: Sums) -> ErrorStats:
     )
 
 
-def _detailed(pair: Pair, limits: Limits, stats: ErrorStats) -> ErrorStats:
-    counts = count_bits(pair, absolute_errors(pair, limits))
-    median, p90, p95, p99 = approximate_quantiles(counts, (0.5, 0.9, 0.95, 0.99))
-    (median_rel,) = approximate_quantiles(count_bits(pair, relative_errors(pair, limits)), (0.5,))
+def _detailed(pair: Pair, limits: Limits, sums: Sums, stats: ErrorStats) -> ErrorStats:
+    points = (0.5, 0.9, 0.95, 0.99)
+    if sums.counts is None:  # few elements: sorted they give exact figures, and faster
+        errors = collect(pair, absolute_errors(pair, limits))
+        median, p90, p95, p99 = quantiles_of_sorted(errors, points)
+        (median_rel,) = quantiles_of_sorted(collect(pair, relative_errors(pair, limits)), (0.5,))
+        octaves = octaves_of_sorted(errors)
+    else:
+        counts, relative_counts = (part.counts for part in sums.counts)
+        median, p90, p95, p99 = approximate_quantiles(counts, points)
+        (median_rel,) = approximate_quantiles(relative_counts, (0.5,))
+        octaves = octaves_of_counts(counts)
     return replace(
         stats,
         median_abs=median,
@@ -114,7 +131,7 @@ def _detailed(pair: Pair, limits: Limits, stats: ErrorStats) -> ErrorStats:
         p90=p90,
         p95=p95,
         p99=p99,
-        histogram=histogram(counts),
+        histogram=histogram(octaves),
     )
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from polycmp.compare.blocks import Pair, for_each_block
 from polycmp.compare.difference import Difference, difference_of
+from polycmp.compare.order import BitCounts
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -38,7 +39,7 @@ class Limits:
 class Sums:
     """Figures gathered so far; those of several threads are added up with `merge`."""
 
-    finite: int = 0
+    counted: int = 0
     failed: int = 0
     max_abs: float = 0.0
     max_rel: float = 0.0
@@ -49,20 +50,22 @@ class Sums:
     nan_failed: int = 0
     excess: float = -1.0
     worst: int = -1
-    largest: float = -1.0
     largest_at: int = -1
+    counts: tuple[BitCounts, BitCounts] | None = None
 
     def merge(self, other: Sums) -> None:
         """Add another thread's figures."""
-        for name in ("finite", "failed", "sum_abs", "sum_rel", "nan_candidate", "nan_reference", "nan_failed"):
+        for name in ("counted", "failed", "sum_abs", "sum_rel", "nan_candidate", "nan_reference", "nan_failed"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.max_abs = max(self.max_abs, other.max_abs)
         self.max_rel = max(self.max_rel, other.max_rel)
         # Threads finish in any order; the earlier of two equal elements makes the answer always the same.
         self.excess, self.worst = _first_largest((self.excess, self.worst), (other.excess, other.worst))
-        self.largest, self.largest_at = _first_largest(
-            (self.largest, self.largest_at), (other.largest, other.largest_at)
+        self.max_abs, self.largest_at = _first_largest(
+            (self.max_abs, self.largest_at), (other.max_abs, other.largest_at)
         )
+        if self.counts is not None and other.counts is not None:
+            for mine, theirs in zip(self.counts, other.counts, strict=True):
+                mine.counts += theirs.counts
 
 
 def _first_largest(one: tuple[float, int], two: tuple[float, int]) -> tuple[float, int]:
@@ -76,12 +79,16 @@ class Block:
     Attributes:
         errors: Absolute errors; 0 where either side is NaN.
         relative: Errors divided by the reference; 0/0 counts as 0, x/0 as infinite.
+        largest: The largest absolute error.
+        largest_rel: The largest relative error.
         nan: Where either side is NaN and that is not forgiven; None if nowhere.
         nans: NaNs in candidate and reference.
     """
 
     errors: Floats
     relative: Floats
+    largest: float
+    largest_rel: float
     nan: NDArray[np.bool_] | None = None
     nans: tuple[int, int] = (0, 0)
 
@@ -96,12 +103,14 @@ class BlockErrors:
     def __call__(self, candidate: Array, reference: Array) -> Block:
         """Return the errors of a block."""
         errors, magnitudes = self.difference(candidate, reference)
-        if not math.isfinite(errors.max()):
+        largest = float(errors.max())
+        if not math.isfinite(largest):
             return self._irregular(candidate.reshape(-1), reference.reshape(-1), errors, magnitudes)
         relative = np.divide(errors, magnitudes, out=magnitudes)
-        if math.isnan(relative.max()):
-            relative[np.isnan(relative)] = 0.0
-        return Block(errors, relative)
+        largest_rel = float(relative.max())
+        if math.isnan(largest_rel):  # 0/0 is NaN, which fmax passes over
+            largest_rel = float(np.fmax(relative, 0.0, out=relative).max())
+        return Block(errors, relative, largest, largest_rel)
 
     def _irregular(self, candidate: Array, reference: Array, errors: Floats, magnitudes: Floats) -> Block:
         """Take in a block that holds NaN or infinity, or differences beyond the largest float64."""
@@ -116,41 +125,43 @@ class BlockErrors:
         undefined = np.isnan(relative)
         relative[undefined] = np.where(errors[undefined] == 0.0, 0.0, np.inf)
         nans = int(np.count_nonzero(nan_candidate)), int(np.count_nonzero(nan_reference))
-        return Block(errors, relative, lost if lost.any() else None, nans)
+        largest, largest_rel = float(errors.max()), float(relative.max())
+        return Block(errors, relative, largest, largest_rel, lost if lost.any() else None, nans)
 
 
 class _Worker:
     """The pass of one thread."""
 
-    def __init__(self, block_errors: BlockErrors) -> None:
+    def __init__(self, block_errors: BlockErrors, counted: bool) -> None:
         self.block_errors = block_errors
         self.limits = block_errors.limits
-        self.sums = Sums()
+        self.sums = Sums(counts=(BitCounts(), BitCounts()) if counted else None)
 
     def __call__(self, candidate: Array, reference: Array, offset: int) -> None:
         block = self.block_errors(candidate, reference)
         sums = self.sums
         sums.nan_candidate += block.nans[0]
         sums.nan_reference += block.nans[1]
-        sums.finite += block.errors.size
+        sums.counted += block.errors.size
         if block.nan is not None:
             lost = int(np.count_nonzero(block.nan))
-            sums.finite -= lost
+            sums.counted -= lost
             sums.nan_failed += lost
             sums.failed += lost
             self._offer(math.inf, offset + int(block.nan.argmax()))
         sums.sum_abs += float(block.errors.sum())
         sums.sum_rel += float(block.relative.sum())
-        self._judge(block.errors, block.relative, offset)
+        self._judge(block, offset)
+        if sums.counts is not None:
+            sums.counts[0].add(_with_nan(block, relative=False))
+            sums.counts[1].add(_with_nan(block, relative=True))
 
-    def _judge(self, errors: Floats, relative: Floats, offset: int) -> None:
-        sums, limits = self.sums, self.limits
-        largest, largest_rel = float(errors.max()), float(relative.max())
-        sums.max_abs = max(sums.max_abs, largest)
-        sums.max_rel = max(sums.max_rel, largest_rel)
-        if largest > sums.largest:
-            sums.largest, sums.largest_at = largest, offset + int(errors.argmax())
-        if largest <= limits.atol or largest_rel <= limits.rtol:
+    def _judge(self, block: Block, offset: int) -> None:
+        sums, limits, errors, relative = self.sums, self.limits, block.errors, block.relative
+        sums.max_rel = max(sums.max_rel, block.largest_rel)
+        if block.largest > sums.max_abs:
+            sums.max_abs, sums.largest_at = block.largest, offset + int(errors.argmax())
+        if block.largest <= limits.atol or block.largest_rel <= limits.rtol:
             return
         failed = errors > limits.atol
         failed &= relative > limits.rtol
@@ -177,13 +188,19 @@ def block_errors(pair: Pair, limits: Limits) -> Callable[[], BlockErrors]:
     return lambda: BlockErrors(make(), limits)
 
 
-def gather(pair: Pair, limits: Limits) -> Sums:
-    """Return the figures of all elements."""
+def gather(pair: Pair, limits: Limits, *, counted: bool = False) -> Sums:
+    """Return the figures of all elements.
+
+    Args:
+        pair: The arrays.
+        limits: What makes an element fail.
+        counted: Whether to count the bits of both kinds of errors in the same pass, for approximate quantiles.
+    """
     workers: list[_Worker] = []
     make = block_errors(pair, limits)
 
     def worker() -> _Worker:
-        workers.append(_Worker(make()))
+        workers.append(_Worker(make(), counted))
         return workers[-1]
 
     for_each_block(pair, worker)
