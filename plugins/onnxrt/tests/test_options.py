@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import sys
 
 import numpy as np
 import onnx
@@ -147,6 +148,25 @@ def test_optimizers_can_be_left_out(tmp_path):
         session_from_onnx(made, disable_optimizers=names, save_optimized=tmp_path / "o.onnx")
         kept[names] = len(onnx.load(tmp_path / "o.onnx").graph.node)
     assert kept == {(): 1, ("ConstantFolding",): 2}
+
+
+def test_sessions_that_follow_each_other_reuse_their_memory():
+    resource = pytest.importorskip("resource")
+    numbers = np.ones(8 << 20, np.float32)
+
+    def page_faults(**options):
+        """Return how many pages the system hands out while the last of three sessions runs."""
+        for _ in range(3):
+            with OnnxrtRunner(SessionFromOnnx(double(), **options)) as runner:
+                before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+                runner.infer({"x": numbers})
+                found = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+        return found
+
+    pages = numbers.nbytes // resource.getpagesize()
+    assert page_faults() < pages / 10
+    if sys.platform == "linux":
+        assert page_faults(own_arena=True) > 0
 
 
 # --- messages --------------------------------------------------------------------------------------------------------

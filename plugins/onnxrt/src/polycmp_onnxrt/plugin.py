@@ -47,6 +47,9 @@ class Options:
         (), help="Shared libraries with custom operators.", alias=("--op-libs", "--custom-op-libs"), metavar="FILE"
     )
     deterministic: bool = opt(False, help="Prefer kernels that give the same result in every run.")
+    own_arena: bool = opt(
+        False, help="Give each session memory of its own, instead of an arena that all sessions of the process share."
+    )
     config: Mapping[str, str] = opt(
         {}, help="Session configuration entries, for example session.disable_prepacking:1.", metavar="KEY:VALUE"
     )

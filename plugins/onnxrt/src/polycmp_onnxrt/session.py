@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,8 @@ class SessionFromOnnx(Loader[Any]):
         inter_threads: How many operators may run at the same time; more than 1 turns parallel execution on.
         op_libs: Shared libraries with custom operators.
         deterministic: Prefer kernels that give the same result in every run.
+        own_arena: Give the session memory of its own, which goes back to the system with it, instead of the arena
+            that all sessions of the process share.
         config: Further entries of the session's configuration.
         save_optimized: Where to write the model as ONNX Runtime optimized it.
         profile: Where to write ONNX Runtime's profile when the runner is deactivated.
@@ -69,6 +72,7 @@ class SessionFromOnnx(Loader[Any]):
         inter_threads: int = 1,
         op_libs: Iterable[str | Path] = (),
         deterministic: bool = False,
+        own_arena: bool = False,
         config: Mapping[str, str] | None = None,
         save_optimized: str | Path | None = None,
         profile: str | Path | None = None,
@@ -85,6 +89,7 @@ class SessionFromOnnx(Loader[Any]):
         self.inter_threads = inter_threads
         self.op_libs = tuple(op_libs)
         self.deterministic = deterministic
+        self.own_arena = own_arena
         self.config = dict(config or {})
         self.save_optimized = save_optimized
         self.profile = profile
@@ -146,7 +151,8 @@ class SessionFromOnnx(Loader[Any]):
         if self.profile is not None:
             options.enable_profiling = True
             options.profile_file_prefix = str(self.profile)
-        for key, value in self.config.items():
+        shared = {} if self.own_arena or not share_arena(ort) else {"session.use_env_allocators": "1"}
+        for key, value in {**shared, **self.config}.items():
             _refusing(f"refuses the configuration entry {key}={value}", options.add_session_config_entry, key, value)
         for library in self.op_libs:
             path = os.path.abspath(library)  # noqa: PTH100  the system's loader searches its own folders otherwise
@@ -162,6 +168,22 @@ def _refusing(what: str, call: Callable[..., Any], *args: Any) -> None:
         call(*args)
     except Exception as error:
         raise BackendError(what, whose="onnxrt", why=shorten(str(error))) from error
+
+
+@cache
+def share_arena(ort: Any) -> bool:
+    """Make ONNX Runtime keep one arena of host memory for the whole process; return whether it has one.
+
+    A session that takes its outputs from it gets pages that an earlier session has touched already. Faulting in fresh
+    pages costs more than half of the time where every tensor of a model is an output.
+    """
+    memory = ort.OrtMemoryInfo("Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT)
+    same_as_requested = 1  # the default strategy doubles each extension
+    try:
+        ort.create_and_register_allocator(memory, ort.OrtArenaCfg(0, same_as_requested, -1, -1))
+    except Exception as error:  # noqa: BLE001  raised without a type of its own
+        return "already" in str(error)  # somebody else's arena is as good
+    return True
 
 
 def usable_cores() -> int:
