@@ -11,8 +11,9 @@ from typing import Any
 from polycmp.errors import PluginError, describe_exception
 from polycmp.plugins import factories
 from polycmp.plugins.examination import examine
-from polycmp.plugins.records import Contribution, PluginRecord
+from polycmp.plugins.records import Contribution
 from polycmp.plugins.registry import Registry, with_notes
+from polycmp.plugins.rows import row_of
 
 Say = Callable[[dict[str, Any]], None]
 
@@ -51,29 +52,6 @@ def _list(registry: Registry, skip: list[str], say: Say) -> None:
     # What one plugin takes from another is only known of all together.
     for record in with_notes(records, registry.reserved):
         say({"row": row_of(record)})
-
-
-def row_of(record: PluginRecord) -> dict[str, Any]:
-    """Return a record as a row of the table, with the modules that its contributions lack."""
-    provides = []
-    notes = list(record.notes)
-    for item in record.contributions:
-        missing = factories.missing_modules(item.spec)
-        provides.append({"kind": item.kind, "name": item.name, "summary": item.spec.summary, "missing": list(missing)})
-        if missing:
-            install = factories.install_command(item, missing[0])
-            notes.append(f"{item.label} {factories.lacks(missing)}: {install}")
-    lacks = any(entry["missing"] for entry in provides)
-    return {
-        "name": record.name,
-        "package": record.distribution,
-        "version": record.version,
-        "module": record.module,
-        "state": "incomplete" if record.state == "ok" and lacks else record.state,
-        "reason": record.reason,
-        "provides": provides,
-        "notes": notes,
-    }
 
 
 def _check(registry: Registry, name: str, say: Say) -> None:

@@ -11,11 +11,12 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any
 
 from polycmp.plugins.discovery import Candidate, discover
 from polycmp.plugins.records import PluginRecord
+from polycmp.plugins.rows import row_of
 
 LIST_TIMEOUT = 10.0
 """Seconds that one light module may take; a proper one takes milliseconds."""
@@ -66,22 +67,10 @@ def list_plugins(
             if not culprits:  # not the fault of any plugin: say so in each row that is still open
                 culprits = [item for item in candidates if item.record.name not in dead]
             for item in culprits:
-                dead[item.record.name] = _dead_row(item.record, f"while it was imported, the process {death.how}")
+                reason = f"while it was imported, the process {death.how}"
+                dead[item.record.name] = row_of(replace(item.record, state="broken", reason=reason))
     found = {**rows, **{_key(row): row for row in dead.values()}}
     return [found[key] for item in candidates if (key := _key_of(item)) in found]
-
-
-def _dead_row(record: PluginRecord, reason: str) -> dict[str, Any]:
-    return {
-        "name": record.name,
-        "package": record.distribution,
-        "version": record.version,
-        "module": record.module,
-        "state": "broken",
-        "reason": reason,
-        "provides": [],
-        "notes": [],
-    }
 
 
 def _key(row: Mapping[str, Any]) -> str:
