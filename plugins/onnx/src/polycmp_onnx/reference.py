@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import onnx
+from onnx.external_data_helper import uses_external_data
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import RuntimeContextError
 
-from polycmp.errors import BackendError, PolycmpError, UsageError, describe_exception, did_you_mean
+from polycmp.errors import BackendError, ModelError, PolycmpError, UsageError, describe_exception, did_you_mean
 from polycmp_onnx.corrections import correction
 from polycmp_onnx.precision import PRECISIONS, Precision, widened_call
 
@@ -26,10 +27,18 @@ def make_evaluator(model: Any, new_ops: Sequence[type[Any]] = (), dtype: str = "
 
     Raises:
         BackendError: The evaluator lacks an operator; the text names it, its domain and its node.
+        ModelError: The model came without its external weights.
         UsageError: There is no such `dtype`.
     """
     if dtype not in PRECISIONS:
         raise UsageError(f"dtype {dtype!r} is not offered", whose="onnx", why=did_you_mean(dtype, PRECISIONS))
+    outside = [item.name for item in model.graph.initializer if uses_external_data(item)]
+    if outside:
+        raise ModelError(
+            f"cannot run without the weights outside the file, {outside[0]!r} first",
+            whose="onnx",
+            hint="load the model without --ignore-external-data",
+        )
     members = {"own_ops": tuple(new_ops), "precision": PRECISIONS[dtype]}
     # ONNX makes the evaluators of subgraphs and functions from the class alone and forgets `new_ops` for functions.
     evaluator = type("PreciseEvaluator", (Evaluator,), members)
