@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from polycmp.errors import BackendError, DataError, ModelError, UsageError
-from polycmp.testing import RunnerContract, capabilities
+from polycmp.testing import RunnerContract
 from polycmp_trt import (
     CreateConfig,
     DeviceView,
@@ -76,9 +76,10 @@ def plan_of(content, **config):
     return bytes_from_engine(EngineFromNetwork(NetworkFromOnnxBytes(content), CreateConfig(**config)))
 
 
-@capabilities("dynamic_shapes", "broken_model", "failing_inference")
 class TestContract(RunnerContract):
     """The conformance kit."""
+
+    capabilities = frozenset({"dynamic_shapes", "broken_model", "failing_inference"})
 
     plan: bytes = b""
 
@@ -142,7 +143,7 @@ class TestShapes:
     def test_three_runners_on_one_engine(self, batch_plan):
         engine = EngineFromBytes(batch_plan)()
         runners = [TrtRunner(engine), TrtRunner(engine.create_execution_context(), optimization_profile=1)]
-        for runner, batch in zip(runners, (3, 17)):
+        for runner, batch in zip(runners, (3, 17), strict=True):
             with runner:
                 assert runner.infer({"x": np.ones((batch, 3), np.float32)})["y"].shape == (batch, 3)
         assert engine.num_optimization_profiles == 2

@@ -19,8 +19,8 @@ _LARGEST = 4096
 class OnnxLikeFromNetwork(Loader[Any]):
     """Writes a network down as an ONNX model whose nodes are TensorRT's layers.
 
-    The operators are TensorRT's (`CONVOLUTION`, `SHUFFLE`, …) in a domain of their own: graph viewers show the model, and no
-    runtime can run it.
+    The operators are TensorRT's (`CONVOLUTION`, `SHUFFLE`, …) in a domain of their own: graph viewers show the model,
+    and no runtime can run it.
 
     Args:
         network: `(builder, network[, parser])` or a callable that returns it.

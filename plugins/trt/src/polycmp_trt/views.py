@@ -92,7 +92,7 @@ class DeviceView:
             driver().memcpy_dtoh(raw, self.ptr)
         if self.strides is None:
             return np.asarray(raw.view(self.dtype).reshape(self.shape))
-        return np.ndarray(self.shape, self.dtype, raw.data, 0, self.strides).copy()
+        return np.array(np.ndarray(self.shape, self.dtype, raw, 0, self.strides))
 
     def __repr__(self) -> str:
         return f"DeviceView(ptr={self.ptr:#x}, shape={self.shape}, dtype={self.dtype.name!r})"
