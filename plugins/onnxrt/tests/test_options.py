@@ -183,23 +183,27 @@ def run_noisy():
         runner.infer({"x": np.ones(4, np.float32)})
 
 
-def test_silent_by_default(capfd):
+@pytest.mark.parametrize("level", [logging.WARNING, logging.INFO])
+def test_silent_by_default(capfd, caplog, level):
+    caplog.set_level(level, logger="polycmp.onnxrt")
     run_noisy()
     captured = capfd.readouterr()
-    assert (captured.out, captured.err) == ("", "")
+    assert (captured.out, captured.err, caplog.records) == ("", "", [])
 
 
-def test_messages_go_through_logging_when_asked_for(capfd, caplog):
-    caplog.set_level(logging.INFO, logger="polycmp.onnxrt")
+@pytest.mark.parametrize(("level", "most"), [(logging.DEBUG, logging.DEBUG), (7, 7), (4, 4)])
+def test_messages_go_through_logging_when_asked_for(capfd, caplog, level, most):
+    caplog.set_level(level, logger="polycmp.onnxrt")
     run_noisy()
     assert any("shape" in record.message for record in caplog.records)
+    assert min(record.levelno for record in caplog.records) == most
     assert "onnxruntime" not in capfd.readouterr().err
 
 
 def test_other_peoples_text_is_passed_on_while_capturing(capfd, caplog):
     from polycmp_onnxrt.logs import captured
 
-    caplog.set_level(logging.INFO, logger="polycmp.onnxrt")
+    caplog.set_level(logging.DEBUG, logger="polycmp.onnxrt")
     with captured():
         os.write(2, b"hello\n")
     assert "hello" in capfd.readouterr().err

@@ -19,21 +19,23 @@ from typing import IO, Any
 LOGGER = logging.getLogger("polycmp.onnxrt")
 
 _FATAL_ONLY = 4
+_WARNING, _INFO, _VERBOSE = logging.DEBUG, 7, 4
 _LINE = re.compile(r"(?:\x1b\[[0-9;]*m)*\S+ \S+ \[(?P<level>[VIWEF]):onnxruntime:(?P<rest>.*)")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_LEVELS = {"V": logging.DEBUG, "I": logging.DEBUG, "W": logging.INFO, "E": logging.WARNING, "F": logging.ERROR}
+_LEVELS = {"V": _VERBOSE, "I": _INFO, "W": _WARNING, "E": logging.WARNING, "F": logging.ERROR}
 _lock = threading.Lock()
 
 
 def severity() -> int:
     """Return the severity from which ONNX Runtime shall speak, by the level of the logger `polycmp.onnxrt`.
 
-    ONNX Runtime's warnings are about its own optimizations and count as information here. Its errors come as
-    exceptions, so at Python's usual level it is silent.
+    Its warnings are about its own optimizations, so they come with `-v` and what is less with more of it. Its errors
+    reach people as exceptions.
     """
-    if LOGGER.isEnabledFor(logging.DEBUG):
-        return 0 if LOGGER.getEffectiveLevel() < logging.DEBUG else 1
-    return 2 if LOGGER.isEnabledFor(logging.INFO) else _FATAL_ONLY
+    for number, level in enumerate((_VERBOSE, _INFO, _WARNING)):
+        if LOGGER.isEnabledFor(level):
+            return number
+    return _FATAL_ONLY
 
 
 @contextlib.contextmanager

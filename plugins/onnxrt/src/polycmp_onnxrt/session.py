@@ -103,11 +103,14 @@ class SessionFromOnnx(Loader[Any]):
             BackendError: ONNX Runtime cannot load it, lacks an operator or a provider, or refuses an option.
             UsageError: A provider's name means none or several of the providers here.
         """
-        ort = import_onnxruntime()
+        with captured():
+            return self._make_session(import_onnxruntime())
+
+    def _make_session(self, ort: Any) -> Any:
         providers = resolve_providers(self.providers, tuple(ort.get_available_providers()))
         options = self._session_options(ort)
         source, name = self._source()
-        with captured(), source as path_or_bytes:
+        with source as path_or_bytes:
             try:
                 session = ort.InferenceSession(
                     path_or_bytes,
