@@ -430,6 +430,48 @@ def test_deformable_attention():
     close(plugin("MultiscaleDeformableAttnPlugin_TRT", inputs)[0], wanted, 1e-5)
 
 
+@pytest.mark.parametrize(("group", "deformable", "stride", "padding", "dilation"), [(1, 1, 1, 1, 1), (2, 3, 2, 0, 2)])
+@pytest.mark.parametrize("with_bias", [False, True])
+def test_deformable_convolution(group, deformable, stride, padding, dilation, with_bias):
+    rng = np.random.default_rng(13)
+    height, width, kernel = 11, 9, (3, 2)
+    rows, columns = (
+        (size + 2 * padding - dilation * (k - 1) - 1) // stride + 1
+        for size, k in zip((height, width), kernel, strict=True)
+    )
+    shapes = {
+        "x": (2, 6, height, width),
+        "offset": (2, 2 * deformable * 6, rows, columns),
+        "mask": (2, deformable * 6, rows, columns),
+        "weight": (4, 6 // group, *kernel),
+        "bias": (4,),
+    }
+    inputs = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    if not with_bias:
+        del inputs["bias"]
+    node = helper.make_node(
+        "DeformConv",
+        ["x", "weight", "offset", "bias" if with_bias else "", "mask"],
+        ["y"],
+        group=group,
+        offset_group=deformable,
+        strides=[stride] * 2,
+        pads=[padding] * 4,
+        dilations=[dilation] * 2,
+    )
+    (wanted,) = standard([node], inputs, {"y": FLOAT}, opset=19)
+    attributes = {"stride": [stride] * 2, "padding": [padding] * 2, "dilation": [dilation] * 2}
+    attributes |= {"group": group, "deformable_group": deformable}
+    close(plugin("ModulatedDeformConv2d", list(inputs.values()), **attributes)[0], wanted, 1e-5)
+
+
+def test_deformable_convolution_refuses_what_is_ambiguous():
+    x, one = np.ones((1, 1, 3, 3), np.float32), np.ones((1, 1, 1, 1), np.float32)
+    with pytest.raises(BackendError, match="DeformConv2d") as caught:
+        plugin("ModulatedDeformConv2d", [x, np.repeat(one, 2, 1), one, one], stride=[1, 2])
+    assert "depends on the exporter" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("op", "inputs", "attributes"),
     [

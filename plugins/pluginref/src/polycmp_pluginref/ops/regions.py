@@ -1,8 +1,9 @@
-"""Operators that interpolate in feature maps: pooling of regions, and attention to a few points."""
+"""Operators that interpolate in feature maps: pooling of regions, attention to points, deformed convolution."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -116,10 +117,72 @@ def deformable_attention(value: Any, shapes: Any, starts: Any, locations: Any, w
     for level, ((height, width), start) in enumerate(zip(shapes.tolist(), starts.tolist(), strict=True)):
         features = value[:, start : start + height * width].reshape(len(value), height, width, *value.shape[2:])
         x, y = (locations[:, :, :, level].astype(np.float64) * (width, height) - 0.5).transpose(4, 0, 1, 2, 3)
-        for up, left in itertools.product((0, 1), repeat=2):
-            row, column = np.floor(y).astype(np.int64) + up, np.floor(x).astype(np.int64) + left
-            inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
-            share = (1 - abs(y - row)) * (1 - abs(x - column)) * inside * weights[:, :, :, level]
-            near = features[image, row.clip(0, height - 1), column.clip(0, width - 1), head]
-            result += (share[..., None] * near).sum(axis=3)
+        for row, column, share in _corners(y, x, height, width):
+            near = features[image, row, column, head] * share[..., None]
+            result += (near * weights[:, :, :, level, :, None]).sum(axis=3)
     return result.astype(value.dtype)
+
+
+@register("ModulatedDeformConv2d")
+def deformable_convolution(
+    x: Any,
+    offset: Any,
+    mask: Any,
+    weight: Any,
+    bias: Any = None,
+    *,
+    stride: Any = (1, 1),
+    padding: Any = (0, 0),
+    dilation: Any = (1, 1),
+    group: int = 1,
+    deformable_group: int = 1,
+) -> Any:
+    """Return a convolution that reads each element `offset` away from its place, times `mask`; zeros lie outside.
+
+    Source: TensorRT, plugin/modulatedDeformConvPlugin: README.md and modulatedDeformConvPluginKernel.cu, after
+    Deformable ConvNets v2 (arXiv 1811.11168). That plugin takes pairs as width, height, exporters mean height, width:
+    pairs of two different numbers are refused.
+
+    Args:
+        x: [N, C, H, W].
+        offset: Rows and columns in turn [N, 2 G K, H', W'], for G deformable groups and K elements of the kernel.
+        mask: [N, G K, H', W'].
+        weight: [O, C / group, rows, columns].
+        bias: [O].
+        stride: Steps between places of the kernel.
+        padding: How far the kernel reaches over the edge.
+        dilation: Steps between elements of the kernel.
+        group: Number of groups of channels that are convolved separately.
+        deformable_group: Number of groups of channels with offsets and masks of their own.
+
+    Returns:
+        [N, O, H', W'].
+    """
+    for pair in (stride, padding, dilation):
+        if len(set(pair)) != 1:
+            raise ValueError(f"ModulatedDeformConv2d: which of {list(pair)} is the width depends on the exporter")
+    n, _, height, width = x.shape
+    rows, columns = mask.shape[2:]
+    kernel: Any = np.indices(weight.shape[2:]).reshape(2, -1) * dilation[0] - padding[0]
+    shifts = offset.astype(np.float64).reshape(n, deformable_group, -1, 2, rows, columns)
+    row = shifts[:, :, :, 0] + kernel[0][:, None, None] + (np.arange(rows) * stride[0])[:, None]
+    column = shifts[:, :, :, 1] + kernel[1][:, None, None] + np.arange(columns) * stride[0]
+    masks = mask.reshape(row.shape)
+    features = x.astype(np.float64).reshape(n, deformable_group, -1, height, width).transpose(0, 1, 3, 4, 2)
+    image, part = np.indices((n, deformable_group))[..., None, None, None]
+    samples = sum(
+        features[image, part, low, left] * (share * masks)[..., None]
+        for low, left, share in _corners(row, column, height, width)
+    )
+    patches = np.moveaxis(samples, -1, 2).reshape(n, group, -1, rows * columns)
+    result = (weight.reshape(group, -1, patches.shape[2]) @ patches).reshape(n, -1, rows, columns)
+    return (result if bias is None else result + bias[:, None, None]).astype(x.dtype)
+
+
+def _corners(y: Any, x: Any, height: int, width: int) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield row, column and bilinear weight of the four neighbours of points; the weight is 0 outside of the map."""
+    for down, right in itertools.product((0, 1), repeat=2):
+        row, column = np.floor(y).astype(np.int64) + down, np.floor(x).astype(np.int64) + right
+        inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
+        share = (1 - abs(y - row)) * (1 - abs(x - column)) * inside
+        yield row.clip(0, height - 1), column.clip(0, width - 1), share
