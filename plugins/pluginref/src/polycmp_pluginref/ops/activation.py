@@ -13,7 +13,7 @@ from polycmp_pluginref.registry import register
 def leaky_relu(x: Any, *, negSlope: float) -> Any:  # noqa: N803  (TensorRT's name)
     """Return x where it is positive, else x times `negSlope`.
 
-    Source: TensorRT, plugin/common/kernels/lReLU.cu.
+    Source: TensorRT, plugin/common/kernels/lReLU.cu. The one product is formed in the type of x, as there.
     """
     return np.where(x > 0, x, x * np.asarray(negSlope, x.dtype))
 
