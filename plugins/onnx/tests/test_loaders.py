@@ -337,6 +337,16 @@ def test_an_upper_bound_holds(make_model):
         set_upper_bound(model, {"two": 1})
 
 
+def test_models_beyond_the_limit_of_protobuf(mlp, tmp_path, feed, monkeypatch):
+    monkeypatch.setattr("polycmp_onnx.graph.PROTOBUF_LIMIT", 1)
+    save_onnx(mlp, tmp_path / "m.onnx", size_threshold=16)
+    assert (tmp_path / "m.onnx.data").exists(), "weights go outside although nobody asked"
+    shaped = infer_shapes(onnx_from_path(tmp_path / "m.onnx"), allow_onnxruntime=False)
+    assert shape_of(known_values(shaped.graph)["h"]) == ["n", 4]
+    np.testing.assert_array_equal(run(shaped, feed)["y"], run(mlp, feed)["y"])
+    assert run(convert_to_fp16(mlp), feed)["y"].dtype == np.float32
+
+
 # --- what all have in common
 
 

@@ -9,9 +9,8 @@ import numpy as np
 
 from polycmp.errors import ModelError, PluginError, describe_exception
 from polycmp.loader import immediate
-from polycmp_onnx.graph import subgraphs
+from polycmp_onnx.graph import is_too_large, subgraphs
 from polycmp_onnx.load import OnnxLoader, own_model
-from polycmp_onnx.save import PROTOBUF_LIMIT
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -60,7 +59,7 @@ class ConvertToFp16(OnnxLoader):
                     max_finite_val=_LARGEST,
                     keep_io_types=True,
                     check_fp16_ready=False,  # `_prepare` has just made what it would take for a converted model
-                    disable_shape_infer=model.ByteSize() >= PROTOBUF_LIMIT,
+                    disable_shape_infer=is_too_large(model),
                 )
         except Exception as error:
             raise ModelError(

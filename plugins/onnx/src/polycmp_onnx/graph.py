@@ -16,6 +16,19 @@ NO_TENSOR = frozenset(
 )  # fmt: skip
 
 
+#: What one protobuf message can hold, less a little for what lies around the weights.
+PROTOBUF_LIMIT = 2**31 - 2**24
+
+
+def is_too_large(model: Any) -> bool:
+    """Return whether a model has more than protobuf can turn into bytes; asking the whole model would fail.
+
+    Args:
+        model: An `onnx.ModelProto` of any size.
+    """
+    return bool(sum(item.ByteSize() for item in model.graph.initializer) >= PROTOBUF_LIMIT)
+
+
 def tensor_metadata(values: Iterable[Any]) -> TensorMetadata:
     """Return names, types and shapes of `onnx.ValueInfoProto`s; what they do not say is None.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import FileError, ModelError, describe_exception
 from polycmp.files import atomic_write
 from polycmp.loader import Loader, immediate, resolve
+from polycmp_onnx.graph import is_too_large
 from polycmp_onnx.load import OnnxLoader
 
 if TYPE_CHECKING:
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from polycmp_onnx.load import ModelSource
-
-#: What one protobuf message can hold, less a little for what lies around the weights.
-PROTOBUF_LIMIT = 2**31 - 2**20
 
 
 class BytesFromOnnx(Loader[bytes]):
@@ -84,7 +82,7 @@ class SaveOnnx(OnnxLoader):
             FileError: The file cannot be written.
         """
         model = resolve(self.model)
-        if self.external_data_path is None and model.ByteSize() < PROTOBUF_LIMIT:
+        if self.external_data_path is None and not is_too_large(model):
             content = _serialized(model, self.target)
             with atomic_write(self.target) as file:
                 file.write(content)

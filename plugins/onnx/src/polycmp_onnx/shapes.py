@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import logging
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, describe_exception
 from polycmp.loader import immediate, resolve
-from polycmp_onnx.graph import computed_tensors, known_values
+from polycmp_onnx.graph import computed_tensors, is_too_large, known_values
 from polycmp_onnx.load import OnnxLoader
-from polycmp_onnx.save import PROTOBUF_LIMIT, SaveOnnx
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -119,10 +116,12 @@ def _with_onnxruntime(model: Any) -> Any:
 def _with_onnx(model: Any, strict: bool) -> Any:
     import onnx
 
-    if model.ByteSize() < PROTOBUF_LIMIT:
+    if not is_too_large(model):
         return onnx.shape_inference.infer_shapes(model, strict_mode=strict, data_prop=True)
-    with tempfile.TemporaryDirectory(prefix="polycmp-shapes-") as folder:
-        plain, inferred = str(Path(folder) / "model.onnx"), str(Path(folder) / "inferred.onnx")
-        SaveOnnx(model, plain, external_data_path="")()
-        onnx.shape_inference.infer_shapes_path(plain, inferred, strict_mode=strict, data_prop=True)
-        return onnx.load_model(inferred)
+    inferred = onnx.shape_inference.infer_shapes(_structure(model), strict_mode=strict, data_prop=True).graph
+    copy = type(model)()
+    copy.CopyFrom(model)
+    for field, values in ((copy.graph.value_info, inferred.value_info), (copy.graph.output, inferred.output)):
+        del field[:]
+        field.extend(values)
+    return copy
