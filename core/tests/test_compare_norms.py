@@ -49,6 +49,16 @@ def test_thresholds_decide():
     assert CompareFunc.psnr(18)(a, b).metrics["psnr"] == pytest.approx(20 * math.log10(4) - 10 * math.log10(0.125))
 
 
+@pytest.mark.parametrize("function", ["l2", "cosine_similarity", "psnr", "snr", "ulp"])
+def test_a_failure_names_the_worst_element(function):
+    b = np.ones((2, 3), np.float32)
+    a = b.copy()
+    a[0, 1], a[1, 2] = 1.5, -4
+    verdict = getattr(CompareFunc, function)()(a, b)
+    assert "[1,2]: -4 instead of 1" in verdict.reason
+    assert (verdict.stats.worst.index, verdict.stats.failed, verdict.stats.max_abs) == ((1, 2), 2, 5)
+
+
 def test_squares_that_would_overflow_or_vanish_do_not():
     for scale in (1e300, 1e-300, 5e-324):
         b = np.array([1.0, 2.0]) * scale

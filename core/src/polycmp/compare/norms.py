@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from polycmp.compare.blocks import BLOCK, Pair, for_each_block
 from polycmp.compare.difference import difference_of
+from polycmp.compare.statistics import differences
 from polycmp.compare.strings import compare_strings
 from polycmp.compare.verdicts import DetailedVerdict
-from polycmp.compare.words import shape_reason
+from polycmp.compare.words import shape_reason, worst_reason
 from polycmp.tensors import dtype_class, to_numpy
 from polycmp.values import pick
 
@@ -235,10 +236,12 @@ class Norm:
         if a.size == 0:
             return DetailedVerdict(True, "there is nothing in it", tolerance=tolerance)
         value = self.compute(a, b)
-        passed = value <= threshold if self.at_most else value >= threshold
-        return DetailedVerdict(
-            passed, "" if passed else self._reason(value, threshold), {self.metric: value}, None, tolerance
-        )
+        metrics = {self.metric: value}
+        if value <= threshold if self.at_most else value >= threshold:
+            return DetailedVerdict(True, "", metrics, None, tolerance)
+        stats = differences(a, b)
+        worst = f"; {worst_reason(stats.worst)}" if stats.worst else ""
+        return DetailedVerdict(False, self._reason(value, threshold) + worst, metrics, stats, tolerance)
 
     def _reason(self, value: float, threshold: float) -> str:
         name = self.metric.replace("_", " ")

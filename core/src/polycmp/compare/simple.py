@@ -19,10 +19,10 @@ from polycmp.compare.order import (
     quantiles,
     quantiles_of_sorted,
 )
-from polycmp.compare.statistics import Limits, Sums, absolute_errors, gather, relative_errors
+from polycmp.compare.statistics import Limits, Sums, absolute_errors, gather, relative_errors, summarise
 from polycmp.compare.strings import compare_strings
-from polycmp.compare.verdicts import DetailedVerdict, ErrorStats, Worst
-from polycmp.compare.words import as_scalar, shape_reason, worst_reason
+from polycmp.compare.verdicts import DetailedVerdict, ErrorStats
+from polycmp.compare.words import shape_reason, worst_reason
 from polycmp.tensors import dtype_class, to_numpy
 from polycmp.values import pick
 
@@ -78,7 +78,7 @@ class Simple:
         return DetailedVerdict(not reasons, "; ".join(reasons), _metrics(stats), stats, tolerance)
 
     def _stats(self, pair: Pair, sums: Sums, limits: Limits, wanted: tuple[str, ...], quantile: float) -> ErrorStats:
-        stats = _basic_stats(pair, sums)
+        stats = summarise(pair, sums)
         if self.detail:
             stats = _detailed(pair, limits, sums, stats)
         asked = [("median", 0.5)] if "median" in wanted else []
@@ -91,25 +91,6 @@ class Simple:
             values = quantiles(pair, errors(pair, limits), points)
             found.update({f"{name}_{kind}": value for (name, _), value in zip(asked, values, strict=True)})
         return replace(stats, **found)
-
-
-def _basic_stats(pair: Pair, sums: Sums) -> ErrorStats:
-    at = sums.worst if sums.worst >= 0 else sums.largest_at
-    index, candidate, reference = pair.values_at(max(at, 0))
-    count = max(sums.counted, 1)
-    return ErrorStats(
-        count=pair.size,
-        failed=sums.failed,
-        max_abs=sums.max_abs,
-        mean_abs=sums.sum_abs / count,
-        max_rel=sums.max_rel,
-        mean_rel=sums.sum_rel / count,
-        required_abs=math.inf if sums.nan_failed else sums.max_abs,
-        required_rel=math.inf if sums.nan_failed else sums.max_rel,
-        worst=Worst(index, as_scalar(candidate), as_scalar(reference)),
-        nan_candidate=sums.nan_candidate,
-        nan_reference=sums.nan_reference,
-    )
 
 
 def _detailed(pair: Pair, limits: Limits, sums: Sums, stats: ErrorStats) -> ErrorStats:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from polycmp.compare.blocks import Pair, for_each_block
 from polycmp.compare.difference import Difference, difference_of
 from polycmp.compare.order import BitCounts
+from polycmp.compare.verdicts import ErrorStats, Worst
+from polycmp.compare.words import as_scalar
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -179,7 +181,9 @@ class _Worker:
 
 def _excess(errors: Floats, relative: Floats, limits: Limits) -> Floats:
     """Return by which factor both tolerances would have to grow for each element to pass."""
-    return np.fmin(errors / limits.atol, relative / limits.rtol)
+    if limits.atol == 0.0 == limits.rtol:
+        return errors.copy()
+    return np.asarray(np.fmin(errors / limits.atol, relative / limits.rtol))
 
 
 def block_errors(pair: Pair, limits: Limits) -> Callable[[], BlockErrors]:
@@ -208,6 +212,32 @@ def gather(pair: Pair, limits: Limits, *, counted: bool = False) -> Sums:
     for other in workers[1:]:
         total.merge(other.sums)
     return total
+
+
+def summarise(pair: Pair, sums: Sums) -> ErrorStats:
+    """Return the statistics that every verdict carries."""
+    at = sums.worst if sums.worst >= 0 else sums.largest_at
+    index, candidate, reference = pair.values_at(max(at, 0))
+    count = max(sums.counted, 1)
+    return ErrorStats(
+        count=pair.size,
+        failed=sums.failed,
+        max_abs=sums.max_abs,
+        mean_abs=sums.sum_abs / count,
+        max_rel=sums.max_rel,
+        mean_rel=sums.sum_rel / count,
+        required_abs=math.inf if sums.nan_failed else sums.max_abs,
+        required_rel=math.inf if sums.nan_failed else sums.max_rel,
+        worst=Worst(index, as_scalar(candidate), as_scalar(reference)),
+        nan_candidate=sums.nan_candidate,
+        nan_reference=sums.nan_reference,
+    )
+
+
+def differences(candidate: Array, reference: Array) -> ErrorStats:
+    """Return the statistics of two arrays without any tolerance, for failures that another measure found."""
+    pair = Pair(candidate, reference)
+    return summarise(pair, gather(pair, Limits(0.0, 0.0)))
 
 
 def absolute_errors(pair: Pair, limits: Limits) -> Callable[[], Callable[[Array, Array], Floats]]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from polycmp.compare.blocks import Pair, for_each_block
 from polycmp.compare.difference import difference_of
+from polycmp.compare.statistics import differences
 from polycmp.compare.strings import compare_strings
 from polycmp.compare.verdicts import DetailedVerdict, Worst
 from polycmp.compare.words import as_scalar, shape_reason, worst_reason
@@ -63,7 +64,7 @@ class Ulp:
         worst = worst_reason(Worst(index, as_scalar(left), as_scalar(right)))
         distance = "NaN" if math.isinf(found.largest) else f"{found.largest:.0f} ulp"
         reason = f"{found.failed} of {pair.size} elements are more than {allowed} ulp apart, {worst} ({distance})"
-        return DetailedVerdict(False, reason, metrics, None, tolerance)
+        return DetailedVerdict(False, reason, metrics, differences(a, b), tolerance)
 
 
 @dataclass
