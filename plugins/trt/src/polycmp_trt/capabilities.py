@@ -41,14 +41,16 @@ class Feature:
     Attributes:
         needs: Dotted names inside the module, all of which must exist; a trailing `=` asks that a property be settable.
         instead: What to do on a release without it.
+        replaces: Older names that the plugin uses only on releases without the feature.
     """
 
     needs: tuple[str, ...]
     instead: str
+    replaces: tuple[str, ...] = ()
 
 
-def _feature(*needs: str, instead: str) -> Feature:
-    return Feature(needs, instead)
+def _feature(*needs: str, instead: str, replaces: tuple[str, ...] = ()) -> Feature:
+    return Feature(needs, instead, replaces)
 
 
 _UPGRADE = "install a newer TensorRT, or leave the option out"
@@ -64,6 +66,7 @@ FEATURES: dict[str, Feature] = {
     "calibrator": _feature(
         "IInt8Calibrator",
         "IBuilderConfig.int8_calibrator",
+        "CalibrationAlgoType",
         instead="use --trt-int8 with a data loader on an ONNX model: it is quantised with Q/DQ nodes",
     ),
     "calibration_profile": _feature(
@@ -78,6 +81,7 @@ FEATURES: dict[str, Feature] = {
     "quantization_flags": _feature(
         "QuantizationFlag",
         "IBuilderConfig.set_quantization_flag",
+        "IBuilderConfig.clear_quantization_flag",
         instead="quantise the model with Q/DQ nodes; the flag only steered implicit quantisation",
     ),
     "strongly_typed": _feature(
@@ -127,34 +131,50 @@ FEATURES: dict[str, Feature] = {
     "parser_builder_config": _feature("OnnxParser.set_builder_config", instead=_UPGRADE),
     "parser_error_nodes": _feature("ParserError.node_name", "ParserError.node_operator", instead=_UPGRADE),
     "parser_error_functions": _feature("ParserError.local_function_stack", instead=_UPGRADE),
-    "parser_subgraphs": _feature("OnnxParser.supports_model_v2", "OnnxParser.num_subgraphs", instead=_UPGRADE),
+    "parser_subgraphs": _feature(
+        "OnnxParser.supports_model_v2",
+        "OnnxParser.num_subgraphs",
+        "OnnxParser.get_subgraph_nodes",
+        "OnnxParser.is_subgraph_supported",
+        instead=_UPGRADE,
+    ),
     "parser_supports_model": _feature("OnnxParser.supports_model", instead="supports_model_v2"),
     "debug_tensors": _feature(
-        "INetworkDefinition.mark_debug", "IDebugListener", instead="mark the tensors as outputs with --trt-outputs"
+        "INetworkDefinition.mark_debug",
+        "IDebugListener",
+        "IExecutionContext.set_debug_listener",
+        "IExecutionContext.set_all_tensors_debug_state",
+        instead="mark the tensors as outputs with --trt-outputs",
     ),
     "unfused_debug_tensors": _feature(
         "INetworkDefinition.mark_unfused_tensors_as_debug_tensors",
         instead="mark the tensors as outputs with --trt-outputs",
     ),
-    "decomposable_attention": _feature("IAttention.decomposable", instead=_UPGRADE),
+    "decomposable_attention": _feature("IAttention.decomposable", "IAttentionInputLayer.attention", instead=_UPGRADE),
     # Engines and running
     "host_code": _feature("Runtime.engine_host_code_allowed", instead=_UPGRADE),
     "load_runtime": _feature("Runtime.load_runtime", instead=_UPGRADE),
-    "stream_reader_v2": _feature("IStreamReaderV2", instead="read the engine into memory"),
+    "stream_reader_v2": _feature("IStreamReaderV2", "SeekPosition", instead="read the engine into memory"),
     "stream_reader": _feature("IStreamReader", instead="read the engine into memory"),
     "weight_streaming": _feature("BuilderFlag.WEIGHT_STREAMING", instead=_UPGRADE),
     "weight_streaming_budget": _feature(
         "ICudaEngine.weight_streaming_budget_v2",
+        "ICudaEngine.streamable_weights_size",
+        "ICudaEngine.get_weight_streaming_automatic_budget",
         instead="install a newer TensorRT; this one keeps all weights on the device",
     ),
     "allocation_strategy": _feature(
         "ExecutionContextAllocationStrategy",
         instead="install a newer TensorRT; this one always allocates for the largest profile",
     ),
-    "device_memory_v2": _feature("ICudaEngine.device_memory_size_v2", instead=_UPGRADE),
+    "device_memory_v2": _feature(
+        "ICudaEngine.device_memory_size_v2", replaces=("ICudaEngine.device_memory_size",), instead=_UPGRADE
+    ),
     "device_memory_per_profile": _feature("ICudaEngine.get_device_memory_size_for_profile_v2", instead=_UPGRADE),
     "aliased_io": _feature("ICudaEngine.get_aliased_input_tensor", instead=_UPGRADE),
-    "profile_values": _feature("ICudaEngine.get_tensor_profile_values", instead=_UPGRADE),
+    "profile_values": _feature(
+        "ICudaEngine.get_tensor_profile_values", replaces=("ICudaEngine.get_profile_shape_input",), instead=_UPGRADE
+    ),
     "dla_workspace_allocation_strategy": _feature(
         "DLAWorkspaceAllocationStrategy", "Runtime.dla_workspace_allocation_strategy", instead=_UPGRADE
     ),

@@ -1,0 +1,101 @@
+"""Runs inside a process that sees the real Python bindings of one TensorRT release, and nothing of its libraries.
+
+Reads names as JSON from stdin; writes as JSON which of them exist, what the capability queries say, and how the parts
+of the plugin that need no builder behave.
+"""
+
+import io
+import json
+import sys
+
+import tensorrt as trt
+
+from polycmp.errors import PolycmpError, UsageError
+from polycmp_trt import Calibrator, TacticRecorder, TacticReplayData, capabilities
+from polycmp_trt.config import _ENUMS, _FLAGS
+from polycmp_trt.precision import plan_precision
+
+
+def exists(name):
+    return capabilities.has(name, trt)
+
+
+def answer(call):
+    """Return what a call gives, or the error's class and text."""
+    try:
+        return {"value": call()}
+    except PolycmpError as error:
+        return {"error": type(error).__name__, "text": str(error), "exit": error.exit_code}
+
+
+def plan(*wanted, strongly_typed=False, from_onnx=True):
+    made = plan_precision(wanted, strongly_typed, from_onnx)
+    return [made.flags, made.conversions, made.strongly_typed]
+
+
+def calibrate(base):
+    cache = io.BytesIO()
+    calibrator = Calibrator([{"x": 4096}, {"x": 8192}], cache=cache, BaseClass=base)
+    batches = [calibrator.get_batch(["x"]) for _ in range(3)]
+    before = calibrator.read_calibration_cache()
+    calibrator.write_calibration_cache(b"scales")
+    return [batches, before, calibrator.read_calibration_cache().decode(), cache.getvalue().decode()]
+
+
+def failing_calibration():
+    def feeds():
+        yield {"x": 4096}
+        raise UsageError("no more pictures")
+
+    calibrator = Calibrator(feeds)
+    batches = [calibrator.get_batch(["x"]) for _ in range(3)]
+    calibrator.write_calibration_cache(b"half")
+    after = calibrator.read_calibration_cache()
+    try:
+        calibrator.raise_error()
+    except UsageError as error:
+        return [batches, after, error.what]
+    return "no error"
+
+
+def record():
+    return TacticRecorder(TacticReplayData()).select_algorithms(None, [1, 2, 3])
+
+
+def main():
+    names = json.load(sys.stdin)
+    enums = {enum: capabilities.enum_names(enum) for enum in [*_ENUMS.values(), "TacticSource", "MemoryPoolType"]}
+    json.dump(
+        {
+            "version": trt.__version__,
+            "names": {name: exists(name) for name in names},
+            "features": {feature: capabilities.supports(feature) for feature in capabilities.FEATURES},
+            "flags": {name: [capabilities.has_builder_flag(flag), feature] for name, (flag, feature) in _FLAGS.items()},
+            "enums": enums,
+            "fp16": answer(lambda: plan("fp16")),
+            "bf16": answer(lambda: plan("bf16")),
+            "int8": answer(lambda: plan("int8", "tf32")),
+            "fp8": answer(lambda: plan("fp8")),
+            "int8_script": answer(lambda: plan("int8", from_onnx=False)),
+            "fp16_bf16": answer(lambda: plan("fp16", "bf16")),
+            "typed_fp16": answer(lambda: plan("fp16", strongly_typed=True)),
+            "cudnn": answer(lambda: str(capabilities.enum_value("TacticSource", "cudnn", "--tactic-sources"))),
+            "typo": answer(lambda: str(capabilities.enum_value("MemoryPoolType", "workspce", "--pool-limit"))),
+            "calibrate": {
+                base: answer(lambda base=base: calibrate(base))
+                for base in (
+                    "IInt8EntropyCalibrator2",
+                    "IInt8MinMaxCalibrator",
+                    "IInt8LegacyCalibrator",
+                    "IInt8Calibrator",
+                )
+            },
+            "bad_base": answer(lambda: calibrate("IInt8Nothing")),
+            "failing": answer(failing_calibration),
+            "record": answer(record),
+        },
+        sys.stdout,
+    )
+
+
+main()
