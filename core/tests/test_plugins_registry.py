@@ -298,7 +298,10 @@ class TestUnknownNames:
 
 class TestHeavyCode:
     def test_missing_modules_are_found_without_importing(self, site):
-        site.plugin("hungry", runner("hungry", needs="('json', 'fake_hungry_dep', 'not_there', 'no.such')"))
+        site.plugin(
+            "hungry",
+            runner("hungry", needs="('json', 'fake_hungry_dep', 'fake_hungry_dep.sub', 'not_there', 'no.such')"),
+        )
         (site.folder / "fake_hungry_dep.py").write_text("raise AssertionError('imported')")
         registry = Registry.discover({})
         found = registry.find_runner("hungry")
