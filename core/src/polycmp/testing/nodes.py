@@ -150,12 +150,15 @@ def node_cases() -> tuple[NodeCase, ...]:
 
 
 def _case(test: Any) -> NodeCase | None:
-    model, inputs, outputs = _in_memory(test) if test.model is not None else _on_disk(Path(test.model_dir))
+    import onnx
+
+    model = test.model if test.model is not None else onnx.load(str(Path(test.model_dir) / "model.onnx"))
     values = [*model.graph.input, *model.graph.output]
     if len(model.graph.node) != 1 or not all(value.type.HasField("tensor_type") for value in values):
         return None
-    feed = {value.name: array for value, array in zip(model.graph.input, inputs, strict=False)}
-    expected = {value.name: array for value, array in zip(model.graph.output, outputs, strict=False)}
+    inputs, outputs = test.data_sets[0] if test.data_sets else _on_disk(Path(test.model_dir) / "test_data_set_0")
+    feed = {value.name: _plain(array) for value, array in zip(model.graph.input, inputs, strict=False)}
+    expected = {value.name: _plain(array) for value, array in zip(model.graph.output, outputs, strict=False)}
     if not all(isinstance(array, (np.ndarray, np.generic)) for array in (*feed.values(), *expected.values())):
         return None
     return NodeCase(test.name, model, _arrays(feed), _arrays(expected), float(test.rtol), float(test.atol))
@@ -166,21 +169,15 @@ def _arrays(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: array.astype(object) if array.dtype.kind in "US" else array for name, array in arrays.items()}
 
 
-def _in_memory(test: Any) -> tuple[Any, list[Any], list[Any]]:
-    inputs, outputs = test.data_sets[0]
-    return test.model, list(map(_plain, inputs)), list(map(_plain, outputs))
-
-
-def _on_disk(folder: Path) -> tuple[Any, list[Any], list[Any]]:
-    """Read a case as older versions of the package keep it."""
+def _on_disk(folder: Path) -> tuple[list[Any], list[Any]]:
+    """Return inputs and outputs of a case as older versions of the package keep them."""
     import onnx
 
     def tensors(kind: str) -> list[Any]:
-        files = (folder / "test_data_set_0").glob(f"{kind}_*.pb")
-        ordered = sorted(files, key=lambda file: int(file.stem.rpartition("_")[2]))
-        return [_plain(onnx.load_tensor(str(file))) for file in ordered]
+        ordered = sorted(folder.glob(f"{kind}_*.pb"), key=lambda file: int(file.stem.rpartition("_")[2]))
+        return [onnx.load_tensor(str(file)) for file in ordered]
 
-    return onnx.load(str(folder / "model.onnx")), tensors("input"), tensors("output")
+    return tensors("input"), tensors("output")
 
 
 def _plain(value: Any) -> Any:

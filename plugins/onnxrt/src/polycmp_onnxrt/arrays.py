@@ -49,7 +49,8 @@ def to_ort_value(ort: Any, array: NDArray[Any]) -> Any:
     if not is_low_bit(array.dtype):
         return ort.OrtValue.ortvalue_from_numpy(array)
     if not hasattr(ort.OrtValue, "ortvalue_from_numpy_with_onnx_type"):
-        raise BackendError(f"ONNX Runtime {ort.__version__} takes no {array.dtype.name} tensors from Python")
+        what = f"ONNX Runtime {ort.__version__} takes no {array.dtype.name} tensors from Python"
+        raise BackendError(what, hint="pip install -U onnxruntime")
     number, bits = ONNX_TYPES[array.dtype.name], _BITS.get(array.dtype.name)
     if bits is None:
         width = array.view(np.uint8 if array.dtype.itemsize == 1 else np.int16)
