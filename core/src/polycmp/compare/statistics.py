@@ -182,8 +182,10 @@ class _Worker:
 def _excess(errors: Floats, relative: Floats, limits: Limits) -> Floats:
     """Return by which factor both tolerances would have to grow for each element to pass."""
     if limits.atol == 0.0 == limits.rtol:
-        return errors.copy()
-    return np.asarray(np.fmin(errors / limits.atol, relative / limits.rtol))
+        return np.array(errors, np.float64)
+    factors: Floats = errors / limits.atol
+    np.fmin(factors, relative / limits.rtol, out=factors)
+    return factors
 
 
 def block_errors(pair: Pair, limits: Limits) -> Callable[[], BlockErrors]:
