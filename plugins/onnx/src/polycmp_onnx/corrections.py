@@ -20,6 +20,8 @@ from polycmp_onnx.operators.versions import (
     GRU_14,
     LSTM_14,
     CheckedRNN_14,
+    ConvTranspose_11,
+    GridSample_16,
     Resize_10,
     RoiAlign_10,
     Upsample_7,
@@ -31,8 +33,10 @@ _EVER = 10_000
 _CORRECTIONS: dict[str, tuple[tuple[int, int, type[Any]], ...]] = {
     "AveragePool": ((7, _EVER, AveragePool_19),),
     "BatchNormalization": ((7, 13, BatchNormalization_9),),
+    "ConvTranspose": ((1, _EVER, ConvTranspose_11),),
     "DequantizeLinear": ((10, 18, DequantizeLinear_19),),  # ONNX's own, which it refuses before opset 19
     "GRU": ((7, _EVER, GRU_14),),
+    "GridSample": ((16, 19, GridSample_16),),
     "Hardmax": ((1, 12, Hardmax_11),),
     "LRN": ((1, _EVER, LRN_1),),
     "LSTM": ((7, _EVER, LSTM_14),),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.loader import immediate
 from polycmp.tensors import TensorEntry
-from polycmp_onnx.graph import computed_tensors, element_type, known_values, reads
+from polycmp_onnx.graph import computed_tensors, element_type, known_values, reads, replace_items
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.shapes import infer_shapes
 
@@ -52,8 +52,8 @@ class ExtractSubgraph(OnnxLoader):
         used = [name for name in inputs if name in needed or self.inputs is not None]
         values = _typed_values(model, [*used, *outputs])
         _shrink(graph, nodes, needed, set(inputs))
-        _replace(graph.input, [_value(values, name, self.inputs) for name in used])
-        _replace(graph.output, [_value(values, name, self.outputs) for name in outputs])
+        replace_items(graph.input, [_value(values, name, self.inputs) for name in used])
+        replace_items(graph.output, [_value(values, name, self.outputs) for name in outputs])
         for value in graph.input:
             if element_type(value) is None:
                 raise ModelError(
@@ -110,20 +110,10 @@ def _typed_values(model: Any, names: Iterable[str]) -> dict[str, Any]:
 def _shrink(graph: Any, nodes: list[int], needed: set[str], inputs: set[str]) -> None:
     kept = [graph.node[index] for index in nodes]
     inner = {name for node in kept for name in node.output}
-    _replace(graph.node, kept)
-    _replace(graph.initializer, [item for item in graph.initializer if item.name in needed - inputs])
-    _replace(graph.sparse_initializer, [item for item in graph.sparse_initializer if item.values.name in needed])
-    _replace(graph.value_info, [value for value in graph.value_info if value.name in inner])
-
-
-def _replace(field: Any, items: list[Any]) -> None:
-    copies = []
-    for item in items:
-        copy = type(item)()
-        copy.CopyFrom(item)
-        copies.append(copy)
-    del field[:]
-    field.extend(copies)
+    replace_items(graph.node, kept)
+    replace_items(graph.initializer, [item for item in graph.initializer if item.name in needed - inputs])
+    replace_items(graph.sparse_initializer, [item for item in graph.sparse_initializer if item.values.name in needed])
+    replace_items(graph.value_info, [value for value in graph.value_info if value.name in inner])
 
 
 def _value(values: dict[str, Any], name: str, given: Tensors | None) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from polycmp.errors import PolycmpError
 from polycmp.loader import immediate
-from polycmp_onnx.graph import known_values, reads, shape_of, subgraphs
+from polycmp_onnx.graph import known_values, reads, replace_items, shape_of, subgraphs
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.shapes import infer_shapes
 
@@ -139,9 +139,5 @@ def _evaluate(model: Any, node: Any, inputs: list[Any]) -> dict[str, Any] | None
 def _rebuild(graph: Any, kept: list[Any], made: dict[str, Any]) -> None:
     needed = {name for node in kept for name in reads(node)} | {value.name for value in graph.output}
     weights = [item for item in (*graph.initializer, *made.values()) if item.name in needed]
-    nodes = [node.__deepcopy__() if hasattr(node, "__deepcopy__") else node for node in kept]
-    weights = [item.__deepcopy__() if hasattr(item, "__deepcopy__") else item for item in weights]
-    del graph.node[:]
-    del graph.initializer[:]
-    graph.node.extend(nodes)
-    graph.initializer.extend(weights)
+    replace_items(graph.node, kept)
+    replace_items(graph.initializer, weights)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -101,3 +102,15 @@ def subgraphs(node: Any) -> Iterator[Any]:
             yield attribute.g
         elif attribute.type == onnx.AttributeProto.GRAPHS:
             yield from attribute.graphs
+
+
+def replace_items(field: Any, items: Iterable[Any]) -> None:
+    """Give a repeated field of a protobuf message other content, which may be part of its own.
+
+    Args:
+        field: For example `graph.node`.
+        items: Messages of the same kind.
+    """
+    copies = [copy.deepcopy(item) for item in items]
+    del field[:]
+    field.extend(copies)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_conv_transpose import ConvTranspose
+from onnx.reference.ops.op_grid_sample import GridSample
 from onnx.reference.ops.op_gru import GRU
 from onnx.reference.ops.op_lstm import LSTM
 from onnx.reference.ops.op_resize import Resize
@@ -50,6 +52,25 @@ class RoiAlign_10(RoiAlign):  # type: ignore[misc]
 
     def _run(self, *inputs: Any, **attributes: Any) -> tuple[Any, ...]:
         return tuple(super()._run(*inputs, **{**attributes, "coordinate_transformation_mode": "output_half_pixel"}))
+
+
+class GridSample_16(GridSample):  # type: ignore[misc]
+    """GridSample before opset 20, whose modes have other names."""
+
+    def _run(self, x: Any, grid: Any, *, mode: str = "bilinear", **attributes: Any) -> tuple[Any, ...]:
+        name = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
+        return tuple(super()._run(x, grid, mode=name, **attributes))
+
+
+class ConvTranspose_11(ConvTranspose):  # type: ignore[misc]
+    """ConvTranspose; ONNX's fails with more than one group."""
+
+    def _run(self, x: Any, w: Any, bias: Any = None, *, group: int = 1, **attributes: Any) -> tuple[Any]:
+        parts = zip(np.split(x, group, axis=1), np.split(w, group, axis=0), strict=True)
+        y = np.concatenate(
+            [super(ConvTranspose_11, self)._run(a, b, None, group=1, **attributes)[0] for a, b in parts], 1
+        )
+        return (y if bias is None else y + bias.reshape(-1, *(1,) * (x.ndim - 2)),)
 
 
 class _Recurrent(OpRun):  # type: ignore[misc]
