@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tensors": {"errors"},
     "loader": {"errors", "files", "script"},
     "func": {"errors", "loader"},
-    "runner": {"errors", "tensors"},
+    "runner": {"errors", "tensors", "loader"},  # both remember the arguments they were made with, for export
     "builtin": {"spec", "values"},
     "plugins": {"errors", "values", "spec"},
     "model": {*GROUND, "loader", "tensors", "plugins"},
