@@ -7,6 +7,7 @@ import re
 from polycmp.errors import BackendError, ModelError, PluginError, PolycmpError
 
 _PREFIX = re.compile(r"\[ONNXRuntimeError\] : \d+ : (?P<kind>[A-Z_]+) : ")
+_LOADING = re.compile(r"^(?:Load model from .*? failed: ?)+")
 #: Where in ONNX Runtime's sources the message was made: file, line and signature up to a bracket's end.
 _LOCATION = re.compile(r"\S*/onnxruntime/\S+\.(?:cc|h|cpp|cu):\d+ (?:[^\[]*?\)(?: const)? )?(?=\S)")
 _RUNNING = re.compile(
@@ -28,7 +29,7 @@ _NODE_DOMAIN = re.compile(r'In Node, \("[^"]*", (?P<op>\w+), "(?P<domain>[^"]*)"
 
 def shorten(text: str) -> str:
     """Return the message without ONNX Runtime's prefixes, source locations and line breaks."""
-    text = _LOCATION.sub("", _PREFIX.sub("", text))
+    text = _LOADING.sub("", _LOCATION.sub("", _PREFIX.sub("", text)))
     return " ".join(text.split())
 
 

@@ -232,9 +232,11 @@ def serialized(model: Any) -> Any:
         raise ModelError(
             f"a session needs a path, bytes or an onnx.ModelProto, not {type(model).__name__}", whose="onnxrt"
         )
-    if model.ByteSize() > MAX_MODEL_BYTES:
+    try:
+        content = bytes(model.SerializeToString())
+    except Exception:  # noqa: BLE001  too large; protobuf's implementations raise errors of different types
         return _OnDisk(model)
-    return nullcontext(model.SerializeToString())
+    return _OnDisk(model) if len(content) > MAX_MODEL_BYTES else nullcontext(content)
 
 
 class _OnDisk:
