@@ -10,6 +10,7 @@ from polycmp.errors import ModelError
 from polycmp.files import atomic_write
 from polycmp.loader import InvokeFromScript, Loader, SaveBytes
 from polycmp.values import parse_size, split_script
+from polycmp_trt.checks import check_names
 from polycmp_trt.engine import BytesFromEngine, EngineFromNetwork, EngineFromPath, SaveEngine
 from polycmp_trt.from_options import config_from_options, converted
 from polycmp_trt.network import NetworkFromOnnxBytes, NetworkFromOnnxPath
@@ -39,6 +40,7 @@ def make_runner(model: Any, options: Options | None, *, name: str) -> TrtRunner:
         name: The label in reports.
     """
     options = options or Options()
+    check_names(options)
     if model.kind == "engine":
         engine: Any = engine_from_file(model.path, options)
     else:
@@ -169,6 +171,7 @@ def make_engine(source: Any, options: Options | None = None) -> Loader[Any]:
         options: The options of the backend `trt`.
     """
     options = options if isinstance(options, Options) else Options()
+    check_names(options)
     if isinstance(source, (str, Path)):
         return engine_from_file(str(source), options)
     return engine_from_source(source, options)

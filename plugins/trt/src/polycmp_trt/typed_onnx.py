@@ -15,9 +15,10 @@ import numpy as np
 
 from polycmp.errors import BackendError, DataError, ModelError, PluginError, describe_exception
 from polycmp.files import atomic_write
-from polycmp.loader import Loader, resolve
+from polycmp.loader import resolve
 from polycmp.tensors import TensorMetadata, to_numpy
 from polycmp.values import pick
+from polycmp_onnx.load import OnnxLoader
 from polycmp_trt.calibrator import calibration_feeds
 
 __all__ = ["ConvertToBf16", "QuantizeToInt8"]
@@ -36,7 +37,7 @@ _METHODS = {
 }
 
 
-class ConvertToBf16(Loader[Any]):
+class ConvertToBf16(OnnxLoader):
     """Turns the float32 inside of an ONNX model into bfloat16; its inputs and outputs keep their types.
 
     Args:
@@ -182,7 +183,7 @@ def _rename_inside(node: Any, rename: Mapping[str, str]) -> None:
             value.name = rename.get(value.name, value.name)
 
 
-class QuantizeToInt8(Loader[Any]):
+class QuantizeToInt8(OnnxLoader):
     """Quantises an ONNX model to int8 with Q/DQ nodes, by ONNX Runtime's static quantisation.
 
     Args:
