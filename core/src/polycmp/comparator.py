@@ -11,7 +11,7 @@ from polycmp.compare.pair import PairComparer
 from polycmp.compare.postprocess import PostprocessFunc
 from polycmp.compare.scripted import PairFunction, as_pair_function
 from polycmp.compare.verdicts import OutputComparison
-from polycmp.errors import ComparisonError, UsageError
+from polycmp.errors import ComparisonError, DataError, UsageError, did_you_mean
 from polycmp.results.outcome import BackendResult
 from polycmp.results.runs import IterationResult, RunResults
 from polycmp.runner import Runner
@@ -39,6 +39,8 @@ class DataLoader:
         iterations: Number of iterations.
         input_metadata: Names, types and shapes of the inputs; by default those of the first runner.
         val_range: Range of the values as `(low, high)`, or one per input name.
+        backend_module: `numpy` or `torch`: whose arrays to make.
+        input_shapes: Shapes of dynamic inputs, or the values of shape tensors, by name or pattern.
     """
 
     def __init__(
@@ -47,9 +49,12 @@ class DataLoader:
         iterations: int = 1,
         input_metadata: TensorMetadata | None = None,
         val_range: tuple[float, float] | Mapping[str, tuple[float, float]] = (0.0, 1.0),
+        backend_module: str = "numpy",
+        input_shapes: Mapping[str, tuple[int, ...]] | None = None,
     ) -> None:
         ranges = val_range if isinstance(val_range, Mapping) else {"": val_range}
-        self._options = RandomOptions(seed=seed, iterations=iterations, val_range=dict(ranges))
+        self._options = RandomOptions(seed, dict(ranges), iterations, backend_module)
+        self._shapes = dict(input_shapes or {})
         self.input_metadata = input_metadata
 
     def __call__(self, inputs: TensorMetadata) -> Iterable[Feed]:
@@ -63,7 +68,7 @@ class DataLoader:
 
         wanted = self.input_metadata or TensorMetadata()
         shapes = {name: entry.static_shape() for name, entry in wanted.items() if entry.shape is not None}
-        return make_random(self._options)(apply_input_shapes(inputs, shapes))
+        return make_random(self._options)(apply_input_shapes(inputs, {**shapes, **self._shapes}))
 
     def __iter__(self) -> Any:
         if self.input_metadata is None:
@@ -82,6 +87,12 @@ class AccuracyResult(dict[tuple[str, str], list[dict[str, OutputComparison]]]):
         verdicts = [item for iterations in self.values() for outputs in iterations for item in outputs.values()]
         return bool(verdicts) and not self.reasons and all(item.passed for item in verdicts)
 
+    @property
+    def compared(self) -> bool:
+        """Whether any output was held against another."""
+        verdicts = [item for iterations in self.values() for outputs in iterations for item in outputs.values()]
+        return any(item.candidate_type and item.reference_type for item in verdicts)
+
     def stats(self, runner_pair: tuple[str, str] | None = None) -> tuple[int, int, int]:
         """Return how many iterations of a pair passed, failed, and were compared at all.
 
@@ -96,6 +107,18 @@ class AccuracyResult(dict[tuple[str, str], list[dict[str, OutputComparison]]]):
         """Return the share of a pair's iterations that passed, from 0 to 1."""
         passed, _, total = self.stats(runner_pair)
         return passed / total if total else 0.0
+
+    def describe(self) -> str:
+        """Return the verdicts as text: one line per pair, and one per output that differs."""
+        lines = []
+        for pair, iterations in self.items():
+            passed, _, total = self.stats(pair)
+            lines.append(f"{pair[0]} against {pair[1]}: {passed} of {total} iterations passed")
+            for index, outputs in enumerate(iterations):
+                lines += [
+                    f"  iteration {index}, {name}: {item.reason}" for name, item in outputs.items() if not item.passed
+                ]
+        return "\n".join([*lines, *self.reasons])
 
 
 class Comparator:
@@ -187,6 +210,8 @@ class Comparator:
         comparisons: Sequence[tuple[int, int]] | None = None,
         compare_func: Callable[..., Any] | None = None,
         map_output: Mapping[str, str] | None = None,
+        shape_check: bool = True,
+        reference: str = "",
     ) -> AccuracyResult:
         """Compare runs, by default every one with the last.
 
@@ -197,35 +222,58 @@ class Comparator:
             compare_func: Judges one output (`compare(candidate, reference, output=…)`), or all outputs of an iteration
                 (`compare(iteration, reference_iteration)` giving a mapping); by default `CompareFunc.simple()`.
             map_output: Names in the candidate to names in the reference, where they differ.
+            shape_check: Whether another shape is a difference.
+            reference: Label of the run the others are compared with; by default the last.
 
         Raises:
+            DataError: No run is called `reference`.
             ComparisonError: There are fewer than two runs.
         """
         runs = list(run_results.items())
         if len(runs) < 2:
             raise ComparisonError("a comparison needs two runs", hint="pass two runners to Comparator.run()")
         result = AccuracyResult()
-        for candidate, reference in comparisons or [(index, len(runs) - 1) for index in range(len(runs) - 1)]:
-            judge = _pair_function(runs[candidate][0], runs[reference][0], compare_func, map_output or {})
-            found: list[dict[str, OutputComparison]] = []
-            result[runs[candidate][0], runs[reference][0]] = found
-            if len(runs[candidate][1]) != len(runs[reference][1]):
-                result.reasons.append(f"{runs[candidate][0]} and {runs[reference][0]} ran unequal iterations")
-            for made, expected in zip(runs[candidate][1], runs[reference][1], strict=False):
-                found.append({item.output: item for item in judge(made, expected)})
-                if fail_fast and not all(item.passed for item in found[-1].values()):
-                    return result
+        settings = (compare_func or CompareFunc.simple(), dict(map_output or {}), shape_check)
+        for candidate, other in comparisons or _star(runs, reference):
+            if not _compare_pair(result, runs[candidate], runs[other], settings, fail_fast=fail_fast):
+                break
         return result
 
 
-def _pair_function(
-    candidate: str, reference: str, compare_func: Callable[..., Any] | None, map_output: Mapping[str, str]
-) -> PairFunction:
-    function = compare_func or CompareFunc.simple()
-    whole = as_pair_function(function)
-    if whole is not None:
-        return whole
-    return PairComparer(candidate, reference, {"compare": function}, map_output=map_output).add
+_Run = tuple[str, list[IterationResult]]
+
+
+def _star(runs: list[_Run], reference: str) -> list[tuple[int, int]]:
+    labels = [label for label, _ in runs]
+    if reference and reference not in labels:
+        raise DataError(f"no run is called {reference!r}", why=did_you_mean(reference, labels))
+    center = labels.index(reference) if reference else len(runs) - 1
+    return [(index, center) for index in range(len(runs)) if index != center]
+
+
+def _compare_pair(
+    result: AccuracyResult,
+    candidate: _Run,
+    reference: _Run,
+    settings: tuple[Callable[..., Any], Mapping[str, str], bool],
+    *,
+    fail_fast: bool,
+) -> bool:
+    """Compare two runs, add what was found to the result, and return whether to go on."""
+    function, map_output, shape_check = settings
+    comparer = PairComparer(
+        candidate[0], reference[0], {"compare": function}, map_output=map_output, shape_check=shape_check
+    )
+    judge: PairFunction = as_pair_function(function) or comparer.add
+    found: list[dict[str, OutputComparison]] = []
+    result[candidate[0], reference[0]] = found
+    if len(candidate[1]) != len(reference[1]):
+        result.reasons.append(f"{candidate[0]} and {reference[0]} ran unequal iterations")
+    for made, expected in zip(candidate[1], reference[1], strict=False):
+        found.append({item.output: item for item in judge(made, expected)})
+        if fail_fast and not all(item.passed for item in found[-1].values()):
+            return False
+    return True
 
 
 def _source(data_loader: Source | Iterable[Feed] | None) -> Source:

@@ -17,30 +17,19 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-class Loader(Generic[T_co]):
-    """Base of all loaders; a subclass stores its arguments and implements `call_impl`.
-
-    A loader holds no model and does no work until it is called; each call does the work anew. It may be pickled as
-    long as its arguments can. Its `repr` is the source code that makes it.
-    """
+class Recorded:
+    """Base of what can show the source code that makes it: it remembers the arguments it was made with."""
 
     _arguments: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Record the arguments for `repr`."""
+        """Record the arguments."""
         self = super().__new__(cls)
         self._arguments = (args, kwargs)
         return self
 
-    def __call__(self, *args: Any, **kwargs: Any) -> T_co:
-        """Do the work and return what was made."""
-        return self.call_impl(*args, **kwargs)
-
-    def call_impl(self, *args: Any, **kwargs: Any) -> T_co:
-        """Do the work; implemented by each loader."""
-        raise NotImplementedError(type(self).__name__)
-
-    def __repr__(self) -> str:
+    def source(self) -> str:
+        """Return the source code that makes this object, arguments equal to their defaults left out."""
         args, kwargs = self._arguments
         defaults = {
             name: parameter.default for name, parameter in inspect.signature(type(self).__init__).parameters.items()
@@ -54,10 +43,29 @@ class Loader(Generic[T_co]):
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def children(self) -> Iterator[Any]:
-        """Yield the arguments this loader was made with, for whoever walks a tree of loaders."""
+        """Yield the arguments this object was made with, for whoever walks a tree of them."""
         args, kwargs = self._arguments
         yield from args
         yield from kwargs.values()
+
+
+class Loader(Recorded, Generic[T_co]):
+    """Base of all loaders; a subclass stores its arguments and implements `call_impl`.
+
+    A loader holds no model and does no work until it is called; each call does the work anew. It may be pickled as
+    long as its arguments can. Its `repr` is the source code that makes it.
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> T_co:
+        """Do the work and return what was made."""
+        return self.call_impl(*args, **kwargs)
+
+    def call_impl(self, *args: Any, **kwargs: Any) -> T_co:
+        """Do the work; implemented by each loader."""
+        raise NotImplementedError(type(self).__name__)
+
+    def __repr__(self) -> str:
+        return self.source()
 
 
 def _same(value: Any, default: Any) -> bool:
@@ -72,11 +80,13 @@ def to_source(value: Any) -> str:
     """
     if isinstance(value, Path):
         return repr(str(value))
+    if isinstance(value, Recorded):
+        return value.source()
     if isinstance(value, type):
         return value.__name__
     if isinstance(value, (list, tuple, dict, set, frozenset)):
         return _container_source(value)
-    if value is None or isinstance(value, (str, int, float, bool, bytes, Loader)):
+    if value is None or isinstance(value, (str, int, float, bool, bytes)):
         return _number_source(value) if isinstance(value, float) else repr(value)
     if hasattr(value, "__name__") and callable(value):
         return str(value.__name__)

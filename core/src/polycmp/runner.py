@@ -8,10 +8,11 @@ from types import TracebackType
 from typing import Any
 
 from polycmp.errors import BackendError
+from polycmp.loader import Recorded
 from polycmp.tensors import Feed, TensorMetadata, check_feed
 
 
-class Runner:
+class Runner(Recorded):
     """Base of all runners.
 
     A subclass implements `activate_impl`, `get_input_metadata_impl`, `infer_impl` and `deactivate_impl`; whoever uses

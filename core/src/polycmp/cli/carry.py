@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+import click
+
 from polycmp.cli.build import Settings
+from polycmp.files import atomic_write
 from polycmp.logger import setup_logging
 from polycmp.plan import Plan
 from polycmp.plugins import Registry
 from polycmp.report import check_reports, write_reports
 from polycmp.report.console import print_outcome
 from polycmp.report.progress import progress
+from polycmp.session.export import script_of
 from polycmp.session.session import run_plan
 
 
@@ -44,3 +49,20 @@ def start_logging(settings: Settings, params: Mapping[str, Any]) -> None:
         log_format=log.log_format,
         log_file=log.log_file or None,
     )
+
+
+def export(plan: Plan, registry: Registry, path: str) -> int:
+    """Write the plan as a Python script, or print it for the path `-`; return the exit status.
+
+    Raises:
+        UsageError: The plan holds something that a script cannot say.
+        FileError: The file cannot be written.
+    """
+    source = script_of(plan, registry)
+    if path == "-":
+        click.echo(source, nl=False)
+        return 0
+    with atomic_write(path) as file:
+        file.write(source.encode())
+    Path(path).chmod(Path(path).stat().st_mode | 0o111)
+    return 0

@@ -83,14 +83,23 @@ def common_params() -> list[click.Parameter]:
 def _run(**_: Any) -> None:
     # None of this is needed for a help text, which has to come at once.
     from polycmp.cli.build import build_plan, convert
-    from polycmp.cli.carry import carry_out
+    from polycmp.cli.carry import carry_out, export
+    from polycmp.cli.runfile import CONFIG, merge, read_run_file, write_run_file
 
     ctx = click.get_current_context()
     command = ctx.command
     assert isinstance(command, TableCommand)
     given = command.given(ctx)
+    if CONFIG in given.values:
+        given = merge(given, read_run_file(given.values[CONFIG][-1][-1], command.table))
     settings = convert(given, command.table)
-    ctx.exit(carry_out(build_plan(given, settings, command.registry), settings, command.registry, ctx.params))
+    plan = build_plan(given, settings, command.registry)
+    result = settings.core["result"]
+    if result.write_config:
+        write_run_file(given, command.table, result.write_config)
+    if result.gen_script:
+        ctx.exit(export(plan, command.registry, result.gen_script))
+    ctx.exit(carry_out(plan, settings, command.registry, ctx.params))
 
 
 run_command = TableCommand(

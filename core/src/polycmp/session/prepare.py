@@ -46,6 +46,22 @@ def prepare(plan: Plan, registry: Registry) -> Prepared:
         PluginError: A backend asked for is unknown or broken.
     """
     source = make_source(plan.data, registry)
+    parts = _parts(plan, registry, source)
+    checked = _check_names(plan, list({model.path: model for _, _, model in parts}.values()))
+    return Prepared([_live_run(plan, *part) for part in parts], source, checked)
+
+
+def make_runners(plan: Plan, registry: Registry) -> list[Runner]:
+    """Return the plan's runners, none active; errors as in `prepare`, and those of the factories."""
+    source = make_source(plan.data, registry)
+    return [_make_runner(plan, *part) for part in _parts(plan, registry, source)]
+
+
+_Part = tuple[BackendPlan, "Contribution | None", Model]
+
+
+def _parts(plan: Plan, registry: Registry, source: Source) -> list[_Part]:
+    """Return each backend with who brings it (None: only another environment knows) and its model."""
     settings = ModelSettings(plan.loader_options, plan.data.input_shapes, source, plan.model_kind)
     contributions = [
         None if backend.python and backend.backend not in registry.runners else registry.find_runner(backend.backend)
@@ -58,17 +74,15 @@ def prepare(plan: Plan, registry: Registry) -> Prepared:
             raise UsageError("no model given", whose=f"-b {backend.label}", hint="polycmp run MODEL -b BACKEND")
         if path not in models:
             models[path] = Model(path, registry, settings)
-    checked = _check_names(plan, models)
-    runs = [
-        _live_run(plan, backend, contribution, models[backend.model or plan.model])
+    return [
+        (backend, contribution, models[backend.model or plan.model])
         for backend, contribution in zip(plan.backends, contributions, strict=True)
     ]
-    return Prepared(runs, source, checked)
 
 
-def _check_names(plan: Plan, models: dict[str, Model]) -> bool:
+def _check_names(plan: Plan, models: list[Model]) -> bool:
     """Check the plan's names against the models that can be described; return whether that was possible."""
-    descriptions = [model.describe() for model in models.values()]
+    descriptions = [model.describe() for model in models]
     known = [description for description in descriptions if description is not None]
     if not known or len(known) < len(descriptions):
         return False
@@ -84,12 +98,13 @@ def _live_run(plan: Plan, backend: BackendPlan, contribution: Contribution | Non
         options={key: str(value) for key, value in {**changed_options(backend.options), **backend.texts}.items()},
         model=model.path,
     )
+    needs = contribution.spec.needs if contribution is not None else ()
+    return LiveRun(result, lambda: _make_runner(plan, backend, contribution, model), needs)
+
+
+def _make_runner(plan: Plan, backend: BackendPlan, contribution: Contribution | None, model: Model) -> Runner:
     if contribution is None or plan.subprocess or backend.python:
-        return LiveRun(result, lambda: WorkerRunner(make_job(plan, backend), backend.python, plan.timeout))
-
-    def make() -> Runner:
-        model.registry.require(contribution)
-        runner: Runner = model.registry.load(contribution)(model, backend.options, name=backend.label)
-        return runner
-
-    return LiveRun(result, make, contribution.spec.needs)
+        return WorkerRunner(make_job(plan, backend), backend.python, plan.timeout)
+    model.registry.require(contribution)
+    runner: Runner = model.registry.load(contribution)(model, backend.options, name=backend.label)
+    return runner

@@ -1,0 +1,111 @@
+"""`--gen-script`, `--config` and `--write-config`: a run in other words gives the same result."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+def run_script(path, cwd):
+    return subprocess.run(
+        [sys.executable, str(path)], cwd=cwd, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+class TestScript:
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ("-b", "onnxrt", "-b", "onnx"),
+            ("-b", "onnxrt:threads=1,optimization=off", "-b", "onnxrt", "--iterations", 3, "--seed", 7),
+            ("-b", "onnxrt", "-b", "onnx", "--onnx-outputs", "*", "--input-shapes", "x:[3,8]"),
+            ("-b", "onnxrt", "-b", "onnx", "--compare", "l2", "cosine_similarity", "--l2-threshold", "1e-4"),
+            ("-b", "onnxrt", "-b", "onnx", "--postprocess", "y:top-3", "--compare", "indices", "--validate"),
+            ("-b", "onnxrt", "-b", "onnx", "--fp-to-fp16", "--atol", "0.01"),
+            ("-b", "onnxrt", "-b", "pluginref", "--sequential-runners", "--warm-up", 1),
+            ("-b", "onnxrt", "-b", "onnxrt:model=other.onnx"),
+            ("-b", "onnxrt", "-b", "onnxrt:op_libs=/nowhere.so"),
+            ("-b", "onnxrt", "-b", "onnxrt:name=x\n__import__('os')._exit(9)\n#"),
+        ],
+    )
+    def test_has_the_same_exit_status_as_the_command(self, polycmp, model, other, tmp_path, words):
+        command = polycmp("run", model, *words)
+        written = polycmp("run", model, *words, "--gen-script", "compare.py")
+        assert written.status == 0, written.err
+        assert not written.out
+        script = run_script("compare.py", tmp_path)
+        assert script.returncode == command.status, script.stderr
+        assert "Traceback" not in script.stderr
+
+    def test_is_made_of_the_loaders_people_know(self, polycmp, model):
+        done = polycmp("run", model, "--onnxrt", "--onnx", "--onnx-outputs", "r", "--gen-script", "-")
+        assert "SessionFromOnnx(ModifyOutputs(OnnxFromPath(" in done.out
+        assert "from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx" in done.out
+        assert done.out.startswith("#!/usr/bin/env python3\n")
+
+    def test_is_executable_and_well_formed(self, polycmp, model, tmp_path):
+        polycmp("run", model, "--onnxrt", "--onnx", "--gen-script", "compare.py")
+        assert (tmp_path / "compare.py").stat().st_mode & 0o111
+        check = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "E9,F", "compare.py"]
+        assert subprocess.run(check, cwd=tmp_path, check=False).returncode == 0
+
+    def test_saves_what_the_command_saves(self, polycmp, model, tmp_path):
+        words = ("run", model, "--onnxrt", "--onnx", "--iterations", 2)
+        polycmp(*words, "--save-outputs", "command.json", "--save-inputs", "in.json")
+        polycmp(*words, "--save-outputs", "script.json", "--save-inputs", "in2.json", "--gen-script", "compare.py")
+        assert run_script("compare.py", tmp_path).returncode == 0
+        assert (tmp_path / "in.json").read_bytes() == (tmp_path / "in2.json").read_bytes()
+        saved = json.loads((tmp_path / "command.json").read_text())["lst"]
+        again = json.loads((tmp_path / "script.json").read_text())["lst"]
+        assert [label for label, _ in again] == ["onnxrt", "onnx"]
+        for (_, first), (_, second) in zip(saved, again, strict=True):
+            assert [item["outputs"] for item in first] == [item["outputs"] for item in second]
+            assert len(first) == 2
+
+    def test_refuses_what_a_script_cannot_say(self, polycmp, model):
+        done = polycmp("run", model, "--onnxrt", "--gen-script", "-", "--data-loader", "nowhere")
+        assert done.status == 3
+        assert "nowhere" in done.err
+
+
+class TestRunFile:
+    def test_repeats_the_run(self, polycmp, model, other):
+        words = ("-b", f"onnxrt:model={other}", "-b", "onnxrt:threads=1", "--input-shapes", "x:[2,8]", "--seed", 5)
+        first = polycmp("run", model, *words, "--rtol", "1e-3", "--fail-fast", "--write-config", "run.toml")
+        again = polycmp("run", "--config", "run.toml")
+        assert first.status == again.status == 1
+        assert "float32[2,8]" in again.out
+
+    def test_says_the_same_as_the_command_line_and_the_command_line_wins(self, polycmp, model, tmp_path):
+        (tmp_path / "run.toml").write_text(
+            f'model = "{model}"\nbackend = ["onnxrt", "onnx"]\ninput-shapes = ["x:[2,8]"]\n'
+            "onnxrt-threads = 1\nvalidate = true\nval-range = '[-1, 1]'\n[atol]\ny = 1e-3\n"
+        )
+        done = polycmp("run", "--config", "run.toml")
+        assert (done.status, "float32[2,8]" in done.out) == (0, True)
+        over = polycmp("run", "--config", "run.toml", "--input-shapes", "x:[7,8]", "-b", "onnx")
+        assert (over.status, "float32[7,8]" in over.out, "only one run" in over.out) == (0, False, True)
+
+    @pytest.mark.parametrize(
+        ("text", "status", "words"),
+        [
+            ("backend = [", 3, "no TOML"),
+            ("bakcend = ['onnx']", 2, "did you mean 'backend'"),
+            ("backend = [1]", 2, "list of texts"),
+            ("backend = ['onnx']\nseed = 'abc'", 2, "whole number"),
+            ("backend = ['onnx']\nseed = [1, 2]", 2, "takes one value"),
+        ],
+    )
+    def test_that_is_wrong_says_so(self, polycmp, model, tmp_path, text, status, words):
+        (tmp_path / "run.toml").write_text(text)
+        done = polycmp("run", model, "--config", "run.toml")
+        assert done.status == status
+        assert words in done.err
+        assert "run.toml" in done.err or "seed" in done.err
+
+    def test_that_is_missing_says_so(self, polycmp, model):
+        done = polycmp("run", model, "--config", "nowhere.toml")
+        assert (done.status, "nowhere.toml" in done.err) == (3, True)
