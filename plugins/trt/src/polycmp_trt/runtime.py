@@ -39,12 +39,15 @@ def get_trt_logger() -> Any:
         def __init__(self) -> None:
             trt.ILogger.__init__(self)
             self.errors: deque[str] = deque(maxlen=64)
+            self.warnings: deque[str] = deque(maxlen=16)
 
         def log(self, severity: Any, message: str) -> None:
             level = levels.get(severity, logging.DEBUG)
             if level >= logging.ERROR:
                 self.errors.append(message)
                 level = logging.DEBUG if self.errors_are_handled else level
+            elif level == logging.WARNING:
+                self.warnings.append(message)
             if _LOG.isEnabledFor(level):
                 _LOG.log(level, "%s", message)
 
@@ -62,6 +65,7 @@ class ErrorNotes:
 
     def __init__(self) -> None:
         self.messages: list[str] = []
+        self.warnings: list[str] = []
 
     def release(self) -> None:
         """Log the errors as warnings: the block did what it should all the same."""
@@ -70,7 +74,8 @@ class ErrorNotes:
 
     def why(self, otherwise: str = "") -> str:
         """Return the errors as one text, shortest telling form first; `otherwise` if there were none."""
-        unique = list(dict.fromkeys(" ".join(message.split()) for message in self.messages))
+        told = self.messages or (self.warnings if not otherwise else [])
+        unique = list(dict.fromkeys(" ".join(message.split()) for message in told))
         if len(unique) > 4:
             unique = [*unique[:3], f"… ({len(unique) - 3} more, see --verbose)"]
         return "; ".join(unique) or otherwise
@@ -86,11 +91,13 @@ def noted_errors() -> Iterator[ErrorNotes]:
     notes = ErrorNotes()
     before, kept = logger.errors_are_handled, list(logger.errors)
     logger.errors.clear()
+    logger.warnings.clear()
     logger.errors_are_handled = True
     try:
         yield notes
     finally:
         notes.messages.extend(logger.errors)
+        notes.warnings.extend(logger.warnings)
         logger.errors_are_handled = before
         logger.errors.extendleft(reversed(kept))
 
@@ -125,7 +132,7 @@ def new_object(make: Any, what: str) -> Any:
         raise BackendError(
             f"TensorRT cannot start its {what}",
             whose="trt",
-            why=notes.why(cause),
+            why=notes.why() or cause,
             hint="nvidia-smi (is there a device, and a driver new enough for this TensorRT?)",
         )
     return made
