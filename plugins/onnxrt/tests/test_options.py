@@ -121,6 +121,12 @@ def test_providers_are_chosen_among_those_available():
     assert "CUDAExecutionProvider" in caught.value.why
 
 
+def test_threads_do_not_spin_unless_asked_to():
+    entry = "session.intra_op.allow_spinning"
+    spins = [session_from_onnx(double(), config=config) for config in ({}, {entry: "1"})]
+    assert [s.get_session_options().get_session_config_entry(entry) for s in spins] == ["0", "1"]
+
+
 def test_a_session_configuration_entry_and_a_bad_one():
     session = session_from_onnx(double(), config={"session.disable_prepacking": "1"})
     assert session.get_session_options().get_session_config_entry("session.disable_prepacking") == "1"

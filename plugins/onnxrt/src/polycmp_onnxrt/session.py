@@ -21,6 +21,9 @@ Provider = str | tuple[str, Mapping[str, Any]]
 #: Serialized models end at 2 GiB (protobuf); larger ones go to the session through a file with external weights.
 MAX_MODEL_BYTES = 2**31 - 1
 
+#: Threads that wait busily for their session's next operator take the cores from the other backends of a comparison.
+_NO_SPINNING = {"session.intra_op.allow_spinning": "0", "session.inter_op.allow_spinning": "0"}
+
 
 def import_onnxruntime() -> Any:
     """Return the module `onnxruntime`.
@@ -155,7 +158,7 @@ class SessionFromOnnx(Loader[Any]):
             options.enable_profiling = True
             options.profile_file_prefix = str(self.profile)
         shared = {} if self.own_arena or not share_arena(ort) else {"session.use_env_allocators": "1"}
-        for key, value in {**shared, **self.config}.items():
+        for key, value in {**_NO_SPINNING, **shared, **self.config}.items():
             _refusing(f"refuses the configuration entry {key}={value}", options.add_session_config_entry, key, value)
         for library in self.op_libs:
             path = os.path.abspath(library)  # noqa: PTH100  the system's loader searches its own folders otherwise
