@@ -15,7 +15,6 @@ from polycmp.errors import ModelError, PluginError, UsageError
 from polycmp.tensors import TensorMetadata
 from polycmp.testing.loaders import LoaderContract
 from polycmp_onnx import (
-    MARK_ALL,
     BytesFromOnnx,
     ConvertToFp16,
     ExtractSubgraph,
@@ -31,7 +30,6 @@ from polycmp_onnx import (
     extract_subgraph,
     fold_constants,
     infer_shapes,
-    modify_outputs,
     onnx_from_bytes,
     onnx_from_path,
     save_onnx,
@@ -70,7 +68,7 @@ def test_from_path_and_from_bytes_agree(mlp, mlp_file):
 def test_other_formats_of_onnx(mlp, tmp_path, suffix, feed):
     path = tmp_path / f"model{suffix}"
     save_onnx(mlp, path)
-    np.testing.assert_allclose(run(onnx_from_path(path), feed)["y"], run(mlp, feed)["y"], rtol=1e-6)
+    np.testing.assert_allclose(run(onnx_from_path(path), feed)["y"], run(mlp, feed)["y"], rtol=1e-4)
     assert OnnxFromPath(path).path is None, "backends read protobuf files only"
 
 
@@ -169,55 +167,6 @@ def test_a_failed_save_leaves_nothing(mlp, tmp_path):
         with pytest.raises(Exception, match="cannot write"):
             save_onnx(mlp, tmp_path / "file" / "m.onnx", external_data_path=external)
     assert os.listdir(tmp_path) == ["file"]
-
-
-# --- outputs
-
-
-def test_outputs_by_name_pattern_type_and_exclusion(mlp):
-    assert outputs_of(modify_outputs(mlp, ["t", "h"])) == ["h", "t"]
-    assert outputs_of(modify_outputs(mlp, ["s*"])) == ["s", "sf"]
-    assert outputs_of(modify_outputs(mlp, mark_types=["RELU", "matmul"])) == ["h", "r"]
-    assert outputs_of(modify_outputs(mlp, ["y"], mark_types=["Relu"])) == ["r", "y"]
-    assert outputs_of(modify_outputs(mlp, "*", exclude_outputs=["s*", "t"])) == ["h", "r", "m", "y"]
-    assert outputs_of(modify_outputs(mlp, exclude_outputs=None)) == ["y"]
-
-
-@pytest.mark.parametrize("spelling", [MARK_ALL, "*", ["*"], ["mark", "all"], ["mark all"], ["MARK", "ALL"]])
-def test_every_spelling_of_all(mlp, feed, spelling):
-    marked = modify_outputs(mlp, spelling)
-    assert outputs_of(marked) == ["h", "r", "s", "sf", "t", "m", "y"]
-    np.testing.assert_array_equal(run(marked, feed)["y"], run(mlp, feed)["y"])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        ({"outputs": ["hh"]}, "'h'"),
-        ({"outputs": ["q*"]}, "known: h, m"),
-        ({"outputs": ["x"]}, "an input"),
-        ({"outputs": ["w"]}, "a weight"),
-        ({"mark_types": ["Rellu"]}, "'Relu'"),
-        ({"exclude_outputs": ["z"]}, "known"),
-        ({"exclude_outputs": ["y"]}, "no output is left"),
-    ],
-)
-def test_outputs_that_fit_nothing_are_wrong_usage(mlp, arguments, word):
-    with pytest.raises(UsageError) as caught:
-        modify_outputs(mlp, **arguments)
-    assert word in str(caught.value)
-
-
-def test_all_leaves_out_sequences():
-    nodes = [
-        helper.make_node("SequenceConstruct", ["x"], ["q"]),
-        helper.make_node("ConcatFromSequence", ["q"], ["y"], axis=0),
-    ]
-    graph = helper.make_graph(
-        nodes, "g", [helper.make_tensor_value_info("x", 1, [2])], [helper.make_tensor_value_info("y", 1, [2])]
-    )
-    model = helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 17)])
-    assert outputs_of(modify_outputs(model, "*")) == ["y"]
 
 
 # --- graph tools
