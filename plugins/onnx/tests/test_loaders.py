@@ -30,6 +30,7 @@ from polycmp_onnx import (
     extract_subgraph,
     fold_constants,
     infer_shapes,
+    modify_outputs,
     onnx_from_bytes,
     onnx_from_path,
     save_onnx,
