@@ -343,3 +343,13 @@ class TestHeavyCode:
         found = registry.find_runner("lazy")
         assert "fake_heavy" not in sys.modules
         assert registry.load(found)() == "made"
+
+
+def test_the_usual_ranges_include_this_version():
+    from packaging.specifiers import SpecifierSet
+
+    import polycmp
+    from polycmp.plugins.discovery import USUAL_RANGES
+
+    for text in USUAL_RANGES:
+        assert SpecifierSet(text).contains(polycmp.__version__, prereleases=True)
