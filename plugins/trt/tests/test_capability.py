@@ -1,0 +1,65 @@
+"""Cutting parts out of a model, as `inspect capability --with-partitioning` does; no TensorRT needed."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from polycmp_trt.capability import cut_out
+
+
+def model():
+    nodes = [
+        helper.make_node("Add", ["x", "w"], ["a"], name="add"),
+        helper.make_node("Relu", ["a"], ["b"], name="relu"),
+        helper.make_node("Mul", ["b", "x"], ["c"], name="mul"),
+        helper.make_node("Neg", ["a"], ["d"], name="neg"),
+        helper.make_node("Sub", ["c", "d"], ["y"], name="sub"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [3])],
+        [numpy_helper.from_array(np.array([1, -2, 3], np.float32), "w")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def names(values):
+    return [value.name for value in values]
+
+
+def test_a_part_has_the_inputs_outputs_and_weights_it_needs() -> None:
+    part = cut_out(model(), [0, 1])
+    assert names(part.graph.input) == ["x"]
+    assert names(part.graph.output) == ["a", "b"]
+    assert names(part.graph.initializer) == ["w"]
+    onnx.checker.check_model(part, full_check=True)
+
+
+def test_nodes_need_not_be_neighbours() -> None:
+    part = cut_out(model(), [4, 1])
+    assert names(part.graph.node) == ["relu", "sub"]
+    assert names(part.graph.input) == ["a", "c", "d"]
+    assert names(part.graph.output) == ["b", "y"]
+    assert not part.graph.initializer
+
+
+def test_the_parts_together_compute_what_the_model_does() -> None:
+    whole = model()
+    tensors = {"x": np.array([0.5, 1.5, -2], np.float32)}
+    wanted = ReferenceEvaluator(whole).run(["y"], tensors)[0]
+    for nodes in ([0], [1, 2], [3], [4]):
+        part = cut_out(whole, nodes)
+        outputs = names(part.graph.output)
+        feed = {name: tensors[name] for name in names(part.graph.input)}
+        tensors.update(zip(outputs, ReferenceEvaluator(part).run(outputs, feed), strict=True))
+    np.testing.assert_array_equal(tensors["y"], wanted)
+
+
+def test_all_nodes_are_the_model_itself() -> None:
+    whole = model()
+    assert cut_out(whole, range(5)) is whole
