@@ -19,11 +19,11 @@ from polycmp.errors import BackendError, DataError, ModelError, PluginError
 from polycmp.loader import BytesFromPath, Loader, SaveBytes
 from polycmp.tensors import as_dtype
 from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx, session_from_onnx
-from polycmp_onnxrt import session as session_module
+from polycmp_onnxrt import source as source_module
 from polycmp_onnxrt.arrays import ONNX_TYPES, pack, unpack
 from polycmp_onnxrt.plugin import Options
 from polycmp_onnxrt.runner import make_runner
-from polycmp_onnxrt.session import path_of
+from polycmp_onnxrt.source import path_of
 
 FLOAT = TensorProto.FLOAT
 
@@ -133,8 +133,8 @@ def test_a_model_too_large_for_bytes_goes_through_a_file(monkeypatch, tmp_path):
     node = helper.make_node("Add", ["x", "w"], ["y"])
     made = model([node], [value("x", shape=(4096,))], [value("y", shape=(4096,))], initializer=[weights])
     before = made.SerializeToString()
-    monkeypatch.setattr(session_module, "MAX_MODEL_BYTES", 1000)
-    monkeypatch.setattr(session_module.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(source_module, "MAX_MODEL_BYTES", 1000)
+    monkeypatch.setattr(source_module.tempfile, "tempdir", str(tmp_path))
     assert infer(made, x=np.ones(4096, np.float32))["y"][-1] == 4096
     assert made.SerializeToString() == before
     assert list(tmp_path.iterdir()) == []

@@ -17,8 +17,8 @@ from polycmp.errors import BackendError, UsageError
 from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx, session_from_onnx
 from polycmp_onnxrt.choices import KNOWN_PROVIDERS, matching_providers, parse_provider
 from polycmp_onnxrt.plugin import Options, polycmp_runners
+from polycmp_onnxrt.providers import resolve_providers
 from polycmp_onnxrt.runner import make_runner
-from polycmp_onnxrt.session import resolve_providers
 
 FLOAT = TensorProto.FLOAT
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from polycmp.errors import BackendError, ModelError, UsageError
+from polycmp.errors import BackendError, UsageError
 from polycmp.loader import Loader, immediate
-from polycmp_onnxrt.choices import OPTIMIZATION_LEVELS, matching_providers, parse_optimization, parse_provider
+from polycmp_onnxrt.choices import OPTIMIZATION_LEVELS, parse_optimization
 from polycmp_onnxrt.logs import captured, severity
+from polycmp_onnxrt.providers import Provider, require_providers, resolve_providers
 from polycmp_onnxrt.reasons import loading_failed, missing_runtime, shorten
-
-Provider = str | tuple[str, Mapping[str, Any]]
-
-#: Serialized models end at 2 GiB (protobuf); larger ones go to the session through a file with external weights.
-MAX_MODEL_BYTES = 2**31 - 1
+from polycmp_onnxrt.source import path_of, serialized
 
 #: Threads that wait busily for their session's next operator take the cores from the other backends of a comparison.
 _NO_SPINNING = {"session.intra_op.allow_spinning": "0", "session.inter_op.allow_spinning": "0"}
@@ -125,7 +121,7 @@ class SessionFromOnnx(Loader[Any]):
             except Exception as error:
                 self._explain_with_the_loader(error)
                 raise loading_failed(error, model=name) from error
-        _require_providers(session, [provider for provider, _ in providers])
+        require_providers(session, [provider for provider, _ in providers])
         return session
 
     def _source(self) -> tuple[Any, str]:
@@ -197,117 +193,3 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def path_of(model: Any) -> str | None:
-    """Return the file to give to ONNX Runtime, or None if the model has to be made first.
-
-    A loader stands for its `path` only if it has no other source: one that saves what another loader makes has a
-    path too, but nothing lies there yet.
-    """
-    if isinstance(model, (str, os.PathLike)):
-        return os.fspath(model)
-    path = getattr(model, "path", None)
-    if not callable(model) or not isinstance(path, (str, os.PathLike)):
-        return None
-    sources = model.children() if isinstance(model, Loader) else ()
-    return None if any(map(_is_source, sources)) else os.fspath(path)
-
-
-def _is_source(argument: Any) -> bool:
-    return callable(argument) or isinstance(argument, bytes) or hasattr(argument, "SerializeToString")
-
-
-def serialized(model: Any) -> Any:
-    """Return a context manager that gives a session what it takes for a model: its bytes, or a path to a copy.
-
-    Args:
-        model: A path, bytes, or an `onnx.ModelProto`.
-
-    Raises:
-        ModelError: It is something else.
-    """
-    if isinstance(model, (str, os.PathLike)):
-        return nullcontext(os.fspath(model))
-    if isinstance(model, (bytes, bytearray, memoryview)):
-        return nullcontext(bytes(model))
-    if not hasattr(model, "SerializeToString"):
-        raise ModelError(
-            f"a session needs a path, bytes or an onnx.ModelProto, not {type(model).__name__}", whose="onnxrt"
-        )
-    try:
-        content = bytes(model.SerializeToString())
-    except Exception:  # noqa: BLE001  too large; protobuf's implementations raise errors of different types
-        return _OnDisk(model)
-    return _OnDisk(model) if len(content) > MAX_MODEL_BYTES else nullcontext(content)
-
-
-class _OnDisk:
-    """A model that is too large for bytes, in a folder that lives as long as the session is being made."""
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
-
-    def __enter__(self) -> str:
-        from polycmp_onnx import save_onnx
-
-        # ONNX Runtime maps the weights into memory: removing the files afterwards is safe where maps outlive names.
-        self.folder = tempfile.TemporaryDirectory(prefix="polycmp-", ignore_cleanup_errors=True)
-        path = str(Path(self.folder.name) / "model.onnx")
-        save_onnx(self.model, path, external_data_path="model.data")
-        return path
-
-    def __exit__(self, *_: object) -> None:
-        self.folder.cleanup()
-
-
-def resolve_providers(wanted: Iterable[Provider], available: tuple[str, ...]) -> list[tuple[str, dict[str, str]]]:
-    """Return full names and options of providers.
-
-    Args:
-        wanted: Names or parts of names with their options, as `SessionFromOnnx` takes them.
-        available: Full names of the providers that this build of ONNX Runtime has.
-
-    Raises:
-        UsageError: A name is not understood, or means several providers.
-        BackendError: This build does not have the provider.
-    """
-    resolved = []
-    for item in wanted:
-        try:
-            name, options = parse_provider(item if isinstance(item, str) else item[0])
-        except ValueError as error:
-            raise UsageError(str(error), whose="onnxrt") from None
-        if not isinstance(item, str):
-            options |= {str(key): str(value) for key, value in item[1].items()}
-        resolved.append((_choose_provider(name, available), options))
-    return resolved
-
-
-def _choose_provider(name: str, available: tuple[str, ...]) -> str:
-    matches = matching_providers(name, available)
-    if len(matches) == 1:
-        return matches[0]
-    if matches:
-        raise UsageError(
-            f"provider {name!r} means any of {', '.join(matches)}", whose="onnxrt", hint="write more of it"
-        )
-    raise BackendError(
-        f"this ONNX Runtime has no execution provider {name!r}",
-        whose="onnxrt",
-        why=f"it has {', '.join(available)}",
-        hint="CUDA and TensorRT come with: pip uninstall onnxruntime; pip install 'polycmp-onnxrt[gpu]'",
-    )
-
-
-def _require_providers(session: Any, wanted: list[str]) -> None:
-    # ONNX Runtime leaves out a provider whose libraries it cannot load and goes on with the next one: the comparison
-    # would then silently be one of CPU with CPU.
-    missing = [name for name in wanted if name not in session.get_providers()]
-    if missing:
-        raise BackendError(
-            f"{missing[0]} could not be started",
-            whose="onnxrt",
-            why="its libraries or its device are missing; ONNX Runtime offers to run without it",
-            hint="run again with -v to see ONNX Runtime's own messages, or leave the provider out",
-        )
