@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from polycmp.errors import BackendError, ModelError
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, to_numpy

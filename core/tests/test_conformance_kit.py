@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from polycmp.errors import DataError
 from polycmp.loader import BytesFromPath
 from polycmp.spec import Verdict
