@@ -12,6 +12,7 @@ from onnx.reference.op_run import RuntimeContextError
 
 from polycmp.errors import BackendError, ModelError, PolycmpError, UsageError, describe_exception, did_you_mean
 from polycmp_onnx.corrections import correction
+from polycmp_onnx.graph import reads
 from polycmp_onnx.precision import PRECISIONS, Precision, widened_call
 
 
@@ -152,19 +153,9 @@ def _last_uses(nodes: Iterable[Any]) -> dict[int, list[str]]:
     """Return, per index of a node, the tensors that no later node reads, so that their memory can go."""
     last: dict[str, int] = {}
     for index, node in enumerate(nodes):
-        for name in (*node.output, *node.input, *_captured(node)):
+        for name in (*node.output, *reads(node)):
             last[name] = index
     uses: dict[int, list[str]] = {}
     for name, index in last.items():
         uses.setdefault(index, []).append(name)
     return uses
-
-
-def _captured(node: Any) -> Iterable[str]:
-    """Yield the names that a node's subgraphs read, those they make themselves included."""
-    for attribute in node.attribute:
-        if attribute.type == onnx.AttributeProto.GRAPH:
-            yield from (output.name for output in attribute.g.output)
-            for inner in attribute.g.node:
-                yield from inner.input
-                yield from _captured(inner)
