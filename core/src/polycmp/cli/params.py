@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from polycmp.cli.argv import JOINT
 from polycmp.cli.table import FlagTable, Key, Target
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from polycmp.cli.build import Occurrences
 
 
@@ -44,6 +45,8 @@ class TableOption(click.Option):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the allowed values, or files where a path is wanted."""
+        from click.shell_completion import CompletionItem
+
         field = self.target.field
         if field.choices:
             return [CompletionItem(str(item)) for item in field.choices if str(item).startswith(incomplete)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -60,6 +59,8 @@ class TableCommand(click.Command):
 
     def given(self, ctx: click.Context) -> Given:
         """Return what was asked for."""
+        import shlex
+
         from polycmp.cli.build import Given
 
         return Given(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from polycmp.spec import opt, parse_size
 
+# Nobody compares or prints these, and making the methods for it costs every help text a millisecond.
+
 
 def _positive(text: str) -> int:
     value = int(text)
@@ -22,14 +24,14 @@ def _seconds(text: str) -> float:
     return value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ModelSection:
     """Model."""
 
     model_type: str = opt("", help="Kind of the model file, where its suffix does not tell.", metavar="KIND")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class DataSection:
     """Inputs."""
 
@@ -58,7 +60,7 @@ class DataSection:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class RunSection:
     """Running."""
 
@@ -77,7 +79,7 @@ class RunSection:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class CompareSection:
     """Comparing."""
 
@@ -117,7 +119,7 @@ class CompareSection:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ResultSection:
     """Results."""
 
@@ -148,7 +150,7 @@ class ResultSection:
     write_config: str = opt("", help="Write the run file that repeats this run.", metavar="FILE.toml")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class LogSection:
     """Logging."""
 
