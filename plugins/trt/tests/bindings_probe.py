@@ -11,8 +11,12 @@ import sys
 import tensorrt as trt
 
 from polycmp.errors import PolycmpError, UsageError
+from polycmp_onnx import OnnxFromPath
 from polycmp_trt import Calibrator, TacticRecorder, TacticReplayData, capabilities
+from polycmp_trt.checks import check_names
 from polycmp_trt.config import _ENUMS, _FLAGS
+from polycmp_trt.factory import engine_from_source
+from polycmp_trt.options import Options
 from polycmp_trt.precision import plan_precision
 
 
@@ -62,6 +66,15 @@ def record():
     return TacticRecorder(TacticReplayData()).select_algorithms(None, [1, 2, 3])
 
 
+def loaders(**options):
+    source = OnnxFromPath("model.onnx")
+    return repr(engine_from_source(source, Options(**options), {"x": (2, 3)}))
+
+
+def checked(**options):
+    return check_names(Options(**options))
+
+
 def main():
     names = json.load(sys.stdin)
     enums = {enum: capabilities.enum_names(enum) for enum in [*_ENUMS.values(), "TacticSource", "MemoryPoolType"]}
@@ -93,6 +106,25 @@ def main():
             "bad_base": answer(lambda: calibrate("IInt8Nothing")),
             "failing": answer(failing_calibration),
             "record": answer(record),
+            "loaders": {
+                name: answer(lambda name=name: loaders(**{name: True})) for name in ("tf32", "fp16", "bf16", "int8")
+            },
+            "checks": {
+                name: answer(lambda name=name, value=value: checked(**{name: value}))
+                for name, value in {
+                    "tactic_sources": ("cudnn",),
+                    "preview_features": ("nonsense",),
+                    "pool_limit": {"WorkSpace": 1},
+                    "layer_precisions": {"conv": "float16"},
+                    "tensor_dtypes": {"x": "float16"},
+                    "mark_debug": ("x",),
+                    "save_tactics": "replay.json",
+                    "quantization_flags": ("calibrate_before_fusion",),
+                    "precision_constraints": "obey",
+                    "dla_workspace_allocation_strategy": "shared_static",
+                    "runtime_platform": "same_as_build",
+                }.items()
+            },
         },
         sys.stdout,
     )

@@ -266,3 +266,45 @@ def test_recording_tactics_works_or_names_the_timing_cache(seen: dict[str, Any])
         assert seen["record"]["value"] == [0, 1, 2]
     else:
         assert "--trt-timing-cache" in seen["record"]["text"]
+
+
+def test_loaders_follow_the_release(seen: dict[str, Any]) -> None:
+    assert "tf32=True" in seen["loaders"]["tf32"]["value"]
+    for name, conversion in (("fp16", "ConvertToFp16"), ("bf16", "ConvertToBf16"), ("int8", "QuantizeToInt8")):
+        made = seen["loaders"][name]
+        if name == "bf16" and seen["version"].startswith("8."):
+            assert made["exit"] == 3
+        elif has_flags(seen):
+            assert f"{name}=True" in made["value"]
+            assert conversion not in made["value"]
+        else:
+            assert f"BytesFromOnnx({conversion}(OnnxFromPath('model.onnx')" in made["value"]
+            assert "strongly_typed=True" in made["value"]
+            assert f"{name}=True" not in made["value"]
+
+
+#: Option -> the feature that decides; without it the answer is an error with advice.
+CHECKED = {
+    "layer_precisions": "layer_precision",
+    "tensor_dtypes": "tensor_dtype",
+    "mark_debug": "debug_tensors",
+    "save_tactics": "algorithm_selector",
+    "quantization_flags": "quantization_flags",
+    "precision_constraints": "precision_constraints",
+    "dla_workspace_allocation_strategy": "dla_workspace_allocation_strategy",
+    "runtime_platform": "runtime_platform",
+}
+
+
+def test_options_are_checked_before_anything_is_built(seen: dict[str, Any]) -> None:
+    for option, feature in CHECKED.items():
+        result = seen["checks"][option]
+        if seen["features"][feature]:
+            assert result == {"value": None}, option
+        else:
+            assert result["exit"] == 3, option
+            assert f"--trt-{option.replace('_', '-')}" in result["text"]
+            assert "next:" in result["text"]
+    assert seen["checks"]["pool_limit"] == {"value": None}
+    assert seen["checks"]["preview_features"]["exit"] == 2
+    assert seen["checks"]["tactic_sources"].get("exit", 0) == (0 if has_flags(seen) else 3)

@@ -102,7 +102,7 @@ class CreateConfig(Loader[Any]):
         profiles: Sequence[Profile] | None = None,
         calibrator: Any = None,
         *,
-        precision_constraints: str | None = None,
+        precision_constraints: str = "none",
         load_timing_cache: Any = None,
         algorithm_selector: Any = None,
         sparse_weights: bool = False,
