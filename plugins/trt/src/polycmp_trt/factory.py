@@ -149,7 +149,7 @@ def _is_onnx(source: Any) -> bool:
 
 def _parsed(source: Any, options: Options) -> Any:
     settings: dict[str, Any] = {
-        "flags": list(options.onnx_flags) or None,
+        "flags": _parser_flags(options) or None,
         "plugin_instancenorm": options.plugin_instancenorm or None,
         "strongly_typed": options.strongly_typed or None,
         "mark_unfused_tensors_as_debug_tensors": options.mark_unfused_tensors_as_debug_tensors or None,
@@ -161,6 +161,15 @@ def _parsed(source: Any, options: Options) -> Any:
     from polycmp_onnx import BytesFromOnnx
 
     return NetworkFromOnnxBytes(BytesFromOnnx(source), **settings)
+
+
+def _parser_flags(options: Options) -> list[str]:
+    flags = list(options.onnx_flags)
+    portable = options.version_compatible or options.hardware_compatibility_level.lower() not in {"", "none"}
+    # The plugin that replaces InstanceNormalization otherwise cannot go into an engine for other devices or releases.
+    if portable and not options.plugin_instancenorm and "native_instancenorm" not in {flag.lower() for flag in flags}:
+        flags.append("native_instancenorm")
+    return flags
 
 
 def make_engine(source: Any, options: Options | None = None) -> Loader[Any]:
