@@ -55,9 +55,10 @@ def _installed() -> Iterator[Candidate]:
             # Most distributions have nothing for us, and parsing metadata is what costs time.
             if f"[{ENTRY_POINT_GROUP}]" not in text.replace(" ", ""):
                 continue
-            name = distribution.metadata["Name"] or ""
+            described = distribution.metadata  # parsed anew at each access
+            name, version = described["Name"] or "", described["Version"] or ""
+            requirements = tuple(described.get_all("Requires-Dist") or ())
             entry_points = [ep for ep in distribution.entry_points if ep.group == ENTRY_POINT_GROUP]
-            version, requirements = distribution.version or "", tuple(distribution.requires or ())
         except Exception:  # noqa: BLE001  (metadata damaged beyond reading belongs to no plugin we could name)
             continue
         # As for imports, the first of several copies on the path hides the others.

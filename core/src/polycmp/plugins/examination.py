@@ -22,6 +22,17 @@ RESERVED_KEYS = ("name", "model", "python")
 """Keys of an instance (`-b NAME:KEY=VALUE`) that belong to the core."""
 
 
+class _HookSpecs:
+    """The hooks and nothing else: pluggy looks at every attribute there is, and does so once for each plugin."""
+
+    def __init__(self) -> None:
+        for name in HOOKS:
+            setattr(self, name, getattr(Hooks, name))
+
+    def __dir__(self) -> list[str]:
+        return list(HOOKS)
+
+
 class _FaultError(Exception):
     """A reason why a plugin is broken."""
 
@@ -70,7 +81,7 @@ def _manager_of(candidate: Candidate) -> pluggy.PluginManager:
         raise _FaultError(f"cannot be imported: {_one_line(error)}") from error
     # One manager for each plugin: no call of one can reach another.
     manager = pluggy.PluginManager(ENTRY_POINT_GROUP)
-    manager.add_hookspecs(Hooks)
+    manager.add_hookspecs(_HookSpecs())
     try:
         manager.register(module, candidate.record.name)
         manager.check_pending()
