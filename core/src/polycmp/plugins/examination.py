@@ -7,6 +7,7 @@ import dataclasses
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from types import ModuleType
 from typing import Any
 
 import pluggy
@@ -22,15 +23,12 @@ RESERVED_KEYS = ("name", "model", "python")
 """Keys of an instance (`-b NAME:KEY=VALUE`) that belong to the core."""
 
 
-class _HookSpecs:
-    """The hooks and nothing else: pluggy looks at every attribute there is, and does so once for each plugin."""
-
-    def __init__(self) -> None:
-        for name in HOOKS:
-            setattr(self, name, getattr(Hooks, name))
-
-    def __dir__(self) -> list[str]:
-        return list(HOOKS)
+def _hooks() -> ModuleType:
+    """Return the hooks and nothing else: pluggy looks at every attribute there is, and does so for each plugin."""
+    hooks = ModuleType("hooks")
+    for name in HOOKS:
+        setattr(hooks, name, getattr(Hooks, name))
+    return hooks
 
 
 class _FaultError(Exception):
@@ -81,7 +79,7 @@ def _manager_of(candidate: Candidate) -> pluggy.PluginManager:
         raise _FaultError(f"cannot be imported: {_one_line(error)}") from error
     # One manager for each plugin: no call of one can reach another.
     manager = pluggy.PluginManager(ENTRY_POINT_GROUP)
-    manager.add_hookspecs(_HookSpecs())
+    manager.add_hookspecs(_hooks())
     try:
         manager.register(module, candidate.record.name)
         manager.check_pending()
