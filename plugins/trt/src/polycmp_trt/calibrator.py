@@ -30,7 +30,7 @@ def calibration_feeds(data_loader: Any, inputs: TensorMetadata | None) -> Iterat
             argument. An iterable with an attribute `input_metadata` gets the metadata there, unless it has its own.
         inputs: Names, types and shapes of the network's inputs, if known.
     """
-    if getattr(data_loader, "__module__", "") == "polycmp.data.random":
+    if getattr(data_loader, "is_random", False) or getattr(data_loader, "__module__", "") == "polycmp.data.random":
         _LOG.warning(
             "calibrating with random numbers: the ranges will not suit real data; "
             "give some with --data-loader-script or --load-inputs"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
@@ -30,14 +31,17 @@ class ShapeTuple(NamedTuple):
     max: Shape
 
 
+@dataclass(init=False, repr=False, eq=False)
 class Profile(MutableMapping[str, ShapeTuple]):
     """One optimization profile: a mapping from input names, or patterns of names, to `ShapeTuple`.
 
     Its `repr` is the source code that makes it.
     """
 
+    _shapes: dict[str, ShapeTuple]
+
     def __init__(self, shapes: Mapping[str, Sequence[Iterable[int]]] | None = None) -> None:
-        self._shapes: dict[str, ShapeTuple] = {}
+        self._shapes = {}
         for name, (smallest, best, largest) in (shapes or {}).items():
             self.add(name, smallest, best, largest)
 
