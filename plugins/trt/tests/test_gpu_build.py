@@ -39,10 +39,10 @@ RNG = np.random.default_rng(5)
 
 
 def weight(name, *shape):
-    return numpy_helper.from_array((RNG.standard_normal(shape) / 8).astype(np.float32), name)
+    return numpy_helper.from_array((RNG.standard_normal(shape) / 24).astype(np.float32), name)
 
 
-def conv_model(batch=2, channels=16):
+def conv_model(batch=2, channels=64):
     nodes = [
         helper.make_node("Conv", ["x", "w0", "b0"], ["c0"], name="conv0", pads=[1, 1, 1, 1]),
         helper.make_node("Relu", ["c0"], ["r0"], name="relu0"),
@@ -52,14 +52,14 @@ def conv_model(batch=2, channels=16):
         nodes,
         "net",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, channels, 32, 32])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 32, 32, 32])],
-        [weight("w0", 32, channels, 3, 3), weight("b0", 32), weight("w1", 32, 32, 3, 3), weight("b1", 32)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 64, 32, 32])],
+        [weight("w0", 64, channels, 3, 3), weight("b0", 64), weight("w1", 64, 64, 3, 3), weight("b1", 64)],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
 
 
 def feeds(count=4, batch=2):
-    return [{"x": RNG.standard_normal((batch, 16, 32, 32)).astype(np.float32)} for _ in range(count)]
+    return [{"x": RNG.standard_normal((batch, 64, 32, 32)).astype(np.float32)} for _ in range(count)]
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +159,7 @@ class TestCalibration:
         assert cache.getvalue().startswith(b"TRT-")
 
     def test_dynamic_shapes_calibrate_with_the_opt_shapes(self, dynamic):
-        profile = Profile().add("x", (1, 16, 32, 32), (4, 16, 32, 32), (8, 16, 32, 32))
+        profile = Profile().add("x", (1, 64, 32, 32), (4, 64, 32, 32), (8, 64, 32, 32))
         seen = []
 
         def loader(inputs):
@@ -167,7 +167,7 @@ class TestCalibration:
             return feeds(batch=4)
 
         bytes_of(dynamic, int8=True, profiles=[profile], calibrator=Calibrator(loader))
-        assert seen == [(4, 16, 32, 32)]
+        assert seen == [(4, 64, 32, 32)]
         with pytest.raises(DataError, match="shape"):
             bytes_of(dynamic, int8=True, profiles=[profile], calibrator=Calibrator(feeds(batch=2)))
 
@@ -204,22 +204,22 @@ class TestProfiles:
     def test_defaults_are_named_in_a_warning(self, dynamic, caplog):
         with caplog.at_level(logging.WARNING):
             engine = engine_of(dynamic)
-        assert "[1, 16, 32, 32]" in caplog.text
-        assert tuple(engine.get_tensor_profile_shape("x", 0)[2]) == (1, 16, 32, 32)
+        assert "[1, 64, 32, 32]" in caplog.text
+        assert tuple(engine.get_tensor_profile_shape("x", 0)[2]) == (1, 64, 32, 32)
 
     def test_several_profiles_each_with_its_own_range(self, dynamic):
-        ranges = [((1, 16, 32, 32),) * 3, ((2, 16, 32, 32), (4, 16, 32, 32), (8, 16, 32, 32))]
+        ranges = [((1, 64, 32, 32),) * 3, ((2, 64, 32, 32), (4, 64, 32, 32), (8, 64, 32, 32))]
         engine = engine_of(dynamic, profiles=[Profile().add("x", *bounds) for bounds in ranges])
         assert engine.num_optimization_profiles == 2
         got = [tuple(tuple(shape) for shape in engine.get_tensor_profile_shape("x", index)) for index in range(2)]
         assert got == ranges
 
     def test_patterns_and_mistakes(self, dynamic):
-        assert bytes_of(dynamic, profiles=[Profile().add("*", *((3, 16, 32, 32),) * 3)])
+        assert bytes_of(dynamic, profiles=[Profile().add("*", *((3, 64, 32, 32),) * 3)])
         for profile, reason in [
             (Profile().add("z", (1,), (1,), (1,)), "'z'"),
-            (Profile().add("x", (4, 16, 32, 32), (2, 16, 32, 32), (8, 16, 32, 32)), "min <= opt"),
-            (Profile().add("x", (1, 16), (1, 16), (1, 16)), "4 dimensions"),
+            (Profile().add("x", (4, 64, 32, 32), (2, 64, 32, 32), (8, 64, 32, 32)), "min <= opt"),
+            (Profile().add("x", (1, 64), (1, 64), (1, 64)), "4 dimensions"),
             (Profile().add("x", (1, 8, 32, 32), (1, 8, 32, 32), (1, 8, 32, 32)), "fixes"),
         ]:
             with pytest.raises(UsageError, match=reason):
@@ -248,6 +248,13 @@ class TestTactics:
         replay = TacticReplayData.load(path)
         assert replay
         assert all(name and algorithm.outputs for name, algorithm in replay.items())
+
+    def test_polygraphy_reads_and_writes_the_same_files(self, conv, tmp_path):
+        theirs = pytest.importorskip("polygraphy.backend.trt").TacticReplayData
+        ours, again = str(tmp_path / "ours.json"), str(tmp_path / "again.json")
+        bytes_of(conv, fp16=True, algorithm_selector=TacticRecorder(ours))
+        theirs.load(ours).save(again)
+        assert TacticReplayData.load(again) == TacticReplayData.load(ours)
 
     def test_a_tactic_that_is_not_offered_ends_the_build(self, conv):
         recorded = TacticReplayData()
@@ -457,8 +464,8 @@ class TestCommandLine:
         assert main(words) == 0, capsys.readouterr().err
 
     def test_profiles_from_shapes(self, dynamic, capsys):
-        shapes = [f"--trt-{kind}-shapes=x:[{batch},16,32,32]" for kind, batch in (("min", 1), ("opt", 4), ("max", 8))]
-        words = ["run", dynamic, "--trt", "--onnxrt", *shapes, "--input-shapes", "x:[2,16,32,32]"]
+        shapes = [f"--trt-{kind}-shapes=x:[{batch},64,32,32]" for kind, batch in (("min", 1), ("opt", 4), ("max", 8))]
+        words = ["run", dynamic, "--trt", "--onnxrt", *shapes, "--input-shapes", "x:[2,64,32,32]"]
         assert main(words) == 0, capsys.readouterr().err
 
     def test_caches_and_replays(self, conv, tmp_path, capsys):
