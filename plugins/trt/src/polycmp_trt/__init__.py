@@ -61,9 +61,17 @@ _EXPORTS = {
     "postprocess_config": "config",
     "Profile": "profile",
     "Calibrator": "calibrator",
+    "CalibratorFromData": "calibrator",
+    "ConvertToBf16": "typed_onnx",
+    "QuantizeToInt8": "typed_onnx",
+    "ReportPrecision": "precision",
+    "Algorithm": "tactics",
+    "RecordTactics": "tactics",
+    "ReplayTactics": "tactics",
     "TacticRecorder": "tactics",
     "TacticReplayData": "tactics",
     "TacticReplayer": "tactics",
+    "TensorInfo": "tactics",
 }
 
 __all__ = sorted(_EXPORTS)  # noqa: PLE0605  (computed from the one table)
