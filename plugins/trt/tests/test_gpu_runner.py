@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 
 import numpy as np
-import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -37,7 +36,6 @@ def model(nodes, inputs, outputs, weights=(), opset=13):
         [numpy_helper.from_array(array, name) for name, array in weights],
     )
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
-    onnx.checker.check_model(made)
     return made.SerializeToString()
 
 
@@ -142,17 +140,29 @@ class TestShapes:
 
     def test_three_runners_on_one_engine(self, batch_plan):
         engine = EngineFromBytes(batch_plan)()
-        runners = [TrtRunner(engine), TrtRunner(engine.create_execution_context(), optimization_profile=1)]
-        for runner, batch in zip(runners, (3, 17), strict=True):
-            with runner:
-                assert runner.infer({"x": np.ones((batch, 3), np.float32)})["y"].shape == (batch, 3)
-        assert engine.num_optimization_profiles == 2
+        first = TrtRunner(engine.create_execution_context())
+        second = TrtRunner(engine.create_execution_context(), optimization_profile=1)
+        with first, second:
+            for _ in range(2):
+                assert first.infer({"x": np.ones((3, 3), np.float32)})["y"].shape == (3, 3)
+                assert second.infer({"x": np.ones((17, 3), np.float32)})["y"].shape == (17, 3)
+        with second:
+            assert second.infer({"x": np.ones((16, 3), np.float32)})["y"].shape == (16, 3)
+
+    def test_a_profile_that_another_context_holds(self, batch_plan):
+        engine = EngineFromBytes(batch_plan)()
+        held = engine.create_execution_context()
+        if engine.create_execution_context().active_optimization_profile >= 0:
+            pytest.skip("this release shares profiles between contexts")
+        with pytest.raises(BackendError, match="taken by another"):
+            TrtRunner(engine).activate()
+        assert held.active_optimization_profile == 0
 
     def test_shape_tensors(self):
         content = model(
             [helper.make_node("Reshape", ["x", "shape"], ["y"])],
             [("x", TensorProto.FLOAT, ["a", "b"]), ("shape", TensorProto.INT64, [2])],
-            [("y", TensorProto.FLOAT, None)],
+            [("y", TensorProto.FLOAT, ["c", "d"])],
         )
         profile = Profile().add("x", (1, 1), (4, 6), (8, 8)).add("shape", (1, 1), (6, 4), (64, 64))
         with runner_of(plan_of(content, profiles=[profile])) as runner:
@@ -168,23 +178,23 @@ class TestShapes:
 
     def test_shapes_that_depend_on_the_data(self):
         content = model(
-            [helper.make_node("NonZero", ["x"], ["y"])],
+            [helper.make_node("NonZero", ["x"], ["t"]), helper.make_node("Transpose", ["t"], ["y"])],
             [("x", TensorProto.FLOAT, [4, 5])],
-            [("y", TensorProto.INT64, [2, "n"])],
+            [("y", TensorProto.INT64, ["n", 2])],
         )
         with runner_of(plan_of(content)) as runner:
             for seed in range(4):
                 x = (np.random.default_rng(seed).random((4, 5)) > 0.2 * seed).astype(np.float32)
-                np.testing.assert_array_equal(runner.infer({"x": x})["y"], np.stack(np.nonzero(x)))
-            assert runner.infer({"x": np.zeros((4, 5), np.float32)})["y"].shape == (2, 0)
+                np.testing.assert_array_equal(runner.infer({"x": x})["y"], np.stack(np.nonzero(x), 1))
+            assert runner.infer({"x": np.zeros((4, 5), np.float32)})["y"].shape == (0, 2)
             device = runner.infer({"x": np.ones((4, 5), np.float32)}, copy_outputs_to_host=False)["y"]
-            assert device.shape == (2, 20)
+            assert device.shape == (20, 2)
 
     def test_empty_tensors(self):
         content = model(
             [helper.make_node("Concat", ["x", "w"], ["y"], axis=0)],
             [("x", TensorProto.FLOAT, ["n", 3])],
-            [("y", TensorProto.FLOAT, None)],
+            [("y", TensorProto.FLOAT, ["m", 3])],
             [("w", np.ones((2, 3), np.float32))],
         )
         with runner_of(plan_of(content, profiles=[Profile().add("x", (0, 3), (2, 3), (4, 3))])) as runner:

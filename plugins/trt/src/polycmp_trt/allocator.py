@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from polycmp.tensors import is_low_bit
-from polycmp_trt.capabilities import import_tensorrt
+from polycmp_trt.capabilities import has, import_tensorrt, supports
 from polycmp_trt.cuda import DeviceBuffer, driver
 from polycmp_trt.layout import numpy_dtype
 from polycmp_trt.views import DeviceView, capsule_pointer
@@ -80,11 +80,27 @@ def _read(
     if is_low_bit(kind):
         return None
     address = addr if isinstance(addr, int) else capsule_pointer(addr, None)
-    cuda = driver()
-    cuda.ExternalStream(int(stream)).synchronize()
+    driver().Context.synchronize()  # what comes before on that stream, `stream`, is done then
     if location == trt.TensorLocation.HOST:
         import ctypes
 
         count = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
         return np.array(np.frombuffer(ctypes.string_at(address, count), kind).reshape(shape))
     return DeviceView(address, shape, kind).numpy()
+
+
+def listen(context: Any, listener: Any = None) -> Any:
+    """Attach a listener for debug tensors to a context, and return it; None where the release has no debug tensors.
+
+    Args:
+        context: The execution context.
+        listener: A `tensorrt.IDebugListener`; by default one that collects.
+    """
+    if not supports("debug_tensors"):
+        return None
+    listener = listener or debug_listener_class()()
+    context.set_debug_listener(listener)
+    context.set_all_tensors_debug_state(True)
+    if has("IExecutionContext.unfused_tensors_debug_state="):
+        context.unfused_tensors_debug_state = True
+    return listener

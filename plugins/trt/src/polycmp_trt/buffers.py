@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from polycmp.errors import BackendError
+from polycmp_trt.capabilities import import_tensorrt, supports
 from polycmp_trt.cuda import DeviceBuffer, HostBuffer, driver
 from polycmp_trt.layout import Layout, is_packed, numpy_dtype, pack, storage_bytes, unpack
 from polycmp_trt.views import DeviceView, is_pinned
@@ -55,6 +56,22 @@ class TensorInfo:
             engine.get_tensor_format(name) == trt.TensorFormat.LINEAR,
             alias,
         )
+
+
+def read_bindings(engine: Any) -> tuple[list[Binding], list[Binding]]:
+    """Return the inputs and the outputs of an engine, without memory yet."""
+    trt = import_tensorrt()
+    inputs: list[Binding] = []
+    outputs: list[Binding] = []
+    aliases = supports("aliased_io")
+    for index in range(engine.num_io_tensors):
+        name = engine.get_tensor_name(index)
+        if engine.get_tensor_mode(name) == trt.TensorIOMode.INPUT:
+            inputs.append(Binding(TensorInfo.read(engine, trt, name)))
+        else:
+            alias = engine.get_aliased_input_tensor(name) if aliases else None
+            outputs.append(Binding(TensorInfo.read(engine, trt, name, alias or "")))
+    return inputs, outputs
 
 
 class Binding:

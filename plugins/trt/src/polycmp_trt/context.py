@@ -51,6 +51,41 @@ def _create(engine: Any, strategy: str) -> Any:
     return engine.create_execution_context(getattr(strategies, _STRATEGIES[strategy]))
 
 
+def choose_profile(context: Any, wanted: int | None, stream: Any, whose: str, *, is_new: bool = False) -> None:
+    """Switch a context to an optimization profile.
+
+    Args:
+        context: The execution context.
+        wanted: The profile; None keeps the one it has.
+        stream: A stream for the switch.
+        whose: The runner, for errors.
+        is_new: The context has just been made by the runner.
+
+    Raises:
+        BackendError: There is no such profile, or another context holds it.
+    """
+    active = context.active_optimization_profile
+    if is_new and active < 0 and not wanted:
+        # A new context gets the first profile if that is free. To ask for it all the same crashes TensorRT 8.6.
+        raise BackendError(
+            "optimization profile 0 is taken by another execution context of the same engine",
+            whose=whose,
+            hint="choose another profile, or let go of that context; newer releases share profiles",
+        )
+    if wanted is None or wanted == active:
+        return
+    count = context.engine.num_optimization_profiles
+    if not 0 <= wanted < count:
+        raise BackendError(
+            f"the engine has no optimization profile {wanted}", whose=whose, why=f"profiles: 0 to {count - 1}"
+        )
+    with noted_errors() as notes:
+        switched = context.set_optimization_profile_async(wanted, int(stream.handle))
+    stream.synchronize()
+    if not switched:
+        raise BackendError(f"cannot use optimization profile {wanted}", whose=whose, why=notes.why())
+
+
 def reserve_activations(context: Any, buffer: DeviceBuffer) -> None:
     """Give a context of the strategy `runtime` the memory that its present shapes need."""
     if has("IExecutionContext.update_device_memory_size_for_shapes"):

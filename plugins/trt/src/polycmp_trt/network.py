@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polycmp.errors import ModelError, describe_exception
+from polycmp.errors import ModelError
 from polycmp.loader import Loader, immediate, resolve
 from polycmp_trt.capabilities import enum_value, import_tensorrt, release, require, supports
 from polycmp_trt.runtime import ErrorNotes, new_object, noted_errors
@@ -138,7 +138,7 @@ class NetworkFromOnnxPath(_FromOnnx):
         builder, network, parser = self._parser()
         with noted_errors() as notes:
             parsed = parser.parse_from_file(str(path))
-        _check(parser, parsed, notes, str(path))
+        _check(network, parser, parsed, notes, str(path))
         return builder, network, parser
 
 
@@ -187,7 +187,7 @@ class NetworkFromOnnxBytes(_FromOnnx):
         builder, network, parser = self._parser()
         with noted_errors() as notes:
             parsed = parser.parse(content)
-        _check(parser, parsed, notes, content)
+        _check(network, parser, parsed, notes, content)
         return builder, network, parser
 
 
@@ -231,7 +231,7 @@ def parser_problems(parser: Any, model: Any) -> list[ParserProblem]:
             name, operator = error.node_name(), error.node_operator()
         elif 0 <= index < len(nodes):
             name, operator = nodes[index]
-        code = getattr(error.code(), "name", str(error.code())).replace("_", " ").lower()
+        code = str(error.code()).rpartition(".")[2].replace("_", " ").lower()
         reason = f"{code}: {' '.join(str(error.desc()).split())}"
         problems.append(ParserProblem(index, name, operator, reason))
     return problems
@@ -250,14 +250,13 @@ def _nodes(model: Any) -> list[tuple[str, str]]:
     return [(node.name, node.op_type) for node in loaded.graph.node]
 
 
-def _check(parser: Any, parsed: bool, notes: ErrorNotes, model: Any) -> None:
-    if parsed and not parser.num_errors:
+def _check(network: Any, parser: Any, parsed: bool, notes: ErrorNotes, model: Any) -> None:
+    if parsed and not parser.num_errors and network.num_outputs:
         notes.release()
         return
-    try:
-        problems = parser_problems(parser, model)
-    except (TypeError, RuntimeError) as error:
-        problems = [ParserProblem(-1, "", "", describe_exception(error))]
+    problems = parser_problems(parser, model)
+    if parsed and not problems:
+        problems = [ParserProblem(-1, "", "", "it holds no graph with outputs: it is empty, or no ONNX model")]
     shown = [str(problem) for problem in problems]
     if len(shown) > 10:
         shown = [*shown[:10], f"… and {len(shown) - 10} more"]

@@ -12,10 +12,10 @@ from polycmp.errors import BackendError, DataError
 from polycmp.loader import resolve
 from polycmp.runner import Runner
 from polycmp.tensors import Feed, TensorEntry, TensorMetadata
-from polycmp_trt.allocator import debug_listener_class, output_allocator_class
-from polycmp_trt.buffers import Binding, TensorInfo
-from polycmp_trt.capabilities import has, import_tensorrt, supports
-from polycmp_trt.context import create_context, reserve_activations, set_weight_budget
+from polycmp_trt.allocator import listen, output_allocator_class
+from polycmp_trt.buffers import Binding, read_bindings
+from polycmp_trt.capabilities import import_tensorrt
+from polycmp_trt.context import choose_profile, create_context, reserve_activations, set_weight_budget
 from polycmp_trt.cuda import DeviceBuffer, current, driver, errors_as, primary_context
 from polycmp_trt.feeding import check_shapes, profile_metadata, take_in
 from polycmp_trt.replay import Replay
@@ -123,51 +123,11 @@ class TrtRunner(Runner):
         stack.callback(self._free_buffers)
         if self._owns_context and self._strategy == "runtime":
             self._activations = DeviceBuffer()
-        self._list_tensors(trt)
-        self._activate_profile()
-        self._listen()
-
-    def _list_tensors(self, trt: Any) -> None:
-        engine, aliases = self.engine, supports("aliased_io")
-        for index in range(engine.num_io_tensors):
-            name = engine.get_tensor_name(index)
-            if engine.get_tensor_mode(name) == trt.TensorIOMode.INPUT:
-                self._in.append(Binding(TensorInfo.read(engine, trt, name)))
-            else:
-                alias = engine.get_aliased_input_tensor(name) if aliases else None
-                self._out.append(Binding(TensorInfo.read(engine, trt, name, alias or "")))
+        self._in, self._out = read_bindings(self.engine)
         self._by_name = {binding.info.name: binding for binding in self._in}
         self._aliased = {binding.info.alias for binding in self._out if binding.info.alias}
-
-    def _activate_profile(self) -> None:
-        wanted = self._profile
-        if wanted is None:
-            wanted = 0 if self._owns_context or self.context.active_optimization_profile < 0 else None
-        if wanted is not None and wanted != self.context.active_optimization_profile:
-            self._switch(wanted)
-
-    def _switch(self, index: int) -> None:
-        self._replay = None
-        count = self.engine.num_optimization_profiles
-        if not 0 <= index < count:
-            raise BackendError(
-                f"the engine has no optimization profile {index}", whose=self.name, why=f"profiles: 0 to {count - 1}"
-            )
-        with noted_errors() as notes:
-            switched = self.context.set_optimization_profile_async(index, self._handle)
-        self._stream.synchronize()
-        if not switched:
-            raise BackendError(f"cannot use optimization profile {index}", whose=self.name, why=notes.why())
-        self._ready = False
-
-    def _listen(self) -> None:
-        if not supports("debug_tensors"):
-            return
-        self._listener = self._given_listener or debug_listener_class()()
-        self.context.set_debug_listener(self._listener)
-        self.context.set_all_tensors_debug_state(True)
-        if has("IExecutionContext.unfused_tensors_debug_state="):
-            self.context.unfused_tensors_debug_state = True
+        choose_profile(self.context, self._profile, self._stream, self.name, is_new=self._owns_context)
+        self._listener = listen(self.context, self._given_listener)
 
     def set_profile(self, index: int) -> None:
         """Switch to another optimization profile; stays until the context goes or is switched again.
@@ -177,9 +137,9 @@ class TrtRunner(Runner):
         """
         self._require_active("set_profile()")
         with errors_as("cannot switch the profile", self.name), current(self.device):
-            if index != self.context.active_optimization_profile:
-                self._switch(index)
-        self._inputs = None
+            choose_profile(self.context, index, self._stream, self.name)
+        self._inputs = self._replay = None
+        self._ready = False
 
     def set_debug_listener(self, listener: Any) -> None:
         """Send debug tensors to a `tensorrt.IDebugListener` from now on."""
@@ -350,10 +310,8 @@ class TrtRunner(Runner):
 
     def _on_device(self, binding: Binding, value: DeviceView) -> int:
         """Return where TensorRT finds an input that is on the device already."""
-        if value.stream:
-            event = self._cuda.Event()
-            event.record(self._cuda.ExternalStream(value.stream))
-            self._stream.wait_for_event(event)
+        if value.stream not in {None, 1}:  # CUDA orders the runner's stream behind the default stream by itself
+            self._cuda.Context.synchronize()
         if not binding.plain:  # another layout is made on the host
             binding.upload(value.numpy(), self._stream)
         elif binding.info.name in self._aliased:  # TensorRT will write here, and it is not ours

@@ -13,6 +13,7 @@ from typing import Any
 
 from polycmp.errors import BackendError, FileError, describe_exception
 from polycmp.loader import Loader, immediate, resolve
+from polycmp.logger import SEVERITIES
 from polycmp_trt.capabilities import import_tensorrt, require, supports
 
 _LOG = logging.getLogger("polycmp.trt")
@@ -31,8 +32,8 @@ def get_trt_logger() -> Any:
         severity.INTERNAL_ERROR: logging.ERROR,
         severity.ERROR: logging.ERROR,
         severity.WARNING: logging.WARNING,
-        severity.INFO: logging.INFO,
-        severity.VERBOSE: logging.DEBUG,
+        severity.INFO: logging.DEBUG,
+        severity.VERBOSE: SEVERITIES["EXTRA_VERBOSE"],
     }
 
     class Logger(trt.ILogger):  # type: ignore[misc,name-defined]
