@@ -1,0 +1,256 @@
+"""A plan as a Python script: readable, standalone, and made of nothing but what the objects say of themselves."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+from polycmp import __version__
+from polycmp.errors import UsageError
+from polycmp.loader import Loader, to_source
+from polycmp.options import changed_options
+from polycmp.plan import Choice, Plan
+from polycmp.plugins import Registry
+from polycmp.runner import Runner
+from polycmp.session.prepare import make_runners
+from polycmp.values import split_script
+
+WIDTH = 110
+
+
+@dataclass
+class _Script:
+    """Source lines, and what they import."""
+
+    lines: list[str] = field(default_factory=list)
+    imports: dict[str, set[str]] = field(default_factory=dict)
+
+    def use(self, module: str, name: str) -> str:
+        self.imports.setdefault(module, set()).add(name)
+        return name
+
+    def add(self, *lines: str) -> None:
+        for line in lines:
+            self.lines += _wrap(line)
+
+
+def script_of(plan: Plan, registry: Registry) -> str:
+    """Return a script that does the same as the plan.
+
+    Whatever a user typed appears in it as a quoted text, never as code.
+
+    Raises:
+        UsageError: The plan holds something that a script cannot say.
+        PolycmpError: A backend or the model cannot be found.
+    """
+    script = _Script()
+    names = _runners(script, plan, registry)
+    _data(script, plan)
+    _run(script, plan, names)
+    _compare(script, plan, bool(plan.files.load_outputs) or len(names) > 1)
+    return _finish(script, plan)
+
+
+def _runners(script: _Script, plan: Plan, registry: Registry) -> list[str]:
+    if plan.backends:
+        script.add("", "# Backends: nothing is loaded before they are activated")
+    names = []
+    for index, runner in enumerate(make_runners(plan, registry)):
+        names.append(f"runner_{index}")
+        _import_tree(script, runner)
+        script.add(f"{names[-1]} = {runner.source()}")
+    return names
+
+
+def _import_tree(script: _Script, value: Any) -> None:
+    """Import every class that a runner's or loader's source names."""
+    for part in _parts(value):
+        kind = part if inspect.isclass(part) or inspect.isfunction(part) else type(part)
+        if kind.__module__ == "__main__" or kind.__qualname__ != kind.__name__:
+            raise UsageError(f"--gen-script: {kind.__qualname__} cannot be imported by a script")
+        if to_source(part).startswith(kind.__name__):
+            script.use(_public_module(kind), kind.__name__)
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    if isinstance(value, (Loader, Runner)) or inspect.isclass(value) or inspect.isfunction(value):
+        yield value
+    if isinstance(value, (Loader, Runner)):
+        for child in value.children():
+            yield from _parts(child)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _parts(item)
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        for item in value:
+            yield from _parts(item)
+    elif is_dataclass(value) and not inspect.isclass(value):
+        yield value
+        for item in fields(value):
+            yield from _parts(getattr(value, item.name))
+
+
+def _public_module(kind: Any) -> str:
+    """Return the package that exports the class, or else the module that defines it."""
+    package = kind.__module__.partition(".")[0]
+    module = __import__(package)
+    return package if getattr(module, kind.__name__, None) is kind else str(kind.__module__)
+
+
+def _data(script: _Script, plan: Plan) -> None:
+    script.add("", "# Inputs")
+    data = plan.data
+    if data.files:
+        opened = script.use("polycmp.results.files", "open_inputs")
+        script.add(f"data_loader = {opened}({to_source(list(data.files))})")
+    elif data.script:
+        path, name = split_script(data.script, "load_data")
+        made = script.use("polycmp.data.script", "make_script_loader")
+        script.add(f"data_loader = {made}({path!r}, {name!r})")
+    elif data.loader.name == "random":
+        options = changed_options(data.loader.options)
+        arguments = [f"{name}={to_source(value)}" for name, value in options.items()]
+        if data.input_shapes:
+            arguments.append(f"input_shapes={to_source(dict(data.input_shapes))}")
+        script.add(f"data_loader = {script.use('polycmp.comparator', 'DataLoader')}({', '.join(arguments)})")
+    else:
+        raise UsageError(
+            f"--gen-script: a script cannot use the data loader {data.loader.name!r}",
+            hint="save the inputs with --save-inputs and give them with --load-inputs",
+        )
+
+
+def _run(script: _Script, plan: Plan, names: list[str]) -> None:
+    comparator = script.use("polycmp.comparator", "Comparator")
+    script.add("", "# Running")
+    if names:
+        arguments = [f"[{', '.join(names)}]", "data_loader", f"streaming={not plan.sequential}"]
+        if plan.warm_up:
+            arguments.append(f"warm_up={plan.warm_up}")
+        for parameter, path in (
+            ("save_inputs_path", plan.files.save_inputs),
+            ("save_outputs_path", plan.files.save_outputs),
+        ):
+            if path:
+                arguments.append(f"{parameter}={path!r}")
+        script.add(f"results = {comparator}.run({', '.join(arguments)})")
+    else:
+        script.add(f"results = {script.use('polycmp.comparator', 'RunResults')}()")
+    for path in plan.files.load_outputs:
+        loaded = script.use("polycmp.comparator", "RunResults")
+        script.add(f"for item in {loaded}.load({path!r}):", "    results.append(item)")
+    _postprocess(script, plan)
+
+
+def _postprocess(script: _Script, plan: Plan) -> None:
+    compare = plan.compare
+    if compare.postprocess:
+        function = script.use("polycmp.compare.postprocess", "PostprocessFunc")
+        parse = script.use("polycmp.compare.postprocess", "parse_postprocess")
+        wanted = ", ".join(f"{name!r}: {parse}({text!r})" for name, text in compare.postprocess.items())
+        script.add(f"results = Comparator.postprocess(results, {function}.top_k({{{wanted}}}))")
+    if compare.postprocess_script:
+        path, name = split_script(compare.postprocess_script, "postprocess_outputs")
+        load = script.use("polycmp.script", "load_script")
+        script.add(f"results = Comparator.postprocess(results, {load}({path!r}, {name!r}))")
+
+
+def _compare(script: _Script, plan: Plan, several: bool) -> None:
+    script.add("", "# Comparing", f"passed, compared = True, {not several}")
+    if plan.compare.validate:
+        script.add("passed = Comparator.validate(results, check_inf=True) and passed")
+    if several:
+        for function in _functions(script, plan):
+            arguments = ["results", f"compare_func={function}"]
+            if plan.compare.fail_fast:
+                arguments.append("fail_fast=True")
+            if plan.compare.map_output:
+                arguments.append(f"map_output={to_source(dict(plan.compare.map_output))}")
+            if not plan.compare.shape_check:
+                arguments.append("shape_check=False")
+            if plan.compare.reference:
+                arguments.append(f"reference={plan.compare.reference!r}")
+            script.add(f"accuracy = Comparator.compare_accuracy({', '.join(arguments)})")
+            script.add("print(accuracy.describe())", "passed = bool(accuracy) and passed")
+            script.add("compared = compared or accuracy.compared")
+    script.add('print("PASSED" if passed else "FAILED" if compared else "COULD NOT COMPARE")')
+    script.add("return 0 if passed else 1 if compared else 3")
+
+
+def _functions(script: _Script, plan: Plan) -> list[str]:
+    if plan.compare.script:
+        path, name = split_script(plan.compare.script, "compare_outputs")
+        return [f"{script.use('polycmp.compare.scripted', 'load_compare_script')}({path!r}, {name!r})"]
+    return [_function(script, choice) for choice in plan.compare.functions]
+
+
+def _function(script: _Script, choice: Choice) -> str:
+    compare_func = script.use("polycmp.comparator", "CompareFunc")
+    from polycmp.compare.facade import CompareFunc
+
+    if not hasattr(CompareFunc, choice.name):
+        raise UsageError(f"--gen-script: a script cannot use the compare function {choice.name!r} of a plugin")
+    options = changed_options(choice.options)
+    named = choice.name == "simple"  # the others take one value
+    arguments = ", ".join(
+        f"{name}={to_source(value)}" if named else to_source(value) for name, value in options.items()
+    )
+    return f"{compare_func}.{choice.name}({arguments})"
+
+
+def _finish(script: _Script, plan: Plan) -> str:
+    script.use("polycmp.errors", "PolycmpError")
+    head = [
+        "#!/usr/bin/env python3",
+        f'"""Compares {len(plan.backends) + len(plan.files.load_outputs)} runs. Written by polycmp {__version__}."""',
+        "",
+        "import sys",
+        "",
+        *[f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(script.imports.items())],
+        "",
+        "# What was typed",
+        f"COMMAND = {plan.command!r}",
+        "",
+        "",
+        "def main() -> int:",
+        '    """Run, compare, and return the exit status: 0 equal, 1 different, 3 could not compare."""',
+    ]
+    foot = [
+        "",
+        "",
+        'if __name__ == "__main__":',
+        "    try:",
+        "        sys.exit(main())",
+        "    except PolycmpError as error:",
+        "        print(error, file=sys.stderr)",
+        "        sys.exit(error.exit_code)",
+    ]
+    body = [f"    {line}" if line else "" for line in script.lines[1:]]
+    text = "\n".join([*head, *body, *foot]) + "\n"
+    ast.parse(text)  # a script that is no Python is a fault of ours, and must not reach a user
+    return text
+
+
+def _wrap(line: str) -> list[str]:
+    """Break a long line after the commas of its outermost call."""
+    if len(line) <= WIDTH or line.rstrip()[-1:] not in ")]":
+        return [line]
+    try:
+        tree = ast.parse(line.strip()).body[0]
+    except SyntaxError:
+        return [line]
+    call = getattr(tree, "value", None)
+    if not isinstance(call, ast.Call):
+        return [line]
+    return _wrap_call(line, call)
+
+
+def _wrap_call(line: str, call: ast.Call) -> list[str]:
+    arguments: Iterable[ast.expr | ast.keyword] = [*call.args, *call.keywords]
+    parts = [ast.get_source_segment(line, item) or "" for item in arguments]
+    start = (call.func.end_col_offset or 0) + 1
+    head = line.encode()[:start].decode()
+    return [head, *(f"    {part}," for part in parts), ")"]
