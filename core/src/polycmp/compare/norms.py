@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp.compare.averages import require_metric
 from polycmp.compare.blocks import BLOCK, Pair, for_each_block
 from polycmp.compare.difference import difference_of
 from polycmp.compare.statistics import differences
@@ -235,13 +236,28 @@ class Norm:
             return compare_strings(a, b)
         if a.size == 0:
             return DetailedVerdict(True, "there is nothing in it", tolerance=tolerance)
-        value = self.compute(a, b)
-        metrics = {self.metric: value}
-        if value <= threshold if self.at_most else value >= threshold:
-            return DetailedVerdict(True, "", metrics, None, tolerance)
+        verdict = self.judge_metrics({self.metric: self.compute(a, b)}, output=output)
+        if verdict.passed:
+            return verdict
         stats = differences(a, b)
         worst = f"; {worst_reason(stats.worst)}" if stats.worst else ""
-        return DetailedVerdict(False, self._reason(value, threshold) + worst, metrics, stats, tolerance)
+        return replace(verdict, reason=verdict.reason + worst, stats=stats)
+
+    def judge_metrics(self, metrics: Mapping[str, float], *, output: str = "") -> DetailedVerdict:
+        """Return the verdict on a number that was computed before.
+
+        Args:
+            metrics: The number under its name.
+            output: The output's name, for a threshold of its own.
+
+        Raises:
+            ComparisonError: The number is not among the metrics.
+        """
+        value = require_metric(metrics, self.metric, output)
+        threshold = pick(self.thresholds, output, self.default)
+        passed = value <= threshold if self.at_most else value >= threshold
+        reason = "" if passed else self._reason(value, threshold)
+        return DetailedVerdict(passed, reason, {self.metric: value}, None, {"threshold": threshold})
 
     def _reason(self, value: float, threshold: float) -> str:
         name = self.metric.replace("_", " ")

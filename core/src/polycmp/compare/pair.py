@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from polycmp.compare.tally import Tally, named_reason
 from polycmp.compare.verdicts import OutputComparison, PairComparison
 from polycmp.errors import ComparisonError, PolycmpError, UsageError, describe_exception, did_you_mean
 from polycmp.spec import Verdict
@@ -48,7 +49,7 @@ class PairComparer:
         self.postprocess = postprocess
         self.iterations = 0
         self._matched = False
-        self._worst: dict[str, OutputComparison] = {}
+        self._tally = Tally()
 
     def add(self, candidate: Outputs, reference: Outputs) -> list[OutputComparison]:
         """Compare the outputs of one iteration and keep the worst verdict on each.
@@ -64,8 +65,7 @@ class PairComparer:
             candidate, reference = self.postprocess(candidate), self.postprocess(reference)
         pairs = self._match(candidate, reference)
         found = [self._compare(name, other, candidate, reference) for name, other in pairs]
-        for item in found:
-            self._keep(item)
+        self._tally.add(found)
         self.iterations += 1
         return found
 
@@ -87,12 +87,12 @@ class PairComparer:
             reasons.append("no iteration was compared")
         elif not self._matched:
             reasons.append("no output in common")
-        passed = not reasons and all(item.passed for item in self._worst.values())
+        passed = not reasons and self._tally.passed
         return PairComparison(
             self.candidate_label,
             self.reference_label,
             passed,
-            dict(self._worst),
+            dict(self._tally.outputs),
             self.iterations,
             "; ".join(reasons),
         )
@@ -166,10 +166,16 @@ class PairComparer:
         verdicts = {
             name: self._call(name, function, left, right, base.output) for name, function in self.functions.items()
         }
-        reasons = [_named(name, verdict, len(verdicts)) for name, verdict in verdicts.items() if not verdict.passed]
+        reasons = [
+            named_reason(name, verdict.reason, len(verdicts))
+            for name, verdict in verdicts.items()
+            if not verdict.passed
+        ]
         passed = not reasons
         reasons += [
-            _named(name, verdict, len(verdicts)) for name, verdict in verdicts.items() if passed and verdict.reason
+            named_reason(name, verdict.reason, len(verdicts))
+            for name, verdict in verdicts.items()
+            if passed and verdict.reason
         ]
         if left.dtype != right.dtype:
             reasons.append(f"{dtype_name(left.dtype)} compared with {dtype_name(right.dtype)}")
@@ -186,18 +192,6 @@ class PairComparer:
                 f"the compare function fails on output {output!r}", whose=name, why=describe_exception(error)
             ) from error
 
-    def _keep(self, item: OutputComparison) -> None:
-        known = self._worst.get(item.output)
-        if known is None:
-            self._worst[item.output] = replace(item, failed_iterations=int(not item.passed))
-            return
-        kept = item if _badness(item) > _badness(known) else known
-        self._worst[item.output] = replace(
-            kept,
-            iterations=known.iterations + 1,
-            failed_iterations=known.failed_iterations + int(not item.passed),
-        )
-
 
 def _describe(array: Any) -> str:
     if array is None:
@@ -205,16 +199,3 @@ def _describe(array: Any) -> str:
     if not hasattr(array, "dtype"):
         array = to_numpy(array)
     return f"{dtype_name(dtype_of(array))}{format_shape(array.shape)}"
-
-
-def _named(name: str, verdict: Verdict, functions: int) -> str:
-    reason = verdict.reason or "differs"
-    return f"{name}: {reason}" if functions > 1 else reason
-
-
-def _badness(item: OutputComparison) -> tuple[bool, bool, int, float]:
-    """Return what orders the iterations of one output: failures first, among them those without figures."""
-    stats = item.stats
-    if stats is None:
-        return not item.passed, not item.passed, 0, 0.0
-    return not item.passed, False, stats.failed, stats.max_abs

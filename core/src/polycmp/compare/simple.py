@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.compare.blocks import Pair
@@ -19,6 +21,7 @@ from polycmp.compare.order import (
     quantiles,
     quantiles_of_sorted,
 )
+from polycmp.compare.rejudge import judge_errors
 from polycmp.compare.statistics import Limits, Sums, absolute_errors, gather, relative_errors, summarise
 from polycmp.compare.strings import compare_strings
 from polycmp.compare.verdicts import DetailedVerdict, ErrorStats
@@ -68,6 +71,9 @@ class Simple:
         if a.size == 0:
             return DetailedVerdict(True, "there is nothing in it", stats=ErrorStats(), tolerance=tolerance)
         pair = Pair(a, b)
+        if options.scale_atol:
+            limits = replace(limits, atol=limits.atol * max(1.0, _largest(b)))
+            tolerance["atol"] = limits.atol
         sums = gather(pair, limits, counted=self.detail and pair.size > SMALL)
         wanted = pick(options.check_error_stat, output, ("elemwise",))
         stats = self._stats(pair, sums, limits, wanted, pick(options.error_quantile, output, 0.99))
@@ -76,6 +82,18 @@ class Simple:
         if reasons and _is_constant(a) and not _is_constant(b):
             reasons.append("the candidate holds the same number everywhere, the reference does not")
         return DetailedVerdict(not reasons, "; ".join(reasons), _metrics(stats), stats, tolerance)
+
+    def judge_metrics(self, metrics: Mapping[str, float], *, output: str = "") -> DetailedVerdict:
+        """Return the verdict on figures that were computed before.
+
+        Args:
+            metrics: What `recorded_metrics` gave, or its mean over iterations.
+            output: The output's name, for tolerances of its own.
+
+        Raises:
+            ComparisonError: The figures do not tell.
+        """
+        return judge_errors(self.options, metrics, output)
 
     def _stats(self, pair: Pair, sums: Sums, limits: Limits, wanted: tuple[str, ...], quantile: float) -> ErrorStats:
         stats = summarise(pair, sums)
@@ -154,6 +172,16 @@ def _nan_reasons(sums: Sums, policy: str) -> list[str]:
         where = f"NaN: {sums.nan_candidate} in the candidate, {sums.nan_reference} in the reference"
     meaning = {"forbid": " (--nan forbid)", "differ": " (--nan differ: NaN differs from everything)", "equal": ""}
     return [where + meaning[policy]]
+
+
+def _largest(array: Array) -> float:
+    """Return the largest finite magnitude, 0 where there is none."""
+    pair = Pair(array, array)
+    found = 0.0
+    for key, _ in pair.cuts():
+        values = np.abs(pair.reference[key].astype(np.float64))
+        found = max(found, float(values.max(initial=0.0, where=np.isfinite(values))))
+    return found
 
 
 def _is_constant(array: Array) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp.compare.averages import require_metric
 from polycmp.compare.blocks import Pair, for_each_block
 from polycmp.compare.difference import difference_of
 from polycmp.compare.statistics import differences
@@ -65,6 +66,22 @@ class Ulp:
         distance = "NaN" if math.isinf(found.largest) else f"{found.largest:.0f} ulp"
         reason = f"{found.failed} of {pair.size} elements are more than {allowed} ulp apart, {worst} ({distance})"
         return DetailedVerdict(False, reason, metrics, differences(a, b), tolerance)
+
+    def judge_metrics(self, metrics: Mapping[str, float], *, output: str = "") -> DetailedVerdict:
+        """Return the verdict on a distance that was computed before.
+
+        Args:
+            metrics: `max_ulp`, the largest distance.
+            output: The output's name, for a tolerance of its own.
+
+        Raises:
+            ComparisonError: The distance is not among the metrics.
+        """
+        largest = require_metric(metrics, "max_ulp", output)
+        allowed = pick(self.tolerances, output, 4)
+        passed = largest <= allowed
+        reason = "" if passed else f"the largest distance is {largest:g} ulp (at most {allowed} allowed)"
+        return DetailedVerdict(passed, reason, {"max_ulp": largest}, None, {"ulp": float(allowed)})
 
 
 @dataclass

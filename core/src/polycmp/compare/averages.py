@@ -1,0 +1,105 @@
+"""Metrics over iterations: what of a verdict is kept as numbers, and their means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from polycmp.compare.verdicts import DetailedVerdict
+from polycmp.errors import ComparisonError
+from polycmp.spec import Verdict
+
+
+def recorded_metrics(verdict: Verdict) -> dict[str, float]:
+    """Return the numbers of a verdict that allow to judge it again with other tolerances."""
+    metrics = dict(verdict.metrics)
+    stats = verdict.stats if isinstance(verdict, DetailedVerdict) else None
+    if stats is None or "max_abs" not in metrics:
+        return metrics
+    metrics.update(
+        required_abs=stats.required_abs,
+        required_rel=stats.required_rel,
+        elements=float(stats.count),
+        failed_elements=float(stats.failed),
+        nan_candidate=float(stats.nan_candidate),
+        nan_reference=float(stats.nan_reference),
+    )
+    worst = stats.worst
+    if worst is not None and _is_real(worst.candidate) and _is_real(worst.reference):
+        error = abs(worst.candidate - worst.reference)  # type: ignore[operator]
+        size = abs(worst.reference)  # type: ignore[arg-type]
+        metrics["worst_abs"] = float(error)
+        metrics["worst_rel"] = float(error / size) if size else (math.inf if error else 0.0)
+    return metrics
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
+def require_metric(metrics: Mapping[str, float], name: str, output: str) -> float:
+    """Return a metric.
+
+    Raises:
+        ComparisonError: It is not there.
+    """
+    if name not in metrics:
+        raise ComparisonError(
+            f"there is no {name} of output {output!r}",
+            why=f"there are: {', '.join(metrics) or 'no metrics at all'}",
+            hint="compare the tensors again: polycmp run",
+        )
+    return metrics[name]
+
+
+def metrics_judge(function: Callable[..., Any]) -> Callable[..., Verdict] | None:
+    """Return what judges a compare function's metrics without the tensors; None if it cannot.
+
+    Any compare function may have a method `judge_metrics(metrics, *, output)` that returns a verdict.
+    """
+    judge: Callable[..., Verdict] | None = getattr(function, "judge_metrics", None)
+    return judge
+
+
+@dataclass
+class _Sum:
+    total: float = 0.0
+    count: int = 0
+
+    def mean(self) -> float:
+        if not self.count:
+            return math.inf
+        return self.total / self.count
+
+
+@dataclass
+class Means:
+    """The arithmetic mean of each metric over iterations; NaN makes a mean NaN.
+
+    Args:
+        larger_is_better: An infinite metric then says that both sides were equal. Those iterations are left out of
+            the mean unless all are such, since one of them would hide all others.
+    """
+
+    larger_is_better: bool = False
+    sums: dict[str, _Sum] = field(default_factory=dict)
+
+    def add(self, metrics: Mapping[str, float]) -> None:
+        """Take in the metrics of one iteration."""
+        for name, value in metrics.items():
+            item = self.sums.setdefault(name, _Sum())
+            if self.larger_is_better and value == math.inf:
+                continue
+            item.total += value
+            item.count += 1
+
+    def result(self) -> dict[str, float]:
+        """Return the means of the metrics."""
+        return {name: item.mean() for name, item in self.sums.items()}
+
+
+def means_for(function: Callable[..., Any]) -> Means:
+    """Return what adds up a compare function's metrics."""
+    return Means(larger_is_better=getattr(function, "at_most", True) is False)
