@@ -14,7 +14,7 @@ CORE = ROOT / "core" / "src" / "polycmp"
 
 # Rooms that only hold words and values; anybody may use them.
 GROUND = {"errors", "values", "files", "script", "options", "logger", "spec"}
-MODELS = {"tensors", "loader", "func", "runner", "builtin"}
+MODELS = {"tensors", "loader", "func", "graph", "runner", "builtin"}
 
 #: Room -> the rooms it may import. Each line only names rooms from the lines above it.
 MAY_IMPORT: dict[str, set[str]] = {
@@ -28,15 +28,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tensors": {"errors"},
     "loader": {"errors", "files", "script"},
     "func": {"errors", "loader"},
+    "graph": {"errors", "tensors", "loader"},
     "runner": {"errors", "tensors", "loader"},  # both remember the arguments they were made with, for export
     "builtin": {"spec", "values"},
     "plugins": {"errors", "values", "spec"},
-    "model": {*GROUND, "loader", "tensors", "plugins"},
+    "model": {*GROUND, "loader", "tensors", "graph", "plugins"},
     "data": {*GROUND, "tensors", "builtin"},
     "compare": {*GROUND, "tensors", "builtin"},
     "results": {*GROUND, "tensors", "compare"},  # of compare only its verdicts: tested below
     "plan": {"errors", "values", "spec", "options"},
-    "session": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan"},
+    "plots": {"errors", "files", "tensors", "plan"},
+    "session": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "plots"},
     "report": {*GROUND, "tensors", "results", "compare"},
     "json": {*GROUND, "tensors", "compare", "results"},
     "comparator": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "session"},

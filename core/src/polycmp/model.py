@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, did_you_mean
 from polycmp.loader import Loader
+from polycmp.plugins.known import explain_suffix
 from polycmp.tensors import Feed, ModelDescription, TensorMetadata
 from polycmp.values import split_script
 
 if TYPE_CHECKING:
+    from polycmp.graph import ModelGraph
     from polycmp.plugins import Contribution, Registry
     from polycmp.spec import LoaderSpec
 
@@ -28,12 +32,14 @@ class ModelSettings:
         input_shapes: Shapes asked for by `--input-shapes`.
         data_source: The data loader of this run, for backends that calibrate.
         kind: The kind of the model file, where its suffix does not tell.
+        backend_options: An options instance per backend, for loaders that share a backend's options.
     """
 
     loader_options: Mapping[str, Any] = field(default_factory=dict)
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     data_source: DataSource | None = None
     kind: str = ""
+    backend_options: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Model:
@@ -65,6 +71,7 @@ class Model:
         if not Path(self.path).exists():
             raise ModelError(f"no such model file: {self.path}", hint=_neighbours(Path(self.path)))
         self._reader = self._find_reader()
+        self._loader: Loader[Any] | None = None
         self.kind = _produces(self._reader.spec)
 
     def load(self, kind: str) -> Loader[Any]:
@@ -74,7 +81,7 @@ class Model:
             ModelError: No installed loader makes that kind from this file.
         """
         if kind == self.kind:
-            return self._make(self._reader, self.source)
+            return self._loader or self._make(self._reader, self.source)
         for contribution in self.registry.loaders.values():
             spec = contribution.spec
             if _produces(spec) == kind and self.kind in spec.consumes:
@@ -108,15 +115,51 @@ class Model:
         description: ModelDescription | None = describe(self.source, self._options(spec))
         return description
 
+    def graph(self) -> ModelGraph | None:
+        """Return the model, as the loader's options make it, as a graph; None if its loader has no view of it.
+
+        Raises:
+            ModelError: The file cannot be read.
+        """
+        spec: LoaderSpec = self._reader.spec
+        if not spec.graph:
+            return None
+        graph: ModelGraph = self.registry.load(self._reader, spec.graph)(self.load(self.kind))
+        return graph
+
+    def part(self, loader: Loader[Any]) -> Model:
+        """Return the same model with what another loader of its kind makes in its place, for example a part of it."""
+        part = copy.copy(self)
+        part._loader = loader
+        part.input_shapes = {}
+        part.data_loader = None
+        return part
+
+    def save(self, loader: Loader[Any], path: str) -> None:
+        """Write what a loader of this model's kind makes into a file.
+
+        Raises:
+            ModelError: The model's loader cannot write.
+        """
+        if not self._reader.spec.save:
+            raise ModelError(f"models of kind {self.kind} cannot be written", whose=self._reader.label)
+        self.registry.load(self._reader, self._reader.spec.save)(loader, path)
+
     def _make(self, contribution: Contribution, source: Any) -> Loader[Any]:
         self.registry.require(contribution)
         factory = self.registry.load(contribution)
-        loader: Loader[Any] = factory(source, self._options(contribution.spec))
+        handle = {"model": self} if "model" in inspect.signature(factory).parameters else {}
+        loader: Loader[Any] = factory(source, self._options(contribution.spec), **handle)
         return loader
 
     def _options(self, spec: LoaderSpec) -> Any:
-        given = self._settings.loader_options.get(spec.name)
-        return given if given is not None or spec.options is None else spec.options()
+        if spec.options_of:
+            given = self._settings.backend_options.get(spec.options_of)
+            options = self.registry.find_runner(spec.options_of).spec.options
+        else:
+            given = self._settings.loader_options.get(spec.name)
+            options = spec.options
+        return given if given is not None or options is None else options()
 
     def _find_reader(self) -> Contribution:
         readers = [item for item in self.registry.loaders.values() if item.spec.suffixes]
@@ -135,7 +178,7 @@ class Model:
         raise ModelError(
             f"no installed loader reads {self.path}",
             why=f"files known by their suffix: {', '.join(known) or 'none'}",
-            hint="give --model-type NAME, or install the plugin that reads it",
+            hint=explain_suffix(suffix) or "give --model-type NAME, or install the plugin that reads it",
         )
 
 

@@ -29,7 +29,11 @@ class Runner(Recorded):
         is_active: Whether `activate` succeeded and `deactivate` has not been called.
         backend_version: Version of the library underneath, if the runner knows it once it is active.
         notes: What a reader of the report should know, in words: a fallback, a setting that had no effect.
+        outputs_stay_valid: Set by a class whose `infer` returns arrays that outlive later calls and deactivation, so
+            that nobody has to copy them.
     """
+
+    outputs_stay_valid = False
 
     def __init__(self, name: str = "") -> None:
         self.name = name or type(self).__name__

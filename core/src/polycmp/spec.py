@@ -142,7 +142,7 @@ class LoaderSpec:
         name: The loader's name; its options become `--NAME-FIELD`.
         summary: One line for tables and help.
         factory: Called as `factory(source, options) -> Loader`, a zero-argument callable. `source` is a path, or a
-            `Loader` of a kind in `consumes`.
+            `Loader` of a kind in `consumes`. A factory with a parameter `model` is also given the model handle.
         options: Frozen dataclass with `opt()` fields, or None.
         suffixes: Endings of the files it reads, with the dot.
         consumes: Kinds it can convert from.
@@ -151,6 +151,11 @@ class LoaderSpec:
             inputs and outputs without loading weights, so that names on the command line are checked early.
         inspect: Optional, called as `inspect(loader, show) -> str`: the model as text for `inspect model`.
         save: Optional, called as `save(loader, path) -> None`: writes a model of this kind for `convert`.
+        options_of: A backend whose options this loader takes instead of its own: whoever builds engines on the way to
+            running them builds them alike on the way to a file.
+        graph: Optional, called as `graph(loader) -> polycmp.graph.ModelGraph`: the model's operators and tensors, and
+            parts cut out of it. With it, the tensors inside the model can be compared in bounded memory, and `locate`
+            can find the operator at fault, on every backend that accepts this kind of model.
     """
 
     name: str
@@ -163,6 +168,8 @@ class LoaderSpec:
     describe: str = ""
     inspect: str = ""
     save: str = ""
+    graph: str = ""
+    options_of: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -55,6 +55,11 @@ class LiveRun:
         """Whether it can infer."""
         return self._runner is not None
 
+    @property
+    def outputs_stay_valid(self) -> bool:
+        """Whether what `infer` returned survives later calls."""
+        return self._runner is not None and self._runner.outputs_stay_valid
+
     def activate(self) -> None:
         """Make and activate the runner; a failure is recorded."""
         if self.error is None:

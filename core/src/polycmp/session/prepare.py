@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from polycmp.errors import UsageError
+from polycmp.errors import ModelError, UsageError
+from polycmp.graph import ModelGraph
+from polycmp.loader import Loader
 from polycmp.model import Model, ModelSettings
 from polycmp.options import changed_options
 from polycmp.plan import BackendPlan, Plan
 from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
+from polycmp.session.lanes import Lane
 from polycmp.session.live import LiveRun
 from polycmp.session.names import check_input_names, check_output_names
 from polycmp.session.sources import make_source
+from polycmp.session.windows import MANY_OUTPUTS, Windows, comparable, suits
 from polycmp.session.workers.host import WorkerRunner
 from polycmp.session.workers.job import make_job
 
@@ -30,11 +36,13 @@ class Prepared:
         runs: The backends in the plan's order, none active yet.
         source: The data source.
         names_checked: Whether the outputs named in the plan have been checked against the model.
+        windows: How to go through the model part by part, where its outputs may be too many for the memory.
     """
 
     runs: list[LiveRun]
     source: Source
     names_checked: bool
+    windows: Windows | None = None
 
 
 def prepare(plan: Plan, registry: Registry) -> Prepared:
@@ -48,7 +56,33 @@ def prepare(plan: Plan, registry: Registry) -> Prepared:
     source = make_source(plan.data, registry)
     parts = _parts(plan, registry, source)
     checked = _check_names(plan, list({model.path: model for _, _, model in parts}.values()))
-    return Prepared([_live_run(plan, *part) for part in parts], source, checked)
+    runs = [_live_run(plan, *part) for part in parts]
+    return Prepared(runs, source, checked, _windows(plan, parts, runs))
+
+
+def open_lanes(plan: Plan, registry: Registry) -> tuple[list[Lane], Source]:
+    """Return the plan's backends as lanes through their models' graphs, and the data source.
+
+    Raises:
+        UsageError: A backend does not let the core look inside.
+        ModelError: A model cannot be read, or its loader has no view of it as a graph.
+        PluginError: A backend asked for is unknown or broken.
+    """
+    source = make_source(plan.data, registry)
+    parts = _parts(plan, registry, source)
+    for backend, contribution, model in parts:
+        if backend.python or plan.subprocess or contribution is None:
+            raise UsageError("looking inside a model works in this process only", whose=f"-b {backend.label}")
+        if contribution.spec.intermediates != "graph":
+            raise UsageError("cannot run parts of a model, so it has nothing to locate in", whose=f"-b {backend.label}")
+        model.registry.require(contribution)
+    graphs: dict[str, ModelGraph | None] = {}
+    for _, _, model in parts:
+        if model.path not in graphs:
+            graphs[model.path] = model.graph()
+        if graphs[model.path] is None:
+            raise ModelError(f"the loader of {model.kind} models gives no view of their operators", whose=model.path)
+    return _lanes(plan, parts, [_live_run(plan, *part).result for part in parts], graphs), source
 
 
 def make_runners(plan: Plan, registry: Registry) -> list[Runner]:
@@ -89,6 +123,50 @@ def _check_names(plan: Plan, models: list[Model]) -> bool:
     check_input_names(plan, dict.fromkeys(name for item in known for name in item.inputs))
     check_output_names(plan, dict.fromkeys(name for item in known for name in item.outputs))
     return True
+
+
+def _windows(plan: Plan, parts: list[_Part], runs: list[LiveRun]) -> Windows | None:
+    """Return the way through the model in windows; None where all outputs are had at once, or have to be."""
+    at_once = (
+        plan.sequential, plan.warm_up, plan.subprocess, plan.files.save_outputs, plan.files.load_outputs,
+        plan.files.save_metrics, plan.compare.map_output, plan.compare.postprocess, plan.compare.postprocess_script,
+        plan.compare.check_average,
+    )  # fmt: skip
+    if len(parts) < 2 or any(at_once):
+        return None
+    for backend, contribution, model in parts:
+        if backend.python or contribution is None or contribution.spec.intermediates != "graph":
+            return None
+        description = model.describe()
+        if description is None or len(description.outputs) < MANY_OUTPUTS:
+            return None
+    graphs = {model.path: model.graph() for _, _, model in parts}
+    if not suits(list(graphs.values())):
+        return None
+    lanes = _lanes(plan, parts, [run.result for run in runs], graphs)
+    wanted = comparable(lanes[-1].graph)
+    if any(set(graph.outputs) != set(wanted) for graph in graphs.values() if graph is not None):
+        return None
+    return Windows(lanes, wanted, plan.max_memory)
+
+
+def _lanes(
+    plan: Plan, parts: list[_Part], results: list[BackendResult], graphs: Mapping[str, ModelGraph | None]
+) -> list[Lane]:
+    lanes = []
+    for part, result in zip(parts, results, strict=True):
+        backend, contribution, model = part
+        graph = graphs[model.path]
+        if graph is not None and contribution is not None:
+            make = partial(_make_part_runner, plan, backend, contribution, model)
+            lanes.append(Lane(result, graph, make, contribution.spec.needs))
+    return lanes
+
+
+def _make_part_runner(
+    plan: Plan, backend: BackendPlan, contribution: Contribution, model: Model, loader: Loader[Any]
+) -> Runner:
+    return _make_runner(plan, backend, contribution, model.part(loader))
 
 
 def _live_run(plan: Plan, backend: BackendPlan, contribution: Contribution | None, model: Model) -> LiveRun:

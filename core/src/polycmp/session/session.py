@@ -8,16 +8,19 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from polycmp.compare.pair import PairComparer
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.plan import Plan
+from polycmp.results.environment import describe_environment
 from polycmp.results.outcome import BackendResult, Outcome
-from polycmp.session.functions import make_functions
+from polycmp.session.comparers import Comparer, comparer_maker
 from polycmp.session.names import check_output_names
 from polycmp.session.prepare import Prepared, prepare
+from polycmp.session.recorder import Recorder
+from polycmp.session.repeat import Repeats
 from polycmp.session.saved import SavedLane, open_saved
 from polycmp.session.sinks import Sinks
 from polycmp.session.stream import Pace, Step, run_steps
+from polycmp.session.windows import merge_windows
 from polycmp.tensors import TensorMetadata
 
 if TYPE_CHECKING:
@@ -62,8 +65,10 @@ class _Session:
         self.plan = plan
         self._prepared = prepared
         self._saved = saved
-        self._functions = make_functions(plan.compare, registry)
-        self._comparers: dict[str, PairComparer] = {}
+        self._make_comparer = comparer_maker(plan.compare, registry)
+        self._repeats = Repeats(plan)
+        self._comparers: dict[str, dict[int, Comparer]] = {}
+        self._recorder = Recorder(plan.files.save_metrics, plan.compare)
         self._names_checked = prepared.names_checked
         results = [run.result for run in prepared.runs] + [lane.result for lane in saved]
         self.outcome = Outcome(
@@ -74,7 +79,8 @@ class _Session:
         """Yield steps with the outputs of live and saved runs; saved runs may outlast live ones."""
         index = -1
         if self._prepared.runs:
-            live = run_steps(self._prepared.runs, self._prepared.source, pace)
+            windows, source = self._prepared.windows, self._prepared.source
+            live = windows.steps(source, pace) if windows else run_steps(self._prepared.runs, source, pace)
             try:
                 for step in live:
                     index = step.index
@@ -92,11 +98,13 @@ class _Session:
         """Save, check and compare one step; return whether to go on."""
         self.outcome.inputs = TensorMetadata.from_feed_dict(step.feed) if step.feed else self.outcome.inputs
         self._check_names(step)
-        sinks.save(step, [run.label for run in self._prepared.runs])
+        self._repeats.add_errors(step.index, step.feed, self.outcome.backends)
+        if not step.window:
+            sinks.save(step, [run.label for run in self._prepared.runs])
         outputs = sinks.postprocess(step)
         invalid = sinks.validate(step.index, outputs)
         self.outcome.invalid += invalid
-        same = self._compare(outputs, sinks, step.index)
+        same = self._compare(outputs, sinks, step)
         return (same and not invalid) or not self.plan.compare.fail_fast
 
     def finish(self) -> Outcome:
@@ -104,8 +112,12 @@ class _Session:
         counts = {result.label: result.iterations for result in self.outcome.backends}
         reference = self.outcome.reference
         self.outcome.comparisons = [
-            comparer.result(counts[label], counts[reference]) for label, comparer in self._comparers.items()
+            merge_windows(comparer.result(counts[label], counts[reference]) for comparer in windows.values())
+            for label, windows in self._comparers.items()
         ]
+        self.outcome.environment = describe_environment()
+        self._recorder.save(self.outcome)
+        self.outcome.repeats = self._repeats.found()
         return self.outcome
 
     def _reference(self, results: list[BackendResult]) -> str:
@@ -135,7 +147,7 @@ class _Session:
             self._names_checked = True
             check_output_names(self.plan, dict.fromkeys(name for made in step.outputs.values() for name in made))
 
-    def _compare(self, outputs: Outputs, sinks: Sinks, index: int) -> bool:
+    def _compare(self, outputs: Outputs, sinks: Sinks, step: Step) -> bool:
         reference = self._stand_in()
         if reference not in outputs:
             return True
@@ -143,8 +155,10 @@ class _Session:
         for label, made in outputs.items():
             if label == reference:
                 continue
-            found = self._comparer(label, reference).add(made, outputs[reference])
-            sinks.draw(index, label, reference, made, outputs[reference])
+            found = self._comparer(label, reference, step.window).add(made, outputs[reference])
+            self._recorder.add(step.index, label, reference, found)
+            self._repeats.add(step.index, step.feed, label, found)
+            sinks.draw(step.index, label, reference, made, outputs[reference])
             passed = passed and all(item.passed for item in found)
         return passed
 
@@ -160,13 +174,8 @@ class _Session:
             self.outcome.reference = alive[-1]
         return self.outcome.reference
 
-    def _comparer(self, label: str, reference: str) -> PairComparer:
-        if label not in self._comparers:
-            self._comparers[label] = PairComparer(
-                label,
-                reference,
-                self._functions,
-                map_output=self.plan.compare.map_output,
-                shape_check=self.plan.compare.shape_check,
-            )
-        return self._comparers[label]
+    def _comparer(self, label: str, reference: str, window: int) -> Comparer:
+        windows = self._comparers.setdefault(label, {})
+        if window not in windows:
+            windows[window] = self._make_comparer(label, reference)
+        return windows[window]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -23,12 +24,14 @@ class Step:
         feed: The inputs.
         outputs: Outputs by the run's label; a run that failed is absent. Valid until the next step.
         seconds: How long each run took, by label.
+        window: Which part of the model the outputs come from, where they come part by part.
     """
 
     index: int
     feed: Feed
     outputs: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    window: int = 0
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ def _streaming(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Iterator[
         inputs = _inputs(runs)
         if inputs is None:
             return
-        for index, feed in enumerate(_feeds(source, inputs)):
+        for index, feed in enumerate(open_feeds(source, inputs)):
             if index == 0:
                 _warm_up(runs, feed, pace)
             pace.on_stage(f"iteration {index}")
@@ -88,7 +91,7 @@ def _sequential(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Iterator
             if inputs is None:
                 continue
             if feeds is None:
-                feeds = [dict(feed) for feed in _feeds(source, inputs)]
+                feeds = [copy.copy(feed) for feed in open_feeds(source, inputs)]
                 collected = [Step(index, feed, {}, {}) for index, feed in enumerate(feeds)]
             if feeds:
                 _warm_up([run], feeds[0], pace)
@@ -127,7 +130,7 @@ def _warm_up(runs: Iterable[LiveRun], feed: Feed, pace: Pace) -> None:
             run.infer(feed, measure=False)
 
 
-def _feeds(source: Source, inputs: TensorMetadata) -> Iterator[Feed]:
+def open_feeds(source: Source, inputs: TensorMetadata) -> Iterator[Feed]:
     """Yield the source's feeds; whatever its code raises becomes an error that names it."""
     try:
         iterator = iter(source(inputs))

@@ -95,6 +95,7 @@ def polycmp_loaders() -> Iterable[LoaderSpec]:
         describe="polycmp_onnx.compose:describe",
         inspect="polycmp_onnx.inspect:inspect",
         save="polycmp_onnx.save:save",
+        graph="polycmp_onnx.model_graph:open_graph",
     )
 
 

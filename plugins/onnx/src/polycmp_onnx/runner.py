@@ -33,6 +33,8 @@ class ReferenceRunner(Runner):
         name: The label in reports.
     """
 
+    outputs_stay_valid = True
+
     def __init__(self, model: ModelSource, dtype: str = "", new_ops: Sequence[type[Any]] = (), name: str = "") -> None:
         super().__init__(name)
         self._source = model

@@ -74,13 +74,13 @@ def value_types(model: Any) -> dict[str, Any]:
     if all(name in noted for name in computed_tensors(model.graph)):
         return noted
     try:
-        return {**known_values(onnx.shape_inference.infer_shapes(_structure(model)).graph), **noted}
+        return {**known_values(onnx.shape_inference.infer_shapes(structure(model)).graph), **noted}
     except Exception as error:  # noqa: BLE001 - types are a help here, never a need
         _LOG.info("some types stay unknown: %s", describe_exception(error))
         return noted
 
 
-def _structure(model: Any) -> Any:
+def structure(model: Any) -> Any:
     """Return a model like the given one in which large weights are inputs."""
     import onnx
 
@@ -118,7 +118,7 @@ def _with_onnx(model: Any, strict: bool) -> Any:
 
     if not is_too_large(model):
         return onnx.shape_inference.infer_shapes(model, strict_mode=strict, data_prop=True)
-    inferred = onnx.shape_inference.infer_shapes(_structure(model), strict_mode=strict, data_prop=True).graph
+    inferred = onnx.shape_inference.infer_shapes(structure(model), strict_mode=strict, data_prop=True).graph
     copy = type(model)()
     copy.CopyFrom(model)
     for field, values in ((copy.graph.value_info, inferred.value_info), (copy.graph.output, inferred.output)):

@@ -27,6 +27,8 @@ class OnnxrtRunner(Runner):
         name: The label in reports.
     """
 
+    outputs_stay_valid = True
+
     def __init__(self, session: Any, name: str = "") -> None:
         super().__init__(name)
         self._source = session

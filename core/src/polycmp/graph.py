@@ -1,0 +1,93 @@
+"""How the core looks inside a model: its operators in order, what they read and make, and parts cut out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from polycmp.loader import Loader
+from polycmp.tensors import TensorMetadata
+
+
+@dataclass(frozen=True)
+class GraphNode:
+    """One operator of a model.
+
+    Attributes:
+        op_type: What it does: `Conv`.
+        name: Its own name; may be empty.
+        domain: Who defines the operator; empty for the format's own.
+        inputs: Names of the tensors it reads, those that its inner graphs take from around them included.
+        outputs: Names of the tensors it makes.
+        attributes: Its settings as plain values; large ones as a short text.
+    """
+
+    op_type: str
+    name: str = ""
+    domain: str = ""
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """The operator for people: its type, and its name or else what it makes."""
+        return f"{self.op_type} {self.name or next(iter(self.outputs), '')!r}"
+
+
+class ModelGraph(Protocol):
+    """A model seen as a graph; what `LoaderSpec.graph` makes of a loader."""
+
+    @property
+    def inputs(self) -> TensorMetadata:
+        """What a caller feeds."""
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The model's outputs, as the loader's options ask for them."""
+
+    @property
+    def nodes(self) -> Sequence[GraphNode]:
+        """The operators in an order in which they can run; those that only hold a constant are weights instead."""
+
+    @property
+    def weights(self) -> Mapping[str, int]:
+        """Name and bytes of every tensor that the model itself holds."""
+
+    @property
+    def opaque(self) -> frozenset[str]:
+        """Names of what is no tensor (sequences, optionals) and can therefore not be fed or compared."""
+
+    def types(self, inputs: TensorMetadata) -> TensorMetadata:
+        """Return what is known of the tensors' types and shapes, for inputs of these shapes."""
+
+    def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> Loader[Any]:
+        """Return a loader of the part that computes `outputs` from `inputs`, with no more weights than it needs."""
+
+    def mark(self, outputs: Sequence[str]) -> Loader[Any]:
+        """Return a loader of the whole model with these outputs instead of its own."""
+
+
+def static_tensors(graph: ModelGraph) -> set[str]:
+    """Return the tensors that depend on weights alone, the weights included: a part computes them for itself."""
+    static = set(graph.weights)
+    for node in graph.nodes:
+        if node.inputs and all(name in static for name in node.inputs):
+            static.update(node.outputs)
+    return static
+
+
+def same_structure(one: ModelGraph, two: ModelGraph) -> bool:
+    """Return whether two models have the same operators between tensors of the same names."""
+    if one is two:
+        return True
+    return len(one.nodes) == len(two.nodes) and all(
+        (a.op_type, a.domain, a.inputs, a.outputs) == (b.op_type, b.domain, b.inputs, b.outputs)
+        for a, b in zip(one.nodes, two.nodes, strict=True)
+    )
+
+
+def makers(nodes: Iterable[GraphNode]) -> dict[str, int]:
+    """Return by name of a tensor the position of the operator that makes it."""
+    return {name: index for index, node in enumerate(nodes) for name in node.outputs}

@@ -1,0 +1,211 @@
+"""One backend on its way through a graph, segment by segment, with tensors of its own."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from polycmp.graph import ModelGraph
+from polycmp.loader import Loader
+from polycmp.results.outcome import BackendResult, Timing
+from polycmp.runner import Runner
+from polycmp.session.live import LiveRun
+from polycmp.session.segments import Segment
+from polycmp.tensors import Feed, TensorMetadata, dtype_of
+
+#: Makes a runner of the backend for what a loader gives in place of the model.
+MakeRunner = Callable[[Loader[Any]], Runner]
+
+
+class Lane:
+    """A backend that runs a graph in parts.
+
+    Each part is a model of its own with only its weights. What crosses from one part to the next is this backend's own
+    result, so errors add up as they do in the whole model.
+
+    Args:
+        result: Where to record what becomes of it.
+        graph: The model.
+        make: Makes the runner of a part.
+        needs: Modules whose version tells which backend this is.
+
+    Attributes:
+        tensors: What has been computed and is still needed, by name; the inputs included.
+    """
+
+    def __init__(self, result: BackendResult, graph: ModelGraph, make: MakeRunner, needs: tuple[str, ...] = ()) -> None:
+        self.result = result
+        self.graph = graph
+        self.tensors: dict[str, Any] = {}
+        self._make = make
+        self._needs = needs
+        self._kept: dict[int, LiveRun] = {}
+        self._current: LiveRun | None = None
+        self._iterations: list[float] = []
+        self._seconds = 0.0
+        self._seen: dict[str, tuple[Any, tuple[int, ...]]] = {}
+
+    @property
+    def label(self) -> str:
+        """Its name in reports."""
+        return self.result.label
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing failed so far."""
+        return not self.result.error
+
+    def begin(self, feed: Feed) -> None:
+        """Start an iteration."""
+        self.tensors = dict(feed)
+        self._seconds = 0.0
+
+    def run(self, segment: Segment, *, keep: bool = False, whole: bool = False) -> Mapping[str, Any] | None:
+        """Run one segment and return the wanted tensors, valid until the next call; None if the backend failed.
+
+        Args:
+            segment: What to run.
+            keep: Whether another iteration will want the same session again.
+            whole: Whether this segment is all of the model.
+        """
+        if not self.is_well:
+            return None
+        self.release()
+        if not segment.outputs:
+            return {}
+        live = self._session(segment, whole)
+        names = self.graph.inputs if whole else segment.inputs
+        outputs = live.infer({name: self.tensors[name] for name in names}) if live.is_active else None
+        self._note(live)
+        if outputs is None:
+            return None
+        missing = [name for name in segment.outputs if name not in outputs]
+        if missing:
+            self.result.error = f"returned no tensor {missing[0]!r} although it was asked for it"
+            return None
+        if keep:
+            self._kept[segment.start] = live
+        else:
+            self._current = live
+        self._carry(segment, outputs, live)
+        return {name: outputs[name] for name in segment.wanted}
+
+    def finish(self) -> float:
+        """End an iteration and return how many seconds its inferences took."""
+        if self.is_well:
+            self._iterations.append(self._seconds)
+            self.result.iterations += 1
+            self.result.timing = Timing.of(self._iterations)
+            outputs = TensorMetadata()
+            for name, (dtype, shape) in self._seen.items():
+                outputs.add(name, dtype, shape)
+            self.result.outputs = outputs
+        self.tensors = {}
+        return self._seconds
+
+    def release(self) -> None:
+        """Let the last segment's session go, unless it is kept."""
+        live, self._current = self._current, None
+        if live is not None:
+            live.deactivate()
+            self._note(live)
+
+    def close(self) -> None:
+        """Let everything go."""
+        self.release()
+        for live in self._kept.values():
+            live.deactivate()
+            self._note(live)
+        self._kept.clear()
+
+    def run_part(self, inputs: Feed, outputs: Sequence[str]) -> dict[str, Any] | None:
+        """Run any part of the model once on any tensors; a failure is not recorded.
+
+        Args:
+            inputs: What to feed, which says where the part begins.
+            outputs: What to compute.
+
+        Returns:
+            The outputs, or None if this backend cannot run the part.
+        """
+        live = self._live(self.graph.cut(self._declared(inputs), outputs))
+        live.activate()
+        made = live.infer(inputs) if live.is_active else None
+        self._seconds += live.last_seconds
+        kept = None if made is None else {name: _lasting(live, made[name]) for name in outputs if name in made}
+        live.deactivate()
+        return kept
+
+    def run_whole(self, feed: Feed, outputs: Sequence[str] | None = None) -> dict[str, Any] | None:
+        """Run the whole model once, with other outputs if asked; a failure is recorded.
+
+        Args:
+            feed: The inputs.
+            outputs: Tensors to mark in place of the model's outputs.
+        """
+        live = self._live(self.graph.mark(self.graph.outputs if outputs is None else outputs))
+        live.activate()
+        made = live.infer(feed) if live.is_active else None
+        self._note(live)
+        kept = None if made is None else {name: _lasting(live, array) for name, array in made.items()}
+        live.deactivate()
+        return kept
+
+    def _session(self, segment: Segment, whole: bool) -> LiveRun:
+        kept = self._kept.pop(segment.start, None)
+        if kept is not None and self._fits(kept, segment):
+            return kept
+        if kept is not None:
+            kept.deactivate()
+        if whole:
+            loader = self.graph.mark(segment.outputs)
+        else:
+            feed = {name: self.tensors[name] for name in segment.inputs}
+            loader = self.graph.cut(self._declared(feed), segment.outputs)
+        live = self._live(loader)
+        live.activate()
+        return live
+
+    def _live(self, loader: Loader[Any]) -> LiveRun:
+        scratch = BackendResult(label=self.label, backend=self.result.backend)
+        return LiveRun(scratch, lambda: self._make(loader), self._needs)
+
+    def _declared(self, feed: Feed) -> TensorMetadata:
+        """Return types and shapes of a feed, the model's own inputs with the types that the model declares."""
+        metadata = TensorMetadata()
+        for name, array in feed.items():
+            declared = self.graph.inputs.get(name)
+            known = declared is not None and declared.dtype is not None
+            metadata.add(name, declared.dtype if known and declared is not None else dtype_of(array), array.shape)
+        return metadata
+
+    def _fits(self, live: LiveRun, segment: Segment) -> bool:
+        inputs = live.inputs()
+        return inputs is not None and all(
+            name in inputs and inputs[name].accepts_shape(self.tensors[name].shape) for name in segment.inputs
+        )
+
+    def _carry(self, segment: Segment, outputs: Mapping[str, Any], live: LiveRun) -> None:
+        for name in segment.wanted:
+            self._seen[name] = (dtype_of(outputs[name]), tuple(outputs[name].shape))
+        dead = set(segment.last_use)
+        for name in segment.outputs:
+            if name not in dead:
+                self.tensors[name] = _lasting(live, outputs[name])
+        for name in dead:
+            self.tensors.pop(name, None)
+
+    def _note(self, live: LiveRun) -> None:
+        """Take over what became of a part's runner."""
+        self._seconds += live.last_seconds
+        mine, other = self.result, live.result
+        mine.version = mine.version or other.version
+        mine.notes.extend(note for note in other.notes if note not in mine.notes)
+        if other.error and not mine.error:
+            mine.error, mine.hint = other.error, other.hint
+
+
+def _lasting(live: LiveRun, array: Any) -> Any:
+    """Return an array that outlives the runner."""
+    return array if live.outputs_stay_valid else copy.deepcopy(array)

@@ -1,0 +1,174 @@
+"""Cutting a graph into consecutive segments, each small enough for the memory there is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from polycmp.graph import ModelGraph, makers, static_tensors
+from polycmp.tensors import TensorEntry, TensorMetadata
+
+#: Windows beyond this gain nothing more: measured on MiniLM and ResNet-50, larger ones only take longer to fault in.
+_MOST_BY_DEFAULT = 160 << 20
+_FREE_SHARE = 0.25
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Consecutive operators that run as a model of their own.
+
+    Attributes:
+        start: Position of the first operator.
+        stop: Position behind the last one.
+        inputs: Tensors from outside that it reads, weights not included.
+        outputs: Tensors it makes that are wanted, or that later operators read.
+        wanted: Those to be compared.
+        last_use: Tensors, from wherever, that no later segment reads.
+    """
+
+    start: int
+    stop: int
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    wanted: tuple[str, ...]
+    last_use: tuple[str, ...] = ()
+
+
+class Layout:
+    """Where a graph can be cut, and what that costs.
+
+    Args:
+        graph: The graph.
+        wanted: The tensors to be compared.
+        types: Types and shapes as far as known.
+    """
+
+    def __init__(self, graph: ModelGraph, wanted: Iterable[str], types: Mapping[str, TensorEntry]) -> None:
+        self.graph = graph
+        self.wanted = frozenset(wanted)
+        self.static = static_tensors(graph)
+        self.maker = makers(graph.nodes)
+        self.sizes = tensor_sizes(graph, types)
+        self.last_reader: dict[str, int] = {}
+        for index, node in enumerate(graph.nodes):
+            for name in node.inputs:
+                self.last_reader[name] = index
+
+    def bytes_made(self, index: int) -> int:
+        """Return how many bytes of outputs the operator at a position adds to a segment."""
+        return sum(self.sizes.get(name, 0) for name in self.graph.nodes[index].outputs if self._kept(name, index + 1))
+
+    def can_cut(self, position: int) -> bool:
+        """Return whether everything alive before the operator at a position is a tensor."""
+        return not any(
+            self.maker.get(name, position) < position <= self.last_reader.get(name, -1) for name in self.graph.opaque
+        )
+
+    def segment(self, start: int, stop: int) -> Segment:
+        """Return the segment between two positions."""
+        nodes = self.graph.nodes[start:stop]
+        made = [name for node in nodes for name in node.outputs]
+        own = set(made)
+        read = dict.fromkeys(name for node in nodes for name in node.inputs)
+        inputs = tuple(name for name in read if name not in own and name not in self.static)
+        outputs = tuple(name for name in made if self._kept(name, stop))
+        alive = [*inputs, *outputs]
+        return Segment(
+            start,
+            stop,
+            inputs,
+            outputs,
+            tuple(name for name in made if name in self.wanted),
+            tuple(name for name in alive if self.last_reader.get(name, -1) < stop),
+        )
+
+    def _kept(self, name: str, stop: int) -> bool:
+        """Return whether a segment that ends at a position has to give out a tensor that it makes."""
+        if name in self.wanted:
+            return True
+        return name not in self.static and self.last_reader.get(name, -1) >= stop
+
+
+def plan_segments(layout: Layout, budget: int, runs: int) -> list[Segment]:
+    """Return the segments of a graph.
+
+    Args:
+        layout: The graph and the sizes of its tensors.
+        budget: Bytes that the tensors of all runs may take at once.
+        runs: How many backends hold a copy of each tensor.
+    """
+    segments: list[Segment] = []
+    start = held = 0
+    count = len(layout.graph.nodes)
+    for index in range(count):
+        made = layout.bytes_made(index) * runs
+        if index > start and held + made > budget and layout.can_cut(index):
+            segments.append(layout.segment(start, index))
+            start = index
+            held = runs * sum(layout.sizes.get(name, 0) for name in crossing(layout, index))
+        held += made
+    if count:
+        segments.append(layout.segment(start, count))
+    return segments
+
+
+def crossing(layout: Layout, position: int) -> Iterable[str]:
+    """Yield the tensors made before a position that are read at or behind it."""
+    for name, last in layout.last_reader.items():
+        if name not in layout.static and last >= position and layout.maker.get(name, -1) < position:
+            yield name
+
+
+def tensor_sizes(graph: ModelGraph, types: Mapping[str, TensorEntry]) -> dict[str, int]:
+    """Return the bytes of each tensor; one of unknown shape counts like the largest that its operator reads."""
+    sizes: dict[str, int] = {}
+    for name, entry in graph.inputs.items():
+        sizes[name] = _bytes(types.get(name, entry)) or 0
+    for node in graph.nodes:
+        largest = max((sizes.get(name, 0) for name in node.inputs), default=0)
+        for name in node.outputs:
+            known = _bytes(types.get(name))
+            sizes[name] = largest if known is None else known
+    return sizes
+
+
+def _bytes(entry: TensorEntry | None) -> int | None:
+    if entry is None or entry.is_dynamic() or entry.shape is None:
+        return None
+    count = 1
+    for dim in entry.shape:
+        count *= int(dim)
+    return count * (entry.dtype.itemsize if entry.dtype is not None else 4)
+
+
+def memory_budget(asked: int) -> int:
+    """Return how many bytes intermediate tensors may take.
+
+    Args:
+        asked: What the user said; 0 for a share of what is free.
+    """
+    if asked:
+        return asked
+    free = _free_memory()
+    return _MOST_BY_DEFAULT if free is None else max(16 << 20, min(_MOST_BY_DEFAULT, int(free * _FREE_SHARE)))
+
+
+def _free_memory() -> int | None:
+    """Return the bytes that can be taken without swapping, None where the system does not tell."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    try:
+        return int(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def metadata_of(names: Sequence[str], tensors: Mapping[str, object]) -> TensorMetadata:
+    """Return types and shapes of some of the tensors at hand."""
+    return TensorMetadata.from_feed_dict({name: tensors[name] for name in names})

@@ -1,0 +1,144 @@
+"""Comparing the tensors inside a model in bounded memory: window after window of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+from polycmp.compare.verdicts import PairComparison
+from polycmp.graph import ModelGraph, same_structure
+from polycmp.session.lanes import Lane
+from polycmp.session.segments import Layout, Segment, memory_budget, plan_segments
+from polycmp.session.stream import Pace, Source, Step, open_feeds
+from polycmp.tensors import Feed, TensorMetadata
+
+#: From this many outputs on, it is worth loading the model as a graph to see whether they fit the memory.
+MANY_OUTPUTS = 8
+
+
+@dataclass(frozen=True)
+class Window:
+    """One segment of one iteration.
+
+    Attributes:
+        segment: What ran.
+        number: Counted from 0 within the iteration.
+        last: Whether the iteration ends with it.
+    """
+
+    segment: Segment
+    number: int
+    last: bool
+
+
+class Windows:
+    """Several backends going through one graph side by side.
+
+    Args:
+        lanes: The backends; their models have the same structure.
+        wanted: The tensors to compare, in the order of the graph.
+        max_memory: Bytes for the tensors of all lanes, 0 for a share of what is free.
+    """
+
+    def __init__(self, lanes: Sequence[Lane], wanted: Sequence[str], max_memory: int = 0) -> None:
+        self.lanes = list(lanes)
+        self.wanted = tuple(wanted)
+        self.segments: list[Segment] = []
+        self.layout: Layout | None = None
+        self._max_memory = max_memory
+
+    @property
+    def graph(self) -> ModelGraph:
+        """The graph of the last lane, the reference unless somebody says otherwise."""
+        return self.lanes[-1].graph
+
+    def steps(self, source: Source, pace: Pace) -> Generator[Step, None, None]:
+        """Yield one step per window and feed of the data source.
+
+        Raises:
+            DataError: The data source fails or gives what is no feed.
+        """
+        iterator = open_feeds(source, self.graph.inputs)
+        try:
+            feed = next(iterator, None)
+            index = 0
+            while feed is not None:
+                following = next(iterator, None)
+                for window, outputs in self.windows(feed, pace, keep=following is not None):
+                    done = {lane.label: lane.finish() for lane in self.lanes} if window.last else {}
+                    yield Step(index, feed, outputs, done, window.number)
+                if not any(lane.is_well for lane in self.lanes):
+                    return
+                feed, index = following, index + 1
+        finally:
+            self.close()
+
+    def windows(
+        self, feed: Feed, pace: Pace | None = None, *, keep: bool = False
+    ) -> Iterator[tuple[Window, dict[str, Any]]]:
+        """Run all segments on one feed; yield each with the wanted tensors by lane, valid until the next.
+
+        Args:
+            feed: The inputs.
+            pace: Told what happens next.
+            keep: Whether the sessions will be wanted again.
+        """
+        self.plan(feed)
+        keep = keep and self._weights_fit()
+        whole = len(self.segments) == 1
+        for lane in self.lanes:
+            lane.begin(feed)
+        for number, segment in enumerate(self.segments):
+            if pace is not None:
+                pace.on_stage(f"operators {segment.start} to {segment.stop} of {len(self.graph.nodes)}")
+            outputs = {}
+            for lane in self.lanes:
+                made = lane.run(segment, keep=keep, whole=whole)
+                if made is not None:
+                    outputs[lane.label] = made
+            yield Window(segment, number, number == len(self.segments) - 1), outputs
+            outputs.clear()
+
+    def plan(self, feed: Feed) -> None:
+        """Choose the segments for inputs of these shapes; they stay the same afterwards."""
+        if not self.segments:
+            types = self.graph.types(TensorMetadata.from_feed_dict(feed))
+            self.layout = Layout(self.graph, self.wanted, types)
+            self.segments = plan_segments(self.layout, memory_budget(self._max_memory), len(self.lanes))
+
+    def close(self) -> None:
+        """Let all sessions go."""
+        for lane in self.lanes:
+            lane.close()
+
+    def _weights_fit(self) -> bool:
+        return sum(self.graph.weights.values()) * len(self.lanes) <= memory_budget(self._max_memory)
+
+
+def suits(graphs: Sequence[ModelGraph | None]) -> bool:
+    """Return whether backends with these models can go through them side by side."""
+    first = graphs[0] if graphs else None
+    return first is not None and all(graph is not None and same_structure(first, graph) for graph in graphs)
+
+
+def comparable(graph: ModelGraph) -> list[str]:
+    """Return a graph's outputs that its operators make, in the order in which they are made."""
+    made = chain.from_iterable(node.outputs for node in graph.nodes)
+    wanted = set(graph.outputs)
+    return [name for name in made if name in wanted and name not in graph.opaque]
+
+
+def merge_windows(parts: Iterable[PairComparison]) -> PairComparison:
+    """Return what the windows of one pair say together."""
+    found = list(parts)
+    outputs = {name: item for part in found for name, item in part.outputs.items()}
+    reasons = [part.reason for part in found if part.reason and part.outputs]
+    return replace(
+        found[0],
+        passed=all(part.passed for part in found if part.outputs),
+        outputs=outputs,
+        iterations=max(part.iterations for part in found),
+        reason=reasons[0] if reasons else "",
+    )

@@ -1,0 +1,246 @@
+"""ONNX models as graphs that the core can look into, mark and cut."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from polycmp.graph import GraphNode
+from polycmp.tensors import TensorMetadata
+from polycmp_onnx.graph import (
+    NO_TENSOR,
+    computed_tensors,
+    element_type,
+    graph_inputs,
+    known_values,
+    reads,
+    shape_of,
+    tensor_metadata,
+)
+from polycmp_onnx.load import OnnxLoader
+from polycmp_onnx.shapes import structure, value_types
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+#: Elements of an attribute that are worth showing.
+_SHOWN = 16
+
+
+class OnnxGraph:
+    """An ONNX model as `polycmp.graph.ModelGraph` describes.
+
+    Args:
+        model: The model with its weights; neither it nor its parts may be changed.
+    """
+
+    def __init__(self, model: ModelProto) -> None:
+        self.model = model
+
+    @cached_property
+    def inputs(self) -> TensorMetadata:
+        """What a caller feeds."""
+        return tensor_metadata(graph_inputs(self.model.graph))
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        """The model's outputs."""
+        return tuple(value.name for value in self.model.graph.output)
+
+    @cached_property
+    def nodes(self) -> Sequence[GraphNode]:
+        """The operators in the model's order, which ONNX wants to be one in which they can run."""
+        return [_graph_node(node) for node in self.model.graph.node if node.op_type != "Constant"]
+
+    @cached_property
+    def weights(self) -> Mapping[str, int]:
+        """Name and bytes of the initializers and of what Constant nodes hold."""
+        sizes = {name: item.ByteSize() for name, item in self._initializers.items()}
+        for item in self.model.graph.sparse_initializer:
+            sizes[item.values.name] = item.ByteSize()
+        for node in self.model.graph.node:
+            if node.op_type == "Constant":
+                sizes[node.output[0]] = node.ByteSize()
+        return sizes
+
+    @cached_property
+    def opaque(self) -> frozenset[str]:
+        """Names of sequences, optionals and maps."""
+        made = {name for node in self.model.graph.node if node.op_type in NO_TENSOR for name in node.output}
+        made.update(
+            name for name, value in self._types.items() if value.type.WhichOneof("value") not in (None, "tensor_type")
+        )
+        return frozenset(made)
+
+    def types(self, inputs: TensorMetadata) -> TensorMetadata:
+        """Return the types and shapes that ONNX infers for inputs of these shapes.
+
+        Args:
+            inputs: Name, type and shape of what will be fed.
+        """
+        import onnx
+
+        small = structure(self.model)
+        for value in small.graph.input:
+            entry = inputs.get(value.name)
+            if entry is not None and entry.shape is not None:
+                value.CopyFrom(onnx.helper.make_tensor_value_info(value.name, _elem_type(entry, value), entry.shape))
+        del small.graph.output[:]  # their declared dimensions may be names that say less than what follows
+        small.graph.output.extend(
+            onnx.ValueInfoProto(name=name) for name in computed_tensors(self.model.graph, constants=False)
+        )
+        try:
+            inferred = known_values(onnx.shape_inference.infer_shapes(small, data_prop=True).graph)
+        except Exception:  # noqa: BLE001 - shapes are a help here, never a need
+            inferred = {}
+        values = {**self._types, **{name: value for name, value in inferred.items() if value.HasField("type")}}
+        metadata = TensorMetadata()
+        for name, value in values.items():
+            metadata.add(name, element_type(value), shape_of(value))
+        return metadata
+
+    def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> OnnxLoader:
+        """Return a loader of the part between some tensors and others.
+
+        Args:
+            inputs: The tensors that will be fed, with their types and shapes.
+            outputs: Names of the tensors to compute.
+        """
+        return _Part(self, inputs, tuple(outputs))
+
+    def mark(self, outputs: Sequence[str]) -> OnnxLoader:
+        """Return a loader of the whole model with these outputs.
+
+        Args:
+            outputs: Names of tensors that the model computes.
+        """
+        return _Part(self, None, tuple(outputs))
+
+    @cached_property
+    def _types(self) -> dict[str, Any]:
+        return value_types(self.model)
+
+    @cached_property
+    def _initializers(self) -> dict[str, Any]:
+        return {item.name: item for item in self.model.graph.initializer}
+
+    @cached_property
+    def _maker(self) -> dict[str, int]:
+        return {name: index for index, node in enumerate(self.model.graph.node) for name in node.output if name}
+
+    def part(self, inputs: TensorMetadata | None, outputs: Iterable[str]) -> ModelProto:
+        """Return the part of the model that computes `outputs` from `inputs`, None for the model's own inputs."""
+        wanted = list(outputs)
+        border = set(inputs or ())
+        chosen, needed = self._walk_back(border, wanted)
+        source = self.model
+        part = type(source)(ir_version=source.ir_version, opset_import=source.opset_import, functions=source.functions)
+        graph = part.graph
+        graph.name = source.graph.name
+        graph.node.extend(source.graph.node[index] for index in chosen)
+        graph.initializer.extend(
+            item for name, item in self._initializers.items() if name in needed and name not in border
+        )
+        graph.sparse_initializer.extend(item for item in source.graph.sparse_initializer if item.values.name in needed)
+        if inputs is None:
+            graph.input.extend(source.graph.input)
+        else:
+            graph.input.extend(self._fed(name, entry) for name, entry in inputs.items())
+        graph.output.extend(self._made(name, marked=inputs is None) for name in wanted)
+        return part
+
+    def _walk_back(self, border: set[str], outputs: Iterable[str]) -> tuple[list[int], set[str]]:
+        """Return the positions of the nodes needed, in order, and the names of all tensors they read."""
+        needed: set[str] = set()
+        chosen: set[int] = set()
+        waiting = list(outputs)
+        while waiting:
+            name = waiting.pop()
+            if name in needed:
+                continue
+            needed.add(name)
+            index = self._maker.get(name)
+            if index is not None and name not in border and index not in chosen:
+                chosen.add(index)
+                waiting.extend(reads(self.model.graph.node[index]))
+        return sorted(chosen), needed
+
+    def _fed(self, name: str, entry: Any) -> Any:
+        import onnx
+
+        declared = self._types.get(name)
+        return onnx.helper.make_tensor_value_info(name, _elem_type(entry, declared), entry.shape)
+
+    def _made(self, name: str, *, marked: bool) -> Any:
+        import onnx
+
+        value = onnx.ValueInfoProto(name=name)
+        declared = self._types.get(name)
+        if declared is not None and marked:
+            value.CopyFrom(declared)
+        elif declared is not None and declared.type.WhichOneof("value") == "tensor_type":
+            # The rank of a part fed with concrete shapes may be known better than the names of the model's dimensions.
+            value.type.tensor_type.elem_type = declared.type.tensor_type.elem_type
+        return value
+
+
+class _Part(OnnxLoader):
+    """Makes a part of a model; what it gives is fresh each time."""
+
+    def __init__(self, graph: OnnxGraph, inputs: TensorMetadata | None, outputs: tuple[str, ...]) -> None:
+        self.graph = graph
+        self.inputs = inputs
+        self.outputs = outputs
+
+    def call_impl(self) -> ModelProto:
+        """Return the part."""
+        return self.graph.part(self.inputs, self.outputs)
+
+
+def open_graph(loader: Any) -> OnnxGraph:
+    """Return the model that a loader gives as a graph.
+
+    Args:
+        loader: A loader of this package, with whatever options it was made.
+    """
+    return OnnxGraph(loader())
+
+
+def _elem_type(entry: Any, declared: Any) -> int:
+    import onnx
+
+    if entry.dtype is not None:
+        return int(onnx.helper.np_dtype_to_tensor_dtype(entry.dtype))
+    return int(declared.type.tensor_type.elem_type) if declared is not None else 0
+
+
+def _graph_node(node: Any) -> GraphNode:
+    return GraphNode(
+        op_type=node.op_type,
+        name=node.name,
+        domain=node.domain,
+        inputs=tuple(dict.fromkeys(reads(node))),
+        outputs=tuple(name for name in node.output if name),
+        attributes={attribute.name: _plain(attribute) for attribute in node.attribute},
+    )
+
+
+def _plain(attribute: Any) -> Any:
+    """Return an attribute's value as something that prints shortly."""
+    import onnx
+
+    if attribute.type in {onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS}:
+        return "a graph"
+    if attribute.type == onnx.AttributeProto.TENSOR:
+        if math.prod(attribute.t.dims) > _SHOWN:
+            return f"a tensor of shape {list(attribute.t.dims)}"
+        return onnx.numpy_helper.to_array(attribute.t).tolist()
+    value = onnx.helper.get_attribute_value(attribute)
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if isinstance(value, (int, float)):
+        return value
+    items = [item.decode(errors="replace") if isinstance(item, bytes) else item for item in value]
+    return items if len(items) <= _SHOWN else [*items[:_SHOWN], "…"]
