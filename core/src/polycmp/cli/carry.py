@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,9 @@ from polycmp.plan import Plan
 from polycmp.plugins import Registry
 from polycmp.report import check_reports, write_reports
 from polycmp.report.console import print_outcome
+from polycmp.report.github import annotate
 from polycmp.report.progress import progress
+from polycmp.results.outcome import Outcome
 from polycmp.session.export import script_of
 from polycmp.session.session import run_plan
 
@@ -33,8 +35,20 @@ def carry_out(plan: Plan, settings: Settings, registry: Registry, params: Mappin
     start_logging(settings, params)
     with progress(silent=settings.core["log"].silent) as on_stage:
         outcome = run_plan(plan, registry, on_stage)
+    return present(outcome, plan.files.reports, params)
+
+
+def present(outcome: Outcome, reports: Iterable[str], params: Mapping[str, Any]) -> int:
+    """Show and write what was found, and return the exit status.
+
+    Args:
+        outcome: What was found.
+        reports: Files to write it to.
+        params: The counts of -v and -q.
+    """
     print_outcome(outcome, verbose=params.get("verbose", 0) > 0)
-    write_reports(outcome, plan.files.reports)
+    write_reports(outcome, reports)
+    annotate(outcome)
     return outcome.exit_code
 
 

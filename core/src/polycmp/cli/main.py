@@ -14,6 +14,9 @@ from polycmp.errors import EXIT_FAILED, EXIT_USAGE, PolycmpError, describe_excep
 #: Command -> where it lives and its line in the help text; nothing is imported until it runs.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "run": ("polycmp.cli.run:run_command", "Run a model on several backends and compare all outputs."),
+    "check": ("polycmp.cli.check:check_command", "Judge saved metrics with other tolerances."),
+    "convert": ("polycmp.cli.convert:convert_command", "Turn a model into another kind, or change it."),
+    "inspect": ("polycmp.cli.inspect:inspect_command", "Show what is in a model, or in saved inputs and outputs."),
     "plugins": ("polycmp.cli.plugins:plugins_command", "List, check and create plugins."),
 }
 

@@ -10,6 +10,7 @@ from typing import Any
 from polycmp.compare.postprocess import PostprocessFunc, chain, parse_postprocess, script_postprocess
 from polycmp.compare.validity import find_invalid
 from polycmp.plan import ComparePlan, Plan
+from polycmp.plots import ErrorPlots
 from polycmp.results.files import InputsWriter, OutputsWriter, save_input_blob
 from polycmp.results.outcome import Invalid
 from polycmp.session.stream import Step
@@ -23,6 +24,9 @@ class Sinks:
 
     Args:
         plan: The plan.
+
+    Raises:
+        PluginError: It asks for pictures and matplotlib is missing.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -31,6 +35,7 @@ class Sinks:
         self._inputs: InputsWriter | None = None
         self._outputs: OutputsWriter | None = None
         self._postprocess = _postprocess(plan.compare)
+        self._pictures = ErrorPlots(plan.plots) if plan.plots else None
 
     def __enter__(self) -> Sinks:
         files = self._plan.files
@@ -83,7 +88,18 @@ class Sinks:
     def draw(
         self, index: int, candidate: str, reference: str, made: Mapping[str, Any], expected: Mapping[str, Any]
     ) -> None:
-        """Draw the pictures that the plan asks for."""
+        """Draw the pictures that the plan asks for.
+
+        Raises:
+            FileError: A picture cannot be written.
+        """
+        if self._pictures is None:
+            return
+        names = self._plan.compare.map_output
+        for name, array in made.items():
+            other = names.get(name, name)
+            if other in expected:
+                self._pictures.draw(index, candidate, reference, name, array, expected[other])
 
 
 def _postprocess(plan: ComparePlan) -> Callable[[Mapping[str, Any]], Mapping[str, Any]] | None:

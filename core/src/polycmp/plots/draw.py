@@ -1,0 +1,215 @@
+"""Drawing pictures of the error with matplotlib's objects; no global state, no window unless asked for."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polycmp.errors import FileError, PluginError, UsageError, describe_exception
+from polycmp.files import atomic_write
+from polycmp.plots.errors import Images, error_images, sample_points
+from polycmp.plots.names import picture_name
+from polycmp.tensors import dtype_class, format_shape, to_numpy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from polycmp.plan import PlotsPlan
+
+DPI = 120
+
+
+class ErrorPlots:
+    """Draws what a plan asks for.
+
+    Args:
+        plan: Which pictures, and where they go.
+
+    Raises:
+        PluginError: matplotlib is missing.
+        UsageError: Pictures shall be shown where no window can open.
+    """
+
+    def __init__(self, plan: PlotsPlan) -> None:
+        self._plan = plan
+        if find_spec("matplotlib") is None:
+            raise PluginError("pictures need matplotlib, which is not installed", hint="pip install 'polycmp[plot]'")
+        if (plan.show_heatmaps or plan.show_error_metrics_plot) and not _has_display():
+            raise UsageError(
+                "--show-heatmaps, --show-error-metrics-plot: no window can open here",
+                why="neither DISPLAY nor WAYLAND_DISPLAY is set",
+                hint="save them: --save-heatmaps DIR, --save-error-metrics-plot DIR",
+            )
+
+    def draw(
+        self, iteration: int, candidate_label: str, reference_label: str, output: str, candidate: Any, reference: Any
+    ) -> None:
+        """Draw the pictures of one output in one iteration; nothing for texts, empty tensors and unequal shapes.
+
+        Args:
+            iteration: Counted from 0.
+            candidate_label: The candidate's label.
+            reference_label: The reference's label.
+            output: The output's name.
+            candidate: The array judged.
+            reference: What it should be.
+
+        Raises:
+            FileError: A picture cannot be written.
+        """
+        left, right = to_numpy(candidate), to_numpy(reference)
+        if (
+            left.shape != right.shape
+            or not left.size
+            or "string" in {dtype_class(left.dtype), dtype_class(right.dtype)}
+        ):
+            return
+        title = (
+            f"{output} {format_shape(left.shape)} · {candidate_label} against {reference_label} · iteration {iteration}"
+        )
+        name = (iteration, candidate_label, reference_label, output)
+        plan = self._plan
+        if plan.save_heatmaps or plan.show_heatmaps:
+            images = error_images(left, right)
+            for kind in ("absolute", "relative"):
+                _finish(
+                    lambda figure, kind=kind: _heat_map(figure, images, kind, title),  # type: ignore[misc]
+                    plan.save_heatmaps,
+                    picture_name(*name, f"{kind}-error"),
+                    show=plan.show_heatmaps,
+                )
+        if plan.save_error_metrics_plot or plan.show_error_metrics_plot:
+            points = sample_points(left, right)
+            _finish(
+                lambda figure: _error_plot(figure, points, title),
+                plan.save_error_metrics_plot,
+                picture_name(*name, "error-metrics"),
+                show=plan.show_error_metrics_plot,
+            )
+
+
+def _has_display() -> bool:
+    if os.environ.get("MPLBACKEND") or sys.platform in {"win32", "darwin"}:
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _finish(paint: Callable[[Figure], None], folder: str, name: str, *, show: bool) -> None:
+    if folder:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        figure = Figure()
+        paint(figure)
+        try:
+            with atomic_write(Path(folder) / name) as file:
+                FigureCanvasAgg(figure).print_png(file)
+        except ValueError as error:
+            raise FileError(f"cannot draw {name}", why=describe_exception(error)) from error
+    if show:
+        from matplotlib import pyplot
+
+        figure = pyplot.figure()
+        paint(figure)
+        pyplot.show()
+        pyplot.close(figure)
+
+
+def _heat_map(figure: Figure, images: Images, kind: str, title: str) -> None:
+    from matplotlib import colormaps
+
+    values = images.absolute if kind == "absolute" else images.relative
+    count = len(images.numbers)
+    columns = math.ceil(math.sqrt(count))
+    rows = math.ceil(count / columns)
+    figure.set_size_inches(max(6.0, min(2.2 * columns + 1.5, 15.0)), max(4.0, min(2.2 * rows + 1.4, 15.0)))
+    figure.set_dpi(DPI)
+    figure.set_layout_engine("constrained")
+    colours = colormaps["viridis"].with_extremes(over="red", under="white")
+    norm = _norm(values, logarithmic=kind == "relative")
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for axes in grid.flat[count:]:
+        axes.set_axis_off()
+    for axes, number, image in zip(grid.flat, images.numbers, values, strict=False):
+        # Where the scale is logarithmic, exact agreement is its darkest colour, and only "no element" is white.
+        shown = np.where((image >= 0) & (image < norm.vmin), norm.vmin, image) if kind == "relative" else image
+        drawn = axes.imshow(
+            shown, cmap=colours, norm=norm, interpolation="nearest", aspect="auto", extent=_extent(images)
+        )
+        if count > 1:
+            axes.set_title(f"#{number}", fontsize=8)
+        axes.tick_params(labelsize=7)
+    figure.colorbar(drawn, ax=grid, extend="max", shrink=0.9).set_label(f"{kind} error (red: infinite or NaN)")
+    figure.suptitle(f"{kind.capitalize()} error of {title}{_remark(images)}", fontsize=10, wrap=True)
+
+
+def _extent(images: Images) -> tuple[float, float, float, float]:
+    """Return the axes' range in elements, however many elements a pixel stands for."""
+    rows, columns = images.shape
+    return -0.5, columns - 0.5, rows - 0.5, -0.5
+
+
+def _remark(images: Images) -> str:
+    parts = []
+    if images.folded and images.shape[0] > 1:
+        parts.append(f"a vector in rows of {images.shape[1]}")
+    if images.total > len(images.numbers):
+        parts.append(f"{len(images.numbers)} of {images.total} images, those with the largest errors")
+    if images.absolute.shape[1:] != images.shape:
+        parts.append("each pixel shows the largest error below it")
+    return "\n" + "; ".join(parts) if parts else ""
+
+
+def _norm(values: NDArray[np.float64], *, logarithmic: bool) -> Any:
+    from matplotlib.colors import LogNorm, Normalize
+
+    finite = values[np.isfinite(values) & (values > 0)]
+    if not finite.size:
+        return Normalize(0.0, 1.0)
+    low, high = float(finite.min()), float(finite.max())
+    if logarithmic and low < high:
+        return LogNorm(max(low, high * 1e-12), high)
+    return Normalize(0.0, high)
+
+
+def _error_plot(figure: Figure, points: tuple[Any, Any, Any, int], title: str) -> None:
+    size, absolute, relative, total = points
+    figure.set_size_inches(8, 8)
+    figure.set_dpi(DPI)
+    figure.set_layout_engine("constrained")
+    upper, lower = figure.subplots(2, 1, sharex=True)
+    for axes, errors, kind in ((upper, absolute, "absolute"), (lower, relative, "relative")):
+        _scatter(axes, size, errors, f"{kind} error")
+    lower.set_xlabel("|reference|")
+    remark = f"\n{size.size} of {total} elements, the largest errors among them" if size.size < total else ""
+    figure.suptitle(f"Error of {title}{remark}", fontsize=10, wrap=True)
+
+
+def _scatter(axes: Axes, size: NDArray[np.float64], errors: NDArray[np.float64], label: str) -> None:
+    finite = np.isfinite(errors) & np.isfinite(size)
+    x, y = size[finite], errors[finite]
+    positive = y[y > 0]
+    axes.scatter(x, y, s=6, alpha=0.5 if y.size > 200 else 0.9, linewidths=0, rasterized=True)
+    if positive.size and positive.max() / positive.min() > 100:
+        axes.set_yscale("symlog", linthresh=_threshold(positive))
+    if (x > 0).any() and x.max() / x[x > 0].min() > 1000:
+        axes.set_xscale("symlog", linthresh=_threshold(x[x > 0]))
+    missing = int(errors.size - y.size)
+    axes.set_ylabel(label)
+    axes.grid(alpha=0.3)
+    note = f"exactly equal: {int((y == 0).sum())}" + (f" · infinite or NaN: {missing}" if missing else "")
+    axes.set_title(note, fontsize=8, loc="right")
+
+
+def _threshold(values: NDArray[np.float64]) -> float:
+    """Return where a logarithmic axis goes over to a linear one: at the smallest value, but at most 9 decades down."""
+    return max(float(values.min()), float(values.max()) * 1e-9)

@@ -1,0 +1,147 @@
+"""Errors of two arrays as images and as points, in bounded memory and without losing the largest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: Elements looked at in one go.
+GROUP = 1 << 20
+#: Pixels of an image along each side, at most.
+PIXELS = 512
+#: Images in one picture, at most.
+IMAGES = 36
+#: Points of a scatter plot, at most.
+POINTS = 100_000
+#: A pixel without an element: errors are never negative.
+NOTHING = -1.0
+
+
+@dataclass(frozen=True)
+class Images:
+    """Error images of one output.
+
+    Attributes:
+        absolute: Largest absolute error below each pixel, `[images, rows, columns]`; infinite for NaN.
+        relative: Likewise the relative error.
+        numbers: Which image of the output each one is.
+        total: How many images the output has.
+        shape: Rows and columns of an image in elements.
+        folded: Whether a vector was folded into rows.
+    """
+
+    absolute: Floats
+    relative: Floats
+    numbers: tuple[int, ...]
+    total: int
+    shape: tuple[int, int]
+    folded: bool
+
+
+def errors_of(candidate: NDArray[Any], reference: NDArray[Any]) -> tuple[Floats, Floats, Floats]:
+    """Return absolute error, relative error and `|reference|` of two arrays of numbers, as float64.
+
+    NaN on a side and unequal infinities count as infinite errors, 0/0 as 0.
+    """
+    wide: type[Any] = np.complex128 if "c" in {candidate.dtype.kind, reference.dtype.kind} else np.float64
+    with np.errstate(all="ignore"):
+        if candidate.dtype == reference.dtype and candidate.dtype.kind in "iu" and candidate.dtype.itemsize == 8:
+            # float64 cannot hold these numbers, but it can hold their difference well enough for a picture.
+            low, high = np.minimum(candidate, reference), np.maximum(candidate, reference)
+            apart = high.astype(np.uint64) - low.astype(np.uint64)
+            absolute = apart.astype(np.float64)
+        else:
+            left, right = candidate.astype(wide), reference.astype(wide)
+            absolute = np.absolute(left - right).astype(np.float64)
+            absolute[left == right] = 0.0
+        size = np.absolute(reference.astype(wide)).astype(np.float64)
+        relative = absolute / size
+    relative[absolute == 0.0] = 0.0
+    for item in (absolute, relative):
+        item[np.isnan(item)] = np.inf
+    return absolute, relative, size
+
+
+def error_images(candidate: NDArray[Any], reference: NDArray[Any]) -> Images:
+    """Return the errors as images of the last two axes; those with the largest errors where there are too many."""
+    shape, folded = _image_shape(candidate.shape)
+    total = 1 if folded else candidate.size // (shape[0] * shape[1])
+    best: list[tuple[float, int, Floats, Floats]] = []
+    for first, absolute, relative in _groups(candidate, reference, shape, total):
+        peaks = absolute.max(axis=(1, 2))
+        order = np.argsort(-peaks, kind="stable")[:IMAGES]
+        best += [(float(peaks[i]), first + int(i), absolute[i], relative[i]) for i in order]
+        best = sorted(best, key=lambda item: (-item[0], item[1]))[:IMAGES]
+    best.sort(key=lambda item: item[1])
+    return Images(
+        np.stack([item[2] for item in best]),
+        np.stack([item[3] for item in best]),
+        tuple(item[1] for item in best),
+        total,
+        shape,
+        folded,
+    )
+
+
+def _image_shape(shape: tuple[int, ...]) -> tuple[tuple[int, int], bool]:
+    if len(shape) >= 2:
+        return (shape[-2], shape[-1]), False
+    size = shape[0] if shape else 1
+    columns = size if size <= 64 else math.ceil(math.sqrt(size))
+    return (math.ceil(size / columns), columns), True
+
+
+def _groups(
+    candidate: NDArray[Any], reference: NDArray[Any], shape: tuple[int, int], total: int
+) -> Iterator[tuple[int, Floats, Floats]]:
+    size = shape[0] * shape[1]
+    flat = candidate.reshape(-1), reference.reshape(-1)
+    step = max(1, GROUP // size)
+    for first in range(0, total, step):
+        count = min(step, total - first)
+        part = (array[first * size : (first + count) * size] for array in flat)
+        absolute, relative, _ = errors_of(*part)
+        if absolute.size < count * size:  # a folded vector ends within its last row
+            padding = np.full(count * size - absolute.size, NOTHING)
+            absolute, relative = np.append(absolute, padding), np.append(relative, padding)
+        yield first, _shrink(absolute.reshape(count, *shape)), _shrink(relative.reshape(count, *shape))
+
+
+def _shrink(images: Floats) -> Floats:
+    """Return images of bounded size in which each pixel is the largest of the elements below it."""
+    for axis in (1, 2):
+        length = images.shape[axis]
+        if length > PIXELS:
+            factor = math.ceil(length / PIXELS)
+            images = np.maximum.reduceat(images, np.arange(0, length, factor), axis=axis)
+    return images
+
+
+def sample_points(candidate: NDArray[Any], reference: NDArray[Any]) -> tuple[Floats, Floats, Floats, int]:
+    """Return `|reference|`, absolute and relative error of some elements, and how many elements there are.
+
+    Every k-th element is taken, and of each group the elements with the largest errors of both kinds.
+    """
+    flat = candidate.reshape(-1), reference.reshape(-1)
+    groups = math.ceil(flat[0].size / GROUP)
+    step = max(1, math.ceil(flat[0].size / POINTS))
+    extra = max(1, 2000 // groups)
+    parts: Callable[[], list[Floats]] = list
+    found = (parts(), parts(), parts())
+    for start in range(0, flat[0].size, GROUP):
+        absolute, relative, size = errors_of(*(array[start : start + GROUP] for array in flat))
+        kept = np.arange((-start) % step, absolute.size, step)
+        if step > 1:
+            tops = [np.argpartition(item, -min(extra, item.size))[-extra:] for item in (absolute, relative)]
+            kept = np.unique(np.concatenate([kept, *tops]))
+        for values, target in zip((size, absolute, relative), found, strict=True):
+            target.append(values[kept])
+    size, absolute, relative = (np.concatenate(item) for item in found)
+    return size, absolute, relative, flat[0].size

@@ -1,0 +1,218 @@
+"""What compares the runs of a session: compare functions, a user's script, or means over the iterations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from polycmp.compare.averages import Means, means_for, metrics_judge, recorded_metrics
+from polycmp.compare.pair import PairComparer
+from polycmp.compare.scripted import PairFunction, as_pair_function, load_compare_script
+from polycmp.compare.tally import Tally, named_reason
+from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison
+from polycmp.errors import UsageError
+from polycmp.plan import ComparePlan
+from polycmp.session.functions import make_functions
+from polycmp.spec import Verdict
+from polycmp.values import pick, split_script
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+Outputs = Mapping[str, Any]
+Functions = Mapping[str, Callable[..., Any]]
+
+
+class Comparer(Protocol):
+    """Compares a candidate with the reference, iteration by iteration."""
+
+    def add(self, candidate: Outputs, reference: Outputs) -> list[OutputComparison]:
+        """Compare one iteration and return its verdicts."""
+
+    def result(
+        self, candidate_iterations: int | None = None, reference_iterations: int | None = None
+    ) -> PairComparison:
+        """Return the verdict over all iterations."""
+
+
+def comparer_maker(plan: ComparePlan, registry: Registry) -> Callable[[str, str], Comparer]:
+    """Return what makes the comparer of two labels; scripts and functions are loaded now.
+
+    Raises:
+        PluginError: A compare function is not there.
+        DataError: A script cannot be loaded.
+        UsageError: Options contradict each other.
+    """
+    if plan.check_average:
+        check_average_plan(plan)
+    if plan.script:
+        function = load_compare_script(*split_script(plan.script, "compare_outputs"))
+        judge = as_pair_function(function)
+        if judge is not None:
+            return lambda candidate, reference: ScriptedComparer(candidate, reference, judge)
+        functions: Functions = {"script": function}
+    else:
+        functions = make_functions(plan, registry)
+    if plan.check_average:
+        check_average_functions(functions)
+
+    def make(candidate: str, reference: str) -> Comparer:
+        pair = PairComparer(candidate, reference, functions, map_output=plan.map_output, shape_check=plan.shape_check)
+        return AveragingComparer(pair, functions) if plan.check_average else pair
+
+    return make
+
+
+def check_average_plan(plan: ComparePlan) -> None:
+    """Check that means over iterations make sense for a plan.
+
+    Raises:
+        UsageError: They do not.
+    """
+    if plan.fail_fast:
+        raise UsageError("--check-average needs all iterations, --fail-fast stops early", hint="leave one of them out")
+    if plan.script:
+        raise UsageError("--check-average: a compare script gives no metrics to average", hint="use --compare NAME")
+    for choice in plan.functions:
+        if choice.name == "simple":
+            check_average_statistics(choice.options.check_error_stat)
+
+
+def check_average_statistics(statistics: Mapping[str, tuple[str, ...]]) -> None:
+    """Check that every statistic of `simple` has a mean.
+
+    Raises:
+        UsageError: One judges element by element.
+    """
+    if any("elemwise" in names for names in statistics.values()):
+        raise UsageError(
+            "--check-average: there is no mean of a verdict on each element",
+            whose="simple",
+            hint="choose a statistic: --check-error-stat max (or mean, median, quantile)",
+        )
+
+
+def check_average_functions(functions: Functions) -> None:
+    """Check that every compare function can judge a mean.
+
+    Raises:
+        UsageError: One cannot.
+    """
+    for name, function in functions.items():
+        if metrics_judge(function) is None:
+            raise UsageError(
+                "--check-average: its metrics cannot be averaged", whose=name, hint="leave it out of --compare"
+            )
+
+
+class ScriptedComparer:
+    """Compare with a function that judges all outputs of an iteration at once.
+
+    Args:
+        candidate_label: The candidate in reports.
+        reference_label: The reference in reports.
+        judge: The function.
+    """
+
+    def __init__(self, candidate_label: str, reference_label: str, judge: PairFunction) -> None:
+        self._labels = (candidate_label, reference_label)
+        self._judge = judge
+        self._tally = Tally()
+        self._iterations = 0
+
+    def add(self, candidate: Outputs, reference: Outputs) -> list[OutputComparison]:
+        """Compare one iteration.
+
+        Raises:
+            ComparisonError: The function fails, or returns something else than verdicts by output.
+        """
+        found = [replace(item, worst_iteration=self._iterations) for item in self._judge(candidate, reference)]
+        self._tally.add(found)
+        self._iterations += 1
+        return found
+
+    def result(
+        self, candidate_iterations: int | None = None, reference_iterations: int | None = None
+    ) -> PairComparison:
+        """Return the verdict over all iterations; a function that judged nothing is a failure."""
+        ran = self._iterations if candidate_iterations is None else candidate_iterations
+        wanted = self._iterations if reference_iterations is None else reference_iterations
+        reasons = [f"{self._labels[0]} ran {ran} iterations, {self._labels[1]} {wanted}"] if ran != wanted else []
+        if not self._tally.outputs:
+            reasons.append("the compare function judged no output")
+        return PairComparison(
+            *self._labels,
+            not reasons and self._tally.passed,
+            dict(self._tally.outputs),
+            self._iterations,
+            "; ".join(reasons),
+        )
+
+
+class AveragingComparer:
+    """Judge the mean of each metric over all iterations.
+
+    Args:
+        pair: Compares the single iterations.
+        functions: The compare functions by name; all can judge metrics.
+    """
+
+    def __init__(self, pair: Comparer, functions: Functions) -> None:
+        self._pair = pair
+        self._functions = functions
+        self._means: dict[tuple[str, str], Means] = {}
+        self._incomplete: set[str] = set()
+
+    def add(self, candidate: Outputs, reference: Outputs) -> list[OutputComparison]:
+        """Compare one iteration and take in its metrics."""
+        found = self._pair.add(candidate, reference)
+        for item in found:
+            if set(item.verdicts) != set(self._functions) or any(not v.metrics for v in item.verdicts.values()):
+                self._incomplete.add(item.output)
+            for name, verdict in item.verdicts.items():
+                means = self._means.setdefault((item.output, name), means_for(self._functions[name]))
+                means.add(recorded_metrics(verdict))
+        return found
+
+    def result(
+        self, candidate_iterations: int | None = None, reference_iterations: int | None = None
+    ) -> PairComparison:
+        """Return the verdict on the means; an output without metrics in some iteration keeps its worst verdict."""
+        single = self._pair.result(candidate_iterations, reference_iterations)
+        outputs = {name: self._averaged(item) for name, item in single.outputs.items()}
+        passed = not single.reason and all(item.passed for item in outputs.values())
+        return replace(single, passed=passed, outputs=outputs)
+
+    def _averaged(self, item: OutputComparison) -> OutputComparison:
+        if item.output in self._incomplete:
+            return item
+        verdicts: dict[str, Verdict] = {}
+        for name, function in self._functions.items():
+            judge = metrics_judge(function)
+            assert judge is not None
+            verdict = judge(self._means[item.output, name].result(), output=item.output)
+            verdicts[name] = _with_stats(verdict, item.verdicts.get(name))
+        return averaged(item, verdicts)
+
+
+def averaged(item: OutputComparison, verdicts: Mapping[str, Verdict]) -> OutputComparison:
+    """Return an output's comparison with the verdicts on means in the place of its own."""
+    reasons = [
+        named_reason(name, verdict.reason, len(verdicts)) for name, verdict in verdicts.items() if not verdict.passed
+    ]
+    text = f"mean over {item.iterations} iterations: {'; '.join(reasons)}" if reasons else ""
+    return replace(item, passed=not reasons, reason=text, verdicts=verdicts, failed_iterations=0)
+
+
+def _with_stats(verdict: Verdict, single: Verdict | None) -> Verdict:
+    """Return the verdict on a mean with the error statistics of the worst iteration, for reports."""
+    if isinstance(verdict, DetailedVerdict) and isinstance(single, DetailedVerdict):
+        return replace(verdict, stats=single.stats)
+    return verdict
+
+
+def settings_of(options: Any, output: str) -> dict[str, Any]:
+    """Return a compare function's options as far as they concern one output."""
+    fields = {} if options is None else vars(options)
+    return {name: pick(value, output, None) if isinstance(value, Mapping) else value for name, value in fields.items()}

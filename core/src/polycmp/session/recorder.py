@@ -1,0 +1,71 @@
+"""Keeping the metrics of every iteration for a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from polycmp.compare.averages import recorded_metrics
+from polycmp.compare.verdicts import OutputComparison
+from polycmp.plan import ComparePlan
+from polycmp.results.metrics import MetricRecord, MetricsFile, PairRecord, save_metrics
+from polycmp.results.outcome import Outcome
+from polycmp.session.comparers import settings_of
+
+
+class Recorder:
+    """Collects what compare functions say, to be saved at the end.
+
+    Args:
+        path: The file; empty means that nothing is collected.
+        plan: The comparison.
+    """
+
+    def __init__(self, path: str, plan: ComparePlan) -> None:
+        self._path = path
+        self._options = {choice.name: choice.options for choice in plan.functions}
+        self._content = MetricsFile(average=plan.check_average)
+
+    def add(self, index: int, candidate: str, reference: str, found: Iterable[OutputComparison]) -> None:
+        """Take in the verdicts of one iteration."""
+        if self._path:
+            for item in found:
+                self._content.records += self._records(index, candidate, reference, item)
+
+    def save(self, outcome: Outcome) -> None:
+        """Write the file.
+
+        Raises:
+            FileError: It cannot be written.
+        """
+        if not self._path:
+            return
+        content = self._content
+        content.command = outcome.command
+        content.errors = {item.label: item.error for item in outcome.failed_backends}
+        content.pairs = [PairRecord(pair.candidate, pair.reference, pair.reason) for pair in outcome.comparisons]
+        save_metrics(content, self._path)
+
+    def _records(self, index: int, candidate: str, reference: str, item: OutputComparison) -> Iterable[MetricRecord]:
+        base = MetricRecord(
+            candidate,
+            reference,
+            index,
+            item.output,
+            passed=item.passed,
+            reason=item.reason,
+            candidate_type=item.candidate_type,
+            reference_type=item.reference_type,
+            reference_output=item.reference_output,
+        )
+        if not item.verdicts:
+            yield base
+        for name, verdict in item.verdicts.items():
+            yield replace(
+                base,
+                function=name,
+                passed=verdict.passed,
+                reason=verdict.reason,
+                metrics=recorded_metrics(verdict),
+                settings=settings_of(self._options.get(name), item.output),
+            )
