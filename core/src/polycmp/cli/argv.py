@@ -17,6 +17,9 @@ from polycmp.plugins import Registry
 
 JOINT = "\x1f"
 
+#: Flags outside the table whose value stands behind them as a word of its own.
+TAKES_A_WORD = frozenset({"-b", "--backend", "-o", "--output"})
+
 
 def rewrite(words: Sequence[str], table: FlagTable, registry: Registry) -> list[str]:
     """Return the words as click understands them.
@@ -39,7 +42,7 @@ def rewrite(words: Sequence[str], table: FlagTable, registry: Registry) -> list[
         else:
             _refuse(flag, table, registry)
             result.append(word)
-            if word in {"-b", "--backend"} and queue:
+            if word in TAKES_A_WORD and queue:
                 result.append(queue.pop(0))
     return _with_model(result, table, registry)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from polycmp.builtin import STRESS_COMPARE
 from polycmp.cli.backends import plan_backends
 from polycmp.cli.settings import SECTIONS
 from polycmp.cli.table import FlagTable, Key
@@ -83,9 +84,9 @@ def build_plan(given: Given, settings: Settings, registry: Registry) -> Plan:
     plan = Plan(
         model=given.model,
         model_kind=core["model"].model_type,
-        loader_options=_loader_options(settings, registry),
+        loader_options=loader_options(settings, registry),
         backends=backends,
-        data=_data(settings, registry),
+        data=data_plan(settings, registry),
         compare=_compare(settings, registry),
         files=_files(settings),
         plots=PlotsPlan(
@@ -118,14 +119,29 @@ def _of_kind(settings: Settings, kind: str) -> dict[str, Mapping[str, Any]]:
     return {owner: values for (of_kind, owner), values in settings.by_owner.items() if of_kind == kind}
 
 
-def _loader_options(settings: Settings, registry: Registry) -> dict[str, Any]:
+def loader_options(settings: Settings, registry: Registry) -> dict[str, Any]:
+    """Return an options instance per model loader that was given any."""
     return {
         name: make_options(registry.find_loader(name).spec.options, values, f"loader {name}")
         for name, values in _of_kind(settings, "loader").items()
     }
 
 
-def _data(settings: Settings, registry: Registry) -> DataPlan:
+def runner_options(settings: Settings, registry: Registry) -> dict[str, Any]:
+    """Return an options instance per backend that was given any."""
+    return {
+        name: make_options(registry.find_runner(name).spec.options, values, f"backend {name}")
+        for name, values in _of_kind(settings, "runner").items()
+    }
+
+
+def data_plan(settings: Settings, registry: Registry) -> DataPlan:
+    """Return where the inputs come from.
+
+    Raises:
+        PluginError: The data loader asked for is not there.
+        UsageError: A shape cannot be one.
+    """
     data = settings.core["data"]
     script = data.data_loader_script
     if script and data.data_loader_func_name:
@@ -143,10 +159,15 @@ def _data(settings: Settings, registry: Registry) -> DataPlan:
 def _compare(settings: Settings, registry: Registry) -> ComparePlan:
     section, result = settings.core["compare"], settings.core["result"]
     values = _of_kind(settings, "compare_func")
+    suggested = STRESS_COMPARE if settings.core["data"].data_loader == "stress" else {}
     functions = []
     for name in dict.fromkeys(section.compare):
         options = registry.find_compare_func(name).spec.options
-        functions.append(Choice(name, make_options(options, values.get(name, {}), f"compare function {name}")))
+        given = values.get(name, {})
+        chosen = {**suggested.get(name, {}), **given}
+        if "atol" in given and "scale_atol" not in given:
+            chosen.pop("scale_atol", None)  # who says a tolerance means that one
+        functions.append(Choice(name, make_options(options, chosen, f"compare function {name}")))
     return ComparePlan(
         functions=tuple(functions),
         script=section.compare_func_script,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import click
 
 from polycmp.plugins import Registry
@@ -12,14 +14,25 @@ class ContributedGroup(click.Group):
 
     Args:
         path: The words.
-        registry: The plugins.
+        registry: The plugins; by default looked up when they are needed.
         own: Commands of the core below the same words.
+        summary: The help text.
     """
 
-    def __init__(self, path: tuple[str, ...], registry: Registry, own: dict[str, click.Command] | None = None) -> None:
-        super().__init__(path[-1], help=f"Commands: {' '.join(path)} ….", commands=own or {})
+    def __init__(
+        self,
+        path: tuple[str, ...],
+        registry: Registry | None = None,
+        own: dict[str, click.Command] | None = None,
+        summary: str = "",
+    ) -> None:
+        super().__init__(path[-1], help=summary or f"Commands: {' '.join(path)} ….", commands=own or {})
         self._path = path
-        self._registry = registry
+        self._given = registry
+
+    @cached_property
+    def _registry(self) -> Registry:
+        return self._given or Registry.discover()
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the words that may come next."""

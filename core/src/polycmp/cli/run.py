@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import click
 
 from polycmp.cli.argv import rewrite
 from polycmp.cli.params import collect, table_options, write_sections
+from polycmp.cli.settings import SECTIONS
 from polycmp.cli.table import FlagTable, build_table
 from polycmp.plugins import Registry
 
@@ -27,7 +29,17 @@ Exit status: 0 equal, 1 different, 2 wrong usage, 3 could not compare."""
 
 
 class TableCommand(click.Command):
-    """A command whose options come from the installed plugins, looked up when it is used."""
+    """A command whose options come from the installed plugins, looked up when it is used.
+
+    Args:
+        args: As for `click.Command`.
+        sections: The core's own options.
+        kwargs: As for `click.Command`.
+    """
+
+    def __init__(self, *args: Any, sections: Mapping[str, type] = SECTIONS, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.sections = sections
 
     @cached_property
     def registry(self) -> Registry:
@@ -37,7 +49,7 @@ class TableCommand(click.Command):
     @cached_property
     def table(self) -> FlagTable:
         """All options."""
-        return build_table(self.registry)
+        return build_table(self.registry, self.sections)
 
     @cached_property
     def _all_params(self) -> list[click.Parameter]:

@@ -25,3 +25,11 @@ OTHER_NAMES: Mapping[str, str] = {
     "onnxref": "onnx",
 }
 """What others call the same backends."""
+
+SUFFIXES: Mapping[str, str] = {".onnx": "onnx", ".engine": "trt", ".plan": "trt"}
+"""Which backend's package reads and writes a kind of file."""
+
+
+def explain_suffix(suffix: str) -> str:
+    """Return the command that installs what reads and writes such files; empty if none is known."""
+    return INSTALL_COMMANDS.get(SUFFIXES.get(suffix, ""), "")

@@ -1,0 +1,113 @@
+"""`polycmp convert`: one kind of model into another, with the same options as a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polycmp.cli.run import TableCommand
+from polycmp.cli.settings import DataSection, LogSection, ModelSection
+from polycmp.spec import opt
+
+if TYPE_CHECKING:
+    from polycmp.cli.build import Settings
+    from polycmp.model import Model
+    from polycmp.plugins import Contribution, Registry
+
+#: What other tools call the kinds.
+KINDS: Mapping[str, str] = {"trt": "engine", "onnx-like": "onnx-like-trt-network"}
+SECTIONS: Mapping[str, type] = {"model": ModelSection, "data": DataSection, "log": LogSection}
+
+
+@dataclass(frozen=True)
+class ConvertSection:
+    """Converting."""
+
+    convert_to: str = opt("", help="What to write, where the suffix does not tell.", metavar="KIND")
+
+
+def open_model(command: TableCommand, ctx: click.Context) -> tuple[Model, Settings]:
+    """Return the model handle for a command's words, and its options; set logging up.
+
+    Raises:
+        UsageError: No model was given, or an option's value cannot be right.
+        ModelError: There is no such file, or nothing reads it.
+    """
+    from polycmp.cli.build import convert, data_plan, loader_options, runner_options
+    from polycmp.cli.carry import start_logging
+    from polycmp.errors import UsageError
+    from polycmp.model import Model, ModelSettings
+    from polycmp.session.sources import make_source
+
+    given = command.given(ctx)
+    settings = convert(given, command.table, command.sections)
+    start_logging(settings, ctx.params)
+    if not given.model:
+        raise UsageError("no model given", hint=f"{ctx.command_path} MODEL (put the model first)")
+    data = data_plan(settings, command.registry)
+    model = Model(
+        given.model,
+        command.registry,
+        ModelSettings(
+            loader_options(settings, command.registry),
+            data.input_shapes,
+            make_source(data, command.registry),
+            settings.core["model"].model_type,
+            runner_options(settings, command.registry),
+        ),
+    )
+    return model, settings
+
+
+def _convert(output: str, **_: Any) -> None:
+    from polycmp.errors import ModelError
+
+    ctx = click.get_current_context()
+    command = ctx.command
+    assert isinstance(command, TableCommand)
+    model, settings = open_model(command, ctx)
+    writer = _writer(command.registry, output, settings.core["convert"].convert_to)
+    kind = writer.spec.produces or writer.spec.name
+    if kind == model.kind == "engine":
+        raise ModelError(f"{model.path} is an engine already", hint=f"cp {model.path} {output}")
+    command.registry.require(writer)
+    command.registry.load(writer, writer.spec.save)(model.load(kind), output)
+    click.echo(f"wrote {output} ({Path(output).stat().st_size} bytes)")
+
+
+def _writer(registry: Registry, output: str, convert_to: str) -> Contribution:
+    """Return the loader whose kind of model is to be written."""
+    from polycmp.errors import UsageError, did_you_mean
+    from polycmp.plugins.known import explain_suffix
+
+    writers = {item.spec.produces or item.spec.name: item for item in registry.loaders.values() if item.spec.save}
+    by_suffix = {suffix: kind for kind, item in writers.items() for suffix in item.spec.suffixes}
+    suffix = Path(output).suffix.lower()
+    kind = KINDS.get(convert_to, convert_to) or by_suffix.get(suffix, "")
+    if kind in writers:
+        return writers[kind]
+    wanted = convert_to or suffix or "no suffix"
+    raise UsageError(
+        f"nothing installed writes {output} ({wanted})",
+        why=did_you_mean(wanted, [*writers, *by_suffix]),
+        hint=explain_suffix(suffix) or "--convert-to KIND, or another suffix",
+    )
+
+
+convert_command = TableCommand(
+    "convert",
+    sections={**SECTIONS, "convert": ConvertSection},
+    params=[
+        click.Argument(["model"], required=False),
+        click.Option(["-o", "--output"], required=True, metavar="FILE", help="Where to write."),
+        click.Option(["-v", "--verbose"], count=True, help="More messages; may repeat."),
+        click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
+    ],
+    callback=_convert,
+    help="Turn MODEL into another kind of model, or change it, with the options of a run.",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)

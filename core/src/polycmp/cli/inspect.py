@@ -1,0 +1,84 @@
+"""`polycmp inspect`: what is in a model, and in a file of inputs or outputs; plugins add more below it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from polycmp.cli.contributed import ContributedGroup
+from polycmp.cli.convert import KINDS, SECTIONS, open_model
+from polycmp.cli.run import TableCommand
+from polycmp.spec import opt
+
+
+@dataclass(frozen=True)
+class InspectSection:
+    """Showing."""
+
+    display_as: str = opt("", help="Show it as another kind, such as trt.", alias="--convert-to", metavar="KIND")
+    show: tuple[str, ...] = opt((), help="Also show these.", choices=("layers", "attrs", "weights"))
+
+
+def _model(**_: Any) -> None:
+    from polycmp.errors import ModelError
+    from polycmp.plugins.known import explain_suffix
+
+    ctx = click.get_current_context()
+    command = ctx.command
+    assert isinstance(command, TableCommand)
+    model, settings = open_model(command, ctx)
+    display_as, show = settings.core["inspect"].display_as, settings.core["inspect"].show
+    kind = {"trt": "trt-network", "": model.kind}.get(display_as, KINDS.get(display_as, display_as))
+    if display_as == "trt" and model.kind == "engine":
+        kind = "engine"
+    readers = {item.spec.produces or item.spec.name: item for item in command.registry.loaders.values()}
+    reader = readers.get(kind)
+    if reader is None or not reader.spec.inspect:
+        shown = sorted(name for name, item in readers.items() if item.spec.inspect)
+        raise ModelError(
+            f"nothing installed shows {kind} models",
+            why=f"shown are: {', '.join(shown) or 'none'}",
+            hint=explain_suffix(".engine") if display_as == "trt" else "",
+        )
+    command.registry.require(reader)
+    text = command.registry.load(reader, reader.spec.inspect)(model.load(kind), show)
+    click.echo(text.rstrip("\n"))
+
+
+model_command = TableCommand(
+    "model",
+    sections={**SECTIONS, "inspect": InspectSection},
+    params=[
+        click.Argument(["model"], required=False),
+        click.Option(["-v", "--verbose"], count=True, help="More messages; may repeat."),
+        click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
+    ],
+    callback=_model,
+    help="Show the inputs, outputs and, if asked for, the layers of MODEL.",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+
+
+@click.command("data", help="Show the tensors in a file or folder of inputs or outputs.")
+@click.argument("path")
+@click.option("-a", "--all", "every", is_flag=True, help="Every iteration, not only the first.")
+@click.option("-s", "--show-values", is_flag=True, help="Values, too.")
+@click.option("--histogram", is_flag=True, help="A histogram of the values, too.")
+@click.option("-n", "--num-items", default=3, help="Values shown at each end of a dimension; -1 shows all.")
+@click.option("--line-width", default=75, help="Columns for values; -1 for no limit.")
+def data_command(path: str, every: bool, show_values: bool, histogram: bool, num_items: int, line_width: int) -> None:
+    """Show the tensors in a file or folder of inputs or outputs."""
+    from polycmp.report.data_text import DataView, describe_data
+
+    view = DataView(every, show_values, histogram, num_items, line_width)
+    for line in describe_data(path, view):
+        click.echo(line)
+
+
+inspect_command = ContributedGroup(
+    ("inspect",),
+    own={"model": model_command, "data": data_command},
+    summary="Show what is in a model, or in a file of inputs or outputs.",
+)
