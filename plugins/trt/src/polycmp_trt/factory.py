@@ -172,18 +172,21 @@ def _parser_flags(options: Options) -> list[str]:
     return flags
 
 
-def make_engine(source: Any, options: Options | None = None) -> Loader[Any]:
+def make_engine(source: Any, options: Options | None = None, *, model: Any = None) -> Loader[Any]:
     """Return a loader of an engine: read from a file, or built from a model.
 
     Args:
         source: Path of an engine, or a loader of a model or a network.
         options: The options of the backend `trt`.
+        model: The model handle; its `input_shapes` and `data_loader` serve profiles and calibration.
     """
     options = options if isinstance(options, Options) else Options()
     check_names(options)
     if isinstance(source, (str, Path)):
         return engine_from_file(str(source), options)
-    return engine_from_source(source, options)
+    return engine_from_source(
+        source, options, getattr(model, "input_shapes", None), getattr(model, "data_loader", None)
+    )
 
 
 def make_network(source: Any, options: Any = None) -> Any:

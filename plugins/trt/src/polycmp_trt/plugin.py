@@ -50,6 +50,7 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
         produces="engine",
         inspect="polycmp_trt.inspection:inspect_engine",
         save="polycmp_trt.factory:save",
+        options_of="trt",
     )
     yield LoaderSpec(
         name="trt_network",
@@ -68,6 +69,7 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
         consumes=("onnx", "trt-network"),
         produces="onnx-like-trt-network",
         save="polycmp_trt.factory:save_onnx_like",
+        options_of="trt",
     )
 
 
