@@ -1,0 +1,194 @@
+"""Runs every command that README.md and docs/*.md show, and compares what they show with what comes out.
+
+docs/README.md tells authors how to write blocks so that this file can run them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from polycmp.cli.main import main
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^( *)```([\w-]*)[^\n]*\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"# (\w[\w./-]*\.\w+)")
+STATUS = re.compile(r"\s+# exit (\d+)$")
+#: The pages that tests of their own read, by the same kind of check: what they show is not run twice.
+TESTED_ELSEWHERE = {"writing-a-backend.md": "plugins/pluginref/tests/test_docs.py"}
+#: Beginnings of the lines in `sh` blocks, which are not run: what they need is not here, or would change this machine.
+NOT_RUN = (
+    "pip install ",
+    "make ",
+    "git clone ",
+    "polycmp run model.onnx -b trt",  # TensorRT
+    "polycmp inspect capability ",  # TensorRT
+    "polycmp locate ",
+)
+
+
+@dataclass
+class Command:
+    """A command as a page shows it, the exit status it promises and the lines shown below it."""
+
+    line: str
+    status: int = 0
+    shown: list[str] = field(default_factory=list)
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    return [(kind, text) for _, kind, text in FENCE.findall(page.read_text(encoding="utf-8"))]
+
+
+def commands(text: str) -> list[Command]:
+    """Return the commands of a console block."""
+    found: list[Command] = []
+    lines = iter(text.splitlines())
+    for line in lines:
+        if not line.startswith("$ "):
+            assert found, f"a console block begins with output: {line}"
+            found[-1].shown.append(line)
+            continue
+        whole = line[2:]
+        while whole.endswith("\\"):
+            whole = whole[:-1].rstrip() + " " + next(lines).strip()
+        promised = STATUS.search(whole)
+        found.append(Command(STATUS.sub("", whole), int(promised[1]) if promised else 0))
+    return found
+
+
+def words(line: str) -> set[str]:
+    """Return what a line keeps from run to run: its longer words, without numbers, paths and versions."""
+    return set(re.findall(r"[^\W\d_]{4,}", line))
+
+
+def missing_lines(shown: list[str], real: str) -> list[str]:
+    """Return the shown lines that no real line resembles; a table may wrap elsewhere, so neighbours count, too."""
+    lines = ["", *real.splitlines(), ""]
+    real_words = [words(" ".join(lines[at - 1 : at + 2])) for at in range(1, len(lines) - 1)]
+    wanted = [line for line in shown if words(line) and line.strip() not in {"…", "..."}]
+    return [line for line in wanted if not any(words(line) <= candidate for candidate in real_words)]
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory) -> dict[str, onnx.ModelProto]:
+    """The demo model, and the same with one weight changed."""
+    path = tmp_path_factory.mktemp("demo") / "model.onnx"
+    subprocess.run([sys.executable, ROOT / "examples" / "make_demo_model.py", path], check=True, capture_output=True)
+    model = onnx.load(path)
+    other = onnx.load(path)
+    changed = next(item for item in other.graph.initializer if item.name == "stage1.a.weight")
+    array = np.array(numpy_helper.to_array(changed))
+    array[0, 0, 0, 0] += 0.5
+    changed.CopyFrom(numpy_helper.from_array(array, changed.name))
+    return {"model.onnx": model, "other.onnx": other}
+
+
+@pytest.fixture
+def folder(models, tmp_path, monkeypatch) -> Path:
+    """An empty folder with the two models, in which commands run."""
+    for name, model in models.items():
+        onnx.save(model, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("POLYCMP_PLUGINS", raising=False)
+    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    return tmp_path
+
+
+def write_file(folder: Path, text: str) -> None:
+    """Write a block whose first line names a file."""
+    named = FILE.fullmatch(text.partition("\n")[0].strip())
+    if named:
+        path = folder / named[1]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def run(command: Command, capfd) -> tuple[int, str]:
+    """Return the exit status and everything printed; polycmp runs in this process, which is quicker."""
+    capfd.readouterr()
+    argv = shlex.split(command.line)
+    if argv[0] == "polycmp" and not {"|", ">", "&&", ";"} & set(argv):
+        status = main(argv[1:])
+        captured = capfd.readouterr()
+        return status, captured.out + captured.err
+    done = subprocess.run(command.line, shell=True, capture_output=True, text=True, check=False, timeout=120)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_does_what_the_page_shows(page, folder, capfd):
+    if page.name in TESTED_ELSEWHERE:
+        assert f"docs/{page.name}" in (ROOT / TESTED_ELSEWHERE[page.name]).read_text(encoding="utf-8")
+        return
+    for kind, text in blocks(page):
+        if kind in {"python", "toml"}:
+            write_file(folder, text)
+        for command in commands(text) if kind == "console" else ():
+            status, printed = run(command, capfd)
+            assert status == command.status, f"{page.name}: {command.line}\nexit {status}\n{printed}"
+            assert "Traceback" not in printed, f"{page.name}: {command.line}\n{printed}"
+            missing = missing_lines(command.shown, printed)
+            assert not missing, f"{page.name}: {command.line}\nnot printed: {missing}\nprinted:\n{printed}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_is_not_run_is_known(page):
+    if page.name in TESTED_ELSEWHERE:
+        return
+    kinds = {kind for kind, _ in blocks(page)}
+    assert kinds <= {"console", "sh", "python", "toml", "json", "text"}, kinds
+    for kind, text in blocks(page):
+        lines = text.replace("\\\n", " ").splitlines() if kind == "sh" else []
+        unknown = [line for line in lines if line.strip() and not line.startswith(("#", *NOT_RUN))]
+        assert not unknown, f"{page.name}: show this in a console block, or allow it in NOT_RUN: {unknown}"
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, made as code hosts make them."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", [*PAGES, *ROOT.glob("*/README.md"), *ROOT.glob("plugins/*/README.md")], ids=str)
+def test_links_lead_somewhere(page):
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if target.startswith(("http://", "https://")):
+            continue
+        path, _, anchor = target.partition("#")
+        linked = (page.parent / path).resolve() if path else page
+        assert linked.exists(), f"{page}: {target}"
+        if anchor and linked.suffix == ".md":
+            assert anchor in anchors(linked), f"{page}: {target}; there are {sorted(anchors(linked))}"
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md", *ROOT.glob("plugins/*/README.md")], ids=str)
+def test_pages_are_finished_and_tell_nothing_of_the_machine_they_were_written_on(page):
+    found = re.findall(r"TODO|FIXME|XXX|/home/|/root/|/work/|/tmp/", page.read_text(encoding="utf-8"))
+    assert not found
+
+
+def test_every_page_is_in_the_index():
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    assert [page.name for page in PAGES[1:] if page.name != "README.md" and f"({page.name})" not in index] == []
+
+
+def test_a_line_that_is_not_printed_is_noticed():
+    real = " ok   logits   float32[1,10]   3.87e-07   within tolerance \nPASSED: 2 outputs within tolerance (0.1 s)"
+    assert (
+        missing_lines(["PASSED: 3 outputs within tolerance (0.3 s)", "…", " ok  logits  within tolerance"], real) == []
+    )
+    assert missing_lines(["FAILED: 2 outputs differ"], real) == ["FAILED: 2 outputs differ"]
