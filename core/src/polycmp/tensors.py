@@ -116,6 +116,7 @@ class TensorEntry:
         min_shape: Smallest shape that the backend takes, where it says so.
         max_shape: Largest shape that the backend takes, where it says so.
         values: The numbers this tensor must hold, for a shape tensor whose content was given.
+        range: Smallest and largest value that the model can take, where its graph says so.
     """
 
     dtype: np.dtype[Any] | None
@@ -123,6 +124,7 @@ class TensorEntry:
     min_shape: tuple[int, ...] | None = None
     max_shape: tuple[int, ...] | None = None
     values: tuple[int, ...] | None = None
+    range: tuple[float, float] | None = None
 
     def is_dynamic(self) -> bool:
         """Return whether a dimension, or the rank, is unknown."""

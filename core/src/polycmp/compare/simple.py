@@ -179,7 +179,8 @@ def _largest(array: Array) -> float:
     pair = Pair(array, array)
     found = 0.0
     for key, _ in pair.cuts():
-        values = np.abs(pair.reference[key].astype(np.float64))
+        values = np.abs(pair.reference[key])
+        values = values.astype(np.float64)
         found = max(found, float(values.max(initial=0.0, where=np.isfinite(values))))
     return found
 

@@ -14,7 +14,9 @@ _LOG = logging.getLogger("polycmp.data")
 _OPTION = "--input-shapes"
 
 
-def apply_input_shapes(inputs: TensorMetadata, shapes: Mapping[str, tuple[int, ...]]) -> TensorMetadata:
+def apply_input_shapes(
+    inputs: TensorMetadata, shapes: Mapping[str, tuple[int, ...]], *, others_become_1: bool = True
+) -> TensorMetadata:
     """Return the inputs with the shapes that were asked for.
 
     A "shape" for an integer vector of known length, with as many numbers as the vector has elements, is taken as the
@@ -24,6 +26,7 @@ def apply_input_shapes(inputs: TensorMetadata, shapes: Mapping[str, tuple[int, .
     Args:
         inputs: What the model declares.
         shapes: By name of input, or by pattern (`*`, `?`, `[…]`).
+        others_become_1: Whether the data loader fills unknown dimensions with 1, which is worth a warning then.
 
     Raises:
         UsageError: No input has that name, or the shape contradicts what the model declares.
@@ -40,7 +43,8 @@ def apply_input_shapes(inputs: TensorMetadata, shapes: Mapping[str, tuple[int, .
     for name, entry in inputs.items():
         shape = pick(shapes, name, None)
         changed[name] = entry if shape is None else _override(name, entry, tuple(shape))
-    _log_defaults(changed)
+    if others_become_1:
+        _log_defaults(changed)
     return TensorMetadata(changed)
 
 

@@ -45,6 +45,9 @@ def print_outcome(outcome: Outcome, *, verbose: bool = False, console: Console |
         )
     for pair in outcome.comparisons:
         out.print(_pair(pair, verbose))
+    for item in outcome.repeats:
+        out.print(Text(f"iteration {item.iteration} ({item.inputs}): {item.failed}"))
+        out.print(Text(f"  repeat: {item.command}"), soft_wrap=True)  # a command that is broken cannot be copied
     out.print(Text(summary(outcome), style=STYLES[outcome.verdict]))
 
 

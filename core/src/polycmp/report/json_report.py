@@ -41,6 +41,7 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
         "inputs": _tensors(outcome.inputs),
         "inference_results": {backend.label: _backend(backend) for backend in outcome.backends},
         "comparison_results": [_pair(pair) for pair in outcome.comparisons],
+        "repeats": [vars(item) for item in outcome.repeats],
         "invalid_outputs": [vars(item) | {"first": list(item.first)} for item in outcome.invalid],
     }
     plain: dict[str, Any] = _plain(report)

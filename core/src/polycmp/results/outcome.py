@@ -110,6 +110,23 @@ class Invalid:
     first: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Repeat:
+    """One feed on which something failed, from a data loader that can make it again alone.
+
+    Attributes:
+        iteration: The iteration, counted from 0.
+        inputs: What the feed is, in words.
+        command: The command line that repeats it.
+        failed: What failed, in words.
+    """
+
+    iteration: int
+    inputs: str
+    command: str
+    failed: str
+
+
 @dataclass
 class Outcome:
     """Everything a run found out.
@@ -123,6 +140,7 @@ class Outcome:
         inputs: Names, types and shapes of the inputs of the last iteration.
         command: The command line, for reports.
         notes: What concerns the whole run.
+        repeats: For each failure on a feed that can be made again alone, how to.
         environment: Versions and machine, for reports.
         seconds: Wall-clock duration of the whole run.
     """
@@ -135,6 +153,7 @@ class Outcome:
     inputs: TensorMetadata = field(default_factory=TensorMetadata)
     command: str = ""
     notes: list[str] = field(default_factory=list)
+    repeats: list[Repeat] = field(default_factory=list)
     environment: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,10 +18,11 @@ from polycmp.runner import Runner
 from polycmp.session.lanes import Lane
 from polycmp.session.live import LiveRun
 from polycmp.session.names import check_input_names, check_output_names
-from polycmp.session.sources import make_source
+from polycmp.session.sources import make_source, with_ranges
 from polycmp.session.windows import MANY_OUTPUTS, Windows, comparable, suits
 from polycmp.session.workers.host import WorkerRunner
 from polycmp.session.workers.job import make_job
+from polycmp.tensors import ModelDescription
 
 if TYPE_CHECKING:
     from polycmp.plugins import Contribution, Registry
@@ -55,9 +56,10 @@ def prepare(plan: Plan, registry: Registry) -> Prepared:
     """
     source = make_source(plan.data, registry)
     parts = _parts(plan, registry, source)
-    checked = _check_names(plan, list({model.path: model for _, _, model in parts}.values()))
+    descriptions = _describe(parts)
+    checked = _check_names(plan, descriptions)
     runs = [_live_run(plan, *part) for part in parts]
-    return Prepared(runs, source, checked, _windows(plan, parts, runs))
+    return Prepared(runs, with_ranges(source, filter(None, descriptions)), checked, _windows(plan, parts, runs))
 
 
 def open_lanes(plan: Plan, registry: Registry) -> tuple[list[Lane], Source]:
@@ -82,7 +84,9 @@ def open_lanes(plan: Plan, registry: Registry) -> tuple[list[Lane], Source]:
             graphs[model.path] = model.graph()
         if graphs[model.path] is None:
             raise ModelError(f"the loader of {model.kind} models gives no view of their operators", whose=model.path)
-    return _lanes(plan, parts, [_live_run(plan, *part).result for part in parts], graphs), source
+    return _lanes(plan, parts, [_live_run(plan, *part).result for part in parts], graphs), with_ranges(
+        source, filter(None, _describe(parts))
+    )
 
 
 def make_runners(plan: Plan, registry: Registry) -> list[Runner]:
@@ -114,9 +118,12 @@ def _parts(plan: Plan, registry: Registry, source: Source) -> list[_Part]:
     ]
 
 
-def _check_names(plan: Plan, models: list[Model]) -> bool:
+def _describe(parts: Iterable[_Part]) -> list[ModelDescription | None]:
+    return [model.describe() for model in {model.path: model for _, _, model in parts}.values()]
+
+
+def _check_names(plan: Plan, descriptions: Sequence[ModelDescription | None]) -> bool:
     """Check the plan's names against the models that can be described; return whether that was possible."""
-    descriptions = [model.describe() for model in models]
     known = [description for description in descriptions if description is not None]
     if not known or len(known) < len(descriptions):
         return False

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from polycmp.plan import DataPlan
-from polycmp.tensors import Feed, TensorMetadata
+from polycmp.tensors import Feed, ModelDescription, TensorMetadata
 from polycmp.values import split_script
 
 if TYPE_CHECKING:
@@ -27,9 +28,36 @@ def make_source(plan: DataPlan, registry: Registry) -> Source:
     def source(inputs: TensorMetadata) -> Iterable[Feed]:
         from polycmp.data.shapes import apply_input_shapes
 
-        return inner(apply_input_shapes(inputs, plan.input_shapes) if _generates(plan) else inputs)
+        if not _generates(plan):
+            return inner(inputs)
+        sweeps = plan.loader.name == "stress"
+        return inner(apply_input_shapes(inputs, plan.input_shapes, others_become_1=not sweeps))
 
     return source
+
+
+def with_ranges(source: Source, descriptions: Iterable[ModelDescription]) -> Source:
+    """Return a data source that is also told which values the models take, where their files say so.
+
+    A value must suit all of the models. A backend rarely knows this of its inputs, but a model's file shows which
+    input is an index, and into how large a table.
+
+    Args:
+        source: The data source.
+        descriptions: The models, as their files describe them.
+    """
+    ranges: dict[str, tuple[float, float]] = {}
+    for description in descriptions:
+        for name, entry in description.inputs.items():
+            if entry.range is not None:
+                low, high = ranges.get(name, entry.range)
+                ranges[name] = max(low, entry.range[0]), min(high, entry.range[1])
+
+    def told(inputs: TensorMetadata) -> Iterable[Feed]:
+        known = {name: replace(entry, range=entry.range or ranges.get(name)) for name, entry in inputs.items()}
+        return source(TensorMetadata(known))
+
+    return told if ranges else source
 
 
 def _generates(plan: DataPlan) -> bool:

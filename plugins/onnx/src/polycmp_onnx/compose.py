@@ -12,6 +12,7 @@ from polycmp_onnx.graph import computed_tensors, graph_inputs, tensor_metadata
 from polycmp_onnx.load import OnnxFromPath, OnnxLoader
 from polycmp_onnx.outputs import MARK_ALL, ModifyOutputs, chosen_outputs, means_all
 from polycmp_onnx.plugin import LoaderOptions
+from polycmp_onnx.ranges import with_ranges
 from polycmp_onnx.save import SaveOnnx
 from polycmp_onnx.shapes import InferShapes, value_types
 
@@ -83,7 +84,7 @@ def describe(source: Any, options: LoaderOptions | None = None) -> ModelDescript
     if not all(name in known for name in names):
         known = value_types(model)
     outputs = tensor_metadata(known[name] if name in known else _unknown(name) for name in names)
-    inputs = tensor_metadata(graph_inputs(graph))
+    inputs = with_ranges(tensor_metadata(graph_inputs(graph)), model)
     return ModelDescription(inputs, outputs, tuple(dict.fromkeys([*inputs, *computed_tensors(graph), *names])))
 
 

@@ -1,0 +1,237 @@
+"""The data loader `stress`: inputs of the kinds on which backends are known to go wrong.
+
+Each feed has one kind, one seed and one shape, and depends on nothing else: numbers come from a fresh
+`numpy.random.RandomState([seed, number of the kind])`, input after input in the order of the metadata. So a single
+feed can be made again, alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import zlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polycmp.data.sizes import Shapes, shape_sweep
+from polycmp.errors import DataError, UsageError, did_you_mean
+from polycmp.tensors import TensorEntry, TensorMetadata, as_dtype, dtype_class, format_shape, is_low_bit
+from polycmp.values import pick, unknown_names
+
+if TYPE_CHECKING:
+    from polycmp.builtin import StressOptions
+
+Range = tuple[float, float]
+Real = NDArray[np.float64]
+_LOG = logging.getLogger("polycmp.data")
+
+MASK_KINDS = ("masked", "unmasked", "mask-first", "mask-last")
+FLOAT_KINDS = ("signed", "large", "tiny", "denormal", "limits")
+#: Whole numbers of which nothing else is known, as the data loader `random` has them.
+UNKNOWN_WHOLE = (0.0, 1.0)
+
+
+class LabelledFeed(dict[str, Any]):
+    """A feed that says what it is.
+
+    Args:
+        arrays: Arrays by input name.
+        label: What it is, in words: `large, seed 3, x:[2,8]`.
+        repeat: The options of the command line that make this feed, and no other.
+    """
+
+    def __init__(self, arrays: dict[str, Any], label: str, repeat: tuple[str, ...]) -> None:
+        super().__init__(arrays)
+        self.label = label
+        self.repeat = repeat
+
+
+def make_stress(options: StressOptions) -> Callable[[TensorMetadata], Iterator[LabelledFeed]]:
+    """Return a function of the inputs' metadata that yields one feed per kind and seed; shapes go round.
+
+    Raises:
+        UsageError: A range is meant for an input that the model lacks.
+        DataError: The model has no input for any of the kinds.
+    """
+
+    def load(inputs: TensorMetadata) -> Iterator[LabelledFeed]:
+        unknown = unknown_names(options.val_range, inputs)
+        if unknown:
+            raise UsageError(
+                f"--stress-val-range: the model has no input {unknown[0]!r}", why=did_you_mean(unknown[0], inputs)
+            )
+        kinds = _applicable(options.kinds, inputs, options)
+        sweep = shape_sweep(inputs, options.sizes)
+        _LOG.info("stress: kinds %s; %d shapes", ", ".join(kinds), len(sweep))
+        turns = ((kind, seed) for seed in options.seeds for kind in kinds)
+        for number, (kind, seed) in enumerate(turns):
+            # One step more in each round of kinds, or each kind would always meet the same shapes.
+            shapes = sweep[(number + number // len(kinds)) % len(sweep)]
+            yield _feed(inputs, kind, seed, shapes, options)
+
+    return load
+
+
+def _applicable(kinds: tuple[str, ...], inputs: TensorMetadata, options: StressOptions) -> list[str]:
+    free = {name: entry for name, entry in inputs.items() if entry.values is None}
+    floats = any(_class_of(entry) in {"float", "complex"} for entry in free.values())
+    masks = any(_is_mask(name, entry, options) for name, entry in free.items())
+    found = [
+        kind
+        for kind in dict.fromkeys(kinds)
+        if (floats or kind not in FLOAT_KINDS or (kind == "signed" and not masks)) and (masks or kind not in MASK_KINDS)
+    ]
+    if inputs and not found:
+        wanted = "masks" if any(kind in MASK_KINDS for kind in kinds) else "real numbers"
+        raise DataError(
+            f"the model has no input for --stress-kinds {' '.join(kinds)}",
+            why=f"these kinds are for {wanted}, and its inputs are {inputs}",
+            hint="leave --stress-kinds out to try all that apply",
+        )
+    return found
+
+
+def _class_of(entry: TensorEntry) -> str:
+    return "float" if entry.dtype is None else dtype_class(entry.dtype)
+
+
+def _is_mask(name: str, entry: TensorEntry, options: StressOptions) -> bool:
+    kind = _class_of(entry)
+    if kind == "bool":
+        return True
+    if kind != "integer" or not entry.shape:
+        return False
+    return pick(options.val_range, name, entry.range) in {None, (0.0, 1.0)} and "mask" in name.lower()
+
+
+def _feed(inputs: TensorMetadata, kind: str, seed: int, shapes: Shapes, options: StressOptions) -> LabelledFeed:
+    state = np.random.RandomState([seed, zlib.crc32(kind.encode())])
+    arrays = {}
+    for name, entry in inputs.items():
+        arrays[name] = _array(name, entry, kind, shapes[name], state, options)
+    pinned = [
+        f"{name}:{format_shape(shapes[name])}"
+        for name, entry in inputs.items()
+        if entry.values is None and entry.is_dynamic() and entry.shape is not None
+    ]
+    repeat = ("--stress-kinds", kind, "--stress-seeds", str(seed), *(("--input-shapes", *pinned) if pinned else ()))
+    return LabelledFeed(arrays, ", ".join([kind, f"seed {seed}", *pinned]), repeat)
+
+
+def _array(
+    name: str,
+    entry: TensorEntry,
+    kind: str,
+    shape: tuple[int, ...],
+    state: np.random.RandomState,
+    options: StressOptions,
+) -> NDArray[Any]:
+    dtype = np.dtype(np.float32) if entry.dtype is None else as_dtype(entry.dtype)
+    if entry.values is not None:
+        return np.array(entry.values, dtype)
+    limits = pick(options.val_range, name, entry.range)
+    what = dtype_class(dtype)
+    if what == "string":
+        return np.array([str(number) for number in range(math.prod(shape))], dtype=object).reshape(shape)
+    if _is_mask(name, entry, options):
+        return _mask(kind, shape, state).astype(dtype)
+    if what in {"bool", "integer"}:
+        return _whole(kind, shape, dtype, limits, state)
+    with np.errstate(all="ignore"):
+        numbers: NDArray[Any] = _real(kind, shape, dtype, limits, state)
+        if what == "complex":
+            numbers = numbers + 1j * _real(kind, shape, dtype, limits, state)
+        return numbers.astype(dtype)
+
+
+def _mask(kind: str, shape: tuple[int, ...], state: np.random.RandomState) -> NDArray[Any]:
+    """Return ones and zeros; "first" and "last" are positions of the last axis."""
+    random = state.randint(0, 2, size=shape)
+    mask = np.zeros(shape, np.int64)
+    if kind == "masked" or not shape:
+        return mask if kind in MASK_KINDS else random
+    if kind == "unmasked":
+        return mask + 1
+    if kind in {"mask-first", "mask-last"} and mask.size:
+        mask[..., 0 if kind == "mask-first" else -1] = 1
+        return mask
+    return random
+
+
+def _whole(
+    kind: str, shape: tuple[int, ...], dtype: np.dtype[Any], limits: Range | None, state: np.random.RandomState
+) -> NDArray[Any]:
+    low, high = _whole_limits(dtype, limits)
+    drawn = state.randint(0, 2**31, size=shape).astype(np.int64) * 2**31 + state.randint(0, 2**31, size=shape)
+    if kind in {"boundary", "limits"}:
+        numbers = np.where(drawn % 2 == 0, low, high)
+    elif kind == "equal":
+        numbers = np.full(shape, low + int(state.randint(0, 2**31)) % (high - low + 1))
+    else:
+        numbers = low + drawn % (high - low + 1)
+    return np.asarray(numbers).astype(dtype)
+
+
+def _whole_limits(dtype: np.dtype[Any], limits: Range | None) -> tuple[int, int]:
+    if dtype.kind == "b":
+        return 0, 1
+    if is_low_bit(dtype):
+        import ml_dtypes
+
+        type_limits = int(ml_dtypes.iinfo(dtype).min), int(ml_dtypes.iinfo(dtype).max)
+    else:
+        type_limits = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    if limits is None:
+        # Eight bits or fewer are pixels and quantized numbers, where every value is meant.
+        limits = UNKNOWN_WHOLE if dtype.itemsize > 1 else (float(type_limits[0]), float(type_limits[1]))
+    low, high = (int(min(max(bound, float(-(2**62))), float(2**62))) for bound in limits)
+    return max(low, type_limits[0]), min(high, type_limits[1])
+
+
+def _real(
+    kind: str, shape: tuple[int, ...], dtype: np.dtype[Any], limits: Range | None, state: np.random.RandomState
+) -> Real:
+    largest, smallest, epsilon = _facts(dtype)
+    sign = np.asarray(np.where(state.randint(0, 2, size=shape) == 0, -1.0, 1.0))
+    share = np.asarray(state.random_sample(size=shape))
+    numbers: Real
+    if kind == "large":
+        numbers = sign * share * min(1e3, math.sqrt(largest))
+    elif kind == "tiny":
+        low, high = math.log(smallest), math.log(max(1e-4, 2 * smallest))
+        numbers = sign * np.exp(low + share * (high - low))
+    elif kind == "denormal":
+        numbers = sign * share * smallest
+    elif kind in {"boundary", "limits"}:
+        values = [0.0, 0.5, 1.0, 1.5, 2.5, 1 + epsilon, 1 - epsilon / 2]
+        numbers = np.array(sign * state.choice(values, size=shape))
+        if kind == "limits" and numbers.size:
+            place = int(state.randint(0, numbers.size))
+            numbers.reshape(-1)[place] = np.copysign(largest / 2, numbers.reshape(-1)[place])
+    elif kind == "equal":
+        numbers = np.full(shape, float(state.choice([0.0, 1.0, -1.0, 0.1, -3.0])))
+    else:
+        numbers = sign * share
+    return np.asarray(numbers if limits is None else _into(numbers, kind, limits, share), np.float64)
+
+
+def _into(numbers: Real, kind: str, limits: Range, share: Real) -> Real:
+    """Return numbers that stay between the limits: spread over them if they are to be ordinary, else cut off."""
+    if kind in {"boundary", "limits", "equal", "tiny", "denormal"}:
+        return np.clip(numbers, *limits)
+    low, high = (max(min(bound, 1e30), -1e30) for bound in limits)
+    return low + share * (high - low)
+
+
+def _facts(dtype: np.dtype[Any]) -> tuple[float, float, float]:
+    """Return the largest number of a type, its smallest normal one, and the gap behind 1."""
+    if is_low_bit(dtype):
+        import ml_dtypes
+
+        low_bit = ml_dtypes.finfo(dtype)
+        return float(low_bit.max), float(low_bit.tiny), float(low_bit.eps)
+    info = np.finfo(dtype)
+    return float(info.max), float(info.tiny), float(info.eps)

@@ -1,0 +1,97 @@
+"""How to repeat a failure alone, where the data loader's feeds say what they are."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+
+from polycmp.compare.verdicts import OutputComparison
+from polycmp.plan import Plan
+from polycmp.results.outcome import BackendResult, Repeat
+from polycmp.tensors import Feed
+
+#: Options that write files: repeating a run must not overwrite what the run left behind.
+WRITING = ("--report", "--save-", "--write-config", "--log-file")
+
+
+class Repeats:
+    """Collects the feeds on which something failed.
+
+    A feed takes part if it has the attributes `label`, what it is in words, and `repeat`, the options that make it
+    alone.
+
+    Args:
+        plan: The plan of the run.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._feeds: dict[int, tuple[str, str]] = {}
+        self._failed: dict[int, list[str]] = {}
+        self._broken: set[str] = set()
+
+    def add(self, iteration: int, feed: Feed, candidate: str, outputs: Iterable[OutputComparison]) -> None:
+        """Note the outputs of a candidate that failed in this iteration."""
+        self._note(iteration, feed, [f"{candidate}: output {item.output!r}" for item in outputs if not item.passed])
+
+    def add_errors(self, iteration: int, feed: Feed, backends: Iterable[BackendResult]) -> None:
+        """Note the backends that failed in this iteration."""
+        fresh = [item.label for item in backends if item.error and item.label not in self._broken]
+        self._broken.update(fresh)
+        self._note(iteration, feed, [f"{label} could not run it" for label in fresh])
+
+    def found(self) -> list[Repeat]:
+        """Return what failed, in the order of the iterations."""
+        return [
+            Repeat(iteration, label, command, "; ".join(self._failed[iteration]))
+            for iteration, (label, command) in self._feeds.items()
+        ]
+
+    def _note(self, iteration: int, feed: Feed, failed: list[str]) -> None:
+        label = getattr(feed, "label", "")
+        if failed and label and hasattr(feed, "repeat"):
+            self._feeds[iteration] = label, repeat_command(self._plan, feed)
+            self._failed.setdefault(iteration, []).extend(failed)
+
+
+def repeat_command(plan: Plan, feed: Feed) -> str:
+    """Return the command line of the run, changed so that it makes this feed and no other.
+
+    Args:
+        plan: The run's plan; without a command line in it, only the options are returned.
+        feed: A feed with the attribute `repeat`.
+    """
+    added: list[str] = list(getattr(feed, "repeat", ()))
+    try:
+        words = shlex.split(plan.command)
+    except ValueError:
+        words = []
+    own = {word for word in added if word.startswith("--")}
+    aliases = {flag.removesuffix("s") for flag in own if flag.startswith("--stress-")}
+    kept = _without(words, {*own, *aliases}, plan.model)
+    return shlex.join([*kept, *added])
+
+
+def _without(words: Sequence[str], flags: Iterable[str], model: str) -> list[str]:
+    """Return the words without some options and their values, and without those that write files."""
+    gone = set(flags)
+    if "--input-shapes" in gone:
+        gone.add("--inputs")
+    kept: list[str] = []
+    dropping = False
+    for word in words:
+        flag = word.partition("=")[0]
+        if _is_flag(word):
+            dropping = (flag in gone or flag.startswith(WRITING)) and "=" not in word
+            if flag in gone or flag.startswith(WRITING):
+                continue
+        if dropping and word != model:
+            continue
+        if word == model:
+            dropping = False
+        kept.append(word)
+    return kept
+
+
+def _is_flag(word: str) -> bool:
+    return len(word) > 1 and word[0] == "-" and not (word[1].isdigit() or word[1] in ".[")

@@ -1,0 +1,93 @@
+"""Which values a model's inputs can take, as far as its graph shows: indices, by the size of what they index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from polycmp.tensors import TensorMetadata, dtype_class
+from polycmp_onnx.graph import known_values, shape_of
+
+#: Operators that hand on the numbers of their first input, at most elsewhere or in another type.
+PASSING = frozenset(
+    {
+        "Cast", "Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Expand", "Tile", "Slice",
+        "Concat", "Split", "Clip",
+    }
+)  # fmt: skip
+#: Operators whose second input holds positions along one axis of their first.
+ALONG_AXIS = frozenset({"Gather", "GatherElements", "ScatterElements", "Scatter"})
+#: Operators whose second input holds, in its last axis, positions along the leading axes of their first.
+LEADING = frozenset({"GatherND", "ScatterND"})
+#: ONNX Runtime's own operator that holds three embedding tables: index input -> position of its table.
+EMBEDDING_TABLES: Mapping[int, int] = {0: 2, 1: 4}
+
+
+def with_ranges(inputs: TensorMetadata, model: Any) -> TensorMetadata:
+    """Return the inputs, those that serve as indices with the range that suits everything they index.
+
+    Negative indices are left out, though ONNX allows them in most places: they mean nothing that others do not.
+
+    Args:
+        inputs: The model's inputs.
+        model: An `onnx.ModelProto`; weights are not read.
+    """
+    kinds = {name: dtype_class(entry.dtype) for name, entry in inputs.items() if entry.dtype is not None}
+    wanted = {name for name, kind in kinds.items() if kind == "integer"}
+    if not wanted:
+        return inputs
+    origins = {name: name for name in wanted}
+    sizes: dict[str, int] = {}
+    shapes = _Shapes(model.graph)
+    for node in model.graph.node:
+        for position, size in _index_inputs(node, shapes):
+            origin = origins.get(node.input[position]) if position < len(node.input) else None
+            if origin is not None and size > 0:
+                sizes[origin] = min(size, sizes.get(origin, size))
+        if node.op_type in PASSING and node.input and node.input[0] in origins:
+            origins.update((name, origins[node.input[0]]) for name in node.output)
+    return TensorMetadata(
+        {
+            name: replace(entry, range=(0.0, float(sizes[name] - 1))) if name in sizes else entry
+            for name, entry in inputs.items()
+        }
+    )
+
+
+class _Shapes:
+    """Shapes of tensors that are fixed by the model."""
+
+    def __init__(self, graph: Any) -> None:
+        self._weights = {item.name: tuple(item.dims) for item in graph.initializer}
+        self._values = known_values(graph)
+        self._constants = {
+            node.output[0]: tuple(attribute.t.dims)
+            for node in graph.node
+            if node.op_type == "Constant"
+            for attribute in node.attribute
+            if attribute.name == "value"
+        }
+
+    def size(self, name: str, axis: int) -> int:
+        """Return the size of a tensor along an axis, 0 if the model does not fix it."""
+        shape = self._weights.get(name) or self._constants.get(name)
+        if shape is None and name in self._values:
+            shape = tuple(shape_of(self._values[name]) or ())
+        if shape is None or not -len(shape) <= axis < len(shape):
+            return 0
+        dim = shape[axis]
+        return dim if isinstance(dim, int) and dim > 0 else 0
+
+
+def _index_inputs(node: Any, shapes: _Shapes) -> Iterator[tuple[int, int]]:
+    """Yield the positions of a node's inputs that hold indices, and how many values each may take."""
+    if node.op_type in ALONG_AXIS and len(node.input) > 1:
+        axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 0)
+        yield 1, shapes.size(node.input[0], axis)
+    elif node.op_type in LEADING and len(node.input) > 1:
+        count = shapes.size(node.input[1], -1)
+        sizes = [shapes.size(node.input[0], axis) for axis in range(count)]
+        yield 1, min(sizes) if sizes and all(sizes) else 0
+    elif node.op_type == "EmbedLayerNormalization":
+        yield from ((index, shapes.size(node.input[table], 0)) for index, table in EMBEDDING_TABLES.items())
