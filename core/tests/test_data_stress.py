@@ -1,0 +1,172 @@
+"""The data loader `stress`: what each kind holds, which shapes come, and that a feed can be made again alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from polycmp.builtin import STRESS_KINDS, StressOptions
+from polycmp.data.sizes import shape_sweep
+from polycmp.data.stress import make_stress
+from polycmp.errors import DataError, UsageError
+from polycmp.tensors import TensorEntry, TensorMetadata, as_dtype
+
+
+def one(kind, dtype, shape=(4, 5), name="x", seed=1, **fields):
+    """Return the only feed of one kind for one input."""
+    inputs = TensorMetadata({name: TensorEntry(as_dtype(dtype), shape, **fields)})
+    [feed] = make_stress(StressOptions(kinds=(kind,), seeds=(seed,)))(inputs)
+    assert feed[name].dtype == as_dtype(dtype)
+    return feed[name]
+
+
+FLOATS = ("float64", "float32", "float16", "bfloat16")
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+class TestRealNumbers:
+    def test_signed_has_both_signs_within_1(self, dtype):
+        values = one("signed", dtype).astype(np.float64)
+        assert (values < 0).any()
+        assert (values > 0).any()
+        assert np.abs(values).max() <= 1
+
+    def test_large_is_large_and_can_be_squared(self, dtype):
+        values = one("large", dtype)
+        assert np.abs(values.astype(np.float64)).max() > 100
+        assert np.isfinite((values * values).astype(np.float64)).all()
+
+    def test_tiny_is_normal_and_denormal_is_not(self, dtype):
+        import ml_dtypes
+
+        smallest = float(ml_dtypes.finfo(as_dtype(dtype)).smallest_normal)
+        tiny, denormal = (np.abs(one(kind, dtype).astype(np.float64)) for kind in ("tiny", "denormal"))
+        assert (tiny >= smallest * 0.99).all()
+        assert tiny.max() <= max(1.01e-4, 2.1 * smallest)
+        assert (denormal <= smallest).all()
+        assert (denormal > 0).any()
+
+    def test_boundary_has_zeros_of_both_signs_and_halves(self, dtype):
+        values = one("boundary", dtype, (20, 20)).astype(np.float64)
+        zeros = values[values == 0]
+        assert set(np.signbit(zeros)) == {True, False}
+        assert {0.5, 1.5, 2.5, -2.5} <= set(values.reshape(-1))
+        assert np.abs(values).max() == 2.5
+
+    def test_limits_has_one_element_near_the_end_of_the_type(self, dtype):
+        import ml_dtypes
+
+        values = np.abs(one("limits", dtype).astype(np.float64))
+        assert np.sort(values.reshape(-1))[-2] <= 2.5
+        assert values.max() == pytest.approx(float(ml_dtypes.finfo(as_dtype(dtype)).max) / 2)
+
+
+def test_equal_is_one_number_and_seeds_change_it():
+    values = {float(one("equal", "float32", seed=seed).reshape(-1)[0]) for seed in range(20)}
+    assert len(values) > 2
+    assert np.ptp(one("equal", "float32")) == 0
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int64", "int32"])
+def test_masks(dtype):
+    def mask(kind):
+        return one(kind, dtype, (2, 4), "attention_mask").astype(int).tolist()
+
+    assert mask("masked") == [[0] * 4] * 2
+    assert mask("unmasked") == [[1] * 4] * 2
+    assert mask("mask-first") == [[1, 0, 0, 0]] * 2
+    assert mask("mask-last") == [[0, 0, 0, 1]] * 2
+    assert {value for row in mask("equal") for value in row} <= {0, 1}
+
+
+def test_indices_stay_in_their_range_and_reach_both_ends():
+    for kind in ("boundary", "equal", "signed"):
+        values = one(kind, "int64", (50,), "ids", range=(0.0, 29.0))
+        assert values.min() >= 0
+        assert values.max() <= 29
+    assert set(one("boundary", "int64", (50,), "ids", range=(0.0, 29.0))) == {0, 29}
+
+
+def test_whole_numbers_of_which_nothing_is_known_are_0_or_1_and_bytes_are_bytes():
+    assert set(one("boundary", "int64", (50,))) == {0, 1}
+    assert set(one("boundary", "uint8", (50,))) == {0, 255}
+    assert set(one("boundary", "int8", (50,))) == {-128, 127}
+
+
+def test_no_kind_leaves_the_range_that_was_given():
+    inputs = TensorMetadata().add("x", "float32", (64,))
+    options = StressOptions(val_range={"x": (0.25, 0.75)})
+    for feed in make_stress(options)(inputs):
+        assert feed["x"].min() >= 0.25, feed.label
+        assert feed["x"].max() <= 0.75, feed.label
+
+
+def test_values_of_a_shape_tensor_are_kept():
+    inputs = TensorMetadata({"shape": TensorEntry(np.dtype(np.int64), (2,), values=(3, 4))}).add("x", "float32", (2,))
+    for feed in make_stress(StressOptions())(inputs):
+        assert feed["shape"].tolist() == [3, 4]
+
+
+def test_several_seeds_by_default_and_only_kinds_that_apply():
+    floats = list(make_stress(StressOptions())(TensorMetadata().add("x", "float32", (2,))))
+    kinds = ["signed", "large", "tiny", "denormal", "boundary", "limits", "equal"]
+    assert [feed.label for feed in floats] == [f"{kind}, seed {seed}" for seed in (1, 2, 3) for kind in kinds]
+    assert not np.array_equal(floats[0]["x"], floats[7]["x"])
+    masks = make_stress(StressOptions(seeds=(1,)))(TensorMetadata().add("mask", "bool", (2,)).add("x", "float32", (2,)))
+    assert [feed.label.partition(",")[0] for feed in masks] == list(STRESS_KINDS)
+
+
+def test_a_kind_for_which_the_model_has_no_input_is_an_error():
+    with pytest.raises(DataError, match="--stress-kinds masked"):
+        list(make_stress(StressOptions(kinds=("masked",)))(TensorMetadata().add("x", "float32", (2,))))
+
+
+def test_a_range_for_an_unknown_input_is_an_error():
+    with pytest.raises(UsageError, match="no input 'z'"):
+        list(make_stress(StressOptions(val_range={"z": (0.0, 1.0)}))(TensorMetadata().add("x", "float32", (2,))))
+
+
+@pytest.mark.parametrize("fields", [{"kinds": ("huge",)}, {"seeds": (-1,)}, {"sizes": (0,)}, {"kinds": ()}])
+def test_options_that_cannot_be_right(fields):
+    with pytest.raises(ValueError):
+        StressOptions(**fields)
+
+
+class TestShapes:
+    def test_a_shared_name_means_one_size_and_others_differ(self):
+        inputs = TensorMetadata().add("a", "float32", ("batch", 3, "seq")).add("b", "int64", ("batch", "seq"))
+        shapes = shape_sweep(inputs, (1, 2, 3))
+        assert {shape["a"][0] for shape in shapes} == {1, 2, 3}
+        for shape in shapes:
+            assert shape["a"] == (shape["b"][0], 3, shape["b"][1])
+            assert shape["b"][0] != shape["b"][1]
+
+    def test_sizes_stay_between_the_smallest_and_the_largest_shape_and_reach_both(self):
+        inputs = TensorMetadata().add("a", "float32", ("n", 3), min_shape=(2, 3), max_shape=(20, 3))
+        assert {shape["a"][0] for shape in shape_sweep(inputs, (1, 2, 7, 32))} == {2, 7, 20}
+
+    def test_nothing_dynamic_is_one_shape(self):
+        assert shape_sweep(TensorMetadata().add("a", "float32", (2, 3)), (1, 2)) == [{"a": (2, 3)}]
+
+    def test_dimensions_without_name_stand_alone(self):
+        inputs = TensorMetadata().add("a", "float32", (-1,)).add("b", "float32", (-1,))
+        assert all(shape["a"] != shape["b"] for shape in shape_sweep(inputs, (1, 2)))
+
+    def test_the_first_round_of_kinds_does_not_fix_their_shapes(self):
+        inputs = TensorMetadata().add("a", "float32", ("n",))
+        feeds = list(make_stress(StressOptions(kinds=("signed", "large"), sizes=(1, 2), seeds=(1, 2)))(inputs))
+        assert {(feed.label.partition(",")[0], feed["a"].size) for feed in feeds} == {
+            ("signed", 1), ("large", 2), ("signed", 2), ("large", 1),
+        }  # fmt: skip
+
+
+def test_a_feed_depends_on_kind_seed_and_shape_alone():
+    inputs = TensorMetadata().add("x", "float32", ("n", 3)).add("mask", "bool", ("n",))
+    for feed in make_stress(StressOptions())(inputs):
+        kind, seed = feed.repeat[1], int(feed.repeat[3])
+        shapes = {name: array.shape for name, array in feed.items()}
+        pinned = TensorMetadata()
+        for name, entry in inputs.items():
+            pinned.add(name, entry.dtype, shapes[name])
+        [again] = make_stress(StressOptions(kinds=(kind,), seeds=(seed,)))(pinned)
+        assert all(np.array_equal(again[name], feed[name], equal_nan=True) for name in feed), feed.label

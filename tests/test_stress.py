@@ -1,0 +1,185 @@
+"""`--data-loader stress` as a user meets it: bugs that the default misses, and a command that repeats each failure."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from toys import small_model, unary_model
+
+STRESS = ("--data-loader", "stress")
+
+
+def save(path, nodes, inputs, outputs, weights=(), opset=17):
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info(*item) for item in inputs],
+        [helper.make_tensor_value_info(*item) for item in outputs],
+        [numpy_helper.from_array(array, name) for name, array in weights],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path)
+
+
+@pytest.fixture
+def pool(tmp_path):
+    """Pad and MaxPool: some versions of ONNX Runtime fuse them, though one pads with 0 and the other with -inf."""
+    save(
+        tmp_path / "pool.onnx",
+        [
+            helper.make_node("Pad", ["x", "pads"], ["p"]),
+            helper.make_node("MaxPool", ["p"], ["y"], kernel_shape=[2, 2], strides=[1, 1]),
+        ],
+        [("x", TensorProto.FLOAT, [1, 1, 3, 3])],
+        [("y", TensorProto.FLOAT, [1, 1, 4, 4])],
+        [("pads", np.array([0, 0, 1, 1, 0, 0, 1, 1], np.int64))],
+        opset=13,
+    )
+    return "pool.onnx"
+
+
+@pytest.fixture
+def tokens(tmp_path):
+    """Token numbers through a Cast into a table of 30 rows, and a mask."""
+    table = np.random.default_rng(0).standard_normal((30, 4)).astype(np.float32)
+    save(
+        tmp_path / "tokens.onnx",
+        [
+            helper.make_node("Cast", ["ids"], ["wide"], to=TensorProto.INT64),
+            helper.make_node("Gather", ["table", "wide"], ["e"]),
+            helper.make_node("Cast", ["attention_mask"], ["m"], to=TensorProto.FLOAT),
+            helper.make_node("Unsqueeze", ["m", "axes"], ["m3"]),
+            helper.make_node("Mul", ["e", "m3"], ["y"]),
+        ],
+        [("ids", TensorProto.INT32, ["batch", "seq"]), ("attention_mask", TensorProto.INT64, ["batch", "seq"])],
+        [("y", TensorProto.FLOAT, ["batch", "seq", 4])],
+        [("table", table), ("axes", np.array([2], np.int64))],
+    )
+    return "tokens.onnx"
+
+
+def fails_on_minus_one(path):
+    """Whether the installed ONNX Runtime has the fault, asked without polycmp."""
+    import onnxruntime
+
+    found = []
+    for level in (
+        onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL,
+        onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL,
+    ):
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = level
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        found.append(session.run(None, {"x": np.full((1, 1, 3, 3), -1, np.float32)})[0])
+    return not np.array_equal(*found)
+
+
+def test_a_miscompile_that_the_default_inputs_hide(polycmp, pool, tmp_path):
+    backends = ("-b", "onnxrt:optimization=all", "-b", "onnxrt:optimization=off")
+    assert polycmp("run", pool, *backends).status == 0
+    assert polycmp("run", pool, *backends, *STRESS).status == int(fails_on_minus_one(tmp_path / pool))
+
+
+@pytest.fixture
+def squashing(tmp_path):
+    """Two models that agree on [0, 1] and differ below 0."""
+    onnx.save(unary_model("Identity"), tmp_path / "identity.onnx")
+    onnx.save(unary_model("Relu"), tmp_path / "relu.onnx")
+    return "relu.onnx", ("-b", "onnxrt", "-b", "onnxrt:model=identity.onnx")
+
+
+def test_the_report_says_on_which_inputs_it_failed_and_how_to_repeat_that(polycmp, squashing, tmp_path):
+    model, backends = squashing
+    assert polycmp("run", model, *backends).status == 0
+    done = polycmp("run", model, *backends, *STRESS, "--report", "r.json")
+    assert done.status == 1
+    assert "signed, seed 1" in done.out
+    repeats = json.loads((tmp_path / "r.json").read_text())["repeats"]
+    assert {item["inputs"].partition(",")[0] for item in repeats} >= {"signed", "large", "boundary"}
+    assert all(item["command"] in done.out for item in repeats)
+
+
+def test_the_command_repeats_that_feed_and_its_failure(polycmp, tmp_path, monkeypatch):
+    onnx.save(small_model(), tmp_path / "a.onnx")
+    onnx.save(small_model(seed=1), tmp_path / "b.onnx")
+    words = ["run", "--stress-sizes", "2", "3", "--inputs", "x:[5,8]", "a.onnx"]
+    words = [*words[:4], *words[6:], "-b", "onnxrt", "-b", "onnxrt:model=b.onnx", *STRESS]
+    words += ["--save-inputs", "all", "--report=r.json", "--stress-kinds", "signed", "large"]
+    monkeypatch.setattr("sys.argv", ["polycmp", *words])
+    assert polycmp(*words).status == 1
+    repeats = json.loads((tmp_path / "r.json").read_text())["repeats"]
+    assert len(repeats) == 6
+    for item in repeats[:4]:
+        again = [*shlex.split(item["command"])[1:], "--save-inputs", "one.npz", "--report", "one.json"]
+        assert "all" not in again
+        assert "r.json" not in item["command"]
+        monkeypatch.setattr("sys.argv", ["polycmp", *again])
+        assert polycmp(*again).status == 1
+        [only] = json.loads((tmp_path / "one.json").read_text())["repeats"]
+        assert item["inputs"].startswith(only["inputs"])
+        np.testing.assert_array_equal(saved(tmp_path / "one.npz")[0], folder(tmp_path / "all")[item["iteration"]])
+
+
+def saved(path):
+    return [np.load(path)[key] for key in np.load(path)]
+
+
+def folder(path):
+    return [saved(item)[0] for item in sorted(path.rglob("*.npz"))]
+
+
+def test_token_numbers_stay_inside_the_table_and_reach_its_last_row(polycmp, tokens, tmp_path):
+    done = polycmp("run", tokens, "-b", "onnxrt", "-b", "onnx", *STRESS, "--save-inputs", "in.npz")
+    assert done.status == 0, done.out
+    assert "become 1" not in done.err
+    arrays = np.load(tmp_path / "in.npz")
+    ids = [arrays[key] for key in arrays if key.endswith("ids")]
+    masks = [arrays[key] for key in arrays if key.endswith("mask")]
+    assert (min(item.min() for item in ids), max(item.max() for item in ids)) == (0, 29)
+    assert all(one.shape == other.shape for one, other in zip(ids, masks, strict=True))
+    assert len({item.shape for item in ids}) == 5
+    assert any(not item.any() for item in masks)
+
+
+def test_overflow_on_both_sides_is_agreement_unless_asked_otherwise(polycmp, tmp_path):
+    onnx.save(unary_model("Exp"), tmp_path / "exp.onnx")
+    words = ("run", "exp.onnx", "-b", "onnxrt", "-b", "onnx", *STRESS, "--stress-kinds", "limits", "large")
+    assert polycmp(*words).status == 0
+    assert polycmp(*words, "--nan", "forbid").status == 0  # it overflows, but to no NaN
+    onnx.save(unary_model("Log"), tmp_path / "log.onnx")
+    words = ("run", "log.onnx", "-b", "onnxrt", "-b", "onnx", *STRESS, "--stress-kinds", "signed")
+    assert polycmp(*words).status == 0
+    assert polycmp(*words, "--nan", "differ").status == 1
+
+
+def test_rounding_of_numbers_that_cancel_is_no_difference_unless_a_tolerance_is_given(polycmp, tmp_path):
+    weight = np.random.default_rng(0).standard_normal((256, 256)).astype(np.float32)
+    save(
+        tmp_path / "mm.onnx",
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        [("x", TensorProto.FLOAT, ["n", 256])],
+        [("y", TensorProto.FLOAT, ["n", 256])],
+        [("w", weight)],
+    )
+    words = ("run", "mm.onnx", "-b", "onnxrt", "-b", "onnx:dtype=float64", *STRESS, "--stress-kinds", "large")
+    assert polycmp(*words).status == 0
+    assert polycmp(*words, "--atol", "1e-5").status == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "text"),
+    [
+        (("--stress-kinds", "huge"), 2, "no kind of input"),
+        (("--stress-kinds", "masked"), 3, "leave --stress-kinds out"),
+        (("--stress-seeds", "-1"), 2, "-1"),
+        (("--stress-val-range", "z:[0,1]"), 2, "no input 'z'"),
+    ],
+)
+def test_wrong_options_are_errors_in_words(polycmp, model, words, status, text):
+    done = polycmp("run", model, "-b", "onnxrt", "-b", "onnx", *STRESS, *words)
+    assert done.status == status
+    assert text in done.err
