@@ -177,6 +177,9 @@ class Options:
         (), help="Functions (network) that edit the network.", alias="--trt-npps", metavar="FILE.py[:postprocess]"
     )
     # Parser and network
+    network_func: str = opt(
+        "load_network", help="The function of a network script that returns builder, network and perhaps parser."
+    )
     plugins: tuple[str, ...] = opt((), help="Plugin libraries to load.", alias="--plugins", metavar="FILE.so")
     onnx_flags: tuple[str, ...] = opt((), help=f"Parser flags, {_ENUM}.", alias="--onnx-flags", metavar="FLAG")
     plugin_instancenorm: bool = opt(

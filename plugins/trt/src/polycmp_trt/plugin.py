@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from polycmp.spec import CommandSpec, LoaderSpec, RunnerSpec, hookimpl, opt
+from polycmp.spec import CommandSpec, LoaderSpec, RunnerSpec, hookimpl
 from polycmp_trt.options import Options
 
-__all__ = ["NetworkOptions", "Options"]
-
-
-@dataclass(frozen=True)
-class NetworkOptions:
-    """Options of reading a network script."""
-
-    func: str = opt(
-        "load_network",
-        help="The function of a network script that returns builder, network and perhaps parser.",
-        metavar="NAME",
-    )
+__all__ = ["Options"]
 
 
 @hookimpl
@@ -39,7 +27,7 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
 def polycmp_loaders() -> Iterator[LoaderSpec]:
     """Describe engines, networks, and networks written down as ONNX for looking at.
 
-    The factories of what is built take the options of the backend `trt`.
+    All take the options of the backend `trt`, so that what `convert` writes is what `run` runs.
     """
     yield LoaderSpec(
         name="engine",
@@ -48,6 +36,7 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
         suffixes=(".engine", ".plan"),
         consumes=("onnx", "trt-network"),
         produces="engine",
+        options_of="trt",
         inspect="polycmp_trt.inspection:inspect_engine",
         save="polycmp_trt.factory:save",
         options_of="trt",
@@ -56,10 +45,10 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
         name="trt_network",
         summary="TensorRT network, from a script or an ONNX model",
         factory="polycmp_trt.factory:make_network",
-        options=NetworkOptions,
         suffixes=(".py",),
         consumes=("onnx",),
         produces="trt-network",
+        options_of="trt",
         inspect="polycmp_trt.inspection:inspect_network",
     )
     yield LoaderSpec(
@@ -68,6 +57,7 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
         factory="polycmp_trt.factory:make_onnx_like",
         consumes=("onnx", "trt-network"),
         produces="onnx-like-trt-network",
+        options_of="trt",
         save="polycmp_trt.factory:save_onnx_like",
         options_of="trt",
     )
