@@ -93,13 +93,9 @@ class Windows:
         for number, segment in enumerate(self.segments):
             if pace is not None:
                 pace.on_stage(f"operators {segment.start} to {segment.stop} of {len(self.graph.nodes)}")
-            outputs = {}
-            for lane in self.lanes:
-                made = lane.run(segment, keep=keep, whole=whole)
-                if made is not None:
-                    outputs[lane.label] = made
+            outputs = self._run(segment, keep=keep, whole=whole)
             yield Window(segment, number, number == len(self.segments) - 1), outputs
-            outputs.clear()
+            outputs.clear()  # whoever still holds the step must not hold its tensors
 
     def plan(self, feed: Feed) -> None:
         """Choose the segments for inputs of these shapes; they stay the same afterwards."""
@@ -112,6 +108,10 @@ class Windows:
         """Let all sessions go."""
         for lane in self.lanes:
             lane.close()
+
+    def _run(self, segment: Segment, *, keep: bool, whole: bool) -> dict[str, Any]:
+        made = {lane.label: lane.run(segment, keep=keep, whole=whole) for lane in self.lanes}
+        return {label: outputs for label, outputs in made.items() if outputs is not None}
 
     def _weights_fit(self) -> bool:
         return sum(self.graph.weights.values()) * len(self.lanes) <= memory_budget(self._max_memory)
