@@ -35,7 +35,7 @@ def make_runner(model: Any, options: Options | None, *, name: str) -> TrtRunner:
     """Return the runner for a model of the command line.
 
     Args:
-        model: Offers `kind`, `load(kind)`, `input_shapes` and `data_loader`.
+        model: Offers `path`, `source`, `kind`, `load(kind)`, `input_shapes` and `data_loader`.
         options: The backend's options.
         name: The label in reports.
     """
@@ -44,7 +44,7 @@ def make_runner(model: Any, options: Options | None, *, name: str) -> TrtRunner:
     if model.kind == "engine":
         engine: Any = engine_from_file(model.path, options)
     else:
-        source = model.load("trt-network" if model.kind == "trt-network" else "onnx")
+        source = make_network(model.source, options) if model.kind == "trt-network" else model.load("onnx")
         engine = engine_from_source(
             source, options, getattr(model, "input_shapes", None), getattr(model, "data_loader", None)
         )
@@ -194,11 +194,12 @@ def make_network(source: Any, options: Any = None) -> Any:
 
     Args:
         source: `FILE.py` or `FILE.py:NAME`, or a loader of an ONNX model.
-        options: Options of the loader; `func` names the function where the path does not.
+        options: The options of the backend `trt`; `network_func` names the function where the path does not.
     """
+    options = options if isinstance(options, Options) else Options()
     if isinstance(source, (str, Path)):
-        return NetworkFromScript(*split_script(str(source), getattr(options, "func", "load_network")))
-    return network_from_source(source, options if isinstance(options, Options) else Options())
+        return NetworkFromScript(*split_script(str(source), options.network_func))
+    return network_from_source(source, options)
 
 
 class NetworkFromScript(Loader[Any]):

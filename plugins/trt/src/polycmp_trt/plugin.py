@@ -36,7 +36,6 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
         suffixes=(".engine", ".plan"),
         consumes=("onnx", "trt-network"),
         produces="engine",
-        options_of="trt",
         inspect="polycmp_trt.inspection:inspect_engine",
         save="polycmp_trt.factory:save",
         options_of="trt",
@@ -57,7 +56,6 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
         factory="polycmp_trt.factory:make_onnx_like",
         consumes=("onnx", "trt-network"),
         produces="onnx-like-trt-network",
-        options_of="trt",
         save="polycmp_trt.factory:save_onnx_like",
         options_of="trt",
     )
