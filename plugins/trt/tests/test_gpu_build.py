@@ -489,3 +489,64 @@ class TestCommandLine:
     def test_mistakes_have_their_exit_status(self, conv, words, status, capsys):
         assert main(["run", conv, *words.split()]) == status, capsys.readouterr().err
         assert "Traceback" not in capsys.readouterr().err
+
+
+class TestConvertAndInspect:
+    def test_int8_with_a_script_and_then_from_the_cache(self, conv, tmp_path, capsys):
+        script = tmp_path / "data_loader.py"
+        script.write_text(
+            "import numpy as np\n"
+            "def load_data():\n"
+            "    for _ in range(5):\n"
+            "        yield {'x': np.ones((2, 64, 32, 32), np.float32)}\n"
+        )
+        cache, engine = tmp_path / "calib.cache", tmp_path / "conv.engine"
+        words = ["convert", conv, "--int8", "--calibration-cache", str(cache), "-o", str(engine)]
+        assert main([*words, "--data-loader-script", str(script)]) == 0, capsys.readouterr().err
+        first, size = cache.read_bytes(), engine.stat().st_size
+        assert size
+        script.unlink()
+        assert main(words) == 0, capsys.readouterr().err
+        assert cache.read_bytes() == first
+        assert main(["run", str(engine), "--trt"]) == 0, capsys.readouterr().err
+
+    def test_the_same_tactics_give_the_same_file(self, conv, tmp_path, capsys):
+        replay, engines = str(tmp_path / "replay.json"), [tmp_path / "0.engine", tmp_path / "1.engine"]
+        assert main(["convert", conv, "--save-tactics", replay, "-o", str(engines[0])]) == 0, capsys.readouterr().err
+        assert main(["convert", conv, "--load-tactics", replay, "-o", str(engines[1])]) == 0, capsys.readouterr().err
+        assert engines[0].read_bytes() == engines[1].read_bytes()
+
+    def test_three_profiles(self, dynamic, tmp_path, capsys):
+        engine = str(tmp_path / "dynamic.engine")
+        words = []
+        for batches in ((1, 1, 1), (1, 4, 32), (128, 128, 128)):
+            for kind, batch in zip(("min", "opt", "max"), batches, strict=True):
+                words += [f"--trt-{kind}-shapes", f"x:[{batch},64,32,32]"]
+        assert main(["convert", dynamic, "-o", engine, *words]) == 0, capsys.readouterr().err
+        capsys.readouterr()
+        assert main(["inspect", "model", engine]) == 0
+        shown = capsys.readouterr().out
+        assert "3 Optimization profiles" in shown
+        assert "[128,64,32,32]" in shown.replace(" ", "")
+        words = ["run", engine, "--trt", "--optimization-profile", "1", "--input-shapes", "x:[16,64,32,32]"]
+        assert main(words) == 0, capsys.readouterr().err
+
+    def test_networks_of_models_and_scripts(self, conv, tmp_path, capsys):
+        assert main(["inspect", "model", conv, "--display-as", "trt", "--show", "layers"]) == 0
+        assert "CONVOLUTION" in capsys.readouterr().out
+        script = tmp_path / "example.py"
+        script.write_text(
+            "from polycmp import func\n"
+            "from polycmp_trt import NetworkFromOnnxPath\n"
+            f"@func.extend(NetworkFromOnnxPath({conv!r}))\n"
+            "def mine(builder, network, parser):\n"
+            "    network.name = 'MyNet'\n"
+        )
+        words = ["--trt-network-func", "mine"]
+        show = ["--show", "layers", "attrs", "weights"]
+        assert main(["inspect", "model", str(script), *words, *show]) == 0, capsys.readouterr().err
+        assert "MyNet" in capsys.readouterr().out
+        assert main(["run", str(script), "--trt", *words]) == 0, capsys.readouterr().err
+        viewed = tmp_path / "view.onnx"
+        assert main(["convert", conv, "--convert-to", "onnx-like-trt-network", "-o", str(viewed)]) == 0
+        assert viewed.stat().st_size
