@@ -8,7 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from fakes import BROKEN, REASONS, FakeSite, install_broken, runner
 
-from polycmp.errors import PluginError
+from polycmp.errors import PluginError, UsageError
 from polycmp.plugins import Registry
 
 
@@ -292,7 +292,7 @@ class TestUnknownNames:
             Registry.discover({}).find_runner("good")
 
     def test_unknown_compare_function_lists_close_ones(self, site):
-        with pytest.raises(PluginError, match="did you mean 'simple'"):
+        with pytest.raises(UsageError, match="did you mean 'simple'"):
             Registry.discover({}).find_compare_func("simpel")
 
 

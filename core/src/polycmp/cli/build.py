@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.builtin import STRESS_COMPARE
@@ -11,9 +12,9 @@ from polycmp.cli.backends import plan_backends
 from polycmp.cli.settings import SECTIONS
 from polycmp.cli.table import FlagTable, Key
 from polycmp.errors import UsageError
-from polycmp.options import make_options
+from polycmp.options import find_field, make_options
 from polycmp.plan import Choice, ComparePlan, DataPlan, FilesPlan, Plan, PlotsPlan
-from polycmp.values import parse_named_shapes
+from polycmp.values import parse_shape_sets
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -111,6 +112,9 @@ def _check(plan: Plan) -> None:
         raise UsageError("no backend given", hint="polycmp run MODEL -b onnxrt -b onnx")
     if plan.backends and not plan.model and not all(backend.model for backend in plan.backends):
         raise UsageError("no model given", hint="polycmp run MODEL -b BACKEND (put the model first)")
+    same = {Path(path).resolve() for path in plan.data.files} & {Path(plan.files.save_inputs).resolve()}
+    if plan.files.save_inputs and same:
+        raise UsageError(f"--save-inputs would overwrite what --load-inputs reads: {plan.files.save_inputs}")
     if plan.data.script and plan.data.files:
         raise UsageError("--data-loader-script and --load-inputs both say where inputs come from", hint="give one")
 
@@ -148,11 +152,15 @@ def data_plan(settings: Settings, registry: Registry) -> DataPlan:
         script = f"{script}:{data.data_loader_func_name}"
     options = registry.find_data_loader(data.data_loader).spec.options
     values = _of_kind(settings, "data_loader").get(data.data_loader, {})
+    shapes, *further = parse_shape_sets(data.input_shapes)
+    if further and find_field(options, "iterations"):
+        values = {"iterations": 1 + len(further), **values}
     return DataPlan(
         loader=Choice(data.data_loader, make_options(options, values, f"data loader {data.data_loader}")),
         script=script,
         files=data.load_inputs,
-        input_shapes=parse_named_shapes(data.input_shapes),
+        input_shapes=shapes,
+        further_shapes=tuple(further),
     )
 
 

@@ -9,11 +9,13 @@ import click
 
 from polycmp.cli.argv import JOINT
 from polycmp.cli.table import FlagTable, Key, Target
+from polycmp.options import option_fields
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from polycmp.cli.build import Occurrences
+    from polycmp.plugins import Registry
 
 
 class TableOption(click.Option):
@@ -48,10 +50,40 @@ class TableOption(click.Option):
         from click.shell_completion import CompletionItem
 
         field = self.target.field
-        if field.choices:
-            return [CompletionItem(str(item)) for item in field.choices if str(item).startswith(incomplete)]
+        named = {"compare": "compare_funcs", "data_loader": "data_loaders"}.get(field.name)
+        choices = getattr(_registry(ctx), named) if named and self.target.key.kind == "core" else field.choices
+        if choices:
+            return [CompletionItem(str(item)) for item in choices if str(item).startswith(incomplete)]
         kind = "dir" if field.metavar.strip("[]") == "DIR" else "file"
         return [CompletionItem(incomplete, type=kind)]
+
+
+class BackendOption(click.Option):
+    """`-b SPEC`: completes the backend's name, then its options."""
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the backends, or behind a colon or comma the keys of the one that is named."""
+        from click.shell_completion import CompletionItem
+
+        backends = _registry(ctx).runners
+        name, colon, rest = incomplete.partition(":")
+        if not colon:
+            return [CompletionItem(item) for item in backends if item.startswith(name)]
+        if name not in backends:
+            return []
+        head, comma, key = rest.rpartition(",")
+        fields = option_fields(backends[name].spec.options)
+        keys = [f"{item.name}=" if item.kind != "flag" else item.name for item in fields]
+        return [
+            CompletionItem(f"{name}:{head}{comma}{item}")
+            for item in [*keys, "name=", "model=", "python="]
+            if item.startswith(key)
+        ]
+
+
+def _registry(ctx: click.Context) -> Registry:
+    registry: Registry = ctx.command.registry  # type: ignore[attr-defined]  # only used on a TableCommand
+    return registry
 
 
 def _help(target: Target) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polycmp.cli.argv import rewrite
-from polycmp.cli.params import collect, table_options, write_sections
+from polycmp.cli.params import BackendOption, collect, table_options, write_sections
 from polycmp.cli.settings import SECTIONS
 from polycmp.cli.table import FlagTable, build_table
 from polycmp.plugins import Registry
@@ -62,6 +62,8 @@ class TableCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse, several values behind one flag included."""
+        if ctx.resilient_parsing:  # the shell asks what may come next; the words are not complete
+            return super().parse_args(ctx, args)
         return super().parse_args(ctx, rewrite(args, self.table, self.registry))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -87,7 +89,7 @@ def common_params() -> list[click.Parameter]:
     """Return the parameters that every command over a model and backends has."""
     return [
         click.Argument(["model"], required=False),
-        click.Option(["-b", "--backend"], multiple=True, metavar="SPEC", help="A backend; may repeat. Order matters."),
+        BackendOption(["-b", "--backend"], multiple=True, metavar="SPEC", help="A backend; may repeat. Order matters."),
         click.Option(["-v", "--verbose"], count=True, help="More messages and all outputs; may repeat."),
         click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
     ]

@@ -37,7 +37,7 @@ class DataSection:
 
     input_shapes: tuple[str, ...] = opt(
         (),
-        help="Shapes of dynamic inputs, or the values of a shape tensor.",
+        help="Shapes of dynamic inputs, or the values of a shape tensor; several of one input take turns.",
         metavar="NAME:[D0,D1,…]",
         alias="--inputs",
     )

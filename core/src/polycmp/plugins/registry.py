@@ -9,7 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from polycmp.errors import PluginError, did_you_mean
+from polycmp.errors import PluginError, PolycmpError, UsageError, did_you_mean
 from polycmp.plugins import factories
 from polycmp.plugins.aliases import grant_aliases
 from polycmp.plugins.discovery import Candidate, discover
@@ -108,11 +108,11 @@ class Registry:
         return self._find("loader", name, self.loaders)
 
     def find_data_loader(self, name: str) -> Contribution:
-        """Return a data loader; errors as in `find_runner`."""
+        """Return a data loader; errors as in `find_runner`, but a name nobody has is a `UsageError`."""
         return self._find("data_loader", name, self.data_loaders)
 
     def find_compare_func(self, name: str) -> Contribution:
-        """Return a compare function; errors as in `find_runner`."""
+        """Return a compare function; errors as in `find_data_loader`."""
         return self._find("compare_func", name, self.compare_funcs)
 
     def find_command(self, name: str) -> Contribution:
@@ -144,7 +144,7 @@ class Registry:
                     hint=_next_step(record),
                 )
 
-    def _unknown(self, kind: Kind, name: str, table: Mapping[str, Contribution]) -> PluginError:
+    def _unknown(self, kind: Kind, name: str, table: Mapping[str, Contribution]) -> PolycmpError:
         what = f"there is no {WORDS[kind]} {name!r}"
         brought = next((r for r in self.records if r.state == "ok" and r.name == name and r.name != BUILTIN), None)
         if brought is not None:
@@ -161,7 +161,9 @@ class Registry:
             return PluginError(what, why=f"it is called {known!r} here", hint=f"-b {known}")
         if kind == "runner" and known in INSTALL_COMMANDS:
             return PluginError(what, why="the package that brings it is not installed", hint=INSTALL_COMMANDS[known])
-        return PluginError(what, why=did_you_mean(name, table), hint="polycmp plugins list")
+        # Backends come and go with packages; any other name that nobody has is a slip of the fingers.
+        kind_of_error = PluginError if kind == "runner" else UsageError
+        return kind_of_error(what, why=did_you_mean(name, table), hint="polycmp plugins list")
 
     def missing_modules(self, spec: Any) -> tuple[str, ...]:
         """Return the modules that a descriptor needs and that are not installed; imports nothing."""

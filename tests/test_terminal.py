@@ -1,0 +1,99 @@
+"""What belongs to a terminal: shell completion, and progress that only a terminal sees."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from fakes import FakeSite, runner
+
+SLOW = """
+    import time
+    from polycmp.runner import Runner
+    from polycmp.tensors import TensorMetadata
+
+    class Slow(Runner):
+        def get_input_metadata_impl(self):
+            return TensorMetadata().add("x", "float32", ["n", 8])
+        def infer_impl(self, feed_dict):
+            time.sleep(2)
+            return {"y": feed_dict["x"]}
+
+    def make(model, options, *, name):
+        return Slow(name)
+"""
+
+
+def complete(*words: str) -> list[str]:
+    line = " ".join(words)
+    environ = {
+        **os.environ,
+        "_POLYCMP_COMPLETE": "bash_complete",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(words) - 1),
+    }
+    command = [sys.executable, "-c", "from polycmp.__main__ import main; main()"]
+    done = subprocess.run(command, env={**os.environ, **asked}, capture_output=True, text=True, check=False, timeout=60)
+    assert not done.stderr
+    return [item.partition(",")[2] for item in done.stdout.split()]
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("polycmp", "ru"), {"run"}),
+        (("polycmp", "run", "m.onnx", "--onnxrt-opt"), {"--onnxrt-optimization"}),
+        (("polycmp", "run", "m.onnx", "--nan", "f"), {"forbid"}),
+        (("polycmp", "run", "m.onnx", "--compare", "cos"), {"cosine_similarity"}),
+        (("polycmp", "run", "m.onnx", "-b", "onnxr"), {"onnxrt"}),
+        (("polycmp", "run", "m.onnx", "-b", "onnxrt:name=a,thr"), {"onnxrt:name=a,threads="}),
+        (("polycmp", "run", "--input-shapes", "x:[1]", "y:[2]", "--onnxrt-th"), {"--onnxrt-threads"}),
+    ],
+)
+def test_the_shell_completes(words, offered):
+    assert set(complete(*words)) == offered
+
+
+@pytest.fixture
+def slow(tmp_path) -> FakeSite:
+    site = FakeSite(tmp_path / "site")
+    site.plugin("slow", runner("slow", factory="slow_impl:make"))
+    (site.folder / "slow_impl.py").write_text(textwrap.dedent(SLOW))
+    return site
+
+
+def run_on_terminal(site: FakeSite, *words: object) -> str:
+    """Run with standard error on a terminal, and return what the terminal saw."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "polycmp", *map(str, words)]
+    environ = site.environ(TERM="xterm", NO_COLOR="1")
+    process = subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL, stderr=theirs, cwd=site.folder)
+    os.close(theirs)
+    seen = b""
+    while True:
+        try:
+            data = os.read(ours, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not data:
+            break
+        seen += data
+    os.close(ours)
+    assert process.wait(60) == 0
+    return seen.decode()
+
+
+def test_what_takes_over_a_second_shows_progress_on_a_terminal(slow, model):
+    seen = run_on_terminal(slow, "run", model, "-b", "slow")
+    assert "iteration 0" in seen
+    assert "iteration 0" not in run_on_terminal(slow, "run", model, "-b", "slow", "--silent")
+
+
+def test_nothing_is_shown_where_there_is_no_terminal(slow, model):
+    done = slow.polycmp("run", model, "-b", "slow", "--input-shapes", "x:[1,8]")
+    assert done.returncode == 0
+    assert done.stderr == ""
