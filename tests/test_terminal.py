@@ -37,7 +37,7 @@ def complete(*words: str) -> list[str]:
         "COMP_CWORD": str(len(words) - 1),
     }
     command = [sys.executable, "-c", "from polycmp.__main__ import main; main()"]
-    done = subprocess.run(command, env={**os.environ, **asked}, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=60)
     assert not done.stderr
     return [item.partition(",")[2] for item in done.stdout.split()]
 
