@@ -1,0 +1,165 @@
+"""Builds every distribution as a wheel and uses the wheels where nothing is installed but what they declare to need."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[1]
+PROJECTS = {
+    "polycmp": "core",
+    "polycmp-onnx": "plugins/onnx",
+    "polycmp-onnxrt": "plugins/onnxrt",
+    "polycmp-pluginref": "plugins/pluginref",
+    "polycmp-trt": "plugins/trt",
+}
+LEFTOVERS = shutil.ignore_patterns("__pycache__", "*.egg-info", "dist", ".*")
+
+
+def declared(requirements: list[Requirement]) -> set[str]:
+    """Return the names of the installed distributions that requirements lead to, this project's left out."""
+    found: set[tuple[str, str]] = set()
+    waiting = [(item, extra) for item in requirements for extra in ("", *item.extras)]
+    while waiting:
+        requirement, extra = waiting.pop()
+        name = re.sub(r"[-_.]+", "-", requirement.name).lower()
+        if (name, extra) in found:
+            continue
+        found.add((name, extra))
+        for line in importlib.metadata.requires(name) or ():
+            needed = Requirement(line)
+            if needed.marker is None or needed.marker.evaluate({"extra": extra}):
+                waiting += [(needed, wanted) for wanted in ("", *needed.extras)]
+    return {name for name, _ in found} - set(PROJECTS)
+
+
+def link_distributions(names: set[str], folder: Path) -> None:
+    """Make distributions of this environment importable from a folder."""
+    for name in names:
+        distribution = importlib.metadata.distribution(name)
+        tops = {file.parts[0] for file in distribution.files or () if file.parts[0] not in {"..", "__pycache__"}}
+        for top in tops:
+            if not (folder / top).exists():
+                (folder / top).symlink_to(distribution.locate_file(top))
+
+
+class Environment:
+    """A virtual environment with some of the wheels and, beside them, only what these declare to need."""
+
+    def __init__(self, folder: Path, wheels: list[Path], requirements: list[str]) -> None:
+        self.folder = folder
+        subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True, capture_output=True)
+        self.bin = folder / "venv" / "bin"
+        install = [self.bin / "python", "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", *wheels]
+        subprocess.run(install, check=True, capture_output=True)
+        site = next((folder / "venv" / "lib").glob("python*/site-packages"))
+        link_distributions(declared([Requirement(line) for line in requirements]), site)
+
+    def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
+        kept = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "POLYCMP_PLUGINS"}}
+        command = [self.bin / words[0], *words[1:]]
+        return subprocess.run(
+            command, cwd=self.folder, env=kept, capture_output=True, text=True, check=False, timeout=120
+        )
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory) -> dict[str, Path]:
+    """Every distribution's wheel, built from a copy that holds only what git would hand out."""
+    target = tmp_path_factory.mktemp("dist")
+    built = {}
+    for name, place in PROJECTS.items():
+        source = target / "source" / place
+        shutil.copytree(ROOT / place, source, ignore=LEFTOVERS)
+        command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", target / name, source]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        (built[name],) = (target / name).glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def everything(wheels, tmp_path_factory) -> Environment:
+    """All wheels, with ONNX Runtime as the extra `cpu` brings it."""
+    requirements = ["polycmp", "polycmp-onnx", "polycmp-onnxrt[cpu]", "polycmp-pluginref", "polycmp-trt"]
+    environment = Environment(tmp_path_factory.mktemp("everything"), list(wheels.values()), requirements)
+    model = environment.folder / "model.onnx"
+    subprocess.run([sys.executable, ROOT / "examples" / "make_demo_model.py", model], check=True, capture_output=True)
+    return environment
+
+
+@pytest.fixture(scope="module")
+def core_alone(wheels, tmp_path_factory) -> Environment:
+    """The core's wheel only."""
+    environment = Environment(tmp_path_factory.mktemp("core"), [wheels["polycmp"]], ["polycmp"])
+    (environment.folder / "model.onnx").write_bytes(b"\x08\x08")
+    return environment
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+def test_a_wheel_holds_its_package_typed_and_nothing_else(wheels, name):
+    package = name.replace("-", "_")
+    files = zipfile.ZipFile(wheels[name]).namelist()
+    tops = {file.partition("/")[0] for file in files}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {package}
+    assert f"{package}/py.typed" in files
+    assert not [file for file in files if "/tests/" in file or "__pycache__" in file]
+    source = wheels[name].parents[1] / "source" / PROJECTS[name] / "src"
+    assert {str(path.relative_to(source)) for path in source.rglob("*") if path.is_file()} <= set(files)
+
+
+def test_a_comparison_runs_from_the_wheels(everything):
+    where = everything(
+        "python", "-c", "import polycmp, polycmp_onnxrt; print(polycmp.__file__, polycmp_onnxrt.__file__)"
+    )
+    assert where.stdout.count(str(everything.folder)) == 2, where.stdout + where.stderr
+    done = everything("polycmp", "run", "model.onnx", "-b", "onnxrt", "-b", "onnx", "--report", "report.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads((everything.folder / "report.json").read_text())
+    assert report["verdict"] == "passed"
+    assert list(report["inference_results"]) == ["onnxrt", "onnx"]
+
+
+def test_the_plugins_are_found_from_the_wheels(everything):
+    done = everything("polycmp", "plugins", "list", "--json")
+    assert done.returncode == 0, done.stderr
+    states = {plugin["name"]: plugin["state"] for plugin in json.loads(done.stdout)["plugins"]}
+    assert {name: states.get(name) for name in ("polycmp", "onnx", "onnxrt", "pluginref")} == dict.fromkeys(
+        ("polycmp", "onnx", "onnxrt", "pluginref"), "ok"
+    )
+    assert states["trt"] in {"ok", "incomplete"}
+
+
+def test_a_new_plugin_is_written_from_the_wheel(everything):
+    done = everything("polycmp", "plugins", "new", "mine")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "mine" in (everything.folder / "polycmp-mine" / "pyproject.toml").read_text()
+
+
+def test_the_core_works_alone(core_alone):
+    shown = core_alone("polycmp", "--help")
+    assert shown.returncode == 0
+    assert "polycmp run" in shown.stdout
+    listed = core_alone("polycmp", "plugins", "list", "--json")
+    assert [plugin["name"] for plugin in json.loads(listed.stdout)["plugins"]] == ["polycmp"]
+    assert core_alone("polycmp", "run", "--help").returncode == 0
+
+
+@pytest.mark.parametrize("backend", ["onnxrt", "onnx", "trt", "pluginref"])
+def test_the_core_alone_names_the_package_that_brings_a_backend(core_alone, backend):
+    done = core_alone("polycmp", "run", "model.onnx", "-b", backend)
+    assert done.returncode == 3
+    assert f"pip install polycmp-{backend}" in done.stderr.replace("'", "")
+    assert "Traceback" not in done.stderr
