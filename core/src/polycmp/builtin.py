@@ -275,8 +275,8 @@ class RandomOptions:
     def __post_init__(self) -> None:
         if not 0 <= self.seed < 2**32:
             raise ValueError(f"seed: {self.seed} does not lie between 0 and 2**32 - 1")
-        if self.iterations < 0:
-            raise ValueError(f"iterations: {self.iterations} is negative")
+        if self.iterations < 1:
+            raise ValueError(f"iterations: {self.iterations} is less than the 1 that a result needs")
         for name, (low, high) in self.val_range.items():
             if not low <= high:
                 raise ValueError(f"val_range{f' of {name!r}' if name else ''}: [{low}, {high}] is empty")

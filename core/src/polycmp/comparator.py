@@ -31,6 +31,9 @@ __all__ = [
 ]
 
 
+Shapes = Mapping[str, tuple[int, ...]]
+
+
 class DataLoader:
     """Reproducible random inputs; iterate over it once `input_metadata` is known.
 
@@ -40,7 +43,8 @@ class DataLoader:
         input_metadata: Names, types and shapes of the inputs; by default those of the first runner.
         val_range: Range of the values as `(low, high)`, or one per input name.
         backend_module: `numpy` or `torch`: whose arrays to make.
-        input_shapes: Shapes of dynamic inputs, or the values of shape tensors, by name or pattern.
+        input_shapes: Shapes of dynamic inputs, or the values of shape tensors, by name or pattern; or several such
+            mappings, which the iterations take in turn.
     """
 
     def __init__(
@@ -50,11 +54,11 @@ class DataLoader:
         input_metadata: TensorMetadata | None = None,
         val_range: tuple[float, float] | Mapping[str, tuple[float, float]] = (0.0, 1.0),
         backend_module: str = "numpy",
-        input_shapes: Mapping[str, tuple[int, ...]] | None = None,
+        input_shapes: Shapes | Sequence[Shapes] | None = None,
     ) -> None:
         ranges = val_range if isinstance(val_range, Mapping) else {"": val_range}
         self._options = RandomOptions(seed, dict(ranges), iterations, backend_module)
-        self._shapes = dict(input_shapes or {})
+        self._shapes: Sequence[Shapes] = [input_shapes] if isinstance(input_shapes, Mapping) else input_shapes or [{}]
         self.input_metadata = input_metadata
 
     def __call__(self, inputs: TensorMetadata) -> Iterable[Feed]:
@@ -64,11 +68,11 @@ class DataLoader:
             UsageError: `input_metadata` does not fit the inputs.
         """
         from polycmp.data.random import make_random
-        from polycmp.data.shapes import apply_input_shapes
+        from polycmp.data.shapes import feeds_in_turn
 
         wanted = self.input_metadata or TensorMetadata()
         shapes = {name: entry.static_shape() for name, entry in wanted.items() if entry.shape is not None}
-        return make_random(self._options)(apply_input_shapes(inputs, {**shapes, **self._shapes}))
+        return feeds_in_turn(make_random(self._options), inputs, [{**shapes, **item} for item in self._shapes])
 
     def __iter__(self) -> Any:
         if self.input_metadata is None:

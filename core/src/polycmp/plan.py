@@ -50,12 +50,14 @@ class DataPlan:
         script: `FILE.py[:NAME]` of a data loader script.
         files: Files or folders of saved inputs, one after another.
         input_shapes: Shapes for dynamic inputs, by name or pattern; for a shape tensor its values.
+        further_shapes: More of these; iterations take them in turn, beginning with `input_shapes`.
     """
 
     loader: Choice = Choice("random")
     script: str = ""
     files: tuple[str, ...] = ()
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    further_shapes: tuple[Mapping[str, tuple[int, ...]], ...] = ()
 
 
 @dataclass(frozen=True)

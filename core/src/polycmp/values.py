@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from polycmp.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 T = TypeVar("T")
 
@@ -100,17 +100,35 @@ def parse_named_shapes(texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
         UsageError: A text lacks its name or its shape, or a name is given twice with different shapes.
     """
     shapes: dict[str, tuple[int, ...]] = {}
+    for name, shape in _named_shapes(texts):
+        if shapes.setdefault(name, shape) != shape:
+            raise UsageError(f"two shapes for {name!r}: {list(shapes[name])} and {list(shape)}", hint="give one")
+    return shapes
+
+
+def parse_shape_sets(texts: Iterable[str]) -> tuple[dict[str, tuple[int, ...]], ...]:
+    """Return shapes to be taken in turn, from texts such as `x:[2,8] x:[6,8] mask:[1]`.
+
+    The k-th of the mappings holds the k-th shape of each name; a name with fewer shapes keeps its last.
+
+    Raises:
+        UsageError: A text lacks its name or its shape.
+    """
+    by_name: dict[str, list[tuple[int, ...]]] = {}
+    for name, shape in _named_shapes(texts):
+        shapes = by_name.setdefault(name, [])
+        if shape not in shapes:
+            shapes.append(shape)
+    count = max(map(len, by_name.values()), default=1)
+    return tuple({name: shapes[min(k, len(shapes) - 1)] for name, shapes in by_name.items()} for k in range(count))
+
+
+def _named_shapes(texts: Iterable[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
     for text in (part for whole in texts for part in split_list(whole)):
         name, value = split_name(text.strip())
         if not name or not value:
             raise UsageError(f"{text!r} is not NAME:SHAPE", hint="for example --input-shapes image:[1,3,224,224]")
-        shape = parse_shape(value)
-        if shapes.setdefault(name, shape) != shape:
-            raise UsageError(
-                f"two shapes for {name!r}: {list(shapes[name])} and {list(shape)}",
-                hint="one run takes one shape per input; use a data loader script for several",
-            )
-    return shapes
+        yield name, parse_shape(value)
 
 
 def parse_named(

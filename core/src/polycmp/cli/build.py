@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 Occurrences = Sequence[Sequence[str]]
 
+#: Names that stand for several compare functions.
+_COMPARE_GROUPS: Mapping[str, tuple[str, ...]] = {
+    "distance_metrics": ("l2", "cosine_similarity"),
+    "quality_metrics": ("psnr", "snr"),
+}
+
 
 @dataclass
 class Given:
@@ -119,6 +125,17 @@ def _check(plan: Plan) -> None:
         raise UsageError("--data-loader-script and --load-inputs both say where inputs come from", hint="give one")
 
 
+def unused_options(settings: Settings, plan: Plan, table: FlagTable) -> list[str]:
+    """Return in words which options were given for backends that do not take part."""
+    used = {backend.backend for backend in plan.backends}
+    return [
+        f"--{owner} is not among the backends, so nothing uses "
+        + ", ".join(table.targets[Key("runner", owner, name)].flags[0] for name in values)
+        for owner, values in _of_kind(settings, "runner").items()
+        if owner not in used
+    ]
+
+
 def _of_kind(settings: Settings, kind: str) -> dict[str, Mapping[str, Any]]:
     return {owner: values for (of_kind, owner), values in settings.by_owner.items() if of_kind == kind}
 
@@ -169,7 +186,8 @@ def _compare(settings: Settings, registry: Registry) -> ComparePlan:
     values = _of_kind(settings, "compare_func")
     suggested = STRESS_COMPARE if settings.core["data"].data_loader == "stress" else {}
     functions = []
-    for name in dict.fromkeys(section.compare):
+    wanted = (name for given in section.compare for name in _COMPARE_GROUPS.get(given, (given,)))
+    for name in dict.fromkeys(wanted):
         options = registry.find_compare_func(name).spec.options
         given = values.get(name, {})
         chosen = {**suggested.get(name, {}), **given}

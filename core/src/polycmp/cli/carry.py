@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,9 @@ from polycmp.session.export import script_of
 from polycmp.session.session import run_plan
 
 
-def carry_out(plan: Plan, settings: Settings, registry: Registry, params: Mapping[str, Any]) -> int:
+def carry_out(
+    plan: Plan, settings: Settings, registry: Registry, params: Mapping[str, Any], warnings: Iterable[str] = ()
+) -> int:
     """Run a plan, show and write what was found, and return the exit status.
 
     Args:
@@ -30,9 +33,12 @@ def carry_out(plan: Plan, settings: Settings, registry: Registry, params: Mappin
         settings: The core's options, for logging.
         registry: The plugins.
         params: The counts of -v and -q.
+        warnings: What to say before anything runs.
     """
     check_reports(plan.files.reports)
     start_logging(settings, params)
+    for text in warnings:
+        logging.getLogger("polycmp.cli").warning("%s", text)
     with progress(silent=settings.core["log"].silent) as on_stage:
         outcome = run_plan(plan, registry, on_stage)
     return present(outcome, plan.files.reports, params)

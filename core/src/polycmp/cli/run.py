@@ -97,7 +97,7 @@ def common_params() -> list[click.Parameter]:
 
 def _run(**_: Any) -> None:
     # None of this is needed for a help text, which has to come at once.
-    from polycmp.cli.build import build_plan, convert
+    from polycmp.cli.build import build_plan, convert, unused_options
     from polycmp.cli.carry import carry_out, export
     from polycmp.cli.runfile import CONFIG, merge, read_run_file, write_run_file
 
@@ -114,7 +114,8 @@ def _run(**_: Any) -> None:
         write_run_file(given, command.table, result.write_config)
     if result.gen_script:
         ctx.exit(export(plan, command.registry, result.gen_script))
-    ctx.exit(carry_out(plan, settings, command.registry, ctx.params))
+    unused = unused_options(settings, plan, command.table)
+    ctx.exit(carry_out(plan, settings, command.registry, ctx.params, unused))
 
 
 run_command = TableCommand(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from polycmp.errors import UsageError, did_you_mean
-from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, format_shape
+from polycmp.tensors import Feed, TensorEntry, TensorMetadata, dtype_class, format_shape
 from polycmp.values import pick, unknown_names
 
 _LOG = logging.getLogger("polycmp.data")
@@ -46,6 +46,32 @@ def apply_input_shapes(
     if others_become_1:
         _log_defaults(changed)
     return TensorMetadata(changed)
+
+
+def feeds_in_turn(
+    load: Callable[[TensorMetadata], Iterable[Feed]],
+    inputs: TensorMetadata,
+    shapes: Sequence[Mapping[str, tuple[int, ...]]],
+    *,
+    others_become_1: bool = True,
+) -> Iterable[Feed]:
+    """Return what a data loader gives for the inputs, iteration i with the shapes number i modulo their count.
+
+    Each iteration is the one that the data loader makes at this place when it is only ever asked for these shapes.
+
+    Args:
+        load: The data loader.
+        inputs: What the model declares.
+        shapes: By name of input, or by pattern; at least one mapping.
+        others_become_1: As for `apply_input_shapes`.
+
+    Raises:
+        UsageError: A shape does not fit the inputs.
+    """
+    series = [load(apply_input_shapes(inputs, item, others_become_1=others_become_1)) for item in shapes]
+    if len(series) == 1:
+        return series[0]
+    return (feeds[index % len(feeds)] for index, feeds in enumerate(zip(*series, strict=False)))
 
 
 def _closest(name: str, inputs: TensorMetadata) -> str:

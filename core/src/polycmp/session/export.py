@@ -113,7 +113,10 @@ def _data(script: _Script, plan: Plan) -> None:
     elif data.loader.name == "random":
         options = changed_options(data.loader.options)
         arguments = [f"{name}={to_source(value)}" for name, value in options.items()]
-        if data.input_shapes:
+        if data.further_shapes:
+            shapes = [dict(item) for item in (data.input_shapes, *data.further_shapes)]
+            arguments.append(f"input_shapes={to_source(shapes)}")
+        elif data.input_shapes:
             arguments.append(f"input_shapes={to_source(dict(data.input_shapes))}")
         script.add(f"data_loader = {script.use('polycmp.comparator', 'DataLoader')}({', '.join(arguments)})")
     else:

@@ -20,7 +20,8 @@ def check_input_names(plan: Plan, inputs: Iterable[str]) -> None:
         UsageError: The model has no such input.
     """
     known = list(inputs)
-    _check(plan.data.input_shapes, known, "--input-shapes", "input")
+    for shapes in (plan.data.input_shapes, *plan.data.further_shapes):
+        _check(shapes, known, "--input-shapes", "input")
     if not plan.data.files and not plan.data.script:
         _check_choice(plan.data.loader, known, "input")
 

@@ -26,12 +26,13 @@ def make_source(plan: DataPlan, registry: Registry) -> Source:
     inner = _inner_source(plan, registry)
 
     def source(inputs: TensorMetadata) -> Iterable[Feed]:
-        from polycmp.data.shapes import apply_input_shapes
+        from polycmp.data.shapes import feeds_in_turn
 
         if not _generates(plan):
             return inner(inputs)
         sweeps = plan.loader.name == "stress"
-        return inner(apply_input_shapes(inputs, plan.input_shapes, others_become_1=not sweeps))
+        shapes = (plan.input_shapes, *plan.further_shapes)
+        return feeds_in_turn(inner, inputs, shapes, others_become_1=not sweeps)
 
     return source
 
