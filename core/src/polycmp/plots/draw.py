@@ -126,6 +126,7 @@ def _finish(paint: Callable[[Figure], None], folder: str, name: str, *, show: bo
 
 def _heat_map(figure: Figure, images: Images, kind: str, title: str) -> None:
     from matplotlib import colormaps
+    from matplotlib.ticker import MaxNLocator
 
     values = images.absolute if kind == "absolute" else images.relative
     count = len(images.numbers)
@@ -148,6 +149,8 @@ def _heat_map(figure: Figure, images: Images, kind: str, title: str) -> None:
         if count > 1:
             axes.set_title(f"#{number}", fontsize=8)
         axes.tick_params(labelsize=7)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(MaxNLocator(nbins=5 if count > 1 else 9, integer=True, min_n_ticks=1))
     figure.colorbar(drawn, ax=grid, extend="max", shrink=0.9).set_label(f"{kind} error (red: infinite or NaN)")
     figure.suptitle(f"{kind.capitalize()} error of {title}{_remark(images)}", fontsize=10, wrap=True)
 
@@ -198,7 +201,7 @@ def _scatter(axes: Axes, size: NDArray[np.float64], errors: NDArray[np.float64],
     finite = np.isfinite(errors) & np.isfinite(size)
     x, y = size[finite], errors[finite]
     positive = y[y > 0]
-    axes.scatter(x, y, s=6, alpha=0.5 if y.size > 200 else 0.9, linewidths=0, rasterized=True)
+    axes.scatter(x, y, s=6 if y.size > 200 else 24, alpha=0.5 if y.size > 200 else 0.9, linewidths=0, rasterized=True)
     if positive.size and positive.max() / positive.min() > 100:
         axes.set_yscale("symlog", linthresh=_threshold(positive))
     if (x > 0).any() and x.max() / x[x > 0].min() > 1000:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from polycmp.results.outcome import Outcome
 
 #: Suffix -> module of this room that has `write(outcome, path)`.
-FORMATS: Mapping[str, str] = {".json": "json_report"}
+FORMATS: Mapping[str, str] = {".json": "json_report", ".html": "html_report", ".xml": "junit_report"}
 
 
 def check_reports(paths: Iterable[str]) -> None:
