@@ -167,22 +167,25 @@ class TestShapes:
         profile = Profile().add("x", (1, 1), (4, 6), (8, 8)).add("shape", (1, 1), (6, 4), (64, 64))
         with runner_of(plan_of(content, profiles=[profile])) as runner:
             x = np.arange(24, dtype=np.float32).reshape(4, 6)
-            assert runner.get_input_metadata()["shape"].values == (6, 4)
+            assert runner.get_input_metadata()["shape"].values in {(6, 4), None}  # 8.6 tells only the first of them
             for shape in ([6, 4], [2, 12], [2, 12], [24, 1]):
                 out = runner.infer({"x": x, "shape": np.array(shape, np.int32)})["y"]
                 np.testing.assert_array_equal(out, x.reshape(shape))
             out = runner.infer({"x": x, "shape": np.array([3, 8], np.int64)})["y"]  # narrowed, as it fits
             assert out.shape == (3, 8)
+            with pytest.raises(DataError, match="outside optimization profile 0"):
+                runner.infer({"x": x, "shape": np.array([65, 1], np.int32)})
             with pytest.raises(DataError, match="do not fit"):
                 runner.infer({"x": x, "shape": np.array([2**40, 1], np.int64)})
 
     def test_shapes_that_depend_on_the_data(self):
         content = model(
             [helper.make_node("NonZero", ["x"], ["t"]), helper.make_node("Transpose", ["t"], ["y"])],
-            [("x", TensorProto.FLOAT, [4, 5])],
+            [("x", TensorProto.FLOAT, ["m", 5])],
             [("y", TensorProto.INT64, ["n", 2])],
         )
-        with runner_of(plan_of(content)) as runner:
+        profile = Profile().add("x", (1, 5), (4, 5), (8, 5))
+        with runner_of(plan_of(content, profiles=[profile])) as runner:
             for seed in range(4):
                 x = (np.random.default_rng(seed).random((4, 5)) > 0.2 * seed).astype(np.float32)
                 np.testing.assert_array_equal(runner.infer({"x": x})["y"], np.stack(np.nonzero(x), 1))

@@ -41,11 +41,19 @@ def create_context(engine: Any, strategy: str, whose: str) -> Any:
     return context
 
 
+def bare_context(engine: Any) -> Any:
+    """Return an execution context without memory for activations: whoever runs it must give it some."""
+    if has("ICudaEngine.create_execution_context_without_device_memory"):
+        return engine.create_execution_context_without_device_memory()
+    strategies = import_tensorrt().ExecutionContextAllocationStrategy
+    return engine.create_execution_context(strategies.USER_MANAGED)
+
+
 def _create(engine: Any, strategy: str) -> Any:
     if strategy == "static":
         return engine.create_execution_context()
-    if strategy == "runtime" and has("ICudaEngine.create_execution_context_without_device_memory"):
-        return engine.create_execution_context_without_device_memory()
+    if strategy == "runtime":
+        return bare_context(engine)
     require("allocation_strategy", f"--allocation-strategy {strategy}")
     strategies = import_tensorrt().ExecutionContextAllocationStrategy
     return engine.create_execution_context(getattr(strategies, _STRATEGIES[strategy]))

@@ -28,7 +28,8 @@ def profile_metadata(engine: Any, profile: int, infos: Iterable[TensorInfo]) -> 
     for info in infos:
         if info.on_host:
             values = profile_values(engine, profile, info.name)
-            entries[info.name] = TensorEntry(info.dtype, info.shape, values=values[1] if values else None)
+            whole = len(values) == 3 and len(values[1]) == np.prod(info.shape, dtype=int)
+            entries[info.name] = TensorEntry(info.dtype, info.shape, values=values[1] if whole else None)
             continue
         low, high = None, None
         if any(dim < 0 for dim in info.shape):
@@ -39,7 +40,10 @@ def profile_metadata(engine: Any, profile: int, infos: Iterable[TensorInfo]) -> 
 
 
 def profile_values(engine: Any, profile: int, name: str) -> list[tuple[int, ...]]:
-    """Return the smallest, best and largest values of a shape tensor in a profile; nothing if none were given."""
+    """Return the smallest, best and largest values of a shape tensor in a profile; nothing if none were given.
+
+    TensorRT 8.6 tells only the first values of a longer tensor.
+    """
     if supports("profile_values"):
         # The bindings declare the two arguments with each other's type but take them in this order.
         values = engine.get_tensor_profile_values(profile, name)
@@ -110,8 +114,28 @@ def _narrow(name: str, array: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np
     return narrow
 
 
-def check_shapes(arrays: Mapping[str, Any], metadata: TensorMetadata, engine: Any, context: Any, whose: str) -> None:
-    """Check that the shapes of a feed lie inside the active profile.
+def _check_values(name: str, array: np.ndarray[Any, Any], bounds: list[tuple[int, ...]], profile: int) -> None:
+    # TensorRT does not notice: it goes on with the profile's values and gives a wrong result.
+    given = [int(value) for value in array.reshape(-1)]
+    if len(bounds) == 3 and not all(
+        low <= value <= high for value, low, high in zip(given, bounds[0], bounds[2], strict=False)
+    ):
+        raise DataError(
+            f"the values of shape tensor {name!r}, {given}, are outside optimization profile {profile}",
+            why=f"the profile takes {list(bounds[0])} to {list(bounds[2])}",
+            hint=f"build for it: --trt-min-shapes / --trt-max-shapes {name}:{format_shape(given)}",
+        )
+
+
+def check_shapes(
+    arrays: Mapping[str, Any],
+    bindings: Mapping[str, Binding],
+    metadata: TensorMetadata,
+    engine: Any,
+    context: Any,
+    whose: str,
+) -> None:
+    """Check that the shapes of a feed, and the values of its shape tensors, lie inside the active profile.
 
     Raises:
         DataError: One does not; the text shows the range and the profiles that would take it.
@@ -120,6 +144,9 @@ def check_shapes(arrays: Mapping[str, Any], metadata: TensorMetadata, engine: An
     profile = context.active_optimization_profile
     if profile < 0:
         raise BackendError("no optimization profile is active", whose=whose, hint="call set_profile()")
+    for name, binding in bindings.items():
+        if binding.info.on_host:
+            _check_values(name, arrays[name], profile_values(engine, profile, name), profile)
     for name, entry in metadata.items():
         if entry.min_shape is None or entry.max_shape is None:
             continue

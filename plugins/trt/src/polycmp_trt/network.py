@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polycmp.errors import ModelError
+from polycmp.errors import ModelError, describe_exception
 from polycmp.loader import Loader, immediate, resolve
 from polycmp_trt.capabilities import enum_value, import_tensorrt, release, require, supports
 from polycmp_trt.runtime import ErrorNotes, new_object, noted_errors
@@ -137,7 +137,7 @@ class NetworkFromOnnxPath(_FromOnnx):
             raise ModelError(f"no such file: {path}", hint=f"ls {path.parent}")
         builder, network, parser = self._parser()
         with noted_errors() as notes:
-            parsed = parser.parse_from_file(str(path))
+            parsed = _parse(parser.parse_from_file, str(path), notes)
         _check(network, parser, parsed, notes, str(path))
         return builder, network, parser
 
@@ -186,7 +186,7 @@ class NetworkFromOnnxBytes(_FromOnnx):
             content = content.SerializeToString()
         builder, network, parser = self._parser()
         with noted_errors() as notes:
-            parsed = parser.parse(content)
+            parsed = _parse(parser.parse, content, notes)
         _check(network, parser, parsed, notes, content)
         return builder, network, parser
 
@@ -248,6 +248,14 @@ def _nodes(model: Any) -> list[tuple[str, str]]:
     except Exception:  # noqa: BLE001  (names are a courtesy; what cannot be read has none)
         return []
     return [(node.name, node.op_type) for node in loaded.graph.node]
+
+
+def _parse(parse: Callable[[Any], bool], model: Any, notes: ErrorNotes) -> bool:
+    try:
+        return parse(model)
+    except RuntimeError as error:  # a plugin's library that the parser wants and cannot load
+        notes.messages.append(describe_exception(error))
+        return False
 
 
 def _check(network: Any, parser: Any, parsed: bool, notes: ErrorNotes, model: Any) -> None:

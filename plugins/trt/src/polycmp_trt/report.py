@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from polycmp_trt.capabilities import has_builder_flag, import_tensorrt
-from polycmp_trt.context import device_memory
+from polycmp_trt.context import bare_context, device_memory
 from polycmp_trt.runtime import noted_errors
 
 _LOG = logging.getLogger("polycmp.trt")
@@ -75,6 +75,9 @@ def engine_layers(engine: Any, profile: int = 0) -> list[Layer]:
     trt = import_tensorrt()
     inspector = engine.create_engine_inspector()
     with noted_errors():
+        context = _context_with_shapes(engine, profile)
+        if context is not None:  # else TensorRT does not tell the types of layers whose shapes are dynamic
+            inspector.execution_context = context
         text = inspector.get_engine_information(trt.LayerInformationFormat.JSON)
     try:
         raw = loads_loosely(text).get("Layers", [])
@@ -89,6 +92,25 @@ def engine_layers(engine: Any, profile: int = 0) -> list[Layer]:
     if profile == 0:
         return [layer for layer in layers if not any(layer.name.endswith(mark) for mark in marks)]
     return [layer for layer in layers if layer.name.endswith(f"[profile {profile}]")] or layers
+
+
+def _context_with_shapes(engine: Any, profile: int) -> Any:
+    """Return a context without memory, with the shapes that a profile is best at; None where that cannot be."""
+    trt = import_tensorrt()
+    names = [engine.get_tensor_name(index) for index in range(engine.num_io_tensors)]
+    inputs = [name for name in names if engine.get_tensor_mode(name) == trt.TensorIOMode.INPUT]
+    if any(engine.get_tensor_location(name) == trt.TensorLocation.HOST for name in inputs):
+        return None
+    if all(dim >= 0 for name in inputs for dim in tuple(engine.get_tensor_shape(name))):
+        return None
+    context = bare_context(engine)
+    if context is None or context.active_optimization_profile < 0:
+        return None
+    if profile != context.active_optimization_profile and not context.set_optimization_profile_async(profile, 0):
+        return None
+    for name in inputs:
+        context.set_input_shape(name, tuple(engine.get_tensor_profile_shape(name, profile)[1]))
+    return context
 
 
 def _layer(item: Any) -> Layer:

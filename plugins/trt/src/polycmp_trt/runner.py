@@ -241,7 +241,7 @@ class TrtRunner(Runner):
         metadata = self.get_input_metadata()
         arrays = take_in(feed, self._by_name, metadata, self._handle, check=self._check)
         if self._check:
-            check_shapes(arrays, metadata, self.engine, self.context, self.name)
+            check_shapes(arrays, self._by_name, metadata, self.engine, self.context, self.name)
         self._ready = False
         with noted_errors() as notes:
             for binding in self._in:

@@ -1,0 +1,158 @@
+"""What needs neither a device nor TensorRT: importing, describing, composing, reading what TensorRT says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+import polycmp_trt
+from polycmp.errors import BackendError, FileError, PluginError, UsageError
+from polycmp_trt import (
+    BytesFromEngine,
+    CreateConfig,
+    EngineFromBytes,
+    EngineFromNetwork,
+    EngineFromPath,
+    LoadPlugins,
+    ModifyNetworkOutputs,
+    NetworkFromOnnxPath,
+    SaveEngine,
+    TrtRunner,
+)
+from polycmp_trt.context import create_context
+from polycmp_trt.factory import NetworkFromScript, engine_from_file, engine_from_source, make_network
+from polycmp_trt.options import Options
+from polycmp_trt.report import Layer, loads_loosely, precisions
+
+no_tensorrt = pytest.mark.skipif(find_spec("tensorrt") is not None, reason="TensorRT is installed")
+
+
+def test_importing_loads_nothing_heavy():
+    heavy = "{'tensorrt', 'pycuda', 'onnx', 'torch', 'onnxruntime'}"
+    code = (
+        "import sys, polycmp_trt, polycmp_trt.plugin\n"
+        "from polycmp_trt import TrtRunner, CreateConfig, EngineFromNetwork, NetworkFromOnnxPath, SaveEngine\n"
+        "TrtRunner(SaveEngine(EngineFromNetwork(NetworkFromOnnxPath('m.onnx'), CreateConfig(fp16=True)), 'e'))\n"
+        f"assert not {heavy} & set(sys.modules), {heavy} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_every_public_name_exists():
+    for name in polycmp_trt.__all__:
+        assert getattr(polycmp_trt, name) is not None
+        assert name in dir(polycmp_trt)
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        polycmp_trt.Nothing  # noqa: B018
+
+
+def test_loaders_print_as_their_source():
+    made = SaveEngine(
+        EngineFromNetwork(
+            ModifyNetworkOutputs(NetworkFromOnnxPath("m.onnx"), outputs=["a*"]), config=CreateConfig(fp16=True)
+        ),
+        path="m.engine",
+    )
+    text = repr(made)
+    assert text == (
+        "SaveEngine(EngineFromNetwork(ModifyNetworkOutputs(NetworkFromOnnxPath('m.onnx'), outputs=['a*']), "
+        "config=CreateConfig(fp16=True)), path='m.engine')"
+    )
+    assert (
+        repr(eval(text, vars(polycmp_trt) | {name: getattr(polycmp_trt, name) for name in polycmp_trt.__all__})) == text
+    )
+
+
+class TestMissing:
+    @no_tensorrt
+    def test_the_runner_names_the_package(self):
+        runner = TrtRunner(EngineFromBytes(b""))
+        with pytest.raises(PluginError, match="TensorRT is not installed") as caught:
+            runner.activate()
+        assert "polycmp-trt[cu12]" in caught.value.hint
+        assert not runner.is_active
+        with pytest.raises(BackendError, match="active runner"):
+            runner.infer({})
+
+    @no_tensorrt
+    def test_networks_name_it_too(self, tmp_path):
+        (tmp_path / "m.onnx").write_bytes(b"x")
+        with pytest.raises(PluginError, match="TensorRT is not installed"):
+            NetworkFromOnnxPath(tmp_path / "m.onnx")()
+
+    def test_plugin_libraries(self, tmp_path):
+        with pytest.raises(FileError, match="cannot load the plugin library"):
+            LoadPlugins([tmp_path / "libmine.so"])()
+
+    def test_an_unknown_strategy(self):
+        with pytest.raises(UsageError, match="did you mean 'static'"):
+            create_context(None, "statik", "me")
+
+
+class TestOptions:
+    def test_engine_files(self):
+        loader = engine_from_file("m.engine", Options())
+        assert repr(loader) == "LoadPlugins([], EngineFromPath('m.engine'))"
+        text = repr(engine_from_file("m.engine", Options(plugins=("libx.so",), engine_host_code_allowed=True)))
+        assert text == "LoadPlugins(['libx.so'], EngineFromPath('m.engine', engine_host_code_allowed=True))"
+        assert isinstance(EngineFromPath("m.engine"), EngineFromPath)
+
+    def test_host_code_needs_asking(self):
+        assert not EngineFromBytes(b"").engine_host_code_allowed
+        assert not EngineFromPath("m").engine_host_code_allowed
+
+    def test_what_options_change_in_a_network(self):
+        from polycmp_onnx import OnnxFromPath
+
+        options = Options(
+            outputs=("a",),
+            exclude_outputs=("b",),
+            layer_precisions={"conv": "float16"},
+            tensor_dtypes={"x": "float16"},
+            all_tensor_dtypes="float32",
+            tensor_formats={"x": "hwc,linear"},
+            mark_debug=("t",),
+            network_postprocess_script=("p.py", "q.py:f"),
+            save_engine="e.engine",
+            timing_cache="t.cache",
+        )
+        text = repr(engine_from_source(OnnxFromPath("m.onnx"), options))
+        for part in (
+            "NetworkFromOnnxPath('m.onnx')",
+            "['a'], ['b']",
+            "{'conv': 'float16'}",
+            "{'*': 'float32', 'x': 'float16'}",
+            "{'x': ['hwc', 'linear']}",
+            "MarkDebug",
+            "InvokeFromScript('p.py', 'postprocess')",
+            "InvokeFromScript('q.py', 'f')",
+            "'e.engine'",
+            "save_timing_cache='t.cache'",
+        ):
+            assert part in text, (part, text)
+
+    def test_network_scripts(self):
+        assert repr(make_network("net.py:build")) == "NetworkFromScript('net.py', 'build')"
+        assert make_network("net.py").name == "load_network"
+        assert isinstance(make_network("net.py"), NetworkFromScript)
+        assert repr(BytesFromEngine(make_network("net.py"))).startswith("BytesFromEngine(NetworkFromScript")
+
+
+class TestReport:
+    def test_control_characters_and_lone_backslashes(self):
+        assert loads_loosely('{"Name": "a\x1eb"}') == {"Name": "a\x1eb"}
+        assert loads_loosely('{"Name": "a\\q"}')["Name"] == "a\\q"
+        assert loads_loosely('{"Name": "tab\there", "N": 1}')["N"] == 1
+
+    def test_layers_per_precision(self):
+        layers = [
+            Layer("a", outputs={"t": "[1,8] Row major linear FP32"}),
+            Layer("b", outputs={"t": "[1,8] Channel major FP16 format where channel % 8 == 0"}),
+            Layer("c", outputs={"t": "[1,8] Four wide channel vectorized row major Int8 format"}),
+            Layer("d", outputs={"t": "[2] Row major Int32"}),
+            Layer("only a name"),
+        ]
+        assert precisions(layers) == {"FP32": 1, "FP16": 1, "INT8": 1, "INT32": 1}
