@@ -17,6 +17,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("polycmp.cli.check:check_command", "Judge saved metrics with other tolerances."),
     "convert": ("polycmp.cli.convert:convert_command", "Turn a model into another kind, or change it."),
     "inspect": ("polycmp.cli.inspect:inspect_command", "Show what is in a model, or in saved inputs and outputs."),
+    "invariants": (
+        "polycmp.cli.invariants:invariants_command",
+        "Check backends against themselves, without a reference.",
+    ),
     "plugins": ("polycmp.cli.plugins:plugins_command", "List, check and create plugins."),
 }
 

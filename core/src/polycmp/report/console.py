@@ -27,7 +27,7 @@ def print_outcome(outcome: Outcome, *, verbose: bool = False, console: Console |
         verbose: Show every output.
         console: Where to print; by default standard output, as wide as the terminal or 120 columns.
     """
-    out = console or _console()
+    out = console or make_console()
     out.print(_backends(outcome))
     for backend in outcome.failed_backends:
         out.print(Text(f"{backend.label} failed: {backend.error}", style="yellow"))
@@ -45,13 +45,14 @@ def print_outcome(outcome: Outcome, *, verbose: bool = False, console: Console |
         )
     for pair in outcome.comparisons:
         out.print(_pair(pair, verbose))
-    for item in outcome.repeats:
-        out.print(Text(f"iteration {item.iteration} ({item.inputs}): {item.failed}"))
-        out.print(Text(f"  repeat: {item.command}"), soft_wrap=True)  # a command that is broken cannot be copied
+    for repeat in outcome.repeats:
+        out.print(Text(f"iteration {repeat.iteration} ({repeat.inputs}): {repeat.failed}"))
+        out.print(Text(f"  repeat: {repeat.command}"), soft_wrap=True)  # a command that is broken cannot be copied
     out.print(Text(summary(outcome), style=STYLES[outcome.verdict]))
 
 
-def _console() -> Console:
+def make_console() -> Console:
+    """Return a console on standard output, as wide as the terminal or 120 columns."""
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
     return Console(width=None if sys.stdout.isatty() else 120, highlight=False, soft_wrap=False)

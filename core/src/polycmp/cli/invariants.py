@@ -1,0 +1,194 @@
+"""`polycmp invariants`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polycmp.cli.run import TableCommand, common_params
+from polycmp.cli.settings import SECTIONS
+from polycmp.invariants.settings import CHECKS
+from polycmp.spec import opt
+
+if TYPE_CHECKING:
+    from polycmp.cli.build import Given
+    from polycmp.cli.build import Settings as Converted
+    from polycmp.invariants.findings import Findings
+    from polycmp.invariants.settings import Settings
+
+EPILOG = (
+    """\b
+Needs no reference, and one backend is enough:
+  polycmp invariants model.onnx -b onnxrt
+  polycmp invariants model.onnx -b onnxrt:threads=4 -b onnx --checks repeat permute
+Checks:
+"""
+    + "\n".join(f"  {name:12} {what}" for name, what in CHECKS.items())
+    + """
+Exit status: 0 all hold, 1 one does not, 2 wrong usage, 3 could not check."""
+)
+
+STYLES = {"passed": "green", "failed": "red", "skipped": "dim", "error": "yellow"}
+MARKS = {"passed": "ok", "failed": "FAIL", "skipped": "-", "error": "error"}
+
+
+def _at_least_one(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError("it must be 1 or more")
+    return value
+
+
+def _not_negative(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise ValueError("it must not be negative; count axes from the front, beginning with 0")
+    return value
+
+
+@dataclass(frozen=True)
+class InvariantsSection:
+    """Invariants."""
+
+    checks: tuple[str, ...] = opt(
+        tuple(CHECKS), help="Checks to make; all by default.", choices=tuple(CHECKS), metavar="NAME"
+    )
+    repeat: int = opt(5, help="How often the same inputs are given.", metavar="N", parse=_at_least_one)
+    batch: int = opt(4, help="Rows of a batch that the model leaves open.", metavar="N", parse=_at_least_one)
+    batch_axis: int | None = opt(
+        None, help="The axis of the batch; by default the first, if its dimension is open.", parse=_not_negative
+    )
+    batch_dim: str = opt("", help="The name of the batch dimension.", metavar="NAME")
+    exact: bool = opt(False, help="Outputs must be equal to the last bit.")
+    report: tuple[str, ...] = opt((), help="Write what was found as .json.", metavar="FILE")
+
+
+COMMAND_SECTIONS: Mapping[str, type] = {
+    "model": SECTIONS["model"],
+    "data": SECTIONS["data"],
+    "invariants": InvariantsSection,
+    "log": SECTIONS["log"],
+}
+
+
+def _invariants(**_: Any) -> None:
+    from polycmp.cli.build import build_plan, convert
+    from polycmp.cli.carry import start_logging
+    from polycmp.invariants.engine import check_invariants
+    from polycmp.report.progress import progress
+
+    ctx = click.get_current_context()
+    command = ctx.command
+    assert isinstance(command, TableCommand)
+    given = command.given(ctx)
+    settings = _without_nan(convert(given, command.table, {**SECTIONS, **COMMAND_SECTIONS}))
+    _check_usage(given, settings)
+    plan = build_plan(given, settings, command.registry)
+    start_logging(settings, ctx.params)
+    with progress(silent=settings.core["log"].silent) as on_stage:
+        findings = check_invariants(plan, command.registry, _how(settings), on_stage)
+    _show(findings)
+    _write(findings, settings.core["invariants"].report)
+    ctx.exit(findings.exit_code)
+
+
+def _check_usage(given: Given, settings: Converted) -> None:
+    from polycmp.errors import UsageError
+
+    section = settings.core["invariants"]
+    if not given.backends:
+        raise UsageError("no backend given", hint="polycmp invariants MODEL -b BACKEND")
+    if section.batch_axis is not None and section.batch_dim:
+        raise UsageError("--batch-axis and --batch-dim both say what the batch is", hint="give one")
+    for path in section.report:
+        if not path.lower().endswith(".json"):
+            raise UsageError("--report: what invariants find is written as .json only", whose=path)
+
+
+def _without_nan(settings: Converted) -> Converted:
+    """Return the settings with NaN equal to NaN unless somebody says otherwise: here it is the same computation."""
+    from dataclasses import replace
+
+    key = ("compare_func", "simple")
+    given = {"nan": "equal", "infinities_compare_equal": True, **settings.by_owner.get(key, {})}
+    return replace(settings, by_owner={**settings.by_owner, key: given})
+
+
+def _how(settings: Converted) -> Settings:
+    from polycmp.invariants.settings import Settings
+
+    section, data = settings.core["invariants"], settings.core["data"]
+    return Settings(
+        checks=tuple(dict.fromkeys(section.checks)),
+        repeat=section.repeat,
+        batch=section.batch,
+        batch_axis=section.batch_axis,
+        batch_dim=section.batch_dim,
+        exact=section.exact,
+        shapes_given=bool(data.input_shapes or data.load_inputs or data.data_loader_script),
+    )
+
+
+def _show(findings: Findings) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    from polycmp.report.console import STYLES as VERDICT_STYLES
+    from polycmp.report.console import make_console
+
+    console = make_console()
+    for subject in findings.subjects:
+        title = " ".join(filter(None, [subject.label, subject.version and f"({subject.version})"]))
+        title += f", batch: {subject.batch}" if subject.batch else ""
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, title=Text(title), title_justify="left")
+        for heading in ("", "Invariant", "Result"):
+            table.add_column(heading, overflow="fold")
+        for check in subject.checks:
+            table.add_row(Text(MARKS[check.status], style=STYLES[check.status]), check.name, Text(check.reason))
+        if subject.error:
+            table.add_row(Text("error", style=STYLES["error"]), "", Text(subject.error))
+        console.print(table)
+        if subject.hint:
+            console.print(Text(f"  next: {subject.hint}"))
+    console.print(Text(_summary(findings), style=VERDICT_STYLES[findings.verdict]))
+
+
+def _summary(findings: Findings) -> str:
+    statuses: list[str] = [check.status for subject in findings.subjects for check in subject.checks]
+    counts = {status: statuses.count(status) for status in MARKS}
+    skipped = f", {counts['skipped']} do not apply" if counts["skipped"] else ""
+    if findings.verdict == "error":
+        broken = [subject.label for subject in findings.subjects if subject.error]
+        what = f"{', '.join(broken)} failed" if broken else f"{counts['error']} of {len(statuses)} checks"
+        what = what if broken or counts["error"] else "no check applies"
+        found = f"; {counts['failed']} do not hold" if counts["failed"] else ""
+        return f"COULD NOT CHECK EVERYTHING: {what}{found}"
+    if findings.verdict == "failed":
+        return f"FAILED: {counts['failed']} of {len(statuses)} invariants do not hold{skipped}"
+    return f"PASSED: {counts['passed']} invariants hold{skipped}"
+
+
+def _write(findings: Findings, paths: tuple[str, ...]) -> None:
+    import json
+
+    from polycmp.files import atomic_write
+
+    text = json.dumps(findings.to_json(), indent=2, ensure_ascii=False, allow_nan=False)
+    for path in paths:
+        with atomic_write(path) as file:
+            file.write(text.encode() + b"\n")
+
+
+invariants_command = TableCommand(
+    "invariants",
+    params=common_params(),
+    callback=_invariants,
+    help="Check backends against themselves: repeated, permuted, split, with other threads. Needs no reference.",
+    epilog=EPILOG,
+    sections=COMMAND_SECTIONS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)

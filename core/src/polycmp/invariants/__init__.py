@@ -1,0 +1,1 @@
+"""Checks of a backend against itself: what must hold whatever the right answer is."""

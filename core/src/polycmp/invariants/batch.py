@@ -1,0 +1,115 @@
+"""The batch of a model: which axis of which tensor it is, and feeds with other rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from polycmp.errors import UsageError, did_you_mean
+from polycmp.tensors import TensorMetadata, format_shape, to_numpy
+
+Arrays = dict[str, Any]
+
+
+class DoesNotApplyError(Exception):
+    """Why a check does not apply."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Where the batch is among the inputs.
+
+    Attributes:
+        axes: Axis by input; inputs that are missing have no batch.
+        size: Rows, where the model fixes them; None where any number may be given.
+        words: What it is, for reports.
+    """
+
+    axes: Mapping[str, int]
+    size: int | None
+    words: str
+
+    def sized(self, inputs: TensorMetadata, rows: int) -> TensorMetadata:
+        """Return the inputs with a batch of that many rows."""
+        changed = {}
+        for name, entry in inputs.items():
+            changed[name] = entry
+            if name in self.axes and entry.shape is not None:
+                shape = list(entry.shape)
+                shape[self.axes[name]] = rows
+                changed[name] = replace(entry, shape=tuple(shape))
+        return TensorMetadata(changed)
+
+    def rows(self, feed: Mapping[str, Any]) -> int:
+        """Return how many rows a feed has.
+
+        Raises:
+            DoesNotApplyError: Its inputs disagree.
+        """
+        found = {name: int(feed[name].shape[axis]) for name, axis in self.axes.items()}
+        if len(set(found.values())) != 1:
+            raise DoesNotApplyError(f"the inputs have different numbers of rows: {found}")
+        return next(iter(found.values()))
+
+    def take(self, feed: Mapping[str, Any], rows: Sequence[int]) -> Arrays:
+        """Return the feed with these rows; inputs without a batch stay."""
+        return {
+            name: take(array, self.axes[name], rows) if name in self.axes else array for name, array in feed.items()
+        }
+
+
+def take(array: Any, axis: int, rows: Sequence[int]) -> Any:
+    """Return some rows of an array, in that order, as memory of their own."""
+    return np.ascontiguousarray(np.take(to_numpy(array), list(rows), axis=axis))
+
+
+def find_batch(inputs: TensorMetadata, axis: int | None = None, dim: str = "") -> Batch:
+    """Return the batch of a model's inputs.
+
+    Without `axis` and `dim` it is the name that the first dimension of all inputs shares, as far as they name it.
+
+    Args:
+        inputs: The inputs.
+        axis: The axis, for all inputs that have so many dimensions.
+        dim: The name of the batch dimension.
+
+    Raises:
+        UsageError: No input has that axis or name.
+        DoesNotApplyError: The model has no batch that could be told.
+    """
+    shapes = {name: entry.shape for name, entry in inputs.items() if entry.shape and entry.values is None}
+    if dim:
+        return _by_name(shapes, dim)
+    if axis is not None:
+        return _by_axis(shapes, axis)
+    names = {str(shape[0]) for shape in shapes.values() if isinstance(shape[0], str) and shape[0]}
+    if len(names) > 1:
+        raise DoesNotApplyError(f"the first dimensions have several names: {', '.join(sorted(names))}; see --batch-dim")
+    if names:
+        return _by_name(shapes, names.pop(), first=True)
+    if shapes and all(isinstance(shape[0], int) and shape[0] < 0 for shape in shapes.values()):
+        return _by_axis(shapes, 0)
+    shown = ", ".join(f"{name}{format_shape(shape)}" for name, shape in shapes.items()) or "none with dimensions"
+    raise DoesNotApplyError(f"no input has an open first dimension ({shown}); --batch-axis says which axis it is")
+
+
+def _by_name(shapes: Mapping[str, tuple[int | str, ...]], dim: str, *, first: bool = False) -> Batch:
+    axes = {name: shape.index(dim) for name, shape in shapes.items() if dim in (shape[:1] if first else shape)}
+    if not axes:
+        known = {item for shape in shapes.values() for item in shape if isinstance(item, str)}
+        raise UsageError(f"--batch-dim: no input has a dimension {dim!r}", why=did_you_mean(dim, known))
+    return Batch(axes, None, f"dimension {dim!r} of {', '.join(axes)}")
+
+
+def _by_axis(shapes: Mapping[str, tuple[int | str, ...]], axis: int) -> Batch:
+    axes = {name: axis for name, shape in shapes.items() if 0 <= axis < len(shape)}
+    if not axes:
+        raise UsageError(f"--batch-axis: no input has an axis {axis}")
+    fixed = {dim for name in axes if isinstance(dim := shapes[name][axis], int) and dim >= 0}
+    if len(fixed) > 1:
+        raise UsageError(f"--batch-axis: the inputs have different sizes on axis {axis}: {sorted(fixed)}")
+    size = fixed.pop() if fixed else None
+    return Batch(axes, size, f"axis {axis} of {', '.join(axes)}" + (f", fixed at {size}" if size is not None else ""))

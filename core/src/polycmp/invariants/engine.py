@@ -1,0 +1,103 @@
+"""Checking the invariants of every backend of a plan."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from polycmp.errors import PolycmpError, UsageError, describe_exception
+from polycmp.invariants.batch import Batch, DoesNotApplyError
+from polycmp.invariants.bench import Bench
+from polycmp.invariants.checks import CHECK_FUNCTIONS
+from polycmp.invariants.findings import Check, Findings, Subject
+from polycmp.invariants.settings import Settings
+from polycmp.options import find_field
+from polycmp.plan import BackendPlan, Plan
+from polycmp.runner import Runner
+from polycmp.session.functions import make_functions
+from polycmp.session.prepare import make_runners, prepare
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+log = logging.getLogger("polycmp.invariants")
+
+
+def check_invariants(
+    plan: Plan, registry: Registry, settings: Settings, on_stage: Callable[[str], None] = lambda _: None
+) -> Findings:
+    """Check every backend of a plan against itself.
+
+    Args:
+        plan: Model, backends, inputs and compare functions.
+        registry: The plugins.
+        settings: Which checks, and how.
+        on_stage: Told in words what happens next.
+
+    Returns:
+        What was found; a backend that failed is part of it.
+
+    Raises:
+        PolycmpError: Nothing could be checked: wrong names, no model, no data.
+    """
+    findings = Findings(command=plan.command)
+    for backend in plan.backends:
+        subject = Subject(backend.label, backend.backend)
+        findings.subjects.append(subject)
+        try:
+            _check_backend(replace(plan, backends=(backend,)), registry, settings, subject, on_stage)
+        except UsageError:
+            raise
+        except (Exception, SystemExit) as error:
+            log.debug("%s failed", backend.label, exc_info=error)
+            subject.error = describe_exception(error)
+            subject.hint = error.hint if isinstance(error, PolycmpError) else ""
+    return findings
+
+
+def _check_backend(
+    plan: Plan, registry: Registry, settings: Settings, subject: Subject, on_stage: Callable[[str], None]
+) -> None:
+    on_stage(f"activating {subject.label}")
+    source = prepare(plan, registry).source
+    [runner] = make_runners(plan, registry)
+    runner.activate()
+    try:
+        bench = Bench(
+            runner,
+            source,
+            settings,
+            make_functions(plan.compare, registry),
+            lambda field, value: _variant(plan, registry, field, value),
+        )
+        subject.version = runner.backend_version
+        subject.batch = bench.batch.words if isinstance(bench.batch, Batch) else ""
+        _ = bench.outputs  # a backend that cannot run the model at all has failed, not its checks
+        for name in settings.checks:
+            on_stage(f"{subject.label}: {name}")
+            subject.checks.append(_make_check(name, bench))
+    finally:
+        runner.deactivate()
+
+
+def _make_check(name: str, bench: Bench) -> Check:
+    try:
+        return CHECK_FUNCTIONS[name](bench)
+    except DoesNotApplyError as reason:
+        return Check(name, "skipped", str(reason))
+    except UsageError:
+        raise
+    except (Exception, SystemExit) as error:
+        log.debug("%s: %s could not be checked", bench.runner.name, name, exc_info=error)
+        return Check(name, "error", f"could not be checked: {describe_exception(error)}")
+
+
+def _variant(plan: Plan, registry: Registry, field: str, value: int) -> Runner | None:
+    """Return a runner of the plan's only backend with one option changed; None if it has no such option."""
+    backend: BackendPlan = plan.backends[0]
+    if backend.options is None or find_field(type(backend.options), field) is None:
+        return None
+    changed = replace(backend, options=replace(backend.options, **{field: value}))
+    return make_runners(replace(plan, backends=(changed,)), registry)[0]

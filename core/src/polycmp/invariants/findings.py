@@ -1,0 +1,105 @@
+"""What the checks found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
+
+Status = Literal["passed", "failed", "skipped", "error"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One invariant of one backend.
+
+    Attributes:
+        name: The check.
+        status: `passed`, `failed`, `skipped` (it does not apply, the reason says why) or `error` (could not be done).
+        reason: What was found, in words.
+        max_error: Largest absolute difference; None where nothing was compared.
+    """
+
+    name: str
+    status: Status
+    reason: str = ""
+    max_error: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the check as plain values; an infinite error becomes the text "inf"."""
+        error = self.max_error
+        finite = error is None or math.isfinite(error)
+        return {"status": self.status, "reason": self.reason, "max_error": error if finite else str(error)}
+
+
+@dataclass
+class Subject:
+    """All checks of one backend.
+
+    Attributes:
+        label: Its name in reports.
+        backend: The backend's name.
+        version: Version of the library underneath, as far as known.
+        batch: What was taken as the batch, in words.
+        error: Why nothing could be checked; empty if it could.
+        hint: What to do about that.
+        checks: The checks in the order in which they were made.
+    """
+
+    label: str
+    backend: str
+    version: str = ""
+    batch: str = ""
+    error: str = ""
+    hint: str = ""
+    checks: list[Check] = field(default_factory=list)
+
+
+@dataclass
+class Findings:
+    """Everything that was found.
+
+    Attributes:
+        subjects: One per backend.
+        command: The command line, for reports.
+    """
+
+    subjects: list[Subject] = field(default_factory=list)
+    command: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """The exit status: 0 all hold, 1 one does not, 3 a backend failed or nothing could be checked."""
+        checks = [check for subject in self.subjects for check in subject.checks]
+        if any(subject.error for subject in self.subjects) or any(check.status == "error" for check in checks):
+            return EXIT_FAILED
+        if any(check.status == "failed" for check in checks):
+            return EXIT_DIFFERENT
+        return EXIT_OK if any(check.status == "passed" for check in checks) else EXIT_FAILED
+
+    @property
+    def verdict(self) -> str:
+        """`passed`, `failed` or `error`."""
+        return {EXIT_OK: "passed", EXIT_DIFFERENT: "failed"}.get(self.exit_code, "error")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the findings as plain values."""
+        return {
+            "schema": 1,
+            "verdict": self.verdict,
+            "exit_code": self.exit_code,
+            "command": self.command,
+            "invariants": {
+                subject.label: {
+                    "backend": subject.backend,
+                    "version": subject.version,
+                    "batch": subject.batch,
+                    "error": subject.error or None,
+                    "hint": subject.hint or None,
+                    "checks": {check.name: check.to_json() for check in subject.checks},
+                }
+                for subject in self.subjects
+            },
+        }

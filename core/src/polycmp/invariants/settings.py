@@ -1,0 +1,40 @@
+"""How the checks are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: Name -> what must hold.
+CHECKS = {
+    "repeat": "the same inputs again give the same outputs",
+    "restart": "so they do after the backend was shut down and started again",
+    "other-shape": "so they do after inputs of another shape",
+    "duplicates": "equal rows of a batch give equal rows",
+    "permute": "rows in another order give the same rows in that order",
+    "neighbours": "a row does not depend on the rows beside it",
+    "split": "each row alone, as a batch of one, gives the same as in the batch",
+    "threads": "one thread gives the same as several",
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the checks are made.
+
+    Attributes:
+        checks: Which ones.
+        repeat: How often the same inputs are given.
+        batch: Rows of the batch, where the model leaves them open.
+        batch_axis: The axis of the batch; None to find it.
+        batch_dim: The name of the batch dimension; empty to find it.
+        exact: Whether outputs must be equal to the last bit.
+        shapes_given: Whether the user gave shapes or data, so that the feed is not to be given other rows.
+    """
+
+    checks: tuple[str, ...] = tuple(CHECKS)
+    repeat: int = 5
+    batch: int = 4
+    batch_axis: int | None = None
+    batch_dim: str = ""
+    exact: bool = False
+    shapes_given: bool = False
