@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from polycmp.errors import FileError, PluginError, UsageError, describe_exception
 from polycmp.files import atomic_write
-from polycmp.plots.errors import Images, error_images, sample_points
+from polycmp.plots.errors import Images, error_images, sample_points, shrink
 from polycmp.plots.names import picture_name
 from polycmp.tensors import dtype_class, format_shape, to_numpy
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from polycmp.plan import PlotsPlan
 
 DPI = 120
+#: Share of an image's cell in the grid that is left when titles and ticks have taken theirs.
+CELL_SHARE = 0.55
 
 
 class ErrorPlots:
@@ -132,7 +134,11 @@ def _heat_map(figure: Figure, images: Images, kind: str, title: str) -> None:
     count = len(images.numbers)
     columns = math.ceil(math.sqrt(count))
     rows = math.ceil(count / columns)
-    figure.set_size_inches(max(6.0, min(2.2 * columns + 1.5, 15.0)), max(4.0, min(2.2 * rows + 1.4, 15.0)))
+    cell = max(2.2, 7.2 / columns)
+    # A pixel of the image must not be smaller than one of the picture, or the drawing would drop some.
+    values = shrink(values, int(CELL_SHARE * cell * DPI))
+    flat = count == 1 and images.shape[0] <= 4
+    figure.set_size_inches(cell * columns + 1.6, 3.2 if flat else cell * rows + 1.2)
     figure.set_dpi(DPI)
     figure.set_layout_engine("constrained")
     colours = colormaps["viridis"].with_extremes(over="red", under="white")
@@ -152,7 +158,7 @@ def _heat_map(figure: Figure, images: Images, kind: str, title: str) -> None:
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(MaxNLocator(nbins=5 if count > 1 else 9, integer=True, min_n_ticks=1))
     figure.colorbar(drawn, ax=grid, extend="max", shrink=0.9).set_label(f"{kind} error (red: infinite or NaN)")
-    figure.suptitle(f"{kind.capitalize()} error of {title}{_remark(images)}", fontsize=10, wrap=True)
+    figure.suptitle(f"{kind.capitalize()} error of {title}{_remark(images, values.shape[1:])}", fontsize=10, wrap=True)
 
 
 def _extent(images: Images) -> tuple[float, float, float, float]:
@@ -161,13 +167,13 @@ def _extent(images: Images) -> tuple[float, float, float, float]:
     return -0.5, columns - 0.5, rows - 0.5, -0.5
 
 
-def _remark(images: Images) -> str:
+def _remark(images: Images, shown: tuple[int, ...]) -> str:
     parts = []
     if images.folded and images.shape[0] > 1:
         parts.append(f"a vector in rows of {images.shape[1]}")
     if images.total > len(images.numbers):
         parts.append(f"{len(images.numbers)} of {images.total} images, those with the largest errors")
-    if images.absolute.shape[1:] != images.shape:
+    if shown != images.shape:
         parts.append("each pixel shows the largest error below it")
     return "\n" + "; ".join(parts) if parts else ""
 

@@ -111,15 +111,15 @@ def _groups(
         if absolute.size < count * size:  # a folded vector ends within its last row
             padding = np.full(count * size - absolute.size, NOTHING)
             absolute, relative = np.append(absolute, padding), np.append(relative, padding)
-        yield first, _shrink(absolute.reshape(count, *shape)), _shrink(relative.reshape(count, *shape))
+        yield first, shrink(absolute.reshape(count, *shape)), shrink(relative.reshape(count, *shape))
 
 
-def _shrink(images: Floats) -> Floats:
-    """Return images of bounded size in which each pixel is the largest of the elements below it."""
+def shrink(images: Floats, limit: int = PIXELS) -> Floats:
+    """Return images of at most `limit` rows and columns in which each pixel is the largest of those below it."""
     for axis in (1, 2):
         length = images.shape[axis]
-        if length > PIXELS:
-            factor = math.ceil(length / PIXELS)
+        if length > limit:
+            factor = math.ceil(length / limit)
             images = np.maximum.reduceat(images, np.arange(0, length, factor), axis=axis)
     return images
 
