@@ -243,11 +243,17 @@ class TestProfiles:
 class TestTactics:
     def test_replayed_tactics_give_the_same_engine(self, conv, tmp_path):
         path = tmp_path / "replay.json"
-        first = bytes_of(conv, fp16=True, algorithm_selector=TacticRecorder(str(path)))
-        assert bytes_of(conv, fp16=True, algorithm_selector=TacticReplayer(str(path))) == first
+        first = bytes_of(conv, algorithm_selector=TacticRecorder(str(path)))
+        assert bytes_of(conv, algorithm_selector=TacticReplayer(str(path))) == first
         replay = TacticReplayData.load(path)
         assert replay
         assert all(name and algorithm.outputs for name, algorithm in replay.items())
+
+    def test_replayed_tactics_give_the_same_layers_in_float16(self, conv):
+        replay = TacticReplayData()
+        first = engine_of(conv, fp16=True, algorithm_selector=TacticRecorder(replay))
+        second = engine_of(conv, fp16=True, algorithm_selector=TacticReplayer(replay))
+        assert engine_layers(first) == engine_layers(second)
 
     def test_polygraphy_reads_and_writes_the_same_files(self, conv, tmp_path):
         theirs = pytest.importorskip("polygraphy.backend.trt").TacticReplayData
@@ -435,7 +441,7 @@ class TestCommandLine:
             "--trt --onnxrt --pool-limit workspace:4G dla_local_dram:1G",
             "--trt --onnxrt --tactic-sources edge_mask_convolutions jit_convolutions",
             "--trt --onnxrt --precision-constraints prefer --builder-optimization-level 1",
-            "--trt --onnxrt --trt-outputs * --trt-exclude-outputs c0",
+            "--trt --onnxrt --trt-outputs * --trt-exclude-outputs c0 --onnx-outputs r0 y",
             "--trt --onnxrt --sparse-weights --refittable --max-aux-streams 2",
         ],
     )
@@ -481,7 +487,7 @@ class TestCommandLine:
             ("--trt --onnxrt --trt-min-shapes z:[1]", 3),
             ("--trt --onnxrt --strongly-typed", 3),
             ("--trt --onnxrt --bf16", 3),
-            ("--trt --onnxrt --tactic-sources cublass", 2),
+            ("--trt --onnxrt --tactic-sources cublass", 3),
             ("--trt --onnxrt --weight-streaming-budget 200%", 2),
             ("--trt --onnxrt --optimization-profile 7", 3),
         ],

@@ -122,6 +122,12 @@ class TestInt8:
         assert np.abs(run(made) - wanted).max() / np.abs(wanted).max() < 0.1
         assert capfd.readouterr().out == ""
 
+    def test_convolutions_say_the_shape_of_their_kernels(self):
+        source = model()
+        (conv,) = [node for node in QuantizeToInt8(source, FEEDS)().graph.node if node.op_type == "Conv"]
+        assert [list(item.ints) for item in conv.attribute if item.name == "kernel_shape"] == [[3, 3]]
+        assert "kernel_shape" not in {item.name for item in source.graph.node[0].attribute}
+
     def test_the_cache_makes_data_needless(self, tmp_path):
         cache = str(tmp_path / "int8.cache")
         source = model()
@@ -179,6 +185,7 @@ class TestDataLoaders:
             lambda: [{"x": 1}],
             lambda inputs: [dict.fromkeys(inputs, 1)],
             lambda inputs=None: ({name: 1} for name in inputs),
+            lambda count=1: [{"x": 1}] * count,
         ],
     )
     def test_any_kind_will_do(self, loader):

@@ -26,8 +26,8 @@ def calibration_feeds(data_loader: Any, inputs: TensorMetadata | None) -> Iterat
     """Return an iterator over the feeds of any data loader.
 
     Args:
-        data_loader: An iterable of feeds, or a callable that returns one, with or without the inputs' metadata as its
-            argument. An iterable with an attribute `input_metadata` gets the metadata there, unless it has its own.
+        data_loader: An iterable of feeds, or a callable that returns one; it is given the inputs' metadata if it needs
+            an argument, or has one called `inputs`, `input_metadata` or `metadata`. An iterable with an attribute `input_metadata` gets the metadata there, unless it has its own.
         inputs: Names, types and shapes of the network's inputs, if known.
     """
     if getattr(data_loader, "is_random", False) or getattr(data_loader, "__module__", "") == "polycmp.data.random":
@@ -39,11 +39,22 @@ def calibration_feeds(data_loader: Any, inputs: TensorMetadata | None) -> Iterat
         data_loader.input_metadata = inputs
     if not callable(data_loader):
         return iter(data_loader)
+    return iter(data_loader(inputs) if _wants_metadata(data_loader) else data_loader())
+
+
+def _wants_metadata(function: Callable[..., Any]) -> bool:
+    """Return whether a function takes the inputs' metadata: its first argument is needed, or is called like that."""
     try:
-        inspect.signature(data_loader).bind(inputs)
-    except TypeError:
-        return iter(data_loader())
-    return iter(data_loader(inputs))
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return False
+    if not parameters or parameters[0].kind not in {
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    }:
+        return False
+    first = parameters[0]
+    return first.default is inspect.Parameter.empty or first.name in {"inputs", "input_metadata", "metadata"}
 
 
 @remember_errors

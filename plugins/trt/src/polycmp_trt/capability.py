@@ -187,9 +187,26 @@ def _supported_groups(model: Any, nodes: tuple[int, ...]) -> list[tuple[int, ...
         group = tuple(nodes[index] for index in local if index < len(nodes))
         if good:
             found.append(group)
-        elif 1 < len(group) < len(nodes):
-            found += _supported_groups(model, group)
+        elif len(group) < len(nodes):
+            found += _supported_groups(model, group) if len(group) > 1 else []
+        else:  # refused as a whole: go on before and after the node at fault
+            bad = _first_bad_node(part)
+            for rest in (nodes[:bad], nodes[bad + 1 :]):
+                found += _supported_groups(model, rest) if rest else []
     return [group for group in found if group]
+
+
+def _first_bad_node(part: Any) -> int:
+    """Return the number of the node that the parser stops at; the first if it does not say."""
+    from polycmp_trt.network import parser_problems
+    from polycmp_trt.runtime import noted_errors
+
+    content = part.SerializeToString()
+    parser, _keep = _new_parser()
+    with noted_errors():
+        parser.parse(content)
+    known = range(len(part.graph.node))
+    return next((problem.index for problem in parser_problems(parser, content) if problem.index in known), 0)
 
 
 def _runs(numbers: Iterable[int]) -> list[tuple[int, ...]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,12 +42,15 @@ class TensorInfo:
         strides: Its strides in elements.
         vectorized_dim: The dimension whose elements are packed into vectors; -1 or None without one.
         components_per_element: Elements in a vector.
+        tensor_format: The format's name where TensorRT tells it; older Polygraphy wants it. Says nothing new, so it
+            does not count when algorithms are compared.
     """
 
     dtype: str
     strides: tuple[int, ...]
     vectorized_dim: int | None = None
     components_per_element: int | None = None
+    tensor_format: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", str(self.dtype))
@@ -56,11 +59,13 @@ class TensorInfo:
     @staticmethod
     def from_trt(io_info: Any) -> TensorInfo:
         """Return what a `tensorrt.IAlgorithmIOInfo` says."""
+        form = getattr(io_info, "tensor_format", None)
         return TensorInfo(
             str(io_info.dtype),
             tuple(io_info.strides),
             getattr(io_info, "vectorized_dim", None),
             getattr(io_info, "components_per_element", None),
+            None if form is None else str(form),
         )
 
     def __str__(self) -> str:
@@ -202,24 +207,24 @@ def _write(file: Any, text: str) -> None:
         file.write(text.encode())
 
 
-def _algorithm_to_dict(algorithm: Algorithm) -> dict[str, Any]:
-    def infos(items: Iterable[TensorInfo]) -> list[dict[str, Any]]:
-        return [
-            {
-                "dtype": item.dtype,
-                "strides": list(item.strides),
-                "vectorized_dim": item.vectorized_dim,
-                "components_per_element": item.components_per_element,
-                _CLASS: "TensorInfo",
-            }
-            for item in items
-        ]
+def _info_to_dict(info: TensorInfo) -> dict[str, Any]:
+    form = {} if info.tensor_format is None else {"tensor_format": info.tensor_format}
+    return {
+        "dtype": info.dtype,
+        **form,
+        "strides": list(info.strides),
+        "vectorized_dim": info.vectorized_dim,
+        "components_per_element": info.components_per_element,
+        _CLASS: "TensorInfo",
+    }
 
+
+def _algorithm_to_dict(algorithm: Algorithm) -> dict[str, Any]:
     return {
         "implementation": algorithm.implementation,
         "tactic": algorithm.tactic,
-        "inputs": infos(algorithm.inputs),
-        "outputs": infos(algorithm.outputs),
+        "inputs": [_info_to_dict(info) for info in algorithm.inputs],
+        "outputs": [_info_to_dict(info) for info in algorithm.outputs],
         _CLASS: "Algorithm",
     }
 
@@ -228,7 +233,11 @@ def _algorithm_from_dict(value: Mapping[str, Any]) -> Algorithm:
     def infos(items: Iterable[Mapping[str, Any]]) -> tuple[TensorInfo, ...]:
         return tuple(
             TensorInfo(
-                item["dtype"], tuple(item["strides"]), item.get("vectorized_dim"), item.get("components_per_element")
+                item["dtype"],
+                tuple(item["strides"]),
+                item.get("vectorized_dim"),
+                item.get("components_per_element"),
+                item.get("tensor_format"),
             )
             for item in items
         )

@@ -223,7 +223,7 @@ class QuantizeToInt8(OnnxLoader):
         if cached is not None:
             _LOG.info("the quantised model comes from the cache %s", self.cache)
             return cached
-        made = self._quantise(model)
+        made = self._quantise(_with_kernel_shapes(model))
         made.metadata_props.add(key=_MARK, value=mark)
         if self.cache:
             with atomic_write(self.cache) as file:
@@ -277,6 +277,23 @@ class QuantizeToInt8(OnnxLoader):
                     hint="quantise it with other means and build the Q/DQ model without --trt-int8",
                 ) from error
             return onnx.load(target)
+
+
+def _with_kernel_shapes(model: Any) -> Any:
+    """Return a copy whose convolutions say the shape of their kernels.
+
+    ONNX lets them leave it to the weights, but TensorRT cannot see the weights behind Q/DQ nodes.
+    """
+    import onnx
+
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    shapes = {tensor.name: tuple(tensor.dims) for tensor in copy.graph.initializer}
+    for node in copy.graph.node:
+        known = {attribute.name for attribute in node.attribute}
+        if node.op_type in {"Conv", "ConvTranspose"} and "kernel_shape" not in known and node.input[1] in shapes:
+            node.attribute.append(onnx.helper.make_attribute("kernel_shape", shapes[node.input[1]][2:]))
+    return copy
 
 
 def _quantization() -> Any:
