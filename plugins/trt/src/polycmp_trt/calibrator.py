@@ -27,7 +27,8 @@ def calibration_feeds(data_loader: Any, inputs: TensorMetadata | None) -> Iterat
 
     Args:
         data_loader: An iterable of feeds, or a callable that returns one; it is given the inputs' metadata if it needs
-            an argument, or has one called `inputs`, `input_metadata` or `metadata`. An iterable with an attribute `input_metadata` gets the metadata there, unless it has its own.
+            an argument, or has one called `inputs`, `input_metadata` or `metadata`. An iterable with an attribute
+            `input_metadata` gets the metadata there, unless it has its own.
         inputs: Names, types and shapes of the network's inputs, if known.
     """
     if getattr(data_loader, "is_random", False) or getattr(data_loader, "__module__", "") == "polycmp.data.random":

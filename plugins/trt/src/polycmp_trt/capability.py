@@ -206,7 +206,8 @@ def _first_bad_node(part: Any) -> int:
     with noted_errors():
         parser.parse(content)
     known = range(len(part.graph.node))
-    return next((problem.index for problem in parser_problems(parser, content) if problem.index in known), 0)
+    numbers = [int(problem[0]) for problem in parser_problems(parser, content)]
+    return next((number for number in numbers if number in known), 0)
 
 
 def _runs(numbers: Iterable[int]) -> list[tuple[int, ...]]:
