@@ -1,0 +1,148 @@
+"""Commands and scripts from tutorials on Polygraphy: word for word, with the program's name changed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import onnx
+import pytest
+from scenes import image_model, make_images, make_scene, script, tokens_model
+
+from polycmp.json import load_json
+from polycmp.results.files import open_inputs, open_runs
+
+TEXT = (Path(__file__).parent / "data" / "seed_commands.txt").read_text()
+GROUPS = [
+    group for group in ([line for line in part.splitlines() if line[:1] != "#"] for part in TEXT.split("\n\n")) if group
+]
+IDS = [f"{number}-{group[0][12:60]}" for number, group in enumerate(GROUPS)]
+
+without_tensorrt = pytest.mark.skipif(find_spec("tensorrt") is not None, reason="TensorRT is here, so nothing lacks it")
+needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+
+
+def needs_pictures():
+    pytest.importorskip("cv2", reason="OpenCV is not installed")
+
+
+def words_of(line: str) -> list[str]:
+    program, *words = shlex.split(line)
+    assert program == "polycmp"
+    return words
+
+
+@without_tensorrt
+@pytest.mark.parametrize("group", GROUPS, ids=IDS)
+def test_word_for_word_and_without_tensorrt_the_answer_is_which_package_is_missing(polycmp, tmp_path, group):
+    if any("calibration_data.py" in line for line in group):
+        needs_pictures()
+    make_scene(tmp_path, "\n".join(group))
+    for line in group:
+        done = polycmp(*(word for word in words_of(line) if word not in {"-v", "-vv", "--verbose"}))
+        text = done.out + done.err
+        if "--trt" not in line:
+            assert done.status == 0, text
+        elif "backend-module torch" in line and find_spec("torch") is None:
+            assert done.status == 3
+            assert "pip install torch" in text
+        elif "--gen-script" in line:
+            assert done.status == 3
+            assert "tensorrt" in text
+        else:
+            assert done.status == 3
+            assert "'tensorrt'" in text
+            assert "pip install 'polycmp-trt[" in text
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=IDS)
+def test_everything_but_tensorrt_works(polycmp, tmp_path, group):
+    """With the reference evaluator in TensorRT's place; TensorRT's own options then have nobody to use them."""
+    if any("calibration_data.py" in line for line in group):
+        needs_pictures()
+    make_scene(tmp_path, "\n".join(group))
+    for line in group:
+        words = words_of(line)
+        if ".engine" in words[1]:
+            continue
+        if "torch" in words and find_spec("torch") is None:
+            pytest.skip("torch is not installed")
+        there = "--onnx" in words
+        words = ["--onnx" if word == "--trt" else word for word in words if not (there and word == "--trt")]
+        done = polycmp(*("5" if word == "100" else word for word in words))
+        assert done.status == 0, line + done.out + done.err
+        check_files(line, words)
+
+
+def check_files(line: str, words: list[str]) -> None:
+    """Check what a command was to write."""
+    for flag in ("--save-outputs", "--save-inputs"):
+        if flag in words:
+            path = words[words.index(flag) + 1]
+            assert list(open_runs(path) if flag == "--save-outputs" else open_inputs([path])), line
+    if "--gen-script" in words:
+        compile(Path("debug_comparison.py").read_text(), "debug_comparison.py", "exec")
+    if "--log-file" in words and "-v" in line:
+        assert Path("debug.log").stat().st_size > 0
+    if "--save-heatmaps" in words:
+        assert sorted(item.name for item in Path().iterdir()).count("error_analysis") == 1
+        assert list(Path("plots").iterdir())
+
+
+def test_a_loop_over_precisions_in_a_shell(tmp_path):
+    shell = shutil.which("bash") or pytest.skip("no bash")
+    make_scene(tmp_path, "polycmp run model.onnx")
+    loop = """
+    for precision in fp32 fp16; do
+        polycmp run model.onnx --onnxrt --onnx --$precision \\
+          --save-outputs "results/model_${precision}.json" \\
+          --rtol 1e-3 --atol 1e-3 || exit
+    done
+    polycmp run model.onnx \\
+      --load-outputs results/model_fp32.json results/model_fp16.json \\
+      --compare simple --rtol 1e-2
+    """
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        [shell, "-c", loop], cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "PASSED: 3 outputs" in done.stdout
+
+
+def test_shapes_of_one_input_take_turns(polycmp, tmp_path):
+    onnx.save(image_model(), tmp_path / "model.onnx")
+    shapes = ["--input-shapes", "input:[2,3,224,224]", "input:[6,3,224,224]"]
+    polycmp("run", "model.onnx", "--onnxrt", *shapes, "--iterations", 5, "--save-inputs", "five.json")
+    polycmp("run", "model.onnx", "--onnxrt", *shapes, "--save-inputs", "two.json")
+    assert [feed["input"].shape[0] for feed in load_json("five.json")] == [2, 6, 2, 6, 2]
+    assert [feed["input"].shape[0] for feed in load_json("two.json")] == [2, 6]
+
+
+@pytest.mark.parametrize(
+    ("name", "iterations"),
+    [
+        ("data_loader.py", 10),
+        ("real_data_loader.py", 2),
+        pytest.param("multi_input_loader.py", 10, marks=needs_torch),
+        ("calibration_data.py", 2),
+        ("dynamic_shape_loader.py", 4),
+    ],
+)
+def test_data_loader_scripts_run_unchanged(polycmp, tmp_path, name, iterations):
+    if "cv2" in script(name):
+        needs_pictures()
+        make_images(tmp_path / "test_images")
+        make_images(tmp_path / "calibration_images")
+    onnx.save(tokens_model() if "input_ids" in script(name) else image_model(), tmp_path / "model.onnx")
+    (tmp_path / name).write_text(script(name))
+    done = polycmp(
+        "run", "model.onnx", "--onnxrt", "--onnx", "--data-loader-script", name, "--save-inputs", "saved", "-v"
+    )
+    assert done.status == 0, done.out + done.err
+    assert len(list(open_inputs(["saved"]))) == iterations
