@@ -18,6 +18,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+
 from polycmp.json import load_json, save_json
 from polycmp.results.files import InputsWriter, OutputsWriter, open_inputs, open_runs
 from polycmp.results.runs import RunResults

@@ -117,12 +117,13 @@ def option_fields(options: type | None) -> tuple[OptionField, ...]:
 
 @lru_cache(maxsize=256)
 def _fields(options: Any) -> tuple[OptionField, ...]:
-    if not dataclasses.is_dataclass(options) or not options.__dataclass_params__.frozen:
+    parameters = getattr(options, "__dataclass_params__", None)
+    if parameters is None or not parameters.frozen:
         raise PluginError(f"{options!r} is not a frozen dataclass", hint="@dataclass(frozen=True)")
     try:
         hints = typing.get_type_hints(options)
     except Exception as error:  # whatever a plugin writes there
-        raise PluginError(f"the annotations of {options.__name__} cannot be resolved", why=str(error)) from error
+        raise PluginError(f"the annotations of {options!r} cannot be resolved", why=str(error)) from error
     return tuple(_field(field, hints[field.name]) for field in dataclasses.fields(options))
 
 
@@ -240,4 +241,3 @@ def instance_texts(text: str) -> list[list[str]]:
     if items and all(item.startswith("[") and item.endswith("]") for item in items):
         return [[part.strip() for part in split_list(item[1:-1])] for item in items]
     return [items]
-
