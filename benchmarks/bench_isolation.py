@@ -14,13 +14,13 @@ import tempfile
 from pathlib import Path
 
 from measuring import Row, as_table, beside, in_turn
-from minilm import write
+from minilm import write_apart
 
 
 def measure(repeats: int, iterations: int = 10) -> list[Row]:
     """Return one row, for the time."""
     with tempfile.TemporaryDirectory() as folder:
-        model = str(write(Path(folder) / "encoder.onnx"))
+        model = write_apart(Path(folder) / "encoder.onnx")
         command = [beside(sys.executable, "polycmp"), "run", model, "-b", "onnxrt", "-b", "onnxrt"]
         command += ["--iterations", str(iterations)]
         medians = in_turn({"apart": [*command, "--use-subprocess"], "together": command}, repeats)

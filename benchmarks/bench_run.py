@@ -15,13 +15,13 @@ import tempfile
 from pathlib import Path
 
 from measuring import Row, as_table, beside, in_turn
-from minilm import write
+from minilm import write_apart
 
 
 def measure(repeats: int, polygraphy_python: str | None) -> list[Row]:
     """Return one row for the time and one for the memory."""
     with tempfile.TemporaryDirectory() as folder:
-        model = str(write(Path(folder) / "encoder.onnx"))
+        model = write_apart(Path(folder) / "encoder.onnx")
         commands = {"polycmp": [beside(sys.executable, "polycmp"), "run", model, "-b", "onnxrt", "-b", "onnxrt"]}
         if polygraphy_python:
             polygraphy = beside(polygraphy_python, "polygraphy")

@@ -2,14 +2,17 @@
 
     python benchmarks/bench_startup.py [--repeats 15] [--polygraphy-python PYTHON]
 
-polycmp runs with the plugins that are installed here, and again with 20 more, each with a backend of eight options.
+polycmp runs with the plugins that are installed here, and again with 20 more: each with a backend of two options, and
+each with one of eight.
 The commands take turns; medians are printed.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -24,23 +27,27 @@ from polycmp.spec import RunnerSpec, hookimpl, opt
 
 @dataclass(frozen=True)
 class Options:
-    threads: int = opt(1, help="Threads to use.")
-    device: str = opt("cpu", help="Device to run on.", choices=("cpu", "gpu"))
-    fast: bool = opt(False, help="Be fast.")
-    layers: tuple[str, ...] = opt((), help="Layers to watch.")
-    cache: str = opt("", help="Cache file.", metavar="FILE", alias="--{name}-cache-file")
-    level: int = opt(3, help="Optimization level.", choices=range(6))
-    scale: float = opt(1.0, help="A factor.")
-    limit: str | None = opt(None, help="A limit.")
+    {options}
 
 @hookimpl
 def polycmp_runners():
     yield RunnerSpec(name="{name}", summary="Dummy {name}", factory="{name}_heavy:make", options=Options)
 """
+_OPTIONS = [
+    'threads: int = opt(1, help="Threads to use.")',
+    'device: str = opt("cpu", help="Device to run on.", choices=("cpu", "gpu"))',
+    'fast: bool = opt(False, help="Be fast.")',
+    'layers: tuple[str, ...] = opt((), help="Layers to watch.")',
+    'cache: str = opt("", help="Cache file.", metavar="FILE", alias="--{name}-cache-file")',
+    'level: int = opt(3, help="Optimization level.", choices=range(6))',
+    'scale: float = opt(1.0, help="A factor.")',
+    'limit: str | None = opt(None, help="A limit.")',
+]
 
 
-def make_dummies(folder: Path) -> None:
+def make_dummies(folder: Path, options: int) -> None:
     """Install plugins into a folder: metadata and one light module each."""
+    source = _DUMMY.replace("{options}", "\n    ".join(_OPTIONS[:options]))
     for number in range(DUMMIES):
         name = f"dummy{number}"
         info = folder / f"polycmp_{name}-1.0.dist-info"
@@ -50,28 +57,43 @@ def make_dummies(folder: Path) -> None:
         )
         (info / "METADATA").write_text(metadata)
         (info / "entry_points.txt").write_text(f"[polycmp]\n{name} = {name}_plugin\n")
-        (folder / f"{name}_plugin.py").write_text(_DUMMY.replace("{name}", name))
+        (folder / f"{name}_plugin.py").write_text(source.replace("{name}", name))
+
+
+def check_dummies(folder: Path) -> None:
+    """Stop if a plugin is broken: those are quick."""
+    command = [beside(sys.executable, "polycmp"), "plugins", "list", "--json"]
+    listed = subprocess.run(command, env=environment(PYTHONPATH=str(folder)), capture_output=True, check=True).stdout
+    states = [plugin["state"] for plugin in json.loads(listed)["plugins"] if plugin["name"].startswith("dummy")]
+    if states.count("ok") != DUMMIES:
+        raise SystemExit(f"the plugins of this benchmark are {states}")
 
 
 def measure(repeats: int, polygraphy_python: str | None) -> list[Row]:
     """Return one row for each help text and number of plugins."""
+    variants = {"": 0, f" with {DUMMIES} more plugins of 2 options": 2, f" with {DUMMIES} more plugins of 8 options": 8}
     with tempfile.TemporaryDirectory() as folder:
-        make_dummies(Path(folder))
-        crowded = environment(PYTHONPATH=folder)
         commands: dict[str, Sequence[str]] = {}
+        envs = {}
         for words in (["--help"], ["run", "--help"]):
-            text = " ".join(words)
-            for variant in ("polycmp", "crowded"):
-                commands[f"{variant} {text}"] = [beside(sys.executable, "polycmp"), *words]
+            text = f"`{' '.join(words)}`"
             if polygraphy_python:
-                commands[f"polygraphy {text}"] = [beside(polygraphy_python, "polygraphy"), *words]
-        medians = in_turn(commands, repeats, {name: crowded for name in commands if name.startswith("crowded")})
+                commands[f"theirs {text}"] = [beside(polygraphy_python, "polygraphy"), *words]
+            for variant, options in variants.items():
+                commands[text + variant] = [beside(sys.executable, "polycmp"), *words]
+                site = Path(folder) / str(options)
+                if options and not site.exists():
+                    make_dummies(site, options)
+                    check_dummies(site)
+                envs[text + variant] = environment(PYTHONPATH=str(site)) if options else environment()
+        medians = in_turn(commands, repeats, envs)
     rows = []
-    for text in ("--help", "run --help"):
-        theirs = medians.get(f"polygraphy {text}")
-        for variant, title in (("polycmp", f"`{text}`"), ("crowded", f"`{text}` with {DUMMIES} more plugins")):
-            found = medians[f"{variant} {text}"]
-            rows.append(Row(title, found.seconds, theirs and theirs.seconds, "s", goal="≤ 1"))
+    for text in ("`--help`", "`run --help`"):
+        theirs = medians.get(f"theirs {text}")
+        rows += [
+            Row(text + variant, medians[text + variant].seconds, theirs and theirs.seconds, "s", goal="≤ 1")
+            for variant in variants
+        ]
     return rows
 
 
