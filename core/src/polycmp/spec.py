@@ -123,6 +123,8 @@ class RunnerSpec:
         needs: Importable modules without which it cannot run, looked for without importing them.
         intermediates: How the core may look at tensors inside the model: `"graph"` if a part of the model, or the
             model with other outputs, is a model this backend also runs (then the core cuts the graph), `"none"` if not.
+        precise: Options, as pairs of field and value, with which it calculates in float64 whatever the model says;
+            empty if it cannot. `locate` uses such a backend to tell rounding from faults.
     """
 
     name: str
@@ -132,6 +134,7 @@ class RunnerSpec:
     accepts: tuple[str, ...] = ("onnx",)
     needs: tuple[str, ...] = ()
     intermediates: str = "graph"
+    precise: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "polycmp.cli.invariants:invariants_command",
         "Check backends against themselves, without a reference.",
     ),
+    "locate": ("polycmp.cli.locate:locate_command", "Find the first tensor inside a model that goes wrong."),
     "plugins": ("polycmp.cli.plugins:plugins_command", "List, check and create plugins."),
 }
 

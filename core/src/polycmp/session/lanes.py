@@ -40,6 +40,7 @@ class Lane:
         self.tensors: dict[str, Any] = {}
         self._make = make
         self._needs = needs
+        self._dead: set[str] = set()
         self._kept: dict[int, LiveRun] = {}
         self._current: LiveRun | None = None
         self._iterations: list[float] = []
@@ -55,6 +56,10 @@ class Lane:
     def is_well(self) -> bool:
         """Whether nothing failed so far."""
         return not self.result.error
+
+    def dtype_of(self, name: str) -> Any:
+        """Return the element type of a wanted tensor that this backend has computed."""
+        return self._seen[name][0]
 
     def begin(self, feed: Feed) -> None:
         """Start an iteration."""
@@ -105,7 +110,10 @@ class Lane:
         return self._seconds
 
     def release(self) -> None:
-        """Let the last segment's session go, unless it is kept."""
+        """Let the last segment's session go, unless it is kept, and what nobody reads any more."""
+        for name in self._dead:
+            self.tensors.pop(name, None)
+        self._dead = set()
         live, self._current = self._current, None
         if live is not None:
             live.deactivate()
@@ -129,13 +137,17 @@ class Lane:
         Returns:
             The outputs, or None if this backend cannot run the part.
         """
-        live = self._live(self.graph.cut(self._declared(inputs), outputs))
+        live = self._live(self.part(inputs, outputs))
         live.activate()
         made = live.infer(inputs) if live.is_active else None
         self._seconds += live.last_seconds
         kept = None if made is None else {name: _lasting(live, made[name]) for name in outputs if name in made}
         live.deactivate()
         return kept
+
+    def part(self, inputs: Feed, outputs: Sequence[str]) -> Loader[Any]:
+        """Return a loader of the part of the model between some tensors and others."""
+        return self.graph.cut(self._declared(inputs), outputs)
 
     def run_whole(self, feed: Feed, outputs: Sequence[str] | None = None) -> dict[str, Any] | None:
         """Run the whole model once, with other outputs if asked; a failure is recorded.
@@ -189,12 +201,10 @@ class Lane:
     def _carry(self, segment: Segment, outputs: Mapping[str, Any], live: LiveRun) -> None:
         for name in segment.wanted:
             self._seen[name] = (dtype_of(outputs[name]), tuple(outputs[name].shape))
-        dead = set(segment.last_use)
+        self._dead = set(segment.last_use)
         for name in segment.outputs:
-            if name not in dead:
+            if name not in self._dead:
                 self.tensors[name] = _lasting(live, outputs[name])
-        for name in dead:
-            self.tensors.pop(name, None)
 
     def _note(self, live: LiveRun) -> None:
         """Take over what became of a part's runner."""

@@ -11,7 +11,7 @@ from polycmp.errors import ModelError, UsageError
 from polycmp.graph import ModelGraph
 from polycmp.loader import Loader
 from polycmp.model import Model, ModelSettings
-from polycmp.options import changed_options
+from polycmp.options import changed_options, make_options
 from polycmp.plan import BackendPlan, Plan
 from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
@@ -130,6 +130,35 @@ def _check_names(plan: Plan, descriptions: Sequence[ModelDescription | None]) ->
     check_input_names(plan, dict.fromkeys(name for item in known for name in item.inputs))
     check_output_names(plan, dict.fromkeys(name for item in known for name in item.outputs))
     return True
+
+
+def model_of(plan: Plan, registry: Registry, label: str) -> Model:
+    """Return the model of one of the plan's backends."""
+    return next(
+        model
+        for backend, _, model in _parts(plan, registry, make_source(plan.data, registry))
+        if backend.label == label
+    )
+
+
+def open_precise_lane(plan: Plan, registry: Registry, graph: ModelGraph) -> Lane | None:
+    """Return a backend that calculates the reference's model in float64; None if none is installed.
+
+    Args:
+        plan: The plan, whose last backend is the reference.
+        registry: The plugins.
+        graph: The reference's model.
+    """
+    source = make_source(plan.data, registry)
+    _, _, model = _parts(plan, registry, source)[-1]
+    for contribution in registry.runners.values():
+        spec = contribution.spec
+        if spec.precise and spec.intermediates == "graph" and model.can_load(spec.accepts):
+            options = make_options(spec.options, dict(spec.precise), spec.name)
+            backend = BackendPlan(f"{spec.name} in float64", spec.name, options)
+            make = partial(_make_part_runner, plan, backend, contribution, model)
+            return Lane(BackendResult(backend.label, spec.name), graph, make, spec.needs)
+    return None
 
 
 def _windows(plan: Plan, parts: list[_Part], runs: list[LiveRun]) -> Windows | None:

@@ -109,4 +109,5 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
         options=RunnerOptions,
         accepts=("onnx",),
         needs=("onnx",),
+        precise=(("dtype", "float64"),),
     )

@@ -1,0 +1,73 @@
+"""`polycmp locate`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from polycmp.cli.run import TableCommand, common_params
+from polycmp.cli.settings import SECTIONS
+from polycmp.spec import opt
+
+EPILOG = """\b
+The last backend is the reference, unless --reference names one:
+  polycmp locate model.onnx -b onnxrt -b onnx
+  polycmp locate new.onnx -b onnxrt -b onnxrt:model=old.onnx
+  polycmp locate model.onnx -b onnxrt -b onnx --save-repro case
+Exit status: 0 nothing found, 1 found, 2 wrong usage, 3 could not compare."""
+
+
+@dataclass(frozen=True)
+class LocateSection:
+    """Locating."""
+
+    bisect: bool = opt(False, help="Look at few tensors instead of all: for models where a run is dear.")
+    explain: bool = opt(False, help="Show the figures behind the verdict.")
+    save_repro: str = opt(
+        "", help="Save the smallest part of the model that still shows it, with inputs and outputs.", metavar="DIR"
+    )
+    keep_tap: str = opt(
+        "", help="If looking inside makes the fault go away, save the model with that output kept.", metavar="FILE"
+    )
+    no_float64: bool = opt(False, help="Do not calculate anything in float64 for comparison.")
+
+
+def _locate(**_: Any) -> None:
+    # None of this is needed for a help text, which has to come at once.
+    from polycmp.cli.build import build_plan, convert
+    from polycmp.cli.carry import start_logging
+    from polycmp.locate.engine import LocateOptions, locate
+    from polycmp.locate.repro import save_cases
+    from polycmp.report.locate_console import print_located
+    from polycmp.report.locate_report import check_located_reports, write_located
+    from polycmp.report.progress import progress
+
+    ctx = click.get_current_context()
+    command = ctx.command
+    assert isinstance(command, TableCommand)
+    given = command.given(ctx)
+    settings = convert(given, command.table, command.sections)
+    plan = build_plan(given, settings, command.registry)
+    section = settings.core["locate"]
+    check_located_reports(plan.files.reports)
+    start_logging(settings, ctx.params)
+    options = LocateOptions(section.bisect, not section.no_float64)
+    with progress(silent=settings.core["log"].silent) as on_stage:
+        found = locate(plan, command.registry, options, on_stage)
+        save_cases(found, plan, command.registry, section.save_repro, section.keep_tap)
+    print_located(found, verbose=ctx.params.get("verbose", 0) > 0, explain=section.explain)
+    write_located(found, plan.files.reports)
+    ctx.exit(found.exit_code)
+
+
+locate_command = TableCommand(
+    "locate",
+    params=common_params(),
+    callback=_locate,
+    sections={**SECTIONS, "locate": LocateSection},
+    help="Find the first tensor inside MODEL that goes wrong on a backend, in bounded memory.",
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)

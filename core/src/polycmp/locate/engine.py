@@ -1,0 +1,242 @@
+"""The search from a plan to what it found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from polycmp.compare.pair import PairComparer
+from polycmp.errors import ModelError, UsageError, did_you_mean
+from polycmp.graph import ModelGraph, same_structure
+from polycmp.locate.bisect import bisect
+from polycmp.locate.measure import AFFORDABLE, NodeProbe
+from polycmp.locate.probe import around, check_probe, find_cure
+from polycmp.locate.result import BENIGN, EQUAL, ILL_CONDITIONED, PROBE_CURES, WITHIN_ROUNDING, Located, Row
+from polycmp.locate.search import Sweep, Sweeper
+from polycmp.locate.words import classify, explanation, sentence
+from polycmp.plan import Plan
+from polycmp.session.functions import make_functions
+from polycmp.session.lanes import Lane
+from polycmp.session.prepare import open_lanes, open_precise_lane
+from polycmp.session.stream import open_feeds
+from polycmp.session.windows import Windows
+from polycmp.tensors import Feed
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+Tensors = Mapping[str, Any]
+Stage = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class LocateOptions:
+    """How to search.
+
+    Attributes:
+        bisect: Whether to look at few tensors instead of all.
+        float64: Whether to use a backend that calculates in float64, where that is affordable.
+    """
+
+    bisect: bool = False
+    float64: bool = True
+
+
+@dataclass
+class Setting:
+    """Who is searched, and with what.
+
+    Attributes:
+        candidate: The backend to judge.
+        reference: The backend to believe.
+        precise: A backend that calculates in float64, or None.
+        functions: What judges a tensor.
+        max_memory: Bytes for tensors.
+    """
+
+    candidate: Lane
+    reference: Lane
+    precise: Lane | None
+    functions: Mapping[str, Callable[..., Any]]
+    max_memory: int = 0
+
+
+def locate(
+    plan: Plan, registry: Registry, options: LocateOptions | None = None, on_stage: Stage = lambda _: None
+) -> Located:
+    """Search for the first tensor that goes wrong.
+
+    Args:
+        plan: Model, backends, inputs and tolerances.
+        registry: The plugins.
+        options: How to search.
+        on_stage: Told in words what happens next.
+
+    Raises:
+        UsageError: There are not two backends, or one of them does not let the core look inside.
+        ModelError: The backends' models have different operators.
+        PolycmpError: Anything else that keeps the search from starting.
+    """
+    start = time.perf_counter()
+    options = options or LocateOptions()
+    lanes, source = open_lanes(plan, registry)
+    reference = _reference(lanes, plan.compare.reference)
+    candidates = [lane for lane in lanes if lane is not reference]
+    precise = open_precise_lane(plan, registry, reference.graph) if options.float64 else None
+    functions = make_functions(plan.compare, registry)
+    found: Located | None = None
+    for candidate in candidates:
+        _check_structure(candidate, reference)
+        setting = Setting(candidate, reference, precise, functions, plan.max_memory)
+        for index, feed in enumerate(open_feeds(source, reference.graph.inputs)):
+            one = search(setting, feed, options, on_stage)
+            one.feed = index
+            found = one if found is None or (found.exit_code == 0 and one.exit_code) else found
+            if one.exit_code:
+                break
+        if found is not None and found.exit_code:
+            break
+    if found is None:
+        raise UsageError("the data loader gave no inputs")
+    found.backends = [lane.result for lane in lanes]
+    found.command = plan.command
+    found.seconds = time.perf_counter() - start
+    return found
+
+
+def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage) -> Located:
+    """Search with one feed."""
+    candidate, reference = setting.candidate, setting.reference
+    found = Located(candidate.label, reference.label, mode="bisect" if options.bisect else "full")
+    on_stage("running the whole model without probes")
+    plain, expected = candidate.run_whole(feed), reference.run_whole(feed)
+    if plain is None or expected is None:
+        return found
+    found.finals = PairComparer(candidate.label, reference.label, setting.functions).add(plain, expected)
+    sweeper = _sweeper(setting, feed)
+    if options.bisect:
+        found.rows = bisect(sweeper, feed, setting.functions, on_stage)
+        sweep = Sweep({row.tensor: row for row in found.rows})
+    else:
+        sweep = sweeper.sweep(feed, on_stage)
+        found.rows = list(sweep.rows.values())
+
+    def passes(outputs: Tensors) -> bool:
+        comparer = PairComparer(candidate.label, reference.label, setting.functions)
+        return all(item.passed for item in comparer.add(outputs, expected))
+
+    found.probe = check_probe(plain, sweep.finals, expected, passes)
+    _judge(found)
+    if not found.probe.plain_passed and found.probe.probed_passed and found.verdict in BENIGN:
+        _cured(found, sweeper, feed, passes)
+    found.sentence = found.sentence or sentence(found)
+    found.explain = explanation(found)
+    sweeper.windows.close()
+    return found
+
+
+def _judge(found: Located) -> None:
+    """Find the first bad row, what came before it, and where its error comes from."""
+    verdicts = [(row, classify(row)) for row in found.rows]
+    trusted = found.probe is None or found.probe.trusted or found.probe.probed_passed
+    for index, (row, verdict) in enumerate(verdicts):
+        bad = verdict not in BENIGN or (verdict == ILL_CONDITIONED and not row.passed)
+        if bad and not trusted and row.own is not None and row.own.passed:
+            continue
+        if bad:
+            found.first_bad, found.verdict = row, verdict
+            found.last_good = _last_good(found.rows[:index], row)
+            found.origin = _origin(found.rows[:index], row)
+            return
+    kinds = {verdict for _, verdict in verdicts}
+    found.verdict = next((kind for kind in (ILL_CONDITIONED, WITHIN_ROUNDING) if kind in kinds), EQUAL)
+
+
+def _last_good(before: list[Row], bad: Row) -> Row | None:
+    """Return the last good tensor among what the bad one's operator reads, else the last one before it."""
+    read = [row for row in before if row.tensor in bad.node.inputs]
+    known = read or before
+    return known[-1] if known else None
+
+
+def _origin(before: list[Row], bad: Row) -> Row | None:
+    """Return the earlier tensor whose operator does most wrong by itself, if the bad one's does little."""
+    if bad.own is None or not bad.own.passed or bad.own.relative * 16 > bad.relative:
+        return bad
+    suspects = [
+        row for row in before
+        if row.own is not None and row.own.relative > 16 * max(row.own.floor or 0.0, 4 * row.unit)
+    ]  # fmt: skip
+    return max(suspects, key=lambda row: row.own.relative if row.own else 0.0, default=bad)
+
+
+def _cured(found: Located, sweeper: Sweeper, feed: Feed, passes: Callable[[Tensors], bool]) -> None:
+    """Find out which probe makes the fault go away."""
+    sweeper.windows.plan(feed)
+    groups = [segment.wanted for segment in sweeper.windows.segments]
+    kept = find_cure(sweeper.candidate, feed, groups, passes)
+    found.verdict = PROBE_CURES
+    probe = found.probe
+    if probe is None:
+        return
+    probe.kept = kept
+    if not kept:
+        probe.sentence += "; no single window of probes cures it, only cutting the model does"
+        found.sentence = f"{PROBE_CURES}: the operators are right one by one, and wrong together"
+        return
+    maker, readers = around(sweeper.candidate.graph, kept[0])
+    names = [node.label for node in [maker, *readers] if node is not None]
+    found.first_bad = next((row for row in found.rows if readers and row.tensor in readers[0].outputs), None)
+    found.last_good = next((row for row in found.rows if row.tensor == kept[0]), None)
+    found.sentence = (
+        f"{PROBE_CURES}: {found.candidate} is right once {kept[0]!r} is an output; that breaks its fusion of "
+        f"{' with '.join(names)}, so the fused operator is wrong"
+    )
+
+
+def _sweeper(setting: Setting, feed: Feed) -> Sweeper:
+    graph = setting.reference.graph
+    wanted = [name for node in graph.nodes for name in node.outputs if name not in graph.opaque]
+    windows = Windows([setting.candidate, setting.reference], wanted, setting.max_memory)
+    windows.plan(feed)
+    if setting.precise is not None and _elements(windows) <= AFFORDABLE:
+        windows.lanes.append(setting.precise)
+    probe = NodeProbe(setting.candidate, setting.reference, setting.precise)
+    return Sweeper(windows, setting.functions, graph.outputs, probe)
+
+
+def _elements(windows: Windows) -> int:
+    sizes = windows.layout.sizes if windows.layout is not None else {}
+    return sum(sizes.values()) // 4
+
+
+def _reference(lanes: list[Lane], wanted: str) -> Lane:
+    if len(lanes) < 2:
+        raise UsageError("a search needs two backends", hint="polycmp locate MODEL -b CANDIDATE -b REFERENCE")
+    if not wanted:
+        return lanes[-1]
+    for lane in lanes:
+        if wanted in (lane.label, lane.result.backend):
+            return lane
+    labels = [lane.label for lane in lanes]
+    raise UsageError(f"--reference: no run is called {wanted!r}", why=did_you_mean(wanted, labels))
+
+
+def _check_structure(candidate: Lane, reference: Lane) -> None:
+    one, two = candidate.graph, reference.graph
+    if same_structure(one, two):
+        return
+    raise ModelError(
+        f"the models of {candidate.label} and {reference.label} have different operators",
+        why=_first_difference(one, two),
+        hint="compare their common tensors with: polycmp run MODEL … --mark-all",
+    )
+
+
+def _first_difference(one: ModelGraph, two: ModelGraph) -> str:
+    for a, b in zip(one.nodes, two.nodes, strict=False):
+        if (a.op_type, a.domain, a.inputs, a.outputs) != (b.op_type, b.domain, b.inputs, b.outputs):
+            return f"{a.label} in one stands where the other has {b.label}"
+    return f"one has {len(one.nodes)} operators, the other {len(two.nodes)}"

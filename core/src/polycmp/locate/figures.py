@@ -1,0 +1,88 @@
+"""What one tensor holds: its range, what in it is not finite, whether it is the same number everywhere."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from polycmp.tensors import dtype_class, dtype_of, is_floating, is_low_bit, to_numpy
+
+#: How coarse each type rounds: the distance from 1 to the next number, halved.
+_ROUNDING = {
+    "float64": 2.0**-53,
+    "float32": 2.0**-24,
+    "float16": 2.0**-11,
+    "bfloat16": 2.0**-8,
+    "float8_e4m3fn": 2.0**-4,
+    "float8_e5m2": 2.0**-3,
+}
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One tensor in a few numbers.
+
+    Attributes:
+        low: Its smallest finite value.
+        high: Its largest finite value.
+        nan: How many NaNs it holds.
+        inf: How many infinities.
+        count: Elements.
+    """
+
+    low: float = 0.0
+    high: float = 0.0
+    nan: int = 0
+    inf: int = 0
+    count: int = 0
+
+    @property
+    def scale(self) -> float:
+        """The largest finite magnitude."""
+        return max(abs(self.low), abs(self.high))
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all of it is finite."""
+        return not (self.nan or self.inf)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it holds one number only, several times."""
+        return self.count > 1 and self.is_finite and self.low == self.high
+
+    def __str__(self) -> str:
+        parts = [f"{self.low:.4g} to {self.high:.4g}"] if self.count > self.nan + self.inf else []
+        parts += [f"{self.nan} NaN"] if self.nan else []
+        parts += [f"{self.inf} infinite"] if self.inf else []
+        return ", ".join(parts) or "empty"
+
+
+def figures(tensor: Any) -> Figures | None:
+    """Return the figures of a tensor of real numbers, integers or truth values; None for anything else."""
+    array = to_numpy(tensor)
+    if dtype_class(dtype_of(array)) not in {"float", "integer", "bool"}:
+        return None
+    if is_low_bit(array.dtype):
+        array = array.astype(np.float32)
+    if not array.size:
+        return Figures()
+    with np.errstate(all="ignore"):
+        low, high = float(array.min()), float(array.max())
+        if math.isfinite(low) and math.isfinite(high):
+            return Figures(low, high, count=array.size)
+        finite = np.isfinite(array)
+        nan = int(np.count_nonzero(np.isnan(array)))
+        left = int(np.count_nonzero(finite))
+        if left:
+            low = float(np.min(array, where=finite, initial=np.inf))
+            high = float(np.max(array, where=finite, initial=-np.inf))
+    return Figures(low if left else 0.0, high if left else 0.0, nan, array.size - nan - left, array.size)
+
+
+def rounding(tensor_type: np.dtype[Any]) -> float:
+    """Return the unit roundoff of a type of real numbers; 0 for types that hold exact numbers."""
+    return _ROUNDING.get(tensor_type.name, 2.0**-24) if is_floating(tensor_type) else 0.0

@@ -1,0 +1,140 @@
+"""Measuring one tensor against the reference's, and one operator by itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polycmp.compare.statistics import differences
+from polycmp.compare.verdicts import OutputComparison
+from polycmp.graph import GraphNode
+from polycmp.locate.figures import figures, rounding
+from polycmp.locate.result import Own, Row
+from polycmp.session.lanes import Lane
+from polycmp.tensors import dtype_of, is_floating, to_numpy
+
+Tensors = Mapping[str, Any]
+#: Elements up to which an operator, or a whole model, is also calculated in float64 by a slow evaluator.
+AFFORDABLE = 1 << 22
+
+
+def make_row(node: GraphNode, item: OutputComparison, candidate: Any, reference: Any) -> Row:
+    """Return the row of one tensor that both sides computed."""
+    mine, other = figures(candidate), figures(reference)
+    stats = item.stats
+    row = Row(
+        item.output,
+        node,
+        item.candidate_type,
+        rounding(dtype_of(candidate)),
+        item.passed,
+        "" if item.passed else item.reason,
+        candidate=mine,
+        reference=other,
+        stats=stats,
+    )
+    if stats is not None:
+        row.max_abs, row.mean_abs = stats.max_abs, stats.mean_abs
+        row.relative = relative_to(stats.max_abs, other.scale if other is not None else 0.0)
+    return row
+
+
+def relative_to(error: float, scale: float) -> float:
+    """Return an error divided by a scale; 0 stays 0 whatever the scale."""
+    if error == 0.0:
+        return 0.0
+    return error / scale if scale > 0.0 else math.inf
+
+
+def distance(one: Any, two: Any) -> float:
+    """Return the largest difference of two tensors over the largest magnitude of the second; infinite if unlike.
+
+    Where both are not finite in the same way they agree.
+    """
+    a, b = to_numpy(one), to_numpy(two)
+    if a.shape != b.shape:
+        return math.inf
+    if not a.size or a.dtype == object:
+        return 0.0
+    a64, b64 = a.astype(np.float64), b.astype(np.float64)
+    with np.errstate(all="ignore"):
+        gap = np.abs(a64 - b64)
+        gap[(a64 == b64) | (np.isnan(a64) & np.isnan(b64))] = 0.0
+        worst = float(np.nanmax(np.where(np.isnan(gap), np.inf, gap)))
+        finite = b64[np.isfinite(b64)]
+    return relative_to(worst, float(np.abs(finite).max()) if finite.size else 0.0)
+
+
+def nudged(tensors: Tensors) -> dict[str, Any]:
+    """Return tensors with every real number moved by one unit in the last place, up and down in turn."""
+    return {name: _nudge(to_numpy(array)) for name, array in tensors.items()}
+
+
+def _nudge(array: NDArray[Any]) -> NDArray[Any]:
+    if not is_floating(array.dtype) or array.dtype.kind != "f":
+        return array
+    flat = array.reshape(-1)
+    direction = np.where(np.arange(flat.size) % 2 == 0, np.inf, -np.inf).astype(array.dtype)
+    with np.errstate(all="ignore"):
+        return np.where(np.isfinite(flat), np.nextafter(flat, direction), flat).reshape(array.shape)
+
+
+class NodeProbe:
+    """Runs single operators of the candidate on the reference's tensors.
+
+    Args:
+        candidate: The backend to judge.
+        reference: The backend to believe.
+        precise: A backend that calculates in float64; None if there is none.
+    """
+
+    def __init__(self, candidate: Lane, reference: Lane, precise: Lane | None = None) -> None:
+        self.candidate = candidate
+        self.reference = reference
+        self.precise = precise
+
+    def own_error(self, row: Row, inputs: Tensors, expected: Any, kind: np.dtype[Any], passed: Any) -> Own | None:
+        """Return what an operator does wrong by itself; None if the candidate cannot run it alone.
+
+        Args:
+            row: The tensor in question.
+            inputs: What its operator reads, from the reference.
+            expected: The reference's tensor.
+            kind: The candidate's element type for real numbers.
+            passed: Says of a tensor pair whether it is within the tolerances.
+        """
+        feed = {name: _as_kind(array, kind) for name, array in inputs.items()}
+        made = self.candidate.run_part(feed, [row.tensor])
+        if made is None or made[row.tensor].shape != expected.shape:
+            return None
+        own = to_numpy(made[row.tensor])
+        stats = differences(own, to_numpy(expected))
+        scale = row.reference.scale if row.reference is not None else 0.0
+        result = Own(stats.max_abs, relative_to(stats.max_abs, scale), bool(passed(own, expected)))
+        return self._with_floor(result, row, inputs, own, expected)
+
+    def _with_floor(self, result: Own, row: Row, inputs: Tensors, own: Any, expected: Any) -> Own:
+        size = expected.size + sum(to_numpy(array).size for array in inputs.values())
+        if self.precise is not None and size <= AFFORDABLE:
+            truth = self.precise.run_part(inputs, [row.tensor])
+            if truth is not None:
+                mine, other = distance(own, truth[row.tensor]), distance(expected, truth[row.tensor])
+                return replace(
+                    result, floor=other, floor_from="the reference against float64", reference=other, candidate=mine
+                )
+        moved = self.reference.run_part(nudged(inputs), [row.tensor])
+        if moved is None:
+            return result
+        return replace(
+            result, floor=distance(moved[row.tensor], expected), floor_from="inputs moved by one unit in the last place"
+        )
+
+
+def _as_kind(array: Any, kind: np.dtype[Any]) -> Any:
+    values = to_numpy(array)
+    return values.astype(kind) if values.dtype == np.float64 and is_floating(kind) and kind != values.dtype else values

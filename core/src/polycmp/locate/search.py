@@ -1,0 +1,140 @@
+"""One pass over the model in windows: every tensor of the candidate against the reference's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from polycmp.compare.pair import PairComparer
+from polycmp.graph import GraphNode
+from polycmp.locate.figures import figures
+from polycmp.locate.measure import NodeProbe, distance, make_row
+from polycmp.locate.result import Row
+from polycmp.session.windows import Window, Windows
+from polycmp.tensors import Feed, dtype_of, is_floating, to_numpy
+
+Functions = Mapping[str, Callable[..., Any]]
+Tensors = Mapping[str, Any]
+
+#: An error that grows by more than this in one operator is looked at closely.
+_JUMP = 8.0
+#: Operators that one pass runs alone; each costs a session of its own.
+_MOST_OWN = 24
+
+
+@dataclass
+class Sweep:
+    """What a pass over the model found.
+
+    Attributes:
+        rows: A row per tensor that both sides computed, in the order of the graph.
+        finals: The model's final outputs as the candidate made them with probes.
+    """
+
+    rows: dict[str, Row] = field(default_factory=dict)
+    finals: dict[str, Any] = field(default_factory=dict)
+
+
+class Sweeper:
+    """Goes through a model once per feed.
+
+    Args:
+        windows: The way through; candidate first, reference second, and possibly float64 third.
+        functions: What judges a tensor, by name.
+        final: Names of the model's outputs.
+        probe: Runs single operators.
+    """
+
+    def __init__(self, windows: Windows, functions: Functions, final: tuple[str, ...], probe: NodeProbe) -> None:
+        self.windows = windows
+        self.functions = functions
+        self.final = frozenset(final)
+        self.probe = probe
+        self.candidate, self.reference = windows.lanes[:2]
+        self.precise = windows.lanes[2] if len(windows.lanes) > 2 else None
+        self.nodes: dict[str, GraphNode] = {name: node for node in self.reference.graph.nodes for name in node.outputs}
+        self._measured = 0
+
+    def sweep(self, feed: Feed, on_stage: Callable[[str], None] = lambda _: None) -> Sweep:
+        """Compare every tensor for one feed."""
+        found = Sweep()
+        comparer = PairComparer(self.candidate.label, self.reference.label, self.functions)
+        for window, outputs in self._windows(feed, on_stage):
+            made, expected = outputs.get(self.candidate.label), outputs.get(self.reference.label)
+            if made is None or expected is None:
+                break
+            truth = outputs.get(self.precise.label) if self.precise is not None else None
+            self._take(found, comparer, made, expected, truth)
+            found.finals.update(
+                {name: np.array(to_numpy(made[name])) for name in window.segment.wanted if name in self.final}
+            )
+        return found
+
+    def _windows(self, feed: Feed, on_stage: Callable[[str], None]) -> Iterator[tuple[Window, dict[str, Any]]]:
+        for window, outputs in self.windows.windows(feed):
+            on_stage(f"operators {window.segment.start} to {window.segment.stop}")
+            yield window, outputs
+            if window.last:
+                for lane in self.windows.lanes:
+                    lane.finish()
+
+    def _take(
+        self, found: Sweep, comparer: PairComparer, made: Tensors, expected: Tensors, truth: Tensors | None
+    ) -> None:
+        for item in comparer.add(made, expected):
+            name = item.output
+            if name not in made or name not in expected:
+                continue
+            row = make_row(self.nodes[name], item, made[name], expected[name])
+            if truth is not None and name in truth and is_floating(dtype_of(truth[name])):
+                row.truth = distance(made[name], truth[name]), distance(expected[name], truth[name])
+            self._judge_inputs(row, found, made)
+            found.rows[name] = row
+            if self._is_interesting(row):
+                self._look_closer(row, expected)
+
+    def _judge_inputs(self, row: Row, found: Sweep, made: Tensors) -> None:
+        """Fill in by how much the error grew in this operator, and whether it read finite numbers."""
+        before = [found.rows[name] for name in row.node.inputs if name in found.rows]
+        largest = max((item.relative for item in before), default=0.0)
+        if row.relative:
+            row.jump = math.inf if largest == 0.0 else row.relative / largest
+        row.inputs_finite = all(item.candidate is None or item.candidate.is_finite for item in before)
+        if row.inputs_finite and row.candidate is not None and not row.candidate.is_finite:
+            fed = [self.candidate.tensors.get(name) for name in row.node.inputs if name not in found.rows]
+            known = [figures(array) for array in fed if array is not None]
+            row.inputs_finite = all(item is None or item.is_finite for item in known)
+
+    def _is_interesting(self, row: Row) -> bool:
+        if self._measured >= _MOST_OWN:
+            return False
+        grew = row.jump > _JUMP and row.relative > 4 * row.unit
+        return grew if row.passed else grew or self._measured == 0
+
+    def _look_closer(self, row: Row, expected: Tensors) -> None:
+        self._measured += 1
+        self.measure_own(row, {**self.reference.tensors, **expected}, self.candidate.dtype_of(row.tensor))
+
+    def measure_own(self, row: Row, held: Tensors, kind: np.dtype[Any]) -> None:
+        """Fill in an operator's own error and what it read.
+
+        Args:
+            row: Its output.
+            held: The reference's tensors.
+            kind: The candidate's type for real numbers.
+        """
+        static = self.windows.layout.static if self.windows.layout is not None else set()
+        inputs = {name: held[name] for name in row.node.inputs if name in held and name not in static}
+        row.inputs = {name: known for name, array in inputs.items() if (known := figures(array)) is not None}
+        if all(name in inputs or name in static for name in row.node.inputs) and row.tensor in held:
+            passed = self._passes(row.tensor)
+            row.own = self.probe.own_error(row, inputs, to_numpy(held[row.tensor]), kind, passed)
+
+    def _passes(self, output: str) -> Callable[[Any, Any], bool]:
+        return lambda own, expected: all(
+            function(own, expected, output=output).passed for function in self.functions.values()
+        )
