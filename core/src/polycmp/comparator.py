@@ -16,9 +16,9 @@ from polycmp.results.outcome import BackendResult
 from polycmp.results.runs import IterationResult, RunResults
 from polycmp.runner import Runner
 from polycmp.session.live import LiveRun, copy_outputs
-from polycmp.session.saved import unique_label
 from polycmp.session.stream import Pace, Source, run_steps
 from polycmp.tensors import Feed, TensorMetadata
+from polycmp.values import unique_label
 
 __all__ = [
     "AccuracyResult",

@@ -214,3 +214,13 @@ def unknown_names(values: Iterable[str], known: Iterable[str]) -> list[str]:
     return [
         name for name in values if name and name not in names and not any(fnmatchcase(item, name) for item in names)
     ]
+
+
+def unique_label(label: str, used: Iterable[str]) -> str:
+    """Return the label, with `#2`, `#3`, … behind it if it is taken."""
+    taken = set(used)
+    candidate, number = label, 1
+    while candidate in taken:
+        number += 1
+        candidate = f"{label}#{number}"
+    return candidate

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.options import find_field, instance_texts, make_options, option_fields
 from polycmp.plan import BackendPlan
-from polycmp.values import split_list, unquote
+from polycmp.values import split_list, unique_label, unquote
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -70,7 +70,7 @@ def plan_backends(
     labels: list[str] = []
     plans = []
     for instance in [parse_instance(text) for text in texts]:
-        label = _unique(unquote(instance.values.get("name", instance.text)), labels)
+        label = unique_label(unquote(instance.values.get("name", instance.text)), labels)
         labels.append(label)
         plans.append(_plan(instance, label, defaults.get(instance.backend, {}), registry))
     return tuple(plans)
@@ -100,11 +100,3 @@ def _option(instance: Instance, options: type | None, key: str, text: str) -> tu
         return option.name, option.convert(instance_texts(text))
     except UsageError as error:
         raise UsageError(error.what, whose=f"-b {instance.text}", why=error.why, hint=error.hint) from None
-
-
-def _unique(label: str, used: Iterable[str]) -> str:
-    taken, candidate, number = set(used), label, 1
-    while candidate in taken:
-        number += 1
-        candidate = f"{label}#{number}"
-    return candidate

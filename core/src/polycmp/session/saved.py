@@ -8,6 +8,7 @@ from typing import Any
 from polycmp.results.files import SavedRun, open_runs
 from polycmp.results.outcome import BackendResult
 from polycmp.tensors import TensorMetadata, dtype_of
+from polycmp.values import unique_label
 
 
 class SavedLane:
@@ -56,13 +57,3 @@ def open_saved(paths: Iterable[str], taken: Iterable[str]) -> list[SavedLane]:
             used.add(label)
             lanes.append(SavedLane(run, label))
     return lanes
-
-
-def unique_label(label: str, used: Iterable[str]) -> str:
-    """Return the label, with `#2`, `#3`, … behind it if it is taken."""
-    taken = set(used)
-    candidate, number = label, 1
-    while candidate in taken:
-        number += 1
-        candidate = f"{label}#{number}"
-    return candidate
