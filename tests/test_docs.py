@@ -34,7 +34,6 @@ NOT_RUN = (
     "git clone ",
     "polycmp run model.onnx -b trt",  # TensorRT
     "polycmp inspect capability ",  # TensorRT
-    "polycmp locate ",
     "polycmp run model.onnx -b onnxrt -b onnxrt:python=",  # another environment
 )
 
