@@ -135,6 +135,11 @@ class Model:
         part.data_loader = None
         return part
 
+    @property
+    def is_part(self) -> bool:
+        """Whether this is a part of a model, or a model that was put in its place."""
+        return self._loader is not None
+
     def save(self, loader: Loader[Any], path: str) -> None:
         """Write what a loader of this model's kind makes into a file.
 

@@ -6,16 +6,19 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
+from importlib.metadata import EntryPoint
 from types import MappingProxyType
 from typing import Any
 
+import polycmp
 from polycmp.errors import PluginError, PolycmpError, UsageError, did_you_mean
 from polycmp.plugins import factories
 from polycmp.plugins.aliases import grant_aliases
 from polycmp.plugins.discovery import Candidate, discover
 from polycmp.plugins.examination import examine
-from polycmp.plugins.known import INSTALL_COMMANDS, NOT_YET, OTHER_NAMES
+from polycmp.plugins.known import INSTALL_COMMANDS, NOT_YET, ON_DEMAND, OTHER_NAMES
 from polycmp.plugins.records import BUILTIN, WORDS, Contribution, Kind, PluginRecord
+from polycmp.spec import ENTRY_POINT_GROUP
 
 
 class Registry:
@@ -130,6 +133,8 @@ class Registry:
                 hint=f"keep one: pip uninstall {claimants[-1].distribution}, or POLYCMP_PLUGINS={claimants[0].plugin}",
             )
         self._raise_reason(kind, name)
+        if kind == "runner" and name in ON_DEMAND:
+            return _on_demand(name)
         raise self._unknown(kind, name, table)
 
     def _raise_reason(self, kind: Kind, name: str) -> None:
@@ -184,6 +189,14 @@ class Registry:
             PluginError: That fails, in whatever way; the error names the plugin, its package and the missing module.
         """
         return factories.load(contribution, factory_string)
+
+
+def _on_demand(name: str) -> Contribution:
+    record = PluginRecord(name, "polycmp", polycmp.__version__, ON_DEMAND[name])
+    found = examine(Candidate(record, EntryPoint(name, record.module, ENTRY_POINT_GROUP)))
+    if found.state != "ok":
+        raise PluginError(f"the backend {name!r} is not available", whose=found.label, why=found.reason)
+    return next(item for item in found.contributions if item.kind == "runner" and item.name == name)
 
 
 def _next_step(record: PluginRecord) -> str:

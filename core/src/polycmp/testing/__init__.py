@@ -21,23 +21,37 @@ plugin can do beyond the minimum::
         def expected(self, feed):
             return {"y": 2 * feed["x"]}
 
-`polycmp.testing.nodes` runs a backend over the one-node models of the `onnx` package.
+`polycmp.testing.nodes` runs a backend over the one-node models of the `onnx` package. The backend `faulty`, which wraps
+another one and makes it fail in a chosen way at a chosen operator, lives in `polycmp.testing.faulty`.
 """
 
 from __future__ import annotations
 
-import pytest
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-pytest.register_assert_rewrite(
-    *(f"polycmp.testing.{name}" for name in ("runners", "loaders", "data_loaders", "compare_funcs", "nodes"))
-)
+if TYPE_CHECKING:
+    from polycmp.testing.compare_funcs import CompareFuncContract
+    from polycmp.testing.contract import Contract, needs
+    from polycmp.testing.data_loaders import DataLoaderContract
+    from polycmp.testing.loaders import LoaderContract
+    from polycmp.testing.marks import Expected, never, notimpl, notyet
+    from polycmp.testing.runners import RunnerContract
 
-from polycmp.testing.compare_funcs import CompareFuncContract  # noqa: E402
-from polycmp.testing.contract import Contract, needs  # noqa: E402
-from polycmp.testing.data_loaders import DataLoaderContract  # noqa: E402
-from polycmp.testing.loaders import LoaderContract  # noqa: E402
-from polycmp.testing.marks import Expected, never, notimpl, notyet  # noqa: E402
-from polycmp.testing.runners import RunnerContract  # noqa: E402
+#: Where each name lives. They are imported when asked for: the backend `faulty` in this package works without pytest.
+_HOMES = {
+    "CompareFuncContract": "compare_funcs",
+    "Contract": "contract",
+    "DataLoaderContract": "data_loaders",
+    "Expected": "marks",
+    "LoaderContract": "loaders",
+    "RunnerContract": "runners",
+    "needs": "contract",
+    "never": "marks",
+    "notimpl": "marks",
+    "notyet": "marks",
+}
 
 __all__ = [
     "CompareFuncContract",
@@ -51,3 +65,15 @@ __all__ = [
     "notimpl",
     "notyet",
 ]
+
+
+if "pytest" in sys.modules:
+    sys.modules["pytest"].register_assert_rewrite(
+        *(f"polycmp.testing.{name}" for name in ("runners", "loaders", "data_loaders", "compare_funcs", "nodes"))
+    )
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
