@@ -60,6 +60,15 @@ class TestErrors:
         assert size.size <= 1.1 * POINTS
         assert total == reference.size
 
+    def test_largest_relative_error_survives_although_it_is_absolutely_small(self):
+        reference = np.full((300, 4, 4), 1e6)
+        reference[77] = 1e-6
+        candidate = reference + RNG.random(reference.shape)
+        candidate[77] = reference[77] * 100
+        images = error_images(candidate, reference)
+        assert 77 in images.numbers
+        assert images.relative.max() == pytest.approx(99)
+
     def test_nan_and_unequal_infinities_are_infinite_errors(self):
         candidate = np.array([np.nan, np.inf, np.inf, 0.0, 1.0])
         reference = np.array([1.0, np.inf, -np.inf, 0.0, 0.0])

@@ -141,7 +141,7 @@ def _heat_map(figure: Figure, images: Images, kind: str, title: str) -> None:
     figure.set_size_inches(cell * columns + 1.6, 3.2 if flat else cell * rows + 1.2)
     figure.set_dpi(DPI)
     figure.set_layout_engine("constrained")
-    colours = colormaps["viridis"].with_extremes(over="red", under="white")
+    colours = colormaps["viridis"].with_extremes(over="red", bad="red", under="white")
     norm = _norm(values, logarithmic=kind == "relative")
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes in grid.flat[count:]:
@@ -152,11 +152,13 @@ def _heat_map(figure: Figure, images: Images, kind: str, title: str) -> None:
         drawn = axes.imshow(
             shown, cmap=colours, norm=norm, interpolation="nearest", aspect="auto", extent=_extent(images)
         )
-        if count > 1:
-            axes.set_title(f"#{number}", fontsize=8)
+        if count > 1:  # ticks would tell little at that size, and take most of the time
+            axes.set_title(f"#{number}", fontsize=8, pad=3)
+            axes.set(xticks=[], yticks=[])
+            continue
         axes.tick_params(labelsize=7)
         for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_locator(MaxNLocator(nbins=5 if count > 1 else 9, integer=True, min_n_ticks=1))
+            axis.set_major_locator(MaxNLocator(nbins=9, integer=True, min_n_ticks=1))
     figure.colorbar(drawn, ax=grid, extend="max", shrink=0.9).set_label(f"{kind} error (red: infinite or NaN)")
     figure.suptitle(f"{kind.capitalize()} error of {title}{_remark(images, values.shape[1:])}", fontsize=10, wrap=True)
 

@@ -73,21 +73,34 @@ def error_images(candidate: NDArray[Any], reference: NDArray[Any]) -> Images:
     """Return the errors as images of the last two axes; those with the largest errors where there are too many."""
     shape, folded = _image_shape(candidate.shape)
     total = 1 if folded else candidate.size // (shape[0] * shape[1])
-    best: list[tuple[float, int, Floats, Floats]] = []
+    best: dict[int, tuple[Floats, Floats]] = {}
     for first, absolute, relative in _groups(candidate, reference, shape, total):
-        peaks = absolute.max(axis=(1, 2))
-        order = np.argsort(-peaks, kind="stable")[:IMAGES]
-        best += [(float(peaks[i]), first + int(i), absolute[i], relative[i]) for i in order]
-        best = sorted(best, key=lambda item: (-item[0], item[1]))[:IMAGES]
-    best.sort(key=lambda item: item[1])
+        picked = {i for item in (absolute, relative) for i in _peaks(item)}
+        best = _best({**best, **{first + i: (absolute[i], relative[i]) for i in picked}})
+    numbers = sorted(best)
     return Images(
-        np.stack([item[2] for item in best]),
-        np.stack([item[3] for item in best]),
-        tuple(item[1] for item in best),
+        np.stack([best[number][0] for number in numbers]),
+        np.stack([best[number][1] for number in numbers]),
+        tuple(numbers),
         total,
         shape,
         folded,
     )
+
+
+def _peaks(images: Floats) -> list[int]:
+    """Return which images have the largest errors, the largest first."""
+    return [int(i) for i in np.argsort(-images.max(axis=(1, 2)), kind="stable")[:IMAGES]]
+
+
+def _best(images: dict[int, tuple[Floats, Floats]]) -> dict[int, tuple[Floats, Floats]]:
+    """Return the images with the largest errors: in turns the next by absolute and the next by relative error."""
+    if len(images) <= IMAGES:
+        return images
+    numbers = list(images)
+    orders = (_peaks(np.stack([images[number][kind] for number in numbers])) for kind in (0, 1))
+    turns = dict.fromkeys(numbers[i] for pair in zip(*orders, strict=True) for i in pair)
+    return {number: images[number] for number in list(turns)[:IMAGES]}
 
 
 def _image_shape(shape: tuple[int, ...]) -> tuple[tuple[int, int], bool]:

@@ -1,0 +1,370 @@
+"""`--save-accuracy-results`, `polycmp check accuracy`, `--check-average`, and compare scripts."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+BOTH = ("-b", "onnxrt", "-b", "onnx")
+
+
+def records(path):
+    return json.loads(Path(path).read_text())["records"]
+
+
+@pytest.fixture
+def differing(polycmp, model, other, tmp_path):
+    """A file of metrics of two models that differ, over two iterations."""
+    path = tmp_path / "m.json"
+    words = ("--compare", "simple", "l2", "cosine_similarity", "psnr", "--iterations", 2)
+    done = polycmp(
+        "run", model, "-b", "onnxrt", "-b", f"onnxrt:model={other},name=ref", *words, "--save-accuracy-results", path
+    )
+    assert done.status == 1
+    return path
+
+
+class TestSaving:
+    """The file."""
+
+    def test_has_one_flat_record_per_iteration_and_function(self, differing):
+        found = records(differing)
+        assert len(found) == 2 * 4
+        assert {(r["candidate"], r["reference"], r["output"]) for r in found} == {("onnxrt", "ref", "y")}
+        assert [r["iteration"] for r in found] == [0] * 4 + [1] * 4
+        simple = found[0]
+        assert simple["passed"] is False
+        assert simple["settings"]["atol"] == 1e-5
+        assert simple["metrics"]["required_abs"] == simple["metrics"]["max_abs"] > 1e-3
+
+    def test_writes_again_what_it_read(self, polycmp, differing):
+        assert polycmp("check", "accuracy", differing, "--save-accuracy-results", "again.json").status == 1
+        assert records("again.json") == records(differing)
+
+    def test_infinite_metrics_survive(self, polycmp, model):
+        backends = ("-b", "onnxrt", "-b", "onnxrt:threads=1")
+        words = ("--compare", "psnr", "--save-accuracy-results", "m.json")
+        assert polycmp("run", model, *backends, *words).status == 0
+        assert records("m.json")[0]["metrics"] == {"psnr": "inf"}
+        assert polycmp("check", "accuracy", "m.json", "--psnr-threshold", 200).status == 0
+
+
+class TestJudging:
+    """`check accuracy`."""
+
+    def test_without_options_the_saved_tolerances_count(self, polycmp, model, differing):
+        assert polycmp("check", "accuracy", differing).status == 1
+        polycmp("run", model, *BOTH, "--save-accuracy-results", "good.json")
+        assert polycmp("check", "accuracy", "good.json").status == 0
+
+    def test_either_tolerance_that_suffices_passes(self, polycmp, differing):
+        figures = [r["metrics"] for r in records(differing) if r["function"] == "simple"]
+        atol = max(item["required_abs"] for item in figures)
+        rtol = max(item["required_rel"] for item in figures)
+        only = ("--compare", "simple")
+        assert polycmp("check", "accuracy", differing, *only, "--atol", atol).status == 0
+        assert polycmp("check", "accuracy", differing, *only, "--rtol", rtol).status == 0
+        assert polycmp("check", "accuracy", differing, *only, "--rtol", f"y:{rtol}").status == 0
+        lower = math.nextafter(atol, 0)
+        assert polycmp("check", "accuracy", differing, *only, "--atol", lower, "--rtol", 0).status == 1
+
+    def test_says_so_where_the_figures_do_not_tell(self, polycmp, tmp_path):
+        metrics = {"max_abs": 1.0, "max_rel": 1.0, "mean_abs": 0.1, "mean_rel": 0.1, "worst_abs": 1.0, "worst_rel": 0.1}
+        record = {
+            "candidate": "a",
+            "reference": "b",
+            "iteration": 0,
+            "output": "y",
+            "function": "simple",
+            "passed": False,
+            "reason": "differs",
+            "metrics": metrics,
+            "settings": {"atol": 1e-5, "rtol": 1e-5, "check_error_stat": ["elemwise"]},
+            "candidate_type": "float32[2]",
+            "reference_type": "float32[2]",
+            "reference_output": "y",
+        }
+        content = {
+            "format": "polycmp metrics",
+            "schema": 1,
+            "command": "",
+            "average": False,
+            "errors": {},
+            "pairs": [{"candidate": "a", "reference": "b", "reason": ""}],
+            "records": [record],
+        }
+        (tmp_path / "m.json").write_text(json.dumps(content))
+        unknown = polycmp("check", "accuracy", "m.json", "--atol", 0.5, "--rtol", 0.5)
+        assert unknown.status == 3
+        assert "cannot be told" in unknown.err
+        assert "--atol 1.0" in unknown.err
+        assert polycmp("check", "accuracy", "m.json", "--atol", 0.5, "--rtol", 0.05).status == 1  # the worst fails both
+        assert polycmp("check", "accuracy", "m.json", "--check-error-stat", "mean", "--atol", 0.2).status == 0
+
+    @pytest.mark.parametrize(
+        ("words", "status"),
+        [
+            (("--l2-threshold", 100), 0),
+            (("--l2-threshold", 1e-9), 1),
+            (("--cosine-similarity-threshold", -1), 0),
+            (("--psnr-threshold", 300), 1),
+            (("--check-error-stat", "max", "--atol", 10), 0),
+            (("--check-error-stat", "mean", "--atol", 1e-9, "--rtol", 1e-9), 1),
+        ],
+    )
+    def test_new_thresholds(self, polycmp, differing, words, status):
+        names = {
+            "--l2-threshold": "l2",
+            "--cosine-similarity-threshold": "cosine_similarity",
+            "--psnr-threshold": "psnr",
+        }
+        assert (
+            polycmp("check", "accuracy", differing, "--compare", names.get(words[0], "simple"), *words).status == status
+        )
+
+    def test_figures_not_in_the_file_are_an_error_that_names_those_that_are(self, polycmp, differing):
+        for words in (("--compare", "snr"), ("--snr-threshold", 3)):
+            done = polycmp("check", "accuracy", differing, *words)
+            assert done.status == 3
+            assert "simple, l2, cosine_similarity, psnr" in done.err
+        done = polycmp("check", "accuracy", differing, "--check-error-stat", "quantile")
+        assert done.status == 3
+        assert "quantile_abs" in done.err
+
+    def test_nan_and_missing_outputs_stay_failures_whatever_the_tolerance(self, polycmp, tmp_path):
+        (tmp_path / "data.py").write_text(
+            "import numpy as np\ndef load_data():\n    yield {'x': np.array([1, -1, 4, 9], np.float32)}\n"
+        )
+        import onnx
+        from toys import unary_model
+
+        onnx.save(unary_model("Sqrt"), tmp_path / "sqrt.onnx")
+        words = ("--data-loader-script", "data.py", "--save-accuracy-results", "m.json")
+        assert polycmp("run", "sqrt.onnx", *BOTH, *words).status == 1
+        loose = ("--atol", 1e9, "--rtol", 1e9)
+        assert polycmp("check", "accuracy", "m.json", *loose).status == 1
+        assert polycmp("check", "accuracy", "m.json", *loose, "--check-error-stat", "mean").status == 1
+
+    def test_another_iteration_count_stays_a_failure(self, polycmp, model):
+        polycmp("run", model, "-b", "onnxrt", "--save-outputs", "one.json")
+        words = ("--load-outputs", "one.json", "--iterations", 2, "--save-accuracy-results", "m.json")
+        assert polycmp("run", model, "-b", "onnxrt", *words).status == 1
+        done = polycmp("check", "accuracy", "m.json", "--atol", 1)
+        assert done.status == 1
+        assert "2 iterations" in done.out
+
+    def test_a_backend_that_failed_stays_an_error(self, polycmp, model, tmp_path):
+        (tmp_path / "bad.onnx").write_bytes(b"nonsense")
+        backends = ("-b", "onnxrt", "-b", "onnxrt:model=model.onnx,threads=1", "-b", "onnx")
+        words = ("-b", "onnxrt:python=/nonexistent/python,name=lost", "--save-accuracy-results", "m.json")
+        assert polycmp("run", model, *words[:2], *backends, *words[2:]).status == 3
+        done = polycmp("check", "accuracy", "m.json")
+        assert done.status == 3
+        assert "lost" in done.out
+
+    def test_reports_and_fail_fast(self, polycmp, differing, tmp_path):
+        words = ("--fail-fast", "--report", "r.json", "--report", "r.html", "--report", "r.xml")
+        assert polycmp("check", "accuracy", differing, *words).status == 1
+        report = json.loads((tmp_path / "r.json").read_text())
+        assert report["comparison_results"][0]["iterations"] == 1
+        assert report["comparison_results"][0]["outputs"]["y"]["max_error"] > 0
+        assert "Failed" in (tmp_path / "r.html").read_text()
+
+    @pytest.mark.parametrize(
+        ("content", "text"),
+        [
+            (None, "No such file"),
+            ("{", "cannot read"),
+            ("{}", "holds no metrics"),
+            ("[1]", "holds no metrics"),
+            ('{"format": "polycmp metrics", "schema": 1}', "damaged"),
+            ('{"format": "polycmp metrics", "schema": 99}', "schema 99"),
+            ('{"polygraphy_class": "AccuracyResults"}', "damaged"),
+        ],
+    )
+    def test_files_that_are_none(self, polycmp, tmp_path, content, text):
+        if content is not None:
+            (tmp_path / "m.json").write_text(content)
+        done = polycmp("check", "accuracy", "m.json")
+        assert done.status == 3
+        assert "m.json" in done.err
+        assert text in done.err
+
+    def test_unknown_output_is_wrong_usage(self, polycmp, differing):
+        done = polycmp("check", "accuracy", differing, "--atol", "q:1")
+        assert done.status == 2
+        assert "no output 'q'" in done.err
+
+    def test_help_lists_only_what_applies(self, polycmp):
+        done = polycmp("check", "accuracy", "--help")
+        assert done.status == 0
+        assert "--l2-threshold" in done.out
+        assert "--onnxrt" not in done.out
+        assert "accuracy" in polycmp("check", "--help").out
+
+
+class TestPolygraphyFiles:
+    """Accuracy results that Polygraphy 0.53.6 wrote."""
+
+    @staticmethod
+    def write(path, results, aggregation="per_sample"):
+        pairs = [[["onnxrt-runner-N0", "pluginref-runner-N0"], [{"y": result} for result in results]]]
+        one = {"lst": pairs, "aggregation": aggregation, "polygraphy_class": "AccuracyResult"}
+        path.write_text(json.dumps({"lst": [one], "polygraphy_class": "AccuracyResults"}))
+        return path
+
+    @staticmethod
+    def simple(passed, statistic="elemwise", largest=0.01):
+        names = ("max", "mean", "median")
+        figures = {f"{name}_{kind}diff": largest for name in names for kind in ("abs", "rel")}
+        thresholds = {"check_error_stat": statistic, "atol": 1e-5, "rtol": 1e-5, "polygraphy_class": "SimpleThreshold"}
+        extra = {"quantile_absdiff": None, "quantile_reldiff": None, "polygraphy_class": "OutputCompareResult"}
+        return {**figures, **extra, "thresholds": thresholds, "passed": passed}
+
+    @pytest.mark.parametrize(("passed", "status"), [(True, 0), (False, 1)])
+    def test_saved_verdict_counts_without_options(self, polycmp, tmp_path, passed, status):
+        path = self.write(tmp_path / "a.json", [self.simple(True), self.simple(passed)])
+        assert polycmp("check", "accuracy", path).status == status
+
+    def test_statistics_are_judged(self, polycmp, tmp_path):
+        path = self.write(tmp_path / "a.json", [self.simple(None, "max")])
+        assert polycmp("check", "accuracy", path).status == 1
+        assert polycmp("check", "accuracy", path, "--atol", 0.02).status == 0
+
+    def test_nan_written_as_a_bare_word(self, polycmp, tmp_path):
+        path = self.write(tmp_path / "a.json", [self.simple(None, "max", math.nan)])
+        assert polycmp("check", "accuracy", path, "--atol", 1e9, "--rtol", 1e9).status == 1
+
+    def test_single_metrics_and_bare_verdicts(self, polycmp, tmp_path):
+        l2 = {"l2_norm": 0.5, "thresholds": {"threshold": 1e-5}, "polygraphy_class": "L2Result"}
+        path = self.write(tmp_path / "a.json", [l2])
+        assert polycmp("check", "accuracy", path).status == 1
+        assert polycmp("check", "accuracy", path, "--l2-threshold", 0.6).status == 0
+        path = self.write(tmp_path / "b.json", [True, False])
+        assert polycmp("check", "accuracy", path).status == 1
+
+
+class TestAverage:
+    """`--check-average`."""
+
+    def test_mean_is_judged_instead_of_each_iteration(self, polycmp, model, other, differing):
+        largest = [r["metrics"]["max_abs"] for r in records(differing) if r["function"] == "simple"]
+        mean = sum(largest) / 2
+        assert min(largest) < mean < max(largest)
+        words = ("run", model, "-b", "onnxrt", "-b", f"onnxrt:model={other}", "--iterations", 2)
+        statistic = ("--check-error-stat", "max", "--rtol", 0)
+        enough, short = math.nextafter(mean, 9), math.nextafter(mean, 0)
+        assert polycmp(*words, *statistic, "--atol", enough).status == 1  # one iteration is worse than the mean
+        assert polycmp(*words, *statistic, "--atol", enough, "--check-average").status == 0
+        done = polycmp(*words, *statistic, "--atol", short, "--check-average")
+        assert done.status == 1
+        assert "mean over 2 iterations" in done.out
+
+    def test_saved_metrics_are_averaged_alike(self, polycmp, differing):
+        largest = [r["metrics"]["max_abs"] for r in records(differing) if r["function"] == "simple"]
+        words = ("check", "accuracy", differing, "--compare", "simple", "--check-error-stat", "max", "--rtol", 0)
+        enough = math.nextafter(sum(largest) / 2, 9)
+        assert polycmp(*words, "--atol", enough).status == 1
+        assert polycmp(*words, "--atol", enough, "--check-average").status == 0
+
+    def test_perfect_iterations_do_not_hide_a_bad_one(self):
+        from polycmp.compare.averages import means_for
+        from polycmp.compare.facade import CompareFunc
+
+        psnr = CompareFunc.psnr()
+        means = means_for(psnr)
+        for value in (math.inf, math.inf, 3.0):
+            means.add({"psnr": value})
+        assert means.result() == {"psnr": 3.0}
+        assert not psnr.judge_metrics(means.result()).passed
+
+    def test_nan_in_one_iteration_fails_the_mean(self, polycmp, tmp_path):
+        import onnx
+        from toys import unary_model
+
+        onnx.save(unary_model("Sqrt"), tmp_path / "sqrt.onnx")
+        (tmp_path / "data.py").write_text(
+            "import numpy as np\n"
+            "def load_data():\n"
+            "    yield {'x': np.array([1, 1, 4, 9], np.float32)}\n"
+            "    yield {'x': np.array([1, -1, 4, 9], np.float32)}\n"
+        )
+        words = ("--data-loader-script", "data.py", "--check-error-stat", "mean", "--check-average")
+        assert polycmp("run", "sqrt.onnx", *BOTH, *words).status == 1
+        assert polycmp("run", "sqrt.onnx", *BOTH, *words, "--nan", "equal").status == 0
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            (),  # simple, element by element
+            ("--compare", "indices"),
+            ("--compare", "l2", "--fail-fast"),
+            ("--compare-func-script", "compare.py"),
+        ],
+    )
+    def test_what_has_no_mean_is_wrong_usage_before_anything_runs(self, polycmp, model, tmp_path, words):
+        (tmp_path / "compare.py").write_text("def compare_outputs(one, two):\n    return {}\n")
+        done = polycmp("run", model, *BOTH, "--check-average", "--save-outputs", "o.json", *words)
+        assert done.status == 2
+        assert "--check-average" in done.err
+        assert not (tmp_path / "o.json").exists()
+
+
+class TestScripts:
+    """`--compare-func-script`."""
+
+    def run(self, polycmp, tmp_path, model, source, *words):
+        (tmp_path / "compare.py").write_text(source)
+        name = words[0] if words else ""
+        return polycmp("run", model, *BOTH, "--compare-func-script", f"compare.py{name}", *words[1:])
+
+    def test_judges_all_outputs_at_once(self, polycmp, tmp_path, model):
+        source = "def compare_outputs(one, two):\n    return dict.fromkeys(one, {})\n"
+        assert self.run(polycmp, tmp_path, model, source.format("True")).status == 0
+        done = self.run(polycmp, tmp_path, model, source.format("False"))
+        assert done.status == 1
+        assert "the compare function says so" in done.out
+
+    def test_judges_one_output_if_it_takes_its_name(self, polycmp, tmp_path, model):
+        source = "def mine(one, two, *, output):\n    return output == 'y' and one.shape == two.shape\n"
+        assert self.run(polycmp, tmp_path, model, source, ":mine").status == 0
+
+    def test_class_is_instantiated_and_iterations_are_counted(self, polycmp, tmp_path, model):
+        source = (
+            "class compare_outputs:\n"
+            "    def __init__(self): self.calls = 0\n"
+            "    def __call__(self, one, two):\n"
+            "        self.calls += 1\n"
+            "        return {'y': self.calls != 2}\n"
+        )
+        done = self.run(polycmp, tmp_path, model, source, "", "--iterations", 3, "--report", "r.json")
+        assert done.status == 1
+        output = json.loads((tmp_path / "r.json").read_text())["comparison_results"][0]["outputs"]["y"]
+        assert (output["failed_iterations"], output["iterations"], output["worst_iteration"]) == (1, 3, 1)
+
+    @pytest.mark.parametrize(
+        ("source", "status", "text"),
+        [
+            ("def other(): pass\n", 3, "compare_outputs"),
+            ("def compare_outputs(one, two):\n    raise KeyError('gone')\n", 3, "gone"),
+            ("def compare_outputs(one, two):\n    return 3\n", 3, "returned int"),
+            ("def compare_outputs(one, two):\n    return {}\n", 3, "COULD NOT COMPARE"),
+        ],
+    )
+    def test_scripts_that_cannot_be_used(self, polycmp, tmp_path, model, source, status, text):
+        done = self.run(polycmp, tmp_path, model, source)
+        assert done.status == status
+        assert text in done.out + done.err
+
+    def test_missing_script(self, polycmp, model):
+        done = polycmp("run", model, *BOTH, "--compare-func-script", "nowhere.py")
+        assert done.status == 3
+        assert "nowhere.py" in done.err
+
+    def test_verdicts_of_scripts_are_saved_and_judged(self, polycmp, tmp_path, model):
+        source = "def compare_outputs(one, two):\n    return {'y': False}\n"
+        self.run(polycmp, tmp_path, model, source, "", "--save-accuracy-results", "m.json")
+        assert polycmp("check", "accuracy", "m.json").status == 1
