@@ -131,7 +131,7 @@ def test_unknown_dimensions_take_the_smallest_shape_the_backend_says():
     assert next(iter(make_random(RandomOptions())(inputs)))["x"].shape == (4, 3)
 
 
-@pytest.mark.parametrize("values", [{"seed": -1}, {"iterations": -1}, {"val_range": {"": (2, 1)}}])
+@pytest.mark.parametrize("values", [{"seed": -1}, {"iterations": 0}, {"val_range": {"": (2, 1)}}])
 def test_options_that_cannot_be_right_are_refused(values):
     with pytest.raises(ValueError):
         RandomOptions(**values)
@@ -146,3 +146,11 @@ def test_torch_tensors_keep_to_the_range():
     generator = torch.Generator()
     generator.manual_seed(1)
     assert torch.equal(array, torch.rand(64, generator=generator) * 2 - 3)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int64", "int8", "float16", "bfloat16", "float64"])
+def test_torch_makes_every_element_type_that_it_has(dtype):
+    torch = pytest.importorskip("torch")
+    array = one(dtype, backend_module="torch")
+    assert array.dtype == getattr(torch, dtype)
+    assert 0 <= float(array.min()) <= float(array.max()) <= 1

@@ -106,7 +106,7 @@ def _torch_draw(seed: int, options: RandomOptions) -> Draw:
         shape = entry.static_shape()
         low, high = pick(options.val_range, name, (0.0, 1.0))
         if dtype_class(dtype) == "bool":
-            return torch.randint(bool(low), bool(high) + 1, shape, generator=generator).to(kind)
+            return torch.randint(int(bool(low)), int(bool(high)) + 1, shape, generator=generator).to(kind)
         if dtype_class(dtype) == "integer":
             first, last = _whole_range(name, dtype, low, high)
             return torch.randint(first, last + 1, shape, generator=generator, dtype=kind)
