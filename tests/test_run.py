@@ -81,6 +81,11 @@ def test_equal_instances_get_different_labels_and_reference_can_be_named(polycmp
     assert report["reference"] == "onnxrt#2"
 
 
+def test_a_run_compared_with_itself_says_that_this_proves_little(polycmp, model):
+    assert "repeats itself" in polycmp("run", model, "--onnxrt", "--onnxrt").out
+    assert "repeats itself" not in polycmp("run", model, "--onnxrt", "-b", "onnxrt:threads=1").out
+
+
 def test_defaults_of_a_backend_and_options_of_an_instance(polycmp, model, tmp_path):
     words = ("--onnxrt-threads", 1, "-b", "onnxrt", "-b", "onnxrt:threads=2,optimization=off", "--report", "r.json")
     polycmp("run", model, *words)

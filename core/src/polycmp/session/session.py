@@ -58,6 +58,14 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
     return session.finish()
 
 
+def _same_twice(plan: Plan) -> list[str]:
+    """Return a note if every run is the same thing, so that their agreement proves nothing."""
+    kinds = {(item.backend, repr(item.options), item.model, item.python) for item in plan.backends}
+    if len(plan.backends) < 2 or len(kinds) > 1 or plan.files.load_outputs:
+        return []
+    return ["all runs have the same backend, options and model: that they agree shows only that it repeats itself"]
+
+
 class _Session:
     """The state of one run: who takes part, who is compared with whom, what was found."""
 
@@ -74,6 +82,7 @@ class _Session:
         self.outcome = Outcome(
             backends=results, expected=len(results) > 1, command=plan.command, reference=self._reference(results)
         )
+        self.outcome.notes += _same_twice(plan)
 
     def steps(self, pace: Pace) -> Generator[Step, None, None]:
         """Yield steps with the outputs of live and saved runs; saved runs may outlast live ones."""
