@@ -224,6 +224,17 @@ class TestPolygraphyFiles:
         extra = {"quantile_absdiff": None, "quantile_reldiff": None, "polygraphy_class": "OutputCompareResult"}
         return {**figures, **extra, "thresholds": thresholds, "passed": passed}
 
+    def test_a_file_it_wrote_keeps_its_verdicts(self, polycmp, tmp_path):
+        path = Path(__file__).parent / "data" / "polygraphy-0.53.6" / "accuracy.json"
+        done = polycmp("check", "accuracy", path, "--report", "r.json")
+        assert done.status == 1
+        assert "2 of 4 outputs differ" in done.out
+        pairs = json.loads((tmp_path / "r.json").read_text())["comparison_results"]
+        assert [pair["passed"] for pair in pairs] == [False, True]  # other inputs, then the same run twice
+        assert set(pairs[0]["outputs"]["z"]["functions"]) == {"simple", "l2", "cosine_similarity", "psnr", "snr"}
+        assert polycmp("check", "accuracy", path, "--compare", "simple", "--atol", 1).status == 0
+        assert polycmp("check", "accuracy", path, "--compare", "snr", "--snr-threshold", 0).status == 0
+
     @pytest.mark.parametrize(("passed", "status"), [(True, 0), (False, 1)])
     def test_saved_verdict_counts_without_options(self, polycmp, tmp_path, passed, status):
         path = self.write(tmp_path / "a.json", [self.simple(True), self.simple(passed)])
