@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.pair import PairComparer
@@ -15,12 +16,12 @@ from polycmp.locate.measure import AFFORDABLE, NodeProbe
 from polycmp.locate.probe import around, check_probe, find_cure
 from polycmp.locate.result import BENIGN, EQUAL, ILL_CONDITIONED, PROBE_CURES, WITHIN_ROUNDING, Located, Row
 from polycmp.locate.search import Sweep, Sweeper
-from polycmp.locate.words import classify, explanation, sentence
+from polycmp.locate.words import believed, births, classify, explanation, sentence
 from polycmp.plan import Plan
 from polycmp.session.functions import make_functions
 from polycmp.session.lanes import Lane
 from polycmp.session.prepare import open_lanes, open_precise_lane
-from polycmp.session.stream import open_feeds
+from polycmp.session.stream import Source, open_feeds
 from polycmp.session.windows import Windows
 from polycmp.tensors import Feed
 
@@ -100,6 +101,8 @@ def locate(
             break
     if found is None:
         raise UsageError("the data loader gave no inputs")
+    if len(lanes) > 2:
+        _vote(found, lanes, functions, source)
     found.backends = [lane.result for lane in lanes]
     found.command = plan.command
     found.seconds = time.perf_counter() - start
@@ -128,11 +131,14 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
         return all(item.passed for item in comparer.add(outputs, expected))
 
     found.probe = check_probe(plain, sweep.finals, expected, passes)
+    if not found.probe.trusted and not found.probe.probed_passed:
+        found.rows = list(sweeper.sweep(feed, on_stage, distrust=True).rows.values())
     _judge(found)
     if not found.probe.plain_passed and found.probe.probed_passed and found.verdict in BENIGN:
         _cured(found, sweeper, feed, passes)
     found.sentence = found.sentence or sentence(found)
     found.explain = explanation(found)
+    found.notes += filter(None, [births(found), believed(found)])
     sweeper.windows.close()
     return found
 
@@ -194,6 +200,28 @@ def _cured(found: Located, sweeper: Sweeper, feed: Feed, passes: Callable[[Tenso
         f"{PROBE_CURES}: {found.candidate} is right once {kept[0]!r} is an output; that breaks its fusion of "
         f"{' with '.join(names)}, so the fused operator is wrong"
     )
+
+
+def _vote(found: Located, lanes: list[Lane], functions: Mapping[str, Callable[..., Any]], source: Source) -> None:
+    """Name the backend that disagrees with all others while those agree with each other."""
+    feed = next(islice(open_feeds(source, lanes[-1].graph.inputs), found.feed, None), None)
+    made = {lane.label: lane.run_whole(feed) for lane in lanes} if feed is not None else {}
+    well = {label: outputs for label, outputs in made.items() if outputs is not None}
+
+    def agree(one: str, two: str) -> bool:
+        return all(item.passed for item in PairComparer(one, two, functions).add(well[one], well[two]))
+
+    disagreeing = {frozenset(pair) for pair in combinations(well, 2) if not agree(*pair)}
+    odd = [
+        label for label in well
+        if {frozenset((label, other)) for other in well if other != label} == disagreeing and len(well) > 2
+    ]  # fmt: skip
+    if odd:
+        found.odd_one_out = odd[0]
+        others = " and ".join(label for label in well if label != odd[0])
+        found.notes.append(f"the odd one out is {odd[0]}: {others} agree with each other")
+    elif disagreeing:
+        found.notes.append("no single backend is the odd one out: several pairs disagree")
 
 
 def _sweeper(setting: Setting, feed: Feed) -> Sweeper:

@@ -24,6 +24,7 @@ Tensors = Mapping[str, Any]
 _JUMP = 8.0
 #: Operators that one pass runs alone; each costs a session of its own.
 _MOST_OWN = 24
+_MOST_DISTRUSTED = 256
 
 
 @dataclass
@@ -37,6 +38,12 @@ class Sweep:
 
     rows: dict[str, Row] = field(default_factory=dict)
     finals: dict[str, Any] = field(default_factory=dict)
+
+
+def _growth(after: float, before: float) -> float:
+    if math.isinf(before):
+        return 1.0
+    return math.inf if before == 0.0 else after / before
 
 
 class Sweeper:
@@ -58,9 +65,17 @@ class Sweeper:
         self.precise = windows.lanes[2] if len(windows.lanes) > 2 else None
         self.nodes: dict[str, GraphNode] = {name: node for node in self.reference.graph.nodes for name in node.outputs}
         self._measured = 0
+        self._distrust = False
 
-    def sweep(self, feed: Feed, on_stage: Callable[[str], None] = lambda _: None) -> Sweep:
-        """Compare every tensor for one feed."""
+    def sweep(self, feed: Feed, on_stage: Callable[[str], None] = lambda _: None, *, distrust: bool = False) -> Sweep:
+        """Compare every tensor for one feed.
+
+        Args:
+            feed: The inputs.
+            on_stage: Told what happens next.
+            distrust: Whether the accumulated errors are no evidence, so that every operator with one runs alone, too.
+        """
+        self._measured, self._distrust = 0, distrust
         found = Sweep()
         comparer = PairComparer(self.candidate.label, self.reference.label, self.functions)
         for window, outputs in self._windows(feed, on_stage):
@@ -102,7 +117,7 @@ class Sweeper:
         before = [found.rows[name] for name in row.node.inputs if name in found.rows]
         largest = max((item.relative for item in before), default=0.0)
         if row.relative:
-            row.jump = math.inf if largest == 0.0 else row.relative / largest
+            row.jump = _growth(row.relative, largest)
         row.inputs_finite = all(item.candidate is None or item.candidate.is_finite for item in before)
         if row.inputs_finite and row.candidate is not None and not row.candidate.is_finite:
             fed = [self.candidate.tensors.get(name) for name in row.node.inputs if name not in found.rows]
@@ -110,6 +125,8 @@ class Sweeper:
             row.inputs_finite = all(item is None or item.is_finite for item in known)
 
     def _is_interesting(self, row: Row) -> bool:
+        if self._distrust:
+            return row.relative > 4 * row.unit and self._measured < _MOST_DISTRUSTED
         if self._measured >= _MOST_OWN:
             return False
         grew = row.jump > _JUMP and row.relative > 4 * row.unit

@@ -17,11 +17,11 @@ def classify(row: Row) -> str:
     """Return which verdict one tensor gets."""
     mine, other = row.candidate, row.reference
     if mine is not None and other is not None:
-        if not mine.is_finite and other.is_finite:
+        if not mine.is_finite and not row.passed:
             return BORN if row.inputs_finite else WRONG
         if mine.is_constant != other.is_constant and not row.passed:
             return CONSTANT
-    if row.truth is not None:
+    if row.truth is not None and all(map(math.isfinite, row.truth)):
         of_candidate, of_reference = row.truth
         if of_reference > _floor_of(row) * _MARGIN and of_candidate <= _MARGIN * of_reference and not _outdoes(row):
             return ILL_CONDITIONED
@@ -61,8 +61,7 @@ def sentence(found: Located) -> str:
         return _nothing(found)
     who, node = found.candidate, row.node.label
     if found.verdict == BORN:
-        born = "NaN" if row.candidate is not None and row.candidate.nan else "Inf"
-        return f"NaN/Inf born here: {born} comes out of {node} in {who}, whose inputs were finite"
+        return f"NaN/Inf born here: {_born(row, found)}{_later(found)}"
     if found.verdict == CONSTANT:
         side, figures = (who, row.candidate) if row.candidate and row.candidate.is_constant else (
             found.reference, row.reference
@@ -103,6 +102,26 @@ def _origin(found: Located) -> str:
     return ""
 
 
+def _born(row: Row, found: Located) -> str:
+    kind = "NaN" if row.candidate is not None and row.candidate.nan else "Inf"
+    both = row.reference is not None and not row.reference.is_finite
+    sides = f"both {found.candidate} and {found.reference}" if both else found.candidate
+    return f"{kind} comes out of {row.node.label} in {sides}, whose inputs were finite"
+
+
+def _later(found: Located) -> str:
+    """Return what became of the model's outputs after NaN or Inf, if that is easily overlooked."""
+    finals = {item.output for item in found.finals}
+    for row in found.rows:
+        for side, figures in ((found.candidate, row.candidate), (found.reference, row.reference)):
+            if row.tensor in finals and not row.passed and figures is not None and figures.is_constant:
+                return (
+                    f"; the output {row.tensor!r} is finite again but suspiciously constant: "
+                    f"{side} holds {figures.low:.6g} everywhere"
+                )
+    return ""
+
+
 def _ill(row: Row) -> str:
     of_candidate, of_reference = row.truth or (0.0, 0.0)
     return (
@@ -121,6 +140,28 @@ def _nothing(found: Located) -> str:
     if found.verdict == WITHIN_ROUNDING:
         return f"within rounding: some of {shown} are outside the tolerance, none by more than rounding explains"
     return f"nothing wrong: {shown} agree within the tolerance"
+
+
+def believed(found: Located) -> str:
+    """Return whom float64 sides with at the outputs, where it clearly does; else nothing."""
+    finals = {item.output for item in found.finals if not item.passed}
+    for row in found.rows:
+        if row.tensor in finals and row.truth is not None:
+            of_candidate, of_reference = row.truth
+            if of_candidate * _MARGIN < of_reference:
+                return (
+                    f"float64 sides with the candidate: in the output {row.tensor!r} {found.reference} is the one "
+                    "that is off"
+                )
+    return ""
+
+
+def births(found: Located) -> str:
+    """Return where NaN or Inf is born, if that is not the first bad tensor anyway."""
+    for row in found.rows:
+        if classify(row) == BORN:
+            return "" if row is found.first_bad else f"NaN/Inf born here: {_born(row, found)}"
+    return ""
 
 
 def explanation(found: Located) -> list[str]:

@@ -99,11 +99,12 @@ def _errors(row: Row) -> Iterable[str]:
 
 def _operator(row: Row, found: Located) -> Text:
     node = row.node
+    made = {item.tensor: item.reference for item in found.rows}
     lines = [f"operator: {node.label}" + (f" of domain {node.domain}" if node.domain else "")]
     lines += [f"  attribute {name} = {value}" for name, value in node.attributes.items()]
     for name in node.inputs:
-        known = row.inputs.get(name)
-        lines.append(f"  reads {name!r}" + (f": {known}" if known is not None else " (a weight)"))
+        known = row.inputs.get(name) or made.get(name)
+        lines.append(f"  reads {name!r}" + (f": {known}" if known is not None else ""))
     lines.append(f"  makes {row.tensor!r} {row.type}: {row.candidate} ({found.candidate}), {row.reference} (reference)")
     if row.reason:
         lines.append(f"  {row.reason}")

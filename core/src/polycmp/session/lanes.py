@@ -63,6 +63,7 @@ class Lane:
 
     def begin(self, feed: Feed) -> None:
         """Start an iteration."""
+        self.release()
         self.tensors = dict(feed)
         self._seconds = 0.0
 
