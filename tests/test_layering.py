@@ -59,6 +59,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "report",
         "json",
         "invariants",
+        "testing",
     },
     "__main__": {"cli"},
     "__init__": set(),

@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Check backends against themselves, without a reference.",
     ),
     "locate": ("polycmp.cli.locate:locate_command", "Find the first tensor inside a model that goes wrong."),
+    "selftest": ("polycmp.cli.selftest:selftest_command", "Prove that a comparison can go red."),
     "plugins": ("polycmp.cli.plugins:plugins_command", "List, check and create plugins."),
 }
 

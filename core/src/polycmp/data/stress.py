@@ -65,7 +65,7 @@ def make_stress(options: StressOptions) -> Callable[[TensorMetadata], Iterator[L
             )
         kinds = _applicable(options.kinds, inputs, options)
         sweep = shape_sweep(inputs, options.sizes)
-        _LOG.info("stress: kinds %s; %d shapes", ", ".join(kinds), len(sweep))
+        _LOG.debug("stress: kinds %s; %d shapes", ", ".join(kinds), len(sweep))
         turns = ((kind, seed) for seed in options.seeds for kind in kinds)
         for number, (kind, seed) in enumerate(turns):
             # One step more in each round of kinds, or each kind would always meet the same shapes.
