@@ -193,6 +193,15 @@ class TestShapes:
             device = runner.infer({"x": np.ones((4, 5), np.float32)}, copy_outputs_to_host=False)["y"]
             assert device.shape == (20, 2)
 
+    def test_the_same_without_a_profile_of_ones_own(self):
+        content = model(
+            [helper.make_node("NonZero", ["x"], ["y"])],
+            [("x", TensorProto.FLOAT, [4, 5])],
+            [("y", TensorProto.INT64, [2, "n"])],
+        )
+        with runner_of(plan_of(content)) as runner:
+            assert runner.infer({"x": np.eye(4, 5, dtype=np.float32)})["y"].shape == (2, 4)
+
     def test_empty_tensors(self):
         content = model(
             [helper.make_node("Concat", ["x", "w"], ["y"], axis=0)],

@@ -156,3 +156,18 @@ class TestReport:
             Layer("only a name"),
         ]
         assert precisions(layers) == {"FP32": 1, "FP16": 1, "INT8": 1, "INT32": 1}
+
+    @pytest.mark.parametrize(
+        ("kernel", "precision"),
+        [
+            ("sm80_xmma_fprop_implicit_gemm_f32f32_f32f32_f32_nchwkcrs_nchw_tilesize32x32x8", "FP32"),
+            ("sm50_xmma_pooling_fw_4d_FP32FP32NCHW_Average_FastDiv", "FP32"),
+            ("sm80_xmma_fprop_implicit_gemm_f16f16_f16f16_f16_nhwckrsc_nhwc", "FP16"),
+            ("sm80_xmma_fprop_implicit_gemm_interleaved_i8i8_i8i32_f32_nchw_vect_c_32kcrs", "INT8"),
+            ("turing_h1688cudnn_256x64_ldg8_relu_exp_small_nhwc_tn_v1", "FP16"),
+            ("0x00000000000003e8", ""),
+        ],
+    )
+    def test_the_kernel_tells_where_dynamic_shapes_hide_the_type(self, kernel, precision):
+        layer = Layer("a", outputs={"t": "[-1,8] N/A due to dynamic shapes"}, details={"TacticName": kernel})
+        assert layer.precision == precision

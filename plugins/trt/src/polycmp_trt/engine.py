@@ -11,7 +11,7 @@ from polycmp.errors import BackendError, ModelError, describe_exception
 from polycmp.files import atomic_write
 from polycmp.loader import BytesFromPath, Loader, immediate, resolve
 from polycmp_trt.capabilities import enum_value, import_tensorrt, release, require, supports
-from polycmp_trt.network_edit import network_of
+from polycmp_trt.network_edit import network_inputs, network_of
 from polycmp_trt.runtime import make_runtime, noted_errors
 
 _LOG = logging.getLogger("polycmp.trt")
@@ -32,6 +32,9 @@ def _build(network: Any, config: Any, save_timing_cache: Any) -> tuple[Any, Any,
         config = CreateConfig()
     if callable(config):
         config = config(builder, net)
+    if not config.num_optimization_profiles and not _is_dynamic(net):
+        # Without a profile TensorRT 8.6 cannot run outputs whose shapes depend on the data.
+        config.add_optimization_profile(builder.create_optimization_profile())
     start = time.perf_counter()
     with noted_errors() as notes:
         plan = builder.build_serialized_network(net, config)
@@ -50,6 +53,12 @@ def _build(network: Any, config: Any, save_timing_cache: Any) -> tuple[Any, Any,
 
         save(config, save_timing_cache)
     return plan, config, seconds
+
+
+def _is_dynamic(network: Any) -> bool:
+    return any(
+        tensor.is_shape_tensor or any(dim < 0 for dim in tuple(tensor.shape)) for tensor in network_inputs(network)
+    )
 
 
 def _build_hint(messages: list[str]) -> str:

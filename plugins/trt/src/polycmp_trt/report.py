@@ -18,6 +18,22 @@ _LOG = logging.getLogger("polycmp.trt")
 #: How TensorRT writes an element type at the end of "Format/Datatype".
 _TYPES = re.compile(r"\b(FP32|FP16|BF16|FP8|FP4|INT8|INT4|INT32|INT64|UINT8|BOOL|FLOAT|HALF)\b", re.IGNORECASE)
 _SPELLINGS = {"FLOAT": "FP32", "HALF": "FP16"}
+#: The same in the names of kernels: `…_gemm_f16f16_f16f16_…`, `…_i8i8_…`, `…_h884cudnn_…`, `FP32FP32NCHW`.
+_KERNEL_SPELLINGS = {
+    "bf16": "BF16",
+    "fp16": "FP16",
+    "f16": "FP16",
+    "h884": "FP16",
+    "h1688": "FP16",
+    "h16816": "FP16",
+    "int8": "INT8",
+    "i8": "INT8",
+    "e4m3": "FP8",
+    "fp32": "FP32",
+    "f32": "FP32",
+    "s1688": "FP32",
+}
+_KERNEL_TYPES = re.compile("[_ ](" + "|".join(_KERNEL_SPELLINGS) + ")")
 _FLAGS = {"FP16": "FP16", "BF16": "BF16", "INT8": "INT8", "FP8": "FP8"}
 
 
@@ -41,18 +57,25 @@ class Layer:
 
     @property
     def precision(self) -> str:
-        """The element type it computes in: that of its first output, or of an input where that is narrower."""
-        found = [_type_of(text) for text in (*self.outputs.values(), *self.inputs.values())]
-        for narrow in ("FP4", "INT4", "FP8", "INT8", "FP16", "BF16"):
-            if narrow in found[: len(self.outputs)]:
-                return narrow
-        return found[0] if found else ""
+        """The element type of its first output, or where TensorRT does not tell it, the one its kernel's name begins with.
+
+        Empty if neither says anything.
+        """
+        for text in (*self.outputs.values(), *self.inputs.values()):
+            if _type_of(text):
+                return _type_of(text)
+        return _type_of_kernel(str(self.details.get("TacticName", "")))
 
 
 def _type_of(text: str) -> str:
     matches = _TYPES.findall(text)
     name = matches[-1].upper() if matches else ""
     return _SPELLINGS.get(name, name)
+
+
+def _type_of_kernel(name: str) -> str:
+    match = _KERNEL_TYPES.search(name.lower())
+    return _KERNEL_SPELLINGS[match[1]] if match else ""
 
 
 def loads_loosely(text: str) -> Any:
@@ -110,6 +133,7 @@ def _context_with_shapes(engine: Any, profile: int) -> Any:
         return None
     for name in inputs:
         context.set_input_shape(name, tuple(engine.get_tensor_profile_shape(name, profile)[1]))
+    context.infer_shapes()
     return context
 
 
