@@ -148,6 +148,22 @@ class TestJudging:
         assert polycmp("check", "accuracy", "m.json", *loose).status == 1
         assert polycmp("check", "accuracy", "m.json", *loose, "--check-error-stat", "mean").status == 1
 
+    @pytest.mark.parametrize("average", [(), ("--check-average",)])
+    def test_texts_and_empty_tensors_keep_their_verdicts(self, polycmp, tmp_path, average):
+        np = pytest.importorskip("numpy")
+        from polycmp.comparator import IterationResult, RunResults
+
+        for name, word in (("one", "a"), ("two", "a"), ("three", "b")):
+            results = RunResults()
+            outputs = {"text": np.array([word]), "empty": np.zeros((0, 3), np.float32), "y": np.ones(2, np.float32)}
+            results.append((name, [IterationResult(outputs, 0.0, name)]))
+            results.save(str(tmp_path / f"{name}.npz"))
+        words = ("--check-error-stat", "max", "--save-accuracy-results", "m.json", *average)
+        for other, status in (("two", 0), ("three", 1)):
+            assert polycmp("run", "--load-outputs", "one.npz", f"{other}.npz", *words).status == status
+            assert polycmp("check", "accuracy", "m.json", "--atol", 1, "--rtol", 1, *average).status == status
+            assert polycmp("check", "accuracy", "m.json").status == status
+
     def test_another_iteration_count_stays_a_failure(self, polycmp, model):
         polycmp("run", model, "-b", "onnxrt", "--save-outputs", "one.json")
         words = ("--load-outputs", "one.json", "--iterations", 2, "--save-accuracy-results", "m.json")

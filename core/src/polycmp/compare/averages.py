@@ -35,6 +35,11 @@ def recorded_metrics(verdict: Verdict) -> dict[str, float]:
     return metrics
 
 
+def tolerances_matter(metrics: Mapping[str, float]) -> bool:
+    """Return whether metrics can be judged: those of texts and of empty tensors are what they are."""
+    return bool(metrics) and "differing" not in metrics
+
+
 def _is_real(value: Any) -> bool:
     return isinstance(value, (int, float)) and math.isfinite(value)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from polycmp.compare.averages import Means, means_for, metrics_judge, recorded_metrics
+from polycmp.compare.averages import Means, means_for, metrics_judge, recorded_metrics, tolerances_matter
 from polycmp.compare.pair import PairComparer
 from polycmp.compare.scripted import PairFunction, as_pair_function, load_compare_script
 from polycmp.compare.tally import Tally, named_reason
@@ -162,33 +162,38 @@ class AveragingComparer:
         self._pair = pair
         self._functions = functions
         self._means: dict[tuple[str, str], Means] = {}
-        self._incomplete: set[str] = set()
+        self._final: set[str] = set()
 
     def add(self, candidate: Outputs, reference: Outputs) -> list[OutputComparison]:
         """Compare one iteration and take in its metrics."""
         found = self._pair.add(candidate, reference)
         for item in found:
-            if set(item.verdicts) != set(self._functions) or any(not v.metrics for v in item.verdicts.values()):
-                self._incomplete.add(item.output)
+            if not item.passed and not all(tolerances_matter(verdict.metrics) for verdict in item.verdicts.values()):
+                self._final.add(item.output)
+            if not item.verdicts:
+                self._final.add(item.output)
             for name, verdict in item.verdicts.items():
-                means = self._means.setdefault((item.output, name), means_for(self._functions[name]))
-                means.add(recorded_metrics(verdict))
+                if tolerances_matter(verdict.metrics):
+                    means = self._means.setdefault((item.output, name), means_for(self._functions[name]))
+                    means.add(recorded_metrics(verdict))
         return found
 
     def result(
         self, candidate_iterations: int | None = None, reference_iterations: int | None = None
     ) -> PairComparison:
-        """Return the verdict on the means; an output without metrics in some iteration keeps its worst verdict."""
+        """Return the verdict on the means; an output that failed in some iteration without metrics has failed."""
         single = self._pair.result(candidate_iterations, reference_iterations)
         outputs = {name: self._averaged(item) for name, item in single.outputs.items()}
         passed = not single.reason and all(item.passed for item in outputs.values())
         return replace(single, passed=passed, outputs=outputs)
 
     def _averaged(self, item: OutputComparison) -> OutputComparison:
-        if item.output in self._incomplete:
+        if item.output in self._final:
             return item
-        verdicts: dict[str, Verdict] = {}
+        verdicts = dict(item.verdicts)
         for name, function in self._functions.items():
+            if (item.output, name) not in self._means:
+                continue
             judge = metrics_judge(function)
             assert judge is not None
             verdict = judge(self._means[item.output, name].result(), output=item.output)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from polycmp.compare.averages import Means, means_for, metrics_judge
+from polycmp.compare.averages import Means, means_for, metrics_judge, tolerances_matter
 from polycmp.compare.tally import Tally, named_reason
 from polycmp.compare.verdicts import DetailedVerdict, ErrorStats, OutputComparison, PairComparison
 from polycmp.errors import ComparisonError, UsageError, did_you_mean
@@ -123,7 +123,10 @@ class _Judge:
         changed = self.judgement.options.get(record.function)
         if record.passed is not None and (not record.function or not changed):
             return _with_stats(Verdict(record.passed, record.reason, record.metrics))
-        return _with_stats(self.judge(record)(record.metrics, output=record.output))
+        judge = self.judge(record)
+        if record.passed is not None and not tolerances_matter(record.metrics):
+            return Verdict(record.passed, record.reason, record.metrics)
+        return _with_stats(judge(record.metrics, output=record.output))
 
     def updated(self, record: MetricRecord, *, average: bool) -> MetricRecord:
         """Return the record with the settings given now, and the verdict that follows."""
@@ -216,7 +219,10 @@ def _judge_pair(pair: PairRecord, records: list[MetricRecord], judge: _Judge, *,
             break
     outputs_found = dict(tally.outputs)
     if average:
-        outputs_found = {name: _average(item, records, judge) for name, item in outputs_found.items()}
+        by_output: dict[str, list[MetricRecord]] = {}
+        for record in filter(judge.looks_at, records):
+            by_output.setdefault(record.output, []).append(record)
+        outputs_found = {name: _average(item, by_output[name], judge) for name, item in outputs_found.items()}
     reason = pair.reason or ("" if outputs_found else "no output was compared")
     passed = not reason and all(item.passed for item in outputs_found.values())
     return PairComparison(pair.candidate, pair.reference, passed, outputs_found, compared, reason)
@@ -240,15 +246,12 @@ def _output(records: list[MetricRecord], verdicts: Mapping[str, Verdict]) -> Out
 
 
 def _average(item: OutputComparison, records: list[MetricRecord], judge: _Judge) -> OutputComparison:
-    own = [record for record in records if record.output == item.output and judge.looks_at(record)]
-    functions = dict.fromkeys(record.function for record in own)
-    without = [record for record in own if not record.function or not record.metrics]
-    if without:
-        first = next((record for record in without if not record.passed), without[0])
-        return replace(item, passed=bool(first.passed), reason=first.reason)
+    for record in records:
+        if not tolerances_matter(record.metrics) and not record.passed:
+            return replace(item, passed=False, reason=record.reason)
     verdicts = {}
-    for name in functions:
-        of_function = [record for record in own if record.function == name]
+    for name in dict.fromkeys(record.function for record in records if tolerances_matter(record.metrics)):
+        of_function = [r for r in records if r.function == name and tolerances_matter(r.metrics)]
         function = judge.function(of_function[0])
         check_average_functions({name: function})
         means: Means = means_for(function)

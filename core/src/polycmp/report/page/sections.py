@@ -21,7 +21,8 @@ def hero(outcome: Outcome) -> Markup:
     )
     # The terminal's sentence starts with the verdict and ends with the duration; both have their own place here.
     sentence = re.sub(r" \([^()]* s\)$", "", summary(outcome).partition(": ")[2])
-    words = tag("div", tag("h1", VERDICTS[outcome.verdict]), tag("p", sentence))
+    heading = summary(outcome).partition(":")[0].capitalize()
+    words = tag("div", tag("h1", heading), tag("p", sentence))
     return tag(
         "header",
         tag("div", symbol, words, class_="verdict"),
