@@ -57,10 +57,7 @@ class Layer:
 
     @property
     def precision(self) -> str:
-        """The element type of its first output, or where TensorRT does not tell it, the one its kernel's name begins with.
-
-        Empty if neither says anything.
-        """
+        """The element type of its first output, or where TensorRT does not tell it, the one in its kernel's name."""
         for text in (*self.outputs.values(), *self.inputs.values()):
             if _type_of(text):
                 return _type_of(text)
