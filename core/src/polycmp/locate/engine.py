@@ -127,15 +127,17 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
         found.rows = list(sweep.rows.values())
 
     def passes(outputs: Tensors) -> bool:
-        comparer = PairComparer(candidate.label, reference.label, setting.functions)
-        return all(item.passed for item in comparer.add(outputs, expected))
+        return _agree(setting, outputs, expected)
 
     found.probe = check_probe(plain, sweep.finals, expected, passes)
     if not found.probe.trusted and not found.probe.probed_passed:
         found.rows = list(sweeper.sweep(feed, on_stage, distrust=True).rows.values())
     _judge(found)
-    if not found.probe.plain_passed and found.probe.probed_passed and found.verdict in BENIGN:
-        _cured(found, sweeper, feed, passes)
+    if not found.probe.plain_passed and found.rows and found.verdict == EQUAL and not options.bisect:
+        if found.probe.relative:
+            _cured(found, sweeper, feed, candidate, passes)
+        else:  # the candidate's final outputs are the same with probes, so the reference's are not
+            _cured(found, sweeper, feed, reference, lambda outputs: _agree(setting, plain, outputs))
     found.sentence = found.sentence or sentence(found)
     found.explain = explanation(found)
     found.notes += filter(None, [births(found), believed(found)])
@@ -178,11 +180,16 @@ def _origin(before: list[Row], bad: Row) -> Row | None:
     return max(suspects, key=lambda row: row.own.relative if row.own else 0.0, default=bad)
 
 
-def _cured(found: Located, sweeper: Sweeper, feed: Feed, passes: Callable[[Tensors], bool]) -> None:
-    """Find out which probe makes the fault go away."""
+def _agree(setting: Setting, made: Tensors, expected: Tensors) -> bool:
+    comparer = PairComparer(setting.candidate.label, setting.reference.label, setting.functions)
+    return all(item.passed for item in comparer.add(made, expected))
+
+
+def _cured(found: Located, sweeper: Sweeper, feed: Feed, lane: Lane, passes: Callable[[Tensors], bool]) -> None:
+    """Find out which probe of a backend makes the fault go away."""
     sweeper.windows.plan(feed)
     groups = [segment.wanted for segment in sweeper.windows.segments]
-    kept = find_cure(sweeper.candidate, feed, groups, passes)
+    kept = find_cure(lane, feed, groups, passes)
     found.verdict = PROBE_CURES
     probe = found.probe
     if probe is None:
@@ -192,12 +199,12 @@ def _cured(found: Located, sweeper: Sweeper, feed: Feed, passes: Callable[[Tenso
         probe.sentence += "; no single window of probes cures it, only cutting the model does"
         found.sentence = f"{PROBE_CURES}: the operators are right one by one, and wrong together"
         return
-    maker, readers = around(sweeper.candidate.graph, kept[0])
+    maker, readers = around(lane.graph, kept[0])
     names = [node.label for node in [maker, *readers] if node is not None]
     found.first_bad = next((row for row in found.rows if readers and row.tensor in readers[0].outputs), None)
     found.last_good = next((row for row in found.rows if row.tensor == kept[0]), None)
     found.sentence = (
-        f"{PROBE_CURES}: {found.candidate} is right once {kept[0]!r} is an output; that breaks its fusion of "
+        f"{PROBE_CURES}: {lane.label} is right once {kept[0]!r} is an output; that breaks its fusion of "
         f"{' with '.join(names)}, so the fused operator is wrong"
     )
 

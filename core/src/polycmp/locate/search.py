@@ -66,6 +66,7 @@ class Sweeper:
         self.nodes: dict[str, GraphNode] = {name: node for node in self.reference.graph.nodes for name in node.outputs}
         self._measured = 0
         self._distrust = False
+        self._failed = False
 
     def sweep(self, feed: Feed, on_stage: Callable[[str], None] = lambda _: None, *, distrust: bool = False) -> Sweep:
         """Compare every tensor for one feed.
@@ -75,7 +76,7 @@ class Sweeper:
             on_stage: Told what happens next.
             distrust: Whether the accumulated errors are no evidence, so that every operator with one runs alone, too.
         """
-        self._measured, self._distrust = 0, distrust
+        self._measured, self._distrust, self._failed = 0, distrust, False
         found = Sweep()
         comparer = PairComparer(self.candidate.label, self.reference.label, self.functions)
         for window, outputs in self._windows(feed, on_stage):
@@ -127,10 +128,12 @@ class Sweeper:
     def _is_interesting(self, row: Row) -> bool:
         if self._distrust:
             return row.relative > 4 * row.unit and self._measured < _MOST_DISTRUSTED
+        if not row.passed and not self._failed:
+            self._failed = True
+            return True
         if self._measured >= _MOST_OWN:
             return False
-        grew = row.jump > _JUMP and row.relative > 4 * row.unit
-        return grew if row.passed else grew or self._measured == 0
+        return row.jump > _JUMP and row.relative > 4 * row.unit
 
     def _look_closer(self, row: Row, expected: Tensors) -> None:
         self._measured += 1

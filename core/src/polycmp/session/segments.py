@@ -100,18 +100,23 @@ def plan_segments(layout: Layout, budget: int, runs: int) -> list[Segment]:
         runs: How many backends hold a copy of each tensor.
     """
     segments: list[Segment] = []
-    start = held = 0
+    start = 0
+    held = runs * _alive(layout, 0)
     count = len(layout.graph.nodes)
     for index in range(count):
         made = layout.bytes_made(index) * runs
         if index > start and held + made > budget and layout.can_cut(index):
             segments.append(layout.segment(start, index))
             start = index
-            held = runs * sum(layout.sizes.get(name, 0) for name in crossing(layout, index))
+            held = runs * _alive(layout, index)
         held += made
     if count:
         segments.append(layout.segment(start, count))
     return segments
+
+
+def _alive(layout: Layout, position: int) -> int:
+    return sum(layout.sizes.get(name, 0) for name in crossing(layout, position))
 
 
 def crossing(layout: Layout, position: int) -> Iterable[str]:

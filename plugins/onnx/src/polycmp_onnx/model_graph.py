@@ -176,14 +176,17 @@ class OnnxGraph:
     def _made(self, name: str, *, marked: bool) -> Any:
         import onnx
 
-        value = onnx.ValueInfoProto(name=name)
         declared = self._types.get(name)
-        if declared is not None and marked:
+        if declared is None or (not marked and declared.type.WhichOneof("value") != "tensor_type"):
+            return onnx.ValueInfoProto(name=name)
+        if marked:
+            value = onnx.ValueInfoProto()
             value.CopyFrom(declared)
-        elif declared is not None and declared.type.WhichOneof("value") == "tensor_type":
-            # The rank of a part fed with concrete shapes may be known better than the names of the model's dimensions.
-            value.type.tensor_type.elem_type = declared.type.tensor_type.elem_type
-        return value
+            return value
+        # A part is fed with concrete shapes, beside which the names of the model's dimensions mean nothing.
+        shape = shape_of(declared)
+        dims = None if shape is None else [dim if isinstance(dim, int) and dim >= 0 else None for dim in shape]
+        return onnx.helper.make_tensor_value_info(name, declared.type.tensor_type.elem_type, dims)
 
 
 class _Part(OnnxLoader):

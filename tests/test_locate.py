@@ -1,0 +1,207 @@
+"""`polycmp locate`: every scenario gets its operator and its words, on real backends."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import guilty
+import numpy as np
+import onnx
+import pytest
+
+
+@pytest.fixture
+def inputs(tmp_path):
+    """Save inputs and return the words that use them."""
+
+    def save(**arrays):
+        np.savez(tmp_path / "x.npz", **arrays)
+        return ("--load-inputs", tmp_path / "x.npz")
+
+    return save
+
+
+def located(tmp_path: Path) -> dict:
+    return json.loads((tmp_path / "found.json").read_text())
+
+
+REPORT = ("--report", "found.json", "--explain")
+
+
+@pytest.mark.parametrize("memory", [(), ("--max-memory", "20K")], ids=["at once", "in windows"])
+@pytest.mark.parametrize("mode", [(), ("--bisect",)], ids=["full", "bisect"])
+def test_a_changed_weight_names_its_convolution(polycmp, tmp_path, mode, memory):
+    good, bad = guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+    done = polycmp("locate", bad, "-b", "onnxrt", "-b", f"onnxrt:name=ref,model={good}", *REPORT, *mode, *memory)
+    assert done.status == 1
+    found = located(tmp_path)
+    assert (found["first_bad"], found["operator"]["type"], found["operator"]["name"]) == ("conv8", "Conv", "c8")
+    assert found["last_good"] == "relu7"
+    assert "relu7" in found["operator"]["inputs"]
+    assert found["operator"]["inputs"]["relu7"]["min"] == 0
+    assert found["words"] in {"wrong", "worse than this precision explains"}
+    assert "alone on the reference's tensors it is wrong, too" in " ".join(done.out.split())
+    if mode:
+        assert len(found["tensors"]) < 12
+    else:
+        assert [row["tensor"] for row in found["tensors"]][:3] == ["conv1", "relu1", "conv2"]
+        assert len(found["tensors"]) == 24
+
+
+def test_nothing_wrong_is_status_0(polycmp, tmp_path):
+    model = guilty.chain(tmp_path / "m.onnx")
+    done = polycmp("locate", model, "-b", "onnxrt", "-b", "onnxrt:optimization=off", "--atol", "1e-2", *REPORT)
+    assert done.status == 0
+    assert "NOTHING FOUND" in done.out
+    assert located(tmp_path)["first_bad"] is None
+
+
+def test_amplification_is_told_from_origin(polycmp, tmp_path, inputs):
+    """A small error within the tolerance is blown up later: the later operator is innocent."""
+
+    def model(path, weight):
+        nodes = [
+            onnx.helper.make_node("Mul", ["x", "k"], ["small"], name="scale"),
+            onnx.helper.make_node("Sub", ["small", "one"], ["near"], name="near_zero"),
+            onnx.helper.make_node("Mul", ["near", "huge"], ["y"], name="blow_up"),
+        ]
+        weights = {"k": np.float32(weight), "one": np.float32(1), "huge": np.float32(1e4)}
+        return guilty.save(path, nodes, [4], weights)
+
+    good, bad = model(tmp_path / "good.onnx", 1), model(tmp_path / "bad.onnx", 1 + 5e-6)
+    words = inputs(x=np.array([1.001, 1.002, 1.003, 1.004], np.float32))
+    done = polycmp("locate", bad, "-b", "onnxrt", "-b", f"onnxrt:name=ref,model={good}", *words, *REPORT)
+    assert done.status == 1
+    found = located(tmp_path)
+    assert found["first_bad"] == "y"
+    assert found["origin"] == "small"
+    assert "the error itself comes from Mul 'scale', and this operator amplifies it" in " ".join(done.out.split())
+
+
+def test_a_fused_operator_that_probing_cures_is_named_and_can_be_avoided(polycmp, tmp_path, inputs):
+    model = guilty.pad_pool(tmp_path / "m.onnx")
+    words = inputs(x=np.full((1, 1, 3, 3), -1, np.float32))
+    done = polycmp(
+        "locate", model, "-b", "onnxrt", "-b", "onnx", *words, *REPORT, "--keep-tap", "cured.onnx",
+        "--save-repro", "case",
+    )  # fmt: skip
+    assert done.status == 1
+    found = located(tmp_path)
+    assert found["words"] == "probing removes the fault"
+    assert found["probe"]["cured_by"] == ["padded"]
+    assert "fusion of Pad 'pad' with MaxPool 'pool'" in " ".join(done.out.split())
+    assert polycmp("run", "cured.onnx", "-b", "onnxrt", "-b", "onnx", *words).status == 0
+    assert polycmp("run", model, "-b", "onnxrt", "-b", "onnx", *words).status == 1
+    case = onnx.load(tmp_path / "case" / "model.onnx")
+    assert [node.op_type for node in case.graph.node] == ["Pad", "MaxPool"]
+
+
+def test_probing_that_moves_the_result_is_said_and_the_verdict_rests_on_operators_alone(polycmp, tmp_path, inputs):
+    model = guilty.conv_norm(tmp_path / "m.onnx")
+    words = inputs(x=np.random.default_rng(0).standard_normal((1, 16, 32, 32)).astype(np.float32))
+    done = polycmp("locate", model, "-b", "onnxrt", "-b", "onnx", *words, *REPORT)
+    assert polycmp("run", model, "-b", "onnxrt", "-b", "onnx", *words).status == 1
+    assert done.status == 0
+    found = located(tmp_path)
+    assert found["words"] == "within rounding"
+    assert found["probe"]["moved"] > 0
+    assert not found["probe"]["trusted"]
+    assert "rests on operators run alone" in found["probe"]["sentence"]
+
+
+@pytest.mark.parametrize("order", [("onnx", "onnxrt"), ("onnxrt", "onnx")], ids=" against ".join)
+def test_an_overflow_that_ends_in_finite_constants(polycmp, tmp_path, inputs, order):
+    x = np.random.default_rng(0).standard_normal((4, 64)) * 64
+    x[:, 7] = 800
+    words = inputs(x=x.astype(np.float16))
+    done = polycmp("locate", guilty.layer_norm(tmp_path / "m.onnx"), "-b", order[0], "-b", order[1], *words, *REPORT)
+    assert done.status == 1
+    found = located(tmp_path)
+    assert (found["words"], found["first_bad"]) == ("NaN/Inf born here", "sq")
+    assert "'y' is finite again but suspiciously constant: onnx holds 0.25 everywhere" in found["sentence"]
+    if order[1] == "onnx":
+        assert any("float64 sides with the candidate" in note for note in found["notes"])
+
+
+def test_a_constant_output_without_any_infinity(polycmp, tmp_path):
+    """A weight of zero makes one tensor the same number everywhere."""
+
+    def model(path, factor):
+        nodes = [
+            onnx.helper.make_node("Mul", ["x", "k"], ["a"], name="scale"),
+            onnx.helper.make_node("Add", ["a", "b"], ["y"], name="shift"),
+        ]
+        return guilty.save(path, nodes, [16], {"k": np.float32(factor), "b": np.float32(0.5)})
+
+    good, bad = model(tmp_path / "good.onnx", 2), model(tmp_path / "bad.onnx", 0)
+    done = polycmp("locate", bad, "-b", "onnxrt", "-b", f"onnxrt:name=ref,model={good}", *REPORT)
+    assert done.status == 1
+    assert located(tmp_path)["words"] == "suspiciously constant"
+    assert "holds 0 everywhere in 'a'" in " ".join(done.out.split())
+
+
+def test_backends_that_agree_on_a_wrong_answer(polycmp, tmp_path):
+    done = polycmp("locate", guilty.cancellation(tmp_path / "m.onnx"), "-b", "onnxrt", "-b", "onnx", *REPORT)
+    assert done.status == 0
+    found = located(tmp_path)
+    assert found["words"] == "ill-conditioned model"
+    assert "Sub 'sub' loses the digits" in found["sentence"]
+    assert found["tensors"][-1]["float64"]["reference"] > 0.5
+
+
+def test_infinities_born_in_a_smaller_type(polycmp, tmp_path, inputs):
+    words = inputs(x=np.full(8, 12, np.float32))
+    model = guilty.overflow(tmp_path / "m.onnx")
+    done = polycmp("locate", model, "-b", "onnx:dtype=float16", "-b", "onnx", *words, *REPORT)
+    assert done.status == 1
+    found = located(tmp_path)
+    assert (found["words"], found["operator"]["type"]) == ("NaN/Inf born here", "Exp")
+
+
+@pytest.mark.parametrize(("dtype", "words"), [("float16", "float16 or TF32"), ("bfloat16", "bfloat16")])
+def test_less_precision_than_declared_is_recognised(polycmp, tmp_path, dtype, words):
+    model = guilty.chain(tmp_path / "m.onnx", 3)
+    done = polycmp("locate", model, "-b", f"onnx:dtype={dtype}", "-b", "onnx", *REPORT)
+    assert done.status == 1
+    found = located(tmp_path)
+    assert found["words"] == "worse than this precision explains"
+    assert found["sentence"].partition(" as if calculated in ")[2].startswith(words)
+
+
+def test_with_three_backends_the_odd_one_out_is_named(polycmp, tmp_path, inputs):
+    model = guilty.pad_pool(tmp_path / "m.onnx")
+    words = inputs(x=np.full((1, 1, 3, 3), -1, np.float32))
+    three = ("-b", "onnxrt:optimization=off", "-b", "onnx", "-b", "onnxrt")
+    done = polycmp("locate", model, *three, *words, *REPORT)
+    assert done.status == 1
+    assert located(tmp_path)["odd_one_out"] == "onnxrt"
+    assert "onnxrt is right once 'padded' is an output" in located(tmp_path)["sentence"]
+    assert "onnxrt:optimization=off and onnx agree with each other" in " ".join(done.out.split())
+
+
+def test_the_saved_case_repeats_the_fault_in_a_shell(polycmp, tmp_path):
+    good, bad = guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+    polycmp("locate", bad, "-b", "onnxrt", "-b", f"onnxrt:name=ref,model={good}", "--save-repro", "case")
+    case = tmp_path / "case"
+    assert [node.name for node in onnx.load(case / "model.onnx").graph.node] == ["c8"]
+    assert "polycmp locate" in (case / "README.md").read_text() or "c8" in (case / "README.md").read_text()
+    script = (case / "run.sh").read_text().replace("polycmp run", f"{sys.executable} -m polycmp run")
+    again = subprocess.run(["sh", "-c", script, str(case / "run.sh")], capture_output=True, text=True, check=False)
+    assert again.returncode == 1, again.stderr
+    assert "FAILED: 1 of 1 output differs" in again.stdout
+
+
+def test_models_of_different_structure_are_an_error_in_words(polycmp, tmp_path):
+    one, two = guilty.chain(tmp_path / "one.onnx", 2), guilty.residual(tmp_path / "two.onnx")
+    done = polycmp("locate", one, "-b", "onnxrt", "-b", f"onnxrt:model={two}")
+    assert done.status == 3
+    assert "have different operators" in done.err
+
+
+def test_one_backend_is_wrong_usage(polycmp, tmp_path):
+    done = polycmp("locate", guilty.chain(tmp_path / "m.onnx", 2), "-b", "onnxrt")
+    assert done.status == 2
+    assert "needs two backends" in done.err

@@ -1,0 +1,113 @@
+"""Comparing all tensors in bounded memory gives what comparing them at once gives."""
+
+from __future__ import annotations
+
+import json
+
+import guilty
+import numpy as np
+import onnx
+import pytest
+
+from polycmp.model import Model
+from polycmp.plugins import Registry
+from polycmp.session.segments import Layout, plan_segments
+from polycmp.tensors import TensorMetadata
+
+TWO = ("-b", "onnxrt", "-b", "onnxrt:name=ref,optimization=off")
+
+
+def report(polycmp, tmp_path, *words):
+    done = polycmp("run", *words, "--report", "r.json", "-q")
+    return done, json.loads((tmp_path / "r.json").read_text())
+
+
+@pytest.mark.parametrize("iterations", [1, 3])
+def test_windows_say_what_one_pass_says(polycmp, tmp_path, iterations):
+    good, bad = guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+    words = (bad, "-b", "onnxrt", "-b", f"onnxrt:name=ref,model={good}", "--mark-all", "--iterations", iterations)
+    at_once, one = report(polycmp, tmp_path, *words, "--max-memory", "1G")
+    windowed, many = report(polycmp, tmp_path, *words, "--max-memory", "20K")
+    assert at_once.status == windowed.status == 1
+    [expected], [found] = one["comparison_results"], many["comparison_results"]
+    assert list(found["outputs"]) == list(expected["outputs"])
+    for name, output in found["outputs"].items():
+        assert output["passed"] == expected["outputs"][name]["passed"], name
+        assert output["max_error"] == pytest.approx(expected["outputs"][name]["max_error"], rel=1e-3, abs=1e-5)
+    run = many["inference_results"]["onnxrt"]
+    assert run["iterations"] == iterations
+    assert run["outputs"] == one["inference_results"]["onnxrt"]["outputs"]
+
+
+def test_tensors_that_live_across_windows_and_weights_that_operators_change(polycmp, tmp_path):
+    model = guilty.residual(tmp_path / "m.onnx")
+    words = (model, *TWO, "--mark-all", "--input-shapes", "x:[5,8]")
+    done, found = report(polycmp, tmp_path, *words, "--max-memory", "64")
+    assert done.status == 0
+    [pair] = found["comparison_results"]
+    assert list(pair["outputs"]) == ["wt", "a", "b", "s", "c", "d", "e", "y"]
+    assert found["inference_results"]["ref"]["outputs"]["e"]["shape"] == [5, 8]
+
+
+def test_another_shape_in_a_later_iteration(polycmp, tmp_path):
+    model = guilty.residual(tmp_path / "m.onnx")
+    for index, rows in enumerate((2, 3, 3)):
+        np.savez(tmp_path / f"x{index}.npz", x=np.ones((rows, 8), np.float32))
+    files = [tmp_path / f"x{index}.npz" for index in range(3)]
+    words = (model, *TWO, "--mark-all", "--load-inputs", *files, "--max-memory", "64")
+    done, found = report(polycmp, tmp_path, *words)
+    assert done.status == 0
+    assert found["inference_results"]["onnxrt"]["iterations"] == 3
+    assert found["inference_results"]["onnxrt"]["outputs"]["y"]["shape"] == [3, 8]
+
+
+def test_a_backend_that_fails_in_one_window_has_failed_and_the_others_go_on(polycmp, tmp_path):
+    nodes = [onnx.helper.make_node("Relu", ["x"], ["t0"])]
+    nodes += [onnx.helper.make_node("Relu", [f"t{i}"], [f"t{i + 1}"]) for i in range(8)]
+    nodes += [onnx.helper.make_node("Mish", ["t8"], ["y"], name="mish")]
+    model = guilty.save(tmp_path / "m.onnx", nodes, [4], {}, opset=18)
+    (tmp_path / "ops.py").write_text(
+        "from onnx.reference.op_run import OpRun\n"
+        "class Mish(OpRun):\n"
+        "    op_domain = ''\n"
+        "    def _run(self, x):\n"
+        "        raise ValueError('no such luck')\n"
+        "new_ops = [Mish]\n"
+    )
+    words = (model, "-b", "onnx:name=bad,ops=ops.py", "-b", "onnxrt", "-b", "onnxrt:name=ref", "--mark-all")
+    done, found = report(polycmp, tmp_path, *words, "--max-memory", "16")
+    assert done.status == 3
+    assert "no such luck" in found["inference_results"]["bad"]["error"]
+    assert found["inference_results"]["ref"]["error"] is None
+    good = next(pair for pair in found["comparison_results"] if pair["candidate"] == "onnxrt")
+    assert good["passed"]
+    assert "y" in good["outputs"]
+
+
+@pytest.fixture
+def layout(tmp_path):
+    model = Model(str(guilty.chain(tmp_path / "m.onnx")), Registry.discover())
+    graph = model.graph()
+    wanted = [name for node in graph.nodes for name in node.outputs]
+    return Layout(graph, wanted, graph.types(TensorMetadata(graph.inputs)))
+
+
+@pytest.mark.parametrize("budget", [1, 20_000, 50_000, 1 << 30])
+def test_segments_cover_the_graph_once_and_stay_within_the_memory(layout, budget):
+    segments = plan_segments(layout, budget, runs=2)
+    assert [part.stop for part in segments[:-1]] == [part.start for part in segments[1:]]
+    assert (segments[0].start, segments[-1].stop) == (0, len(layout.graph.nodes))
+    wanted = [name for part in segments for name in part.wanted]
+    assert wanted == [name for node in layout.graph.nodes for name in node.outputs]
+    for part in segments:
+        if part.stop - part.start > 1:
+            assert 2 * sum(layout.sizes[name] for name in {*part.inputs, *part.outputs}) <= budget
+
+
+def test_a_part_holds_only_its_own_weights(layout):
+    part = layout.segment(4, 6)
+    shape = TensorMetadata().add(part.inputs[0], "float32", [1, 4, 16, 16])
+    model = layout.graph.cut(shape, part.outputs)()
+    assert [item.name for item in model.graph.initializer] == ["w3"]
+    assert [node.name for node in model.graph.node] == ["c3", "r3"]
+    onnx.checker.check_model(model, full_check=True)
