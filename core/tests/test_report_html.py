@@ -12,6 +12,7 @@ import pytest
 from report_outcomes import SPITEFUL, erroneous, failing, outcome_of, passing
 
 from polycmp.report.html_report import to_html, write
+from polycmp.results.outcome import Invalid
 
 VOID = {"meta", "input", "br", "wbr", "img"}
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -112,6 +113,15 @@ def test_nan_is_shown_as_such_and_not_as_a_small_error():
     broken[5] = np.nan
     page = to_html(outcome_of({"y": broken}, {"y": values}))
     assert 'data-value="inf">NaN</td>' in page
+
+
+def test_outputs_that_are_not_finite_are_told_once_each():
+    outcome = passing()
+    outcome.invalid = [Invalid("candidate", f"o{i % 20}", i // 20, 1, 0, (0,)) for i in range(60)]
+    text = Page(to_html(outcome)).text
+    assert text.count("is not finite") == 12
+    assert "so it is in 3 iterations" in text
+    assert "8 more outputs are not finite" in text
 
 
 def test_write_replaces_the_file_as_a_whole(tmp_path):

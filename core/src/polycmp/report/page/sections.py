@@ -7,9 +7,11 @@ import re
 from polycmp.report.console import duration, summary
 from polycmp.report.page.elements import Markup, join, tag
 from polycmp.report.page.outputs import figure
-from polycmp.results.outcome import BackendResult, Outcome
+from polycmp.results.outcome import BackendResult, Invalid, Outcome
 from polycmp.tensors import TensorMetadata
 
+#: Outputs that are not finite and are told one by one.
+INVALID = 12
 VERDICTS = {"passed": "Passed", "failed": "Failed", "error": "Could not compare"}
 SYMBOLS = {"passed": "M5 12.5l4.5 4.5L19 7.5", "failed": "M7 7l10 10M17 7L7 17", "error": "M12 6v7.5M12 17.5v.5"}
 
@@ -60,18 +62,33 @@ def command(outcome: Outcome) -> Markup | None:
 def problems(outcome: Outcome) -> Markup | None:
     """Return runs that failed, outputs that are not finite, and notes; None if there is nothing."""
     items = [_failure(backend) for backend in outcome.failed_backends]
-    for found in outcome.invalid:
-        text = (
-            f"{found.nan} NaN and {found.inf} infinite values in iteration {found.iteration}, "
-            f"the first at {list(found.first)}"
-        )
-        title = tag("strong", f"{found.label}: {found.output} is not finite")
-        items.append(tag("li", title, tag("p", text), class_="callout failed"))
+    items += _invalid(outcome)
     notes = [*outcome.notes, *(f"{item.label}: {note}" for item in outcome.backends for note in item.notes)]
     items += [tag("li", note, class_="callout note") for note in notes]
     if not items:
         return None
     return tag("section", tag("h2", "Worth knowing", class_="unseen"), tag("ul", *items, class_="problems"))
+
+
+def _invalid(outcome: Outcome) -> list[Markup]:
+    """Return the outputs that are not finite, each once however many iterations it is so."""
+    by_output: dict[tuple[str, str], list[Invalid]] = {}
+    for item in outcome.invalid:
+        by_output.setdefault((item.label, item.output), []).append(item)
+    found = []
+    for (label, output), items in list(by_output.items())[:INVALID]:
+        first = items[0]
+        more = f"; so it is in {len(items)} iterations" if len(items) > 1 else ""
+        text = (
+            f"{first.nan} NaN and {first.inf} infinite values in iteration {first.iteration}, "
+            f"the first at {list(first.first)}{more}"
+        )
+        title = tag("strong", f"{label}: {output} is not finite")
+        found.append(tag("li", title, tag("p", text), class_="callout failed"))
+    if len(by_output) > INVALID:
+        text = f"{len(by_output) - INVALID} more outputs are not finite; the JSON report has all"
+        found.append(tag("li", text, class_="callout failed"))
+    return found
 
 
 def _failure(backend: BackendResult) -> Markup:
