@@ -137,9 +137,10 @@ def browse(tmp_path):
     if CHROMIUM is None:
         pytest.skip("no chromium and no google-chrome on PATH")
 
-    def run(outcome, *options):
+    def run(outcome, *options, change=str):
         path = tmp_path / "page.html"
         write(outcome, str(path))
+        path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
         switches = ("--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0")
         return subprocess.run(
             [CHROMIUM, *switches, f"--user-data-dir={tmp_path / 'profile'}", *options, path.as_uri()],
@@ -168,6 +169,25 @@ class TestInBrowser:
         assert "<title>Failed" in done.stdout
         assert "<title>owned" not in done.stdout
         assert done.stdout.count("<script>") == 1
+
+    def test_sorts_by_a_column_and_finds_outputs(self, browse):
+        values = np.linspace(0, 1, 50)
+        reference = {"a": values, "b": values, "c": values, "bb": values}
+        made = {"a": values + 1e-7, "b": values + 0.5, "c": values + 3e-7, "bb": values + 0.25}
+        click = (
+            "<script>document.querySelectorAll('table.outputs thead button')[2].click();"
+            "const search = document.getElementById('search'); search.value = 'B';"
+            "search.dispatchEvent(new Event('input'));</script></body>"
+        )
+
+        def drive(text):
+            return re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text).replace("</body>", click)
+
+        done = browse(outcome_of(made, reference), "--dump-dom", change=drive)
+        rows = re.findall(r'<tr class="output \w+" data-name="(\w+)"( hidden="")?>', done.stdout)
+        assert rows == [("b", ""), ("bb", ""), ("c", ' hidden=""'), ("a", ' hidden=""')]
+        assert 'aria-sort="descending"' in done.stdout
+        assert "2 of 4 shown" in done.stdout
 
     def test_picture_of_the_page_has_the_verdict_in_its_colour(self, browse, tmp_path):
         image = pytest.importorskip("matplotlib.image")
