@@ -140,7 +140,8 @@ class Comparator:
         """Run all runners on the same inputs and return their outputs.
 
         Args:
-            runners: The runners, not active.
+            runners: The runners, not active. One with the name of another gets `#2` behind it, so that
+                `results[runner.name]` is its own.
             data_loader: An iterable of feeds, or a callable that gives one for the first runner's inputs; by default
                 one feed of random numbers.
             warm_up: Calls per runner before the first that counts.
@@ -153,8 +154,8 @@ class Comparator:
         """
         runs: list[LiveRun] = []
         for runner in runners:
-            label = unique_label(runner.name, (run.label for run in runs))
-            runs.append(LiveRun(BackendResult(label, type(runner).__name__), _giving(runner)))
+            runner.name = unique_label(runner.name, (run.label for run in runs))
+            runs.append(LiveRun(BackendResult(runner.name, type(runner).__name__), _giving(runner)))
         results = RunResults((run.label, []) for run in runs)
         feeds: list[Feed] = []
         for step in run_steps(runs, _source(data_loader), Pace(not streaming, warm_up)):

@@ -189,6 +189,19 @@ def test_shape_inference_that_fails(mlp):
     assert infer_shapes(broken).graph.node == broken.graph.node
 
 
+def test_fp16_of_an_output_that_the_model_itself_reads(make_model):
+    nodes = [helper.make_node("Abs", ["x"], ["y"]), helper.make_node("Softmax", ["y"], ["z"])]
+    model = make_model(nodes, [("x", 1, [2, 3])], [("y", 1, [2, 3]), ("z", 1, [2, 3])])
+    half = convert_to_fp16(model)
+    onnx.checker.check_model(half, full_check=True)
+    feed = {"x": np.array([[1, -2, 3], [0, 0.5, -1]], np.float32)}
+    made, expected = run(half, feed), run(model, feed)
+    assert list(made) == list(expected) == ["y", "z"]
+    for name, array in made.items():
+        assert array.dtype == np.float32
+        np.testing.assert_allclose(array, expected[name], atol=1e-3)
+
+
 def test_fp16_keeps_input_and_output_types(mlp, feed):
     half = convert_to_fp16(mlp)
     assert half.graph.initializer[0].data_type == TensorProto.FLOAT16

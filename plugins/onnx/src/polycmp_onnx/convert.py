@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,6 +50,7 @@ class ConvertToFp16(OnnxLoader):
                 hint="pip install polycmp-onnx[fp16]",
             ) from error
         model = own_model(self.model)
+        _separate_outputs(model.graph)
         _prepare(model.graph)
         try:
             with warnings.catch_warnings():
@@ -68,6 +70,31 @@ class ConvertToFp16(OnnxLoader):
 
 
 convert_to_fp16 = immediate(ConvertToFp16)
+
+
+def _separate_outputs(graph: Any) -> None:
+    """Give outputs that other nodes read, too, a node of their own.
+
+    The converter casts an output back to float32 for all its readers, without converting them with it.
+    """
+    import onnx
+
+    nodes = list(_all_nodes(graph))
+    read = {name for node in nodes for name in node.input}
+    made = {name: node for node in graph.node for name in node.output}
+    for output in [item for item in graph.output if item.name in read and item.name in made]:
+        inner = f"{output.name}_inside"
+        for node in nodes:
+            for names in (node.input, node.output):
+                names[:] = [inner if name == output.name else name for name in names]
+        graph.node.append(onnx.helper.make_node("Identity", [inner], [output.name]))
+
+
+def _all_nodes(graph: Any) -> Iterator[Any]:
+    for node in graph.node:
+        yield node
+        for inner in subgraphs(node):
+            yield from _all_nodes(inner)
 
 
 def _prepare(graph: Any) -> None:
