@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
+import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from polycmp_trt.capability import cut_out
+from polycmp_trt.capability import cut_out, divide
 
 
 def model():
@@ -63,3 +64,41 @@ def test_the_parts_together_compute_what_the_model_does() -> None:
 def test_all_nodes_are_the_model_itself() -> None:
     whole = model()
     assert cut_out(whole, range(5)) is whole
+
+
+def stops_at_the_first(bad):
+    """A parser that tells only what lies before the first node it cannot do, and that node."""
+
+    def ask(nodes):
+        wrong = next((position for position, node in enumerate(nodes) if node in bad), None)
+        if wrong is None:
+            return None
+        return [(tuple(range(wrong)), True), ((wrong,), False)] if wrong else [((0,), False)]
+
+    return ask
+
+
+def tells_everything(bad):
+    """A parser that sorts all nodes into groups at once."""
+
+    def ask(nodes):
+        if not bad & set(nodes):
+            return None
+        return [((position,), node not in bad) for position, node in enumerate(nodes)]
+
+    return ask
+
+
+def refuses_as_a_whole(bad):
+    """A parser that only says no."""
+    return lambda nodes: [(tuple(range(len(nodes))), False)] if bad & set(nodes) else None
+
+
+@pytest.mark.parametrize("parser", [stops_at_the_first, tells_everything, refuses_as_a_whole])
+@pytest.mark.parametrize("bad", [set(), {0}, {2}, {5}, {2, 3}, {0, 5}, {1, 3, 5}, {0, 1, 2, 3, 4, 5}])
+def test_every_good_node_is_found_and_no_bad_one(parser, bad) -> None:
+    def first_bad(nodes):
+        return next(position for position, node in enumerate(nodes) if node in bad)
+
+    found = divide(tuple(range(6)), parser(bad), first_bad)
+    assert sorted(node for group in found for node in group) == sorted(set(range(6)) - bad)

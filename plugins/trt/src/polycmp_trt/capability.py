@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -133,7 +133,13 @@ def partition_model(path: str, folder: str) -> Capability:
     everything = tuple(range(len(model.graph.node)))
     if _groups(BytesFromPath(path)(), path) is None:
         return Capability(True)
-    supported = sorted(_supported_groups(model, everything))
+    supported = sorted(
+        divide(
+            everything,
+            lambda nodes: _groups(cut_out(model, nodes).SerializeToString()),
+            lambda nodes: _first_bad_node(cut_out(model, nodes)),
+        )
+    )
     rest = _runs(sorted(set(everything) - {node for group in supported for node in group}))
     Path(folder).mkdir(parents=True, exist_ok=True)
     parts, problems = [], []
@@ -176,24 +182,37 @@ def _groups(content: bytes, path: str = "") -> list[tuple[tuple[int, ...], bool]
     return None if whole else groups
 
 
-def _supported_groups(model: Any, nodes: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Return the groups of nodes, among those given, that TensorRT parses; groups it refuses are divided again."""
-    part = cut_out(model, nodes)
-    groups = _groups(part.SerializeToString())
+def divide(
+    nodes: tuple[int, ...],
+    ask: Callable[[tuple[int, ...]], list[tuple[tuple[int, ...], bool]] | None],
+    first_bad: Callable[[tuple[int, ...]], int],
+) -> list[tuple[int, ...]]:
+    """Return the groups of nodes that can be parsed; what is refused is divided again until single nodes are left.
+
+    Args:
+        nodes: Numbers of nodes.
+        ask: Returns, for some nodes, groups of their positions and whether each can be parsed; None if all can
+            together. Nodes after one at fault may be in no group.
+        first_bad: Returns the position of the node at fault among some nodes.
+    """
+    groups = ask(nodes)
     if groups is None:
         return [nodes]
     found = []
-    for local, good in groups:
-        group = tuple(nodes[index] for index in local if index < len(nodes))
-        if good:
+    left = set(nodes)
+    for positions, good in groups:
+        group = tuple(nodes[position] for position in positions if position < len(nodes))
+        if good and group:
             found.append(group)
-        elif len(group) < len(nodes):
-            found += _supported_groups(model, group) if len(group) > 1 else []
-        else:  # refused as a whole: go on before and after the node at fault
-            bad = _first_bad_node(part)
-            for rest in (nodes[:bad], nodes[bad + 1 :]):
-                found += _supported_groups(model, rest) if rest else []
-    return [group for group in found if group]
+        if good or len(group) < len(nodes):
+            left -= set(group)
+            found += divide(group, ask, first_bad) if not good and len(group) > 1 else []
+    if len(left) == len(nodes):  # no progress: go on before and after the node at fault
+        bad = first_bad(nodes)
+        left.discard(nodes[bad])
+    for run in _runs(sorted(left)):
+        found += divide(run, ask, first_bad)
+    return found
 
 
 def _first_bad_node(part: Any) -> int:

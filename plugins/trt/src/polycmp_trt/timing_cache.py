@@ -89,9 +89,13 @@ def use_timing_cache(config: Any, source: Any) -> None:
         config: A `tensorrt.IBuilderConfig`.
         source: A path, an open file, or None for an empty cache.
     """
+    from polycmp_trt.runtime import noted_errors
+
     content = read_timing_cache(source) if source is not None else b""
-    cache = config.create_timing_cache(content)
-    if cache is not None and config.set_timing_cache(cache, ignore_mismatch=False):
+    with noted_errors():  # whether the cache is taken is told below
+        cache = config.create_timing_cache(content)
+        taken = cache is not None and config.set_timing_cache(cache, ignore_mismatch=False)
+    if taken:
         return
     _LOG.warning("the timing cache %s belongs to another device or release of TensorRT; it is not used", source)
     empty = config.create_timing_cache(b"")
@@ -127,10 +131,27 @@ def save_timing_cache(config: Any, target: Any) -> None:
 
 
 def _merged(config: Any, cache: Any, path: Path) -> bytes:
-    if path.is_file() and path.stat().st_size:
-        both = config.create_timing_cache(path.read_bytes())
-        # TensorRT keeps its own timings where both have one.
-        if both is not None and both.combine(cache, ignore_mismatch=False):
+    """Return the file's timings and the new ones together; the new ones alone if the file is of no use here."""
+    from polycmp_trt.runtime import noted_errors
+
+    if not path.is_file() or not path.stat().st_size:
+        return bytes(cache.serialize())
+    content = path.read_bytes()
+    with noted_errors():  # TensorRT complains of caches that it merges all the same; what came of it counts
+        both = config.create_timing_cache(content)
+        usable = both is not None and _takes(config, both)
+        if usable:
+            both.combine(cache, ignore_mismatch=False)  # TensorRT keeps the file's timing where both have one
             return bytes(both.serialize())
-        _LOG.warning("the timing cache %s belongs to another device or release of TensorRT; it is replaced", path)
+    _LOG.warning("the timing cache %s belongs to another device or release of TensorRT; it is replaced", path)
     return bytes(cache.serialize())
+
+
+def _takes(config: Any, cache: Any) -> bool:
+    """Return whether a cache is of this device and release: an empty cache can take over what it holds.
+
+    TensorRT's own answer is not enough. TensorRT 8.6 says no on devices newer than itself, after it has merged.
+    """
+    empty = config.create_timing_cache(b"")
+    size = len(bytes(empty.serialize()))
+    return bool(empty.combine(cache, ignore_mismatch=False)) or len(bytes(empty.serialize())) > size
