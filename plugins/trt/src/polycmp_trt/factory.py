@@ -27,7 +27,7 @@ from polycmp_trt.onnx_like import OnnxLikeFromNetwork
 from polycmp_trt.options import Options
 from polycmp_trt.precision import ReportPrecision, plan_precision
 from polycmp_trt.runner import TrtRunner
-from polycmp_trt.runtime import LoadPlugins, LoadRuntime
+from polycmp_trt.runtime import LoadPlugins, LoadRuntime, OnDevice
 from polycmp_trt.typed_onnx import ConvertToBf16, QuantizeToInt8
 
 
@@ -184,9 +184,10 @@ def make_engine(source: Any, options: Options | None = None, *, model: Any = Non
     check_names(options)
     if isinstance(source, (str, Path)):
         return engine_from_file(str(source), options)
-    return engine_from_source(
+    engine = engine_from_source(
         source, options, getattr(model, "input_shapes", None), getattr(model, "data_loader", None)
     )
+    return OnDevice(engine, options.device) if options.device else engine
 
 
 def make_network(source: Any, options: Any = None) -> Any:

@@ -139,6 +139,30 @@ def new_object(make: Any, what: str) -> Any:
     return made
 
 
+class OnDevice(Loader[Any]):
+    """Does what a loader does on a CUDA device other than the first.
+
+    Args:
+        obj: A callable, for example a loader that builds an engine.
+        device: The device.
+    """
+
+    def __init__(self, obj: Any, device: int) -> None:
+        self.obj = obj
+        self.device = device
+
+    def call_impl(self) -> Any:
+        """Return what the callable makes there.
+
+        Raises:
+            BackendError: There is no such device.
+        """
+        from polycmp_trt.cuda import current
+
+        with current(self.device):
+            return resolve(self.obj)
+
+
 class LoadPlugins(Loader[Any]):
     """Loads TensorRT plugin libraries, and registers NVIDIA's own plugins.
 
