@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -133,18 +133,23 @@ def partition_model(path: str, folder: str) -> Capability:
     everything = tuple(range(len(model.graph.node)))
     if _groups(BytesFromPath(path)(), path) is None:
         return Capability(True)
+    values = _inferred(model)
+
+    def part_of(nodes: Sequence[int]) -> Any:
+        return cut_out(model, nodes, values)
+
     supported = sorted(
         divide(
             everything,
-            lambda nodes: _groups(cut_out(model, nodes).SerializeToString()),
-            lambda nodes: _first_bad_node(cut_out(model, nodes)),
+            lambda nodes: _groups(part_of(nodes).SerializeToString()),
+            lambda nodes: _first_bad_node(part_of(nodes)),
         )
     )
     rest = _runs(sorted(set(everything) - {node for group in supported for node in group}))
     Path(folder).mkdir(parents=True, exist_ok=True)
     parts, problems = [], []
     for nodes, good in sorted([(group, True) for group in supported] + [(run, False) for run in rest]):
-        part = cut_out(model, nodes)
+        part = part_of(nodes)
         name = f"{'' if good else 'un'}supported_subgraph-nodes-{nodes[0]}-{nodes[-1]}.onnx"
         target = str(Path(folder, name))
         _write(part, target)
@@ -240,7 +245,7 @@ def _runs(numbers: Iterable[int]) -> list[tuple[int, ...]]:
     return [tuple(run) for run in runs]
 
 
-def cut_out(model: Any, nodes: Sequence[int]) -> Any:
+def cut_out(model: Any, nodes: Sequence[int], values: Mapping[str, Any] | None = None) -> Any:
     """Return a model of some of a model's nodes, in their order, with the weights they read.
 
     Args:
@@ -249,8 +254,7 @@ def cut_out(model: Any, nodes: Sequence[int]) -> Any:
     """
     import onnx
 
-    from polycmp_onnx import infer_shapes
-    from polycmp_onnx.graph import known_values, reads
+    from polycmp_onnx.graph import reads
 
     if len(nodes) == len(model.graph.node):
         return model
@@ -263,7 +267,7 @@ def cut_out(model: Any, nodes: Sequence[int]) -> Any:
     given = set(made) | {tensor.name for tensor in weights}
     used_later = {name for node in outside for name in reads(node)} | {value.name for value in model.graph.output}
     used_inside = set(read)
-    values = known_values(infer_shapes(model).graph)
+    values = _inferred(model) if values is None else values
     inputs = [_value(values, name) for name in read if name not in given]
     outputs = [_value(values, name) for name in made if name in used_later or name not in used_inside]
     graph = onnx.helper.make_graph(inside, model.graph.name or "part", inputs, outputs, weights)
@@ -272,7 +276,14 @@ def cut_out(model: Any, nodes: Sequence[int]) -> Any:
     return part
 
 
-def _value(values: Any, name: str) -> Any:
+def _inferred(model: Any) -> Mapping[str, Any]:
+    from polycmp_onnx import infer_shapes
+    from polycmp_onnx.graph import known_values
+
+    return known_values(infer_shapes(model).graph)
+
+
+def _value(values: Mapping[str, Any], name: str) -> Any:
     import onnx
 
     known = values.get(name)
