@@ -251,6 +251,7 @@ def cut_out(model: Any, nodes: Sequence[int], values: Mapping[str, Any] | None =
     Args:
         model: An `onnx.ModelProto`; it is not changed.
         nodes: Numbers of nodes.
+        values: What is known of its tensors' types and shapes; by default inferred now.
     """
     import onnx
 
