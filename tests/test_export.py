@@ -65,10 +65,20 @@ class TestScript:
             assert [item["outputs"] for item in first] == [item["outputs"] for item in second]
             assert len(first) == 2
 
-    def test_refuses_what_a_script_cannot_say(self, polycmp, model):
-        done = polycmp("run", model, "--onnxrt", "--gen-script", "-", "--data-loader", "nowhere")
-        assert done.status == 3
-        assert "nowhere" in done.err
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ("--data-loader", "stress"),
+            ("--check-average", "--check-error-stat", "max"),
+            ("--report", "r.json"),
+            ("--save-input-blob",),
+            ("--save-heatmaps", "maps"),
+        ],
+    )
+    def test_refuses_what_a_script_cannot_say(self, polycmp, model, words):
+        done = polycmp("run", model, "--onnxrt", "--gen-script", "-", *words)
+        assert (done.status, done.out) == (2, "")
+        assert "--gen-script" in done.err
 
 
 class TestRunFile:

@@ -46,12 +46,27 @@ def script_of(plan: Plan, registry: Registry) -> str:
         UsageError: The plan holds something that a script cannot say.
         PolycmpError: A backend or the model cannot be found.
     """
+    _refuse(plan)
     script = _Script()
     names = _runners(script, plan, registry)
     _data(script, plan)
     _run(script, plan, names)
     _compare(script, plan, bool(plan.files.load_outputs) or len(names) > 1)
     return _finish(script, plan)
+
+
+def _refuse(plan: Plan) -> None:
+    """Raise for what a script would leave out without a word."""
+    unsaid = {
+        "--check-average": plan.compare.check_average,
+        "--save-accuracy-results": plan.files.save_metrics,
+        "--report": plan.files.reports,
+        "--save-input-blob": plan.files.save_input_blob is not None,
+        "pictures of the error": plan.plots,
+    }
+    for option, given in unsaid.items():
+        if given:
+            raise UsageError(f"--gen-script: a script has no {option}", hint="leave it out, or run the command itself")
 
 
 def _runners(script: _Script, plan: Plan, registry: Registry) -> list[str]:
