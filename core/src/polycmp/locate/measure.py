@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.compare.statistics import differences
-from polycmp.compare.verdicts import OutputComparison
+from polycmp.compare.verdicts import ErrorStats, OutputComparison
 from polycmp.graph import GraphNode
 from polycmp.locate.figures import figures, rounding
 from polycmp.locate.result import Own, Row
@@ -39,9 +39,14 @@ def make_row(node: GraphNode, item: OutputComparison, candidate: Any, reference:
         stats=stats,
     )
     if stats is not None:
-        row.max_abs, row.mean_abs = stats.max_abs, stats.mean_abs
-        row.relative = relative_to(stats.max_abs, other.scale if other is not None else 0.0)
+        row.max_abs, row.mean_abs = _largest(stats), stats.mean_abs
+        row.relative = relative_to(row.max_abs, other.scale if other is not None else 0.0)
     return row
+
+
+def _largest(stats: ErrorStats) -> float:
+    """Return the largest error; a NaN that only one side has is no finite one."""
+    return stats.max_abs if stats.nan_candidate == stats.nan_reference else math.inf
 
 
 def relative_to(error: float, scale: float) -> float:
@@ -113,9 +118,9 @@ class NodeProbe:
         if made is None or made[row.tensor].shape != expected.shape:
             return None
         own = to_numpy(made[row.tensor])
-        stats = differences(own, to_numpy(expected))
+        error = _largest(differences(own, to_numpy(expected)))
         scale = row.reference.scale if row.reference is not None else 0.0
-        result = Own(stats.max_abs, relative_to(stats.max_abs, scale), bool(passed(own, expected)))
+        result = Own(error, relative_to(error, scale), bool(passed(own, expected)))
         return self._with_floor(result, row, inputs, own, expected)
 
     def _with_floor(self, result: Own, row: Row, inputs: Tensors, own: Any, expected: Any) -> Own:

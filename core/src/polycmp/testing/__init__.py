@@ -67,7 +67,7 @@ __all__ = [
 ]
 
 
-if "pytest" in sys.modules:
+if sys.modules.get("pytest") is not None:
     sys.modules["pytest"].register_assert_rewrite(
         *(f"polycmp.testing.{name}" for name in ("runners", "loaders", "data_loaders", "compare_funcs", "nodes"))
     )
