@@ -72,6 +72,7 @@ class Model:
             raise ModelError(f"no such model file: {self.path}", hint=_neighbours(Path(self.path)))
         self._reader = self._find_reader()
         self._loader: Loader[Any] | None = None
+        self._description: ModelDescription | None = None
         self.kind = _produces(self._reader.spec)
 
     def load(self, kind: str) -> Loader[Any]:
@@ -112,8 +113,9 @@ class Model:
         if not spec.describe:
             return None
         describe = self.registry.load(self._reader, spec.describe)
-        description: ModelDescription | None = describe(self.source, self._options(spec))
-        return description
+        if self._description is None:
+            self._description = describe(self.source, self._options(spec))
+        return self._description
 
     def graph(self) -> ModelGraph | None:
         """Return the model, as the loader's options make it, as a graph; None if its loader has no view of it.

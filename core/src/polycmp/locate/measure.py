@@ -21,6 +21,7 @@ from polycmp.tensors import dtype_of, is_floating, to_numpy
 Tensors = Mapping[str, Any]
 #: Elements up to which an operator, or a whole model, is also calculated in float64 by a slow evaluator.
 AFFORDABLE = 1 << 22
+_PIECE = 1 << 16
 
 
 def make_row(node: GraphNode, item: OutputComparison, candidate: Any, reference: Any) -> Row:
@@ -66,13 +67,20 @@ def distance(one: Any, two: Any) -> float:
         return math.inf
     if not a.size or a.dtype == object:
         return 0.0
-    a64, b64 = a.astype(np.float64), b.astype(np.float64)
+    flat, other = a.reshape(-1), b.reshape(-1)
+    pieces = [_gap(flat[at : at + _PIECE], other[at : at + _PIECE]) for at in range(0, a.size, _PIECE)]
+    return relative_to(max(gap for gap, _ in pieces), max(scale for _, scale in pieces))
+
+
+def _gap(one: NDArray[Any], two: NDArray[Any]) -> tuple[float, float]:
+    """Return the largest difference in a piece of two tensors, and the largest finite magnitude in the second."""
+    a, b = one.astype(np.float64), two.astype(np.float64)
     with np.errstate(all="ignore"):
-        gap = np.abs(a64 - b64)
-        gap[(a64 == b64) | (np.isnan(a64) & np.isnan(b64))] = 0.0
-        worst = float(np.nanmax(np.where(np.isnan(gap), np.inf, gap)))
-        finite = b64[np.isfinite(b64)]
-    return relative_to(worst, float(np.abs(finite).max()) if finite.size else 0.0)
+        gap = np.abs(a - b)
+    gap[(a == b) | (np.isnan(a) & np.isnan(b))] = 0.0
+    gap[np.isnan(gap)] = np.inf
+    finite = np.abs(b[np.isfinite(b)])
+    return float(gap.max()), float(finite.max()) if finite.size else 0.0
 
 
 def nudged(tensors: Tensors) -> dict[str, Any]:
@@ -83,10 +91,14 @@ def nudged(tensors: Tensors) -> dict[str, Any]:
 def _nudge(array: NDArray[Any]) -> NDArray[Any]:
     if not is_floating(array.dtype) or array.dtype.kind != "f":
         return array
-    flat = array.reshape(-1)
-    direction = np.where(np.arange(flat.size) % 2 == 0, np.inf, -np.inf).astype(array.dtype)
+    moved = np.array(array.reshape(-1))
     with np.errstate(all="ignore"):
-        return np.where(np.isfinite(flat), np.nextafter(flat, direction), flat).reshape(array.shape)
+        for start, direction in ((0, np.inf), (1, -np.inf)):
+            every_other = moved[start::2]
+            np.nextafter(
+                every_other, every_other.dtype.type(direction), out=every_other, where=np.isfinite(every_other)
+            )
+    return moved.reshape(array.shape)
 
 
 class NodeProbe:

@@ -80,13 +80,16 @@ class Sweeper:
         found = Sweep()
         comparer = PairComparer(self.candidate.label, self.reference.label, self.functions)
         for window, outputs in self._windows(feed, on_stage):
-            made, expected = outputs.get(self.candidate.label), outputs.get(self.reference.label)
-            if made is None or expected is None:
+            # No local name may hold a window's tensors while the next one runs.
+            if not {self.candidate.label, self.reference.label} <= set(outputs):
                 break
-            truth = outputs.get(self.precise.label) if self.precise is not None else None
-            self._take(found, comparer, made, expected, truth)
+            self._take(found, comparer, outputs)
             found.finals.update(
-                {name: np.array(to_numpy(made[name])) for name in window.segment.wanted if name in self.final}
+                {
+                    name: np.array(to_numpy(outputs[self.candidate.label][name]))
+                    for name in window.segment.wanted
+                    if name in self.final
+                }
             )
         return found
 
@@ -98,9 +101,9 @@ class Sweeper:
                 for lane in self.windows.lanes:
                     lane.finish()
 
-    def _take(
-        self, found: Sweep, comparer: PairComparer, made: Tensors, expected: Tensors, truth: Tensors | None
-    ) -> None:
+    def _take(self, found: Sweep, comparer: PairComparer, outputs: Mapping[str, Tensors]) -> None:
+        made, expected = outputs[self.candidate.label], outputs[self.reference.label]
+        truth = outputs.get(self.precise.label) if self.precise is not None else None
         for item in comparer.add(made, expected):
             name = item.output
             if name not in made or name not in expected:

@@ -176,7 +176,7 @@ def _windows(plan: Plan, parts: list[_Part], runs: list[LiveRun]) -> Windows | N
         description = model.describe()
         if description is None or len(description.outputs) < MANY_OUTPUTS:
             return None
-    graphs = {model.path: model.graph() for _, _, model in parts}
+    graphs = {path: model.graph() for path, model in {model.path: model for _, _, model in parts}.items()}
     if not suits(list(graphs.values())):
         return None
     lanes = _lanes(plan, parts, [run.result for run in runs], graphs)

@@ -13,6 +13,8 @@ from polycmp.tensors import TensorEntry, TensorMetadata
 #: Windows beyond this gain nothing more: measured on MiniLM and ResNet-50, larger ones only take longer to fault in.
 _MOST_BY_DEFAULT = 112 << 20
 _FREE_SHARE = 0.25
+#: What backends need beside their results, such as buffers in another layout, comes out of the same memory.
+_HEADROOM = 0.6
 
 
 @dataclass(frozen=True)
@@ -148,16 +150,28 @@ def _bytes(entry: TensorEntry | None) -> int | None:
     return count * (entry.dtype.itemsize if entry.dtype is not None else 4)
 
 
-def memory_budget(asked: int) -> int:
-    """Return how many bytes intermediate tensors may take.
+def memory_budget(asked: int, weights: int = 0) -> int:
+    """Return how many bytes the tensors of a window may take.
+
+    What was asked for is meant for the whole process but the models' weights, so what it takes already counts.
 
     Args:
         asked: What the user said; 0 for a share of what is free.
+        weights: Bytes of the weights that the process holds.
     """
-    if asked:
-        return asked
-    free = _free_memory()
-    return _MOST_BY_DEFAULT if free is None else max(16 << 20, min(_MOST_BY_DEFAULT, int(free * _FREE_SHARE)))
+    if not asked:
+        free = _free_memory()
+        return _MOST_BY_DEFAULT if free is None else max(16 << 20, min(_MOST_BY_DEFAULT, int(free * _FREE_SHARE)))
+    taken = max(0, _resident_memory() - weights)
+    return max(asked // 8, int((asked - taken) * _HEADROOM))
+
+
+def _resident_memory() -> int:
+    """Return the bytes of memory that this process takes now, 0 where the system does not tell."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return 0
 
 
 def _free_memory() -> int | None:

@@ -102,7 +102,7 @@ class Windows:
         if not self.segments:
             types = self.graph.types(TensorMetadata.from_feed_dict(feed))
             self.layout = Layout(self.graph, self.wanted, types)
-            self.segments = plan_segments(self.layout, memory_budget(self._max_memory), len(self.lanes))
+            self.segments = plan_segments(self.layout, self._budget(), len(self.lanes))
 
     def close(self) -> None:
         """Let all sessions go."""
@@ -113,8 +113,12 @@ class Windows:
         made = {lane.label: lane.run(segment, keep=keep, whole=whole) for lane in self.lanes}
         return {label: outputs for label, outputs in made.items() if outputs is not None}
 
+    def _budget(self) -> int:
+        graphs = {id(lane.graph): lane.graph for lane in self.lanes}.values()
+        return memory_budget(self._max_memory, sum(sum(graph.weights.values()) for graph in graphs))
+
     def _weights_fit(self) -> bool:
-        return sum(self.graph.weights.values()) * len(self.lanes) <= memory_budget(self._max_memory)
+        return sum(self.graph.weights.values()) * len(self.lanes) <= self._budget()
 
 
 def suits(graphs: Sequence[ModelGraph | None]) -> bool:
