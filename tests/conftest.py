@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,14 @@ def polycmp(capfd, monkeypatch, tmp_path):
         assert "Traceback" not in captured.out + captured.err
         return Done(status, captured.out, captured.err)
 
-    return run
+    names = ["polycmp", *(name for name in logging.root.manager.loggerDict if name.startswith("polycmp."))]
+    loggers = [logging.getLogger(name) for name in names]
+    before = [(logger, logger.level, logger.propagate, logger.handlers[:]) for logger in loggers]
+    yield run
+    for logger, level, propagate, handlers in before:
+        logger.setLevel(level)
+        logger.propagate = propagate
+        logger.handlers[:] = handlers
 
 
 @pytest.fixture
