@@ -9,10 +9,9 @@ import os
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
 from polycmp import func
-from polycmp.cli.main import main
 from polycmp.errors import BackendError, DataError, UsageError
 from polycmp_trt import (
     Calibrator,
@@ -30,7 +29,6 @@ from polycmp_trt import (
     create_config,
 )
 from polycmp_trt.capabilities import import_tensorrt, supports
-from polycmp_trt.capability import check_model, cut_out, partition_model
 from polycmp_trt.report import engine_layers, precisions
 from polycmp_trt.typed_onnx import QuantizeToInt8
 
@@ -38,42 +36,8 @@ pytestmark = pytest.mark.gpu
 RNG = np.random.default_rng(5)
 
 
-def weight(name, *shape):
-    return numpy_helper.from_array((RNG.standard_normal(shape) / 24).astype(np.float32), name)
-
-
-def conv_model(batch=2, channels=64):
-    nodes = [
-        helper.make_node("Conv", ["x", "w0", "b0"], ["c0"], name="conv0", pads=[1, 1, 1, 1]),
-        helper.make_node("Relu", ["c0"], ["r0"], name="relu0"),
-        helper.make_node("Conv", ["r0", "w1", "b1"], ["y"], name="conv1", pads=[1, 1, 1, 1]),
-    ]
-    graph = helper.make_graph(
-        nodes,
-        "net",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, channels, 32, 32])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 64, 32, 32])],
-        [weight("w0", 64, channels, 3, 3), weight("b0", 64), weight("w1", 64, 64, 3, 3), weight("b1", 64)],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-
-
 def feeds(count=4, batch=2):
     return [{"x": RNG.standard_normal((batch, 64, 32, 32)).astype(np.float32)} for _ in range(count)]
-
-
-@pytest.fixture(scope="module")
-def conv(tmp_path_factory):
-    path = tmp_path_factory.mktemp("models") / "conv.onnx"
-    onnx.save(conv_model(), path)
-    return str(path)
-
-
-@pytest.fixture(scope="module")
-def dynamic(tmp_path_factory):
-    path = tmp_path_factory.mktemp("models") / "dynamic.onnx"
-    onnx.save(conv_model(batch="n"), path)
-    return str(path)
 
 
 def bytes_of(path, **config):
@@ -85,14 +49,14 @@ def engine_of(path, **config):
 
 
 class TestPrecision:
-    def test_fp16_is_used_and_counted(self, conv):
-        assert precisions(engine_layers(engine_of(conv, fp16=True))).get("FP16")
-        assert set(precisions(engine_layers(engine_of(conv)))) <= {"FP32"}
+    def test_fp16_is_used_and_counted(self, convolutions):
+        assert precisions(engine_layers(engine_of(convolutions, fp16=True))).get("FP16")
+        assert set(precisions(engine_layers(engine_of(convolutions)))) <= {"FP32"}
 
-    def test_tf32_is_off_unless_asked_for(self, conv):
+    def test_tf32_is_off_unless_asked_for(self, convolutions):
         trt = import_tensorrt()
         for wanted in (False, True):
-            builder, network, _ = NetworkFromOnnxPath(conv)()
+            builder, network, _ = NetworkFromOnnxPath(convolutions)()
             assert create_config(builder, network, tf32=wanted).get_flag(trt.BuilderFlag.TF32) is wanted
 
     def test_a_precision_without_a_layer_is_a_warning(self, caplog):
@@ -107,22 +71,22 @@ class TestPrecision:
             EngineFromNetwork(NetworkFromOnnxBytes(model.SerializeToString()), CreateConfig(fp16=True))()
         assert "no layer" in caplog.text.lower()
 
-    def test_a_model_with_qdq_nodes_becomes_int8(self, conv):
+    def test_a_model_with_qdq_nodes_becomes_int8(self, convolutions):
         data = feeds()
-        quantised = QuantizeToInt8(onnx.load(conv), data)()
+        quantised = QuantizeToInt8(onnx.load(convolutions), data)()
         network = NetworkFromOnnxBytes(quantised.SerializeToString())
         engine = EngineFromNetwork(network, CreateConfig(int8=True))()
         assert precisions(engine_layers(engine)).get("INT8")
-        with TrtRunner(lambda: engine_of(conv)) as plain, TrtRunner(engine) as small:
+        with TrtRunner(lambda: engine_of(convolutions)) as plain, TrtRunner(engine) as small:
             wanted = plain.infer(data[0])["y"].copy()
             got = small.infer(data[0])["y"]
         assert np.abs(got - wanted).mean() < 0.05 * np.abs(wanted).mean() + 0.05 * np.abs(wanted).max()
 
-    def test_what_this_release_lacks_says_what_to_do(self, conv):
+    def test_what_this_release_lacks_says_what_to_do(self, convolutions):
         if supports("bf16"):
             pytest.skip("this TensorRT has bfloat16")
         with pytest.raises(BackendError, match="bf16"):
-            engine_of(conv, bf16=True)
+            engine_of(convolutions, bf16=True)
 
 
 class TestCalibration:
@@ -131,31 +95,31 @@ class TestCalibration:
         [feeds, lambda: iter(feeds()), lambda: feeds, lambda: lambda inputs: (f for f in feeds())],
         ids=["list", "generator", "function", "function of the inputs"],
     )
-    def test_every_kind_of_data_loader(self, conv, loader):
+    def test_every_kind_of_data_loader(self, convolutions, loader):
         with Calibrator(loader()) as calibrator:
-            engine = engine_of(conv, int8=True, calibrator=calibrator)
+            engine = engine_of(convolutions, int8=True, calibrator=calibrator)
             assert calibrator.num_batches == 4
         assert precisions(engine_layers(engine)).get("INT8")
 
     @pytest.mark.parametrize("base", ["IInt8MinMaxCalibrator", "IInt8EntropyCalibrator", "IInt8LegacyCalibrator"])
-    def test_other_base_classes(self, conv, base):
-        assert bytes_of(conv, int8=True, calibrator=Calibrator(feeds(), BaseClass=base))
+    def test_other_base_classes(self, convolutions, base):
+        assert bytes_of(convolutions, int8=True, calibrator=Calibrator(feeds(), BaseClass=base))
 
-    def test_the_cache_is_written_and_then_used_instead_of_data(self, conv, tmp_path):
+    def test_the_cache_is_written_and_then_used_instead_of_data(self, convolutions, tmp_path):
         cache = tmp_path / "calib.cache"
-        bytes_of(conv, int8=True, calibrator=Calibrator(feeds(), cache=str(cache)))
+        bytes_of(convolutions, int8=True, calibrator=Calibrator(feeds(), cache=str(cache)))
         assert cache.read_bytes().startswith(b"TRT-")
         written = cache.read_bytes()
 
         def never():
             raise AssertionError("asked for data")
 
-        bytes_of(conv, int8=True, calibrator=Calibrator(never, cache=str(cache)))
+        bytes_of(convolutions, int8=True, calibrator=Calibrator(never, cache=str(cache)))
         assert cache.read_bytes() == written
 
-    def test_the_cache_may_be_an_open_file(self, conv):
+    def test_the_cache_may_be_an_open_file(self, convolutions):
         cache = io.BytesIO()
-        bytes_of(conv, int8=True, calibrator=Calibrator(feeds(), cache=cache))
+        bytes_of(convolutions, int8=True, calibrator=Calibrator(feeds(), cache=cache))
         assert cache.getvalue().startswith(b"TRT-")
 
     def test_dynamic_shapes_calibrate_with_the_opt_shapes(self, dynamic):
@@ -171,7 +135,7 @@ class TestCalibration:
         with pytest.raises(DataError, match="shape"):
             bytes_of(dynamic, int8=True, profiles=[profile], calibrator=Calibrator(feeds(batch=2)))
 
-    def test_an_error_in_the_data_loader_ends_the_build_with_that_error(self, conv, tmp_path):
+    def test_an_error_in_the_data_loader_ends_the_build_with_that_error(self, convolutions, tmp_path):
         cache = tmp_path / "calib.cache"
 
         def loader():
@@ -179,18 +143,18 @@ class TestCalibration:
             raise FileNotFoundError("picture 2 is gone")
 
         with pytest.raises(FileNotFoundError, match="picture 2"):
-            bytes_of(conv, int8=True, calibrator=Calibrator(loader, cache=str(cache)))
+            bytes_of(convolutions, int8=True, calibrator=Calibrator(loader, cache=str(cache)))
         assert not cache.exists()
 
-    def test_no_data_and_missing_inputs(self, conv):
+    def test_no_data_and_missing_inputs(self, convolutions):
         with pytest.raises(DataError, match="no calibration data"):
-            bytes_of(conv, int8=True, calibrator=Calibrator([]))
+            bytes_of(convolutions, int8=True, calibrator=Calibrator([]))
         with pytest.raises(DataError, match="'x'"):
-            bytes_of(conv, int8=True, calibrator=Calibrator([{"y": np.ones(1, np.float32)}]))
+            bytes_of(convolutions, int8=True, calibrator=Calibrator([{"y": np.ones(1, np.float32)}]))
 
-    def test_with_tensorrt_alone(self, conv):
+    def test_with_tensorrt_alone(self, convolutions):
         trt = import_tensorrt()
-        builder, network, parser = NetworkFromOnnxPath(conv)()
+        builder, network, parser = NetworkFromOnnxPath(convolutions)()
         config = builder.create_builder_config()
         config.set_flag(trt.BuilderFlag.INT8)
         with Calibrator(feeds()) as calibrator:
@@ -241,41 +205,41 @@ class TestProfiles:
 
 
 class TestTactics:
-    def test_replayed_tactics_give_the_same_engine(self, conv, tmp_path):
+    def test_replayed_tactics_give_the_same_engine(self, convolutions, tmp_path):
         path = tmp_path / "replay.json"
-        first = bytes_of(conv, algorithm_selector=TacticRecorder(str(path)))
-        assert bytes_of(conv, algorithm_selector=TacticReplayer(str(path))) == first
+        first = bytes_of(convolutions, algorithm_selector=TacticRecorder(str(path)))
+        assert bytes_of(convolutions, algorithm_selector=TacticReplayer(str(path))) == first
         replay = TacticReplayData.load(path)
         assert replay
         assert all(name and algorithm.outputs for name, algorithm in replay.items())
 
-    def test_replayed_tactics_give_the_same_layers_in_float16(self, conv):
+    def test_replayed_tactics_give_the_same_layers_in_float16(self, convolutions):
         replay = TacticReplayData()
-        first = engine_of(conv, fp16=True, algorithm_selector=TacticRecorder(replay))
-        second = engine_of(conv, fp16=True, algorithm_selector=TacticReplayer(replay))
+        first = engine_of(convolutions, fp16=True, algorithm_selector=TacticRecorder(replay))
+        second = engine_of(convolutions, fp16=True, algorithm_selector=TacticReplayer(replay))
         assert engine_layers(first) == engine_layers(second)
 
-    def test_polygraphy_reads_and_writes_the_same_files(self, conv, tmp_path):
+    def test_polygraphy_reads_and_writes_the_same_files(self, convolutions, tmp_path):
         theirs = pytest.importorskip("polygraphy.backend.trt").TacticReplayData
         ours, again = str(tmp_path / "ours.json"), str(tmp_path / "again.json")
-        bytes_of(conv, fp16=True, algorithm_selector=TacticRecorder(ours))
+        bytes_of(convolutions, fp16=True, algorithm_selector=TacticRecorder(ours))
         theirs.load(ours).save(again)
         assert TacticReplayData.load(again) == TacticReplayData.load(ours)
 
-    def test_a_tactic_that_is_not_offered_ends_the_build(self, conv):
+    def test_a_tactic_that_is_not_offered_ends_the_build(self, convolutions):
         recorded = TacticReplayData()
-        bytes_of(conv, algorithm_selector=TacticRecorder(recorded))
+        bytes_of(convolutions, algorithm_selector=TacticRecorder(recorded))
         name = next(iter(recorded))
         wrong = TacticReplayData({name: type(recorded[name])(1, 2, (), ())})
         with pytest.raises(BackendError, match="does not offer"):
-            bytes_of(conv, algorithm_selector=TacticReplayer(wrong))
+            bytes_of(convolutions, algorithm_selector=TacticReplayer(wrong))
 
-    def test_an_unknown_layer_is_a_warning(self, conv, caplog):
+    def test_an_unknown_layer_is_a_warning(self, convolutions, caplog):
         recorded = TacticReplayData()
-        bytes_of(conv, algorithm_selector=TacticRecorder(recorded))
+        bytes_of(convolutions, algorithm_selector=TacticRecorder(recorded))
         kept = dict(list(recorded.items())[:1])
         with caplog.at_level(logging.WARNING):
-            bytes_of(conv, algorithm_selector=TacticReplayer(TacticReplayData(kept)))
+            bytes_of(convolutions, algorithm_selector=TacticReplayer(TacticReplayData(kept)))
         if len(recorded) > 1:
             assert "not in the tactic replay" in caplog.text
 
@@ -285,36 +249,36 @@ class TestTimingCache:
         config = CreateConfig(load_timing_cache=load)
         return EngineBytesFromNetwork(NetworkFromOnnxPath(path), config, save_timing_cache=save)()
 
-    def test_written_merged_and_read(self, conv, dynamic, tmp_path):
+    def test_written_merged_and_read(self, convolutions, dynamic, tmp_path):
         cache = str(tmp_path / "timing.cache")
-        self.build(conv, None, cache)
+        self.build(convolutions, None, cache)
         first = os.path.getsize(cache)
         assert first > 100
         self.build(dynamic, cache, cache)
         assert os.path.getsize(cache) > first
         assert [item.name for item in tmp_path.iterdir()] == ["timing.cache"]
 
-    def test_what_another_process_saved_meanwhile_is_kept(self, conv, dynamic, tmp_path):
+    def test_what_another_process_saved_meanwhile_is_kept(self, convolutions, dynamic, tmp_path):
         one, two, both = (str(tmp_path / name) for name in ("one", "two", "both"))
-        self.build(conv, None, one)
+        self.build(convolutions, None, one)
         self.build(dynamic, None, two)
-        self.build(conv, None, both)
+        self.build(convolutions, None, both)
         self.build(dynamic, None, both)
         assert os.path.getsize(both) > max(os.path.getsize(one), os.path.getsize(two))
 
-    def test_a_damaged_cache_is_not_used(self, conv, tmp_path, caplog):
+    def test_a_damaged_cache_is_not_used(self, convolutions, tmp_path, caplog):
         cache = tmp_path / "timing.cache"
         cache.write_bytes(b"no timings at all" * 10)
         with caplog.at_level(logging.WARNING):
-            assert self.build(conv, str(cache), str(cache))
+            assert self.build(convolutions, str(cache), str(cache))
         assert "timing.cache" in caplog.text
         assert len(cache.read_bytes()) > 170
 
 
 class TestConfig:
-    def test_values_arrive(self, conv):
+    def test_values_arrive(self, convolutions):
         trt = import_tensorrt()
-        builder, network, _ = NetworkFromOnnxPath(conv)()
+        builder, network, _ = NetworkFromOnnxPath(convolutions)()
         config = create_config(
             builder,
             network,
@@ -342,8 +306,8 @@ class TestConfig:
         assert config.profiling_verbosity == trt.ProfilingVerbosity.NONE
         assert not any(config.get_preview_feature(item) for item in trt.PreviewFeature.__members__.values())
 
-    def test_refused_values(self, conv):
-        builder, network, _ = NetworkFromOnnxPath(conv)()
+    def test_refused_values(self, convolutions):
+        builder, network, _ = NetworkFromOnnxPath(convolutions)()
         with pytest.raises(UsageError, match="builder_optimization_level=99"):
             create_config(builder, network, builder_optimization_level=99)
         with pytest.raises(UsageError, match="did you mean 'workspace'"):
@@ -353,7 +317,7 @@ class TestConfig:
         with pytest.raises(BackendError, match="accelerator"):
             create_config(builder, network, use_dla=True)
 
-    def test_functions_edit_it_once(self, conv):
+    def test_functions_edit_it_once(self, convolutions):
         trt = import_tensorrt()
         calls = []
 
@@ -362,197 +326,17 @@ class TestConfig:
             config.set_flag(trt.BuilderFlag.FP16)
 
         config = PostprocessConfig(CreateConfig(), edit)
-        assert EngineBytesFromNetwork(NetworkFromOnnxPath(conv), config)()
+        assert EngineBytesFromNetwork(NetworkFromOnnxPath(convolutions), config)()
         assert calls == [1]
 
         @func.extend(CreateConfig())
         def extended(config):
             config.set_flag(trt.BuilderFlag.FP16)
 
-        assert EngineBytesFromNetwork(NetworkFromOnnxPath(conv), extended)()
+        assert EngineBytesFromNetwork(NetworkFromOnnxPath(convolutions), extended)()
 
         def broken(builder, network, config):
             raise ValueError("not today")
 
         with pytest.raises(BackendError, match="not today"):
-            EngineBytesFromNetwork(NetworkFromOnnxPath(conv), PostprocessConfig(CreateConfig(), broken))()
-
-
-@pytest.fixture(scope="module")
-def half_supported(tmp_path_factory):
-    path = tmp_path_factory.mktemp("models") / "half.onnx"
-    nodes = [
-        helper.make_node("Relu", ["x"], ["a"], name="first"),
-        helper.make_node("Tan", ["a"], ["t"], name="second"),
-        helper.make_node("Strange", ["t"], ["b"], name="odd", domain="nobody.knows"),
-        helper.make_node("Exp", ["b"], ["y"], name="last"),
-    ]
-    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xatby"]
-    graph = helper.make_graph(nodes, "net", values[:1], values[-1:], value_info=values[1:-1])
-    opsets = [helper.make_opsetid("", 13), helper.make_opsetid("nobody.knows", 1)]
-    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
-    return str(path)
-
-
-class TestCapability:
-    def test_a_whole_model(self, conv, capsys):
-        assert check_model(conv).supported
-        assert partition_model(conv, "unused").supported
-        assert main(["inspect", "capability", conv]) == 0
-        assert "parses the whole model" in capsys.readouterr().out
-
-    def test_what_is_wrong_and_where(self, half_supported, tmp_path, capsys):
-        assert main(["inspect", "capability", half_supported, "-o", str(tmp_path)]) == 0
-        assert "Strange" in capsys.readouterr().out
-        assert "Strange" in (tmp_path / "results.txt").read_text()
-
-    def test_parts(self, half_supported, tmp_path, capsys):
-        arguments = ["inspect", "capability", half_supported, "--with-partitioning", "-o", str(tmp_path)]
-        assert main(arguments) == 0
-        names = sorted(item.name for item in tmp_path.iterdir())
-        assert names == [
-            "results.txt",
-            "supported_subgraph-nodes-0-1.onnx",
-            "supported_subgraph-nodes-3-3.onnx",
-            "unsupported_subgraph-nodes-2-2.onnx",
-        ]
-        assert "Strange" in capsys.readouterr().out
-        assert check_model(str(tmp_path / "supported_subgraph-nodes-0-1.onnx")).supported
-
-    def test_a_part_has_its_own_inputs_and_outputs(self, half_supported):
-        part = cut_out(onnx.load(half_supported), [2])
-        assert [value.name for value in part.graph.input] == ["t"]
-        assert [value.name for value in part.graph.output] == ["b"]
-
-
-class TestCommandLine:
-    """The command lines that people bring along, on a convolution."""
-
-    @pytest.mark.parametrize(
-        "words",
-        [
-            "-b trt -b onnxrt",
-            "--trt --onnxrt",
-            "--trt --fp16 --onnxrt --atol 0.05 --rtol 0.05",
-            "-b trt:fp16 -b trt -b onnxrt --atol 0.05 --rtol 0.05",
-            "--trt --tf32 --onnxrt --atol 0.05 --rtol 0.05",
-            "--trt --fp32 --onnxrt",
-            "--trt --onnxrt --workspace 1G",
-            "--trt --onnxrt --pool-limit workspace:4G dla_local_dram:1G",
-            "--trt --onnxrt --tactic-sources edge_mask_convolutions jit_convolutions",
-            "--trt --onnxrt --precision-constraints prefer --builder-optimization-level 1",
-            "--trt --onnxrt --trt-outputs * --trt-exclude-outputs c0 --onnx-outputs r0 y",
-            "--trt --onnxrt --sparse-weights --refittable --max-aux-streams 2",
-        ],
-    )
-    def test_runs_pass(self, conv, words, capsys):
-        status = main(["run", conv, *words.split()])
-        shown = capsys.readouterr()
-        assert status == 0, shown.out + shown.err
-
-    def test_int8_and_its_cache(self, conv, tmp_path, capsys):
-        cache = tmp_path / "calib.cache"
-        words = [
-            "run",
-            conv,
-            "--trt",
-            "--onnxrt",
-            "--int8",
-            "--calibration-cache",
-            str(cache),
-            "--atol",
-            "1",
-            "--rtol",
-            "1",
-        ]
-        assert main(words) == 0, capsys.readouterr().err
-        assert cache.stat().st_size
-        assert main(words) == 0, capsys.readouterr().err
-
-    def test_profiles_from_shapes(self, dynamic, capsys):
-        shapes = [f"--trt-{kind}-shapes=x:[{batch},64,32,32]" for kind, batch in (("min", 1), ("opt", 4), ("max", 8))]
-        words = ["run", dynamic, "--trt", "--onnxrt", *shapes, "--input-shapes", "x:[2,64,32,32]"]
-        assert main(words) == 0, capsys.readouterr().err
-
-    def test_caches_and_replays(self, conv, tmp_path, capsys):
-        timing, tactics = str(tmp_path / "timing"), str(tmp_path / "tactics.json")
-        for extra in (["--timing-cache", timing], ["--save-tactics", tactics], ["--load-tactics", tactics]):
-            assert main(["run", conv, "--trt", "--onnxrt", *extra]) == 0, capsys.readouterr().err
-        assert os.path.getsize(timing) > 100
-        assert main(["inspect", "tactics", tactics]) == 0
-
-    @pytest.mark.parametrize(
-        ("words", "status"),
-        [
-            ("--trt --onnxrt --trt-min-shapes z:[1]", 3),
-            ("--trt --onnxrt --strongly-typed", 3),
-            ("--trt --onnxrt --bf16", 3),
-            ("--trt --onnxrt --tactic-sources cublass", 3),
-            ("--trt --onnxrt --weight-streaming-budget 200%", 2),
-            ("--trt --onnxrt --optimization-profile 7", 3),
-        ],
-    )
-    def test_mistakes_have_their_exit_status(self, conv, words, status, capsys):
-        assert main(["run", conv, *words.split()]) == status, capsys.readouterr().err
-        assert "Traceback" not in capsys.readouterr().err
-
-
-class TestConvertAndInspect:
-    def test_int8_with_a_script_and_then_from_the_cache(self, conv, tmp_path, capsys):
-        script = tmp_path / "data_loader.py"
-        script.write_text(
-            "import numpy as np\n"
-            "def load_data():\n"
-            "    for _ in range(5):\n"
-            "        yield {'x': np.ones((2, 64, 32, 32), np.float32)}\n"
-        )
-        cache, engine = tmp_path / "calib.cache", tmp_path / "conv.engine"
-        words = ["convert", conv, "--int8", "--calibration-cache", str(cache), "-o", str(engine)]
-        assert main([*words, "--data-loader-script", str(script)]) == 0, capsys.readouterr().err
-        first, size = cache.read_bytes(), engine.stat().st_size
-        assert size
-        script.unlink()
-        assert main(words) == 0, capsys.readouterr().err
-        assert cache.read_bytes() == first
-        assert main(["run", str(engine), "--trt"]) == 0, capsys.readouterr().err
-
-    def test_the_same_tactics_give_the_same_file(self, conv, tmp_path, capsys):
-        replay, engines = str(tmp_path / "replay.json"), [tmp_path / "0.engine", tmp_path / "1.engine"]
-        assert main(["convert", conv, "--save-tactics", replay, "-o", str(engines[0])]) == 0, capsys.readouterr().err
-        assert main(["convert", conv, "--load-tactics", replay, "-o", str(engines[1])]) == 0, capsys.readouterr().err
-        assert engines[0].read_bytes() == engines[1].read_bytes()
-
-    def test_three_profiles(self, dynamic, tmp_path, capsys):
-        engine = str(tmp_path / "dynamic.engine")
-        words = []
-        for batches in ((1, 1, 1), (1, 4, 32), (128, 128, 128)):
-            for kind, batch in zip(("min", "opt", "max"), batches, strict=True):
-                words += [f"--trt-{kind}-shapes", f"x:[{batch},64,32,32]"]
-        assert main(["convert", dynamic, "-o", engine, *words]) == 0, capsys.readouterr().err
-        capsys.readouterr()
-        assert main(["inspect", "model", engine]) == 0
-        shown = capsys.readouterr().out
-        assert "3 Optimization profiles" in shown
-        assert "[128,64,32,32]" in shown.replace(" ", "")
-        words = ["run", engine, "--trt", "--optimization-profile", "1", "--input-shapes", "x:[16,64,32,32]"]
-        assert main(words) == 0, capsys.readouterr().err
-
-    def test_networks_of_models_and_scripts(self, conv, tmp_path, capsys):
-        assert main(["inspect", "model", conv, "--display-as", "trt", "--show", "layers"]) == 0
-        assert "CONVOLUTION" in capsys.readouterr().out
-        script = tmp_path / "example.py"
-        script.write_text(
-            "from polycmp import func\n"
-            "from polycmp_trt import NetworkFromOnnxPath\n"
-            f"@func.extend(NetworkFromOnnxPath({conv!r}))\n"
-            "def mine(builder, network, parser):\n"
-            "    network.name = 'MyNet'\n"
-        )
-        words = ["--trt-network-func", "mine"]
-        show = ["--show", "layers", "attrs", "weights"]
-        assert main(["inspect", "model", str(script), *words, *show]) == 0, capsys.readouterr().err
-        assert "MyNet" in capsys.readouterr().out
-        assert main(["run", str(script), "--trt", *words]) == 0, capsys.readouterr().err
-        viewed = tmp_path / "view.onnx"
-        assert main(["convert", conv, "--convert-to", "onnx-like-trt-network", "-o", str(viewed)]) == 0
-        assert viewed.stat().st_size
+            EngineBytesFromNetwork(NetworkFromOnnxPath(convolutions), PostprocessConfig(CreateConfig(), broken))()
