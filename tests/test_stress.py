@@ -183,3 +183,58 @@ def test_wrong_options_are_errors_in_words(polycmp, model, words, status, text):
     done = polycmp("run", model, "-b", "onnxrt", "-b", "onnx", *STRESS, *words)
     assert done.status == status
     assert text in done.err
+
+
+def test_options_of_another_data_loader_are_wrong_usage(polycmp, model):
+    for words in ((*STRESS, "--seed", "3"), ("--stress-seeds", "3")):
+        done = polycmp("run", model, "-b", "onnxrt", *words)
+        assert done.status == 2
+        assert "would have no effect" in done.err
+
+
+def test_every_report_says_how_to_repeat_a_failure(polycmp, squashing, tmp_path):
+    model, backends = squashing
+    words = ("--report", "r.json", "--report", "r.xml", "--report", "r.html", "--stress-kinds", "signed")
+    assert polycmp("run", model, *backends, *STRESS, *words).status == 1
+    [first, *_] = json.loads((tmp_path / "r.json").read_text())["repeats"]
+    assert first["failed"] == "onnxrt: output 'y'"
+    assert "signed, seed" in (tmp_path / "r.xml").read_text()
+    assert "repeat: polycmp" in (tmp_path / "r.xml").read_text()
+    assert "to repeat it: polycmp" in (tmp_path / "r.html").read_text()
+
+
+def test_one_backend_whose_outputs_are_not_finite(polycmp, tmp_path):
+    onnx.save(unary_model("Log"), tmp_path / "log.onnx")
+    done = polycmp(
+        "run", "log.onnx", "-b", "onnxrt", "--validate", *STRESS, "--stress-kinds", "signed", "--report", "r.json"
+    )
+    assert done.status == 1
+    repeats = json.loads((tmp_path / "r.json").read_text())["repeats"]
+    assert {item["failed"] for item in repeats} == {"onnxrt: output 'y' is not finite"}
+
+
+def test_a_backend_that_cannot_run_a_shape(polycmp, tmp_path):
+    """The model says that its batch is open and fixes it inside."""
+    save(
+        tmp_path / "m.onnx",
+        [helper.make_node("Reshape", ["x", "shape"], ["y"])],
+        [("x", TensorProto.FLOAT, ["n", 4])],
+        [("y", TensorProto.FLOAT, [2, 4])],
+        [("shape", np.array([2, 4], np.int64))],
+    )
+    words = ("--stress-sizes", "2", "3", "--report", "r.json")
+    done = polycmp("run", "m.onnx", "-b", "onnxrt", "-b", "onnx", *STRESS, *words)
+    assert done.status == 3
+    [item] = json.loads((tmp_path / "r.json").read_text())["repeats"]
+    assert "x:[3,4]" in item["inputs"]
+    assert "could not run it" in item["failed"]
+
+
+@pytest.mark.parametrize("mode", [("--mark-all",), ("--mark-all", "--max-memory", "1K"), ("--sequential-runners",)])
+def test_labels_survive_every_way_of_running(polycmp, tmp_path, mode):
+    onnx.save(small_model(), tmp_path / "a.onnx")
+    onnx.save(small_model(seed=1), tmp_path / "b.onnx")
+    words = ("-b", "onnxrt", "-b", "onnxrt:model=b.onnx", *STRESS, "--stress-kinds", "signed", "--report", "r.json")
+    assert polycmp("run", "a.onnx", *words, *mode).status == 1
+    repeats = json.loads((tmp_path / "r.json").read_text())["repeats"]
+    assert [item["iteration"] for item in repeats] == [0, 1, 2]

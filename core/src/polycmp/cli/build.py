@@ -168,7 +168,16 @@ def data_plan(settings: Settings, registry: Registry) -> DataPlan:
     if script and data.data_loader_func_name:
         script = f"{script}:{data.data_loader_func_name}"
     options = registry.find_data_loader(data.data_loader).spec.options
-    values = _of_kind(settings, "data_loader").get(data.data_loader, {})
+    by_loader = _of_kind(settings, "data_loader")
+    values = by_loader.get(data.data_loader, {})
+    unused = [(name, field) for name, given in by_loader.items() if name != data.data_loader for field in given]
+    if unused and not script and not data.load_inputs:
+        name, field = unused[0]
+        raise UsageError(
+            f"the option {field.replace('_', '-')!r} of the data loader {name!r} would have no effect",
+            why=f"the inputs come from the data loader {data.data_loader!r}",
+            hint=f"leave it out, or choose --data-loader {name}",
+        )
     shapes, *further = parse_shape_sets(data.input_shapes)
     if further and find_field(options, "iterations"):
         values = {"iterations": 1 + len(further), **values}

@@ -33,6 +33,7 @@ class CompareFunc:
         error_quantile: PerOutput = None,
         infinities_compare_equal: bool = False,
         nan: str = "differ",
+        scale_atol: bool = False,
         detail: bool = False,
     ) -> Simple:
         """Return `simple`: absolute and relative errors.
@@ -44,6 +45,8 @@ class CompareFunc:
             error_quantile: The quantile for `quantile`; 0.99.
             infinities_compare_equal: Whether infinities of one sign are equal.
             nan: `forbid`, `equal` or `differ`.
+            scale_atol: Whether the absolute tolerance counts in units of the output's largest value, where that is
+                above 1.
             detail: Whether to compute percentiles and the histogram, too.
 
         Raises:
@@ -57,6 +60,7 @@ class CompareFunc:
             error_quantile=_per_output(error_quantile),
             infinities_compare_equal=infinities_compare_equal,
             nan=nan,
+            scale_atol=scale_atol,
         )
         return functions.make_simple(options, detail=detail)
 

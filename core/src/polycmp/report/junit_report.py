@@ -26,13 +26,13 @@ def write(outcome: Outcome, path: str) -> None:
 
 def to_xml(outcome: Outcome) -> bytes:
     """Return the outcome as JUnit XML."""
-    suites = [_pair_suite(pair) for pair in outcome.comparisons]
+    suites = [_pair_suite(pair, outcome) for pair in outcome.comparisons]
     suites += [_backend_suite(backend, outcome) for backend in _alone(outcome)]
     if not suites or (outcome.verdict == "error" and not outcome.failed_backends):
         suites.append(_nothing_suite(outcome))
     root = ET.Element("testsuites", name="polycmp", time=f"{outcome.seconds:.3f}")
     for suite in suites:
-        _count(suite)
+        count_cases(suite)
         root.append(suite)
     for key in ("tests", "failures", "errors"):
         root.set(key, str(sum(int(suite.get(key, "0")) for suite in suites)))
@@ -49,36 +49,38 @@ def _alone(outcome: Outcome) -> list[BackendResult]:
     ]
 
 
-def _pair_suite(pair: PairComparison) -> ET.Element:
-    suite = ET.Element("testsuite", name=_text(pair_title(pair)))
+def _pair_suite(pair: PairComparison, outcome: Outcome) -> ET.Element:
+    suite = ET.Element("testsuite", name=xml_text(pair_title(pair)))
     for output in pair.outputs.values():
-        suite.append(_output_case(pair, output))
+        suite.append(_output_case(pair, output, outcome))
     if pair.reason or not pair.outputs:
-        case = _case(pair.candidate, "all outputs")
-        _problem(case, "failure", pair.reason or "nothing was compared")
+        case = make_case(pair.candidate, "all outputs")
+        add_problem(case, "failure", pair.reason or "nothing was compared")
         suite.append(case)
     return suite
 
 
-def _output_case(pair: PairComparison, output: OutputComparison) -> ET.Element:
-    case = _case(pair.candidate, output_name(output))
+def _output_case(pair: PairComparison, output: OutputComparison, outcome: Outcome) -> ET.Element:
+    case = make_case(pair.candidate, output_name(output))
     reason = reason_of(output)
     stats = output.stats
     lines = [reason, f"type: {output_type(output)}", f"iterations: {output.iterations}"]
     if stats is not None:
         lines.append(f"largest error: {stats.max_abs:.6g} absolute, {stats.max_rel:.6g} relative")
     if not output.passed:
-        _problem(case, "failure", reason, "\n".join(lines))
+        worst = [item for item in outcome.repeats if item.iteration == output.worst_iteration]
+        lines += [f"inputs: {item.inputs}\nrepeat: {item.command}" for item in worst]
+        add_problem(case, "failure", reason, "\n".join(lines))
     else:
-        ET.SubElement(case, "system-out").text = _text("\n".join(lines))
+        ET.SubElement(case, "system-out").text = xml_text("\n".join(lines))
     return case
 
 
 def _backend_suite(backend: BackendResult, outcome: Outcome) -> ET.Element:
-    suite = ET.Element("testsuite", name=_text(backend.label))
-    case = _case(backend.label, "run")
+    suite = ET.Element("testsuite", name=xml_text(backend.label))
+    case = make_case(backend.label, "run")
     if backend.error:
-        _problem(case, "error", backend.error, "\n".join(filter(None, (backend.error, backend.hint))))
+        add_problem(case, "error", backend.error, "\n".join(filter(None, (backend.error, backend.hint))))
     suite.append(case)
     for item in outcome.invalid:
         if item.label == backend.label:
@@ -87,30 +89,33 @@ def _backend_suite(backend: BackendResult, outcome: Outcome) -> ET.Element:
 
 
 def _invalid_case(item: Invalid) -> ET.Element:
-    case = _case(item.label, f"{item.output} is finite, iteration {item.iteration}")
-    _problem(case, "failure", f"{item.nan} NaN and {item.inf} infinite values, the first at {list(item.first)}")
+    case = make_case(item.label, f"{item.output} is finite, iteration {item.iteration}")
+    add_problem(case, "failure", f"{item.nan} NaN and {item.inf} infinite values, the first at {list(item.first)}")
     return case
 
 
 def _nothing_suite(outcome: Outcome) -> ET.Element:
     suite = ET.Element("testsuite", name="polycmp")
-    case = _case("polycmp", "comparison")
+    case = make_case("polycmp", "comparison")
     if outcome.verdict == "error":
-        _problem(case, "error", "nothing could be compared", "\n".join(outcome.notes))
+        add_problem(case, "error", "nothing could be compared", "\n".join(outcome.notes))
     suite.append(case)
     return suite
 
 
-def _case(group: str, name: str) -> ET.Element:
-    return ET.Element("testcase", classname=_text(group), name=_text(name), time="0")
+def make_case(group: str, name: str) -> ET.Element:
+    """Return an empty test case."""
+    return ET.Element("testcase", classname=xml_text(group), name=xml_text(name), time="0")
 
 
-def _problem(case: ET.Element, tag: str, message: str, text: str = "") -> None:
-    found = ET.SubElement(case, tag, message=_text(message), type=tag)
-    found.text = _text(text or message)
+def add_problem(case: ET.Element, tag: str, message: str, text: str = "") -> None:
+    """Say that a case has a `failure` or an `error`."""
+    found = ET.SubElement(case, tag, message=xml_text(message), type=tag)
+    found.text = xml_text(text or message)
 
 
-def _count(suite: ET.Element) -> None:
+def count_cases(suite: ET.Element) -> None:
+    """Fill in how many cases a suite has, and how many went wrong."""
     suite.set("tests", str(len(suite.findall("testcase"))))
     suite.set("failures", str(len(suite.findall("testcase/failure"))))
     suite.set("errors", str(len(suite.findall("testcase/error"))))
@@ -118,5 +123,6 @@ def _count(suite: ET.Element) -> None:
     suite.set("time", "0")
 
 
-def _text(text: str) -> str:
+def xml_text(text: str) -> str:
+    """Return a text that XML can hold."""
     return _FORBIDDEN.sub("\ufffd", text)

@@ -7,11 +7,14 @@ from collections.abc import Iterable, Sequence
 
 from polycmp.compare.verdicts import OutputComparison
 from polycmp.plan import Plan
-from polycmp.results.outcome import BackendResult, Repeat
+from polycmp.results.outcome import BackendResult, Invalid, Repeat
 from polycmp.tensors import Feed
 
 #: Options that write files: repeating a run must not overwrite what the run left behind.
 WRITING = ("--report", "--save-", "--write-config", "--log-file")
+
+#: Outputs named in one line.
+SHOWN = 4
 
 
 class Repeats:
@@ -32,7 +35,15 @@ class Repeats:
 
     def add(self, iteration: int, feed: Feed, candidate: str, outputs: Iterable[OutputComparison]) -> None:
         """Note the outputs of a candidate that failed in this iteration."""
-        self._note(iteration, feed, [f"{candidate}: output {item.output!r}" for item in outputs if not item.passed])
+        names = [repr(item.output) for item in outputs if not item.passed]
+        if names:
+            more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+            noun = "output" if len(names) == 1 else "outputs"
+            self._note(iteration, feed, [f"{candidate}: {noun} {', '.join(names[:SHOWN])}{more}"])
+
+    def add_invalid(self, iteration: int, feed: Feed, found: Iterable[Invalid]) -> None:
+        """Note the outputs that hold NaN or infinity in this iteration."""
+        self._note(iteration, feed, [f"{item.label}: output {item.output!r} is not finite" for item in found])
 
     def add_errors(self, iteration: int, feed: Feed, backends: Iterable[BackendResult]) -> None:
         """Note the backends that failed in this iteration."""

@@ -114,6 +114,7 @@ class _Session:
         outputs = sinks.postprocess(step)
         invalid = sinks.validate(step.index, outputs)
         self.outcome.invalid += invalid
+        self._repeats.add_invalid(step.index, step.feed, invalid)
         same = self._compare(outputs, sinks, step)
         return (same and not invalid) or not self.plan.compare.fail_fast
 

@@ -64,6 +64,7 @@ def problems(outcome: Outcome) -> Markup | None:
     items = [_failure(backend) for backend in outcome.failed_backends]
     items += _invalid(outcome)
     notes = [*outcome.notes, *(f"{item.label}: {note}" for item in outcome.backends for note in item.notes)]
+    notes += [f"{item.inputs}: {item.failed}; to repeat it: {item.command}" for item in outcome.repeats]
     items += [tag("li", note, class_="callout note") for note in notes]
     if not items:
         return None
