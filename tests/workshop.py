@@ -69,6 +69,7 @@ def raises():
 """,
     "post.py": """
 def postprocess_outputs(result):
+    assert result.runner_name and result.runtime is not None
     for name, output in result.items():
         result[name] = output * 2
     return result

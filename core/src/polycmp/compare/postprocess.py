@@ -93,16 +93,3 @@ def script_postprocess(path: str, name: str) -> Postprocess:
         return changed
 
     return postprocess
-
-
-def chain(steps: list[Postprocess]) -> Postprocess | None:
-    """Return the steps one after the other; None if there are none."""
-    if not steps:
-        return None
-
-    def postprocess(outputs: Outputs) -> Outputs:
-        for step in steps:
-            outputs = step(outputs)
-        return outputs
-
-    return postprocess

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
-from polycmp.compare.postprocess import PostprocessFunc, chain, parse_postprocess, script_postprocess
+from polycmp.compare.postprocess import Postprocess, PostprocessFunc, parse_postprocess, script_postprocess
 from polycmp.compare.validity import find_invalid
 from polycmp.plan import ComparePlan, Plan
 from polycmp.plots import ErrorPlots
 from polycmp.results.files import InputsWriter, OutputsWriter, save_input_blob
 from polycmp.results.outcome import Invalid
+from polycmp.results.runs import IterationResult
 from polycmp.session.stream import Step
 from polycmp.values import split_script
 
@@ -66,14 +67,19 @@ class Sinks:
                     self._outputs.add(label, step.outputs[label], step.seconds[label])
 
     def postprocess(self, step: Step) -> dict[str, Mapping[str, Any]]:
-        """Return the outputs as they are to be compared.
+        """Return the outputs as they are to be compared, with who made them in what time, as user functions want it.
 
         Raises:
             DataError: A post-processing function cannot work on them.
         """
-        if self._postprocess is None:
-            return dict(step.outputs)
-        return {label: self._postprocess(outputs) for label, outputs in step.outputs.items()}
+        changed: dict[str, Mapping[str, Any]] = {}
+        for label, outputs in step.outputs.items():
+            seconds = step.seconds.get(label, getattr(outputs, "runtime", None))
+            result = IterationResult(outputs, seconds, label)
+            for function in self._postprocess:
+                result = IterationResult(function(result), seconds, label)
+            changed[label] = result
+        return changed
 
     def validate(self, index: int, outputs: Mapping[str, Mapping[str, Any]]) -> list[Invalid]:
         """Return the outputs that hold NaN or infinity, if the plan asks for that check."""
@@ -102,10 +108,10 @@ class Sinks:
                 self._pictures.draw(index, candidate, reference, name, array, expected[other])
 
 
-def _postprocess(plan: ComparePlan) -> Callable[[Mapping[str, Any]], Mapping[str, Any]] | None:
+def _postprocess(plan: ComparePlan) -> list[Postprocess]:
     steps = []
     if plan.postprocess:
         steps.append(PostprocessFunc.top_k({name: parse_postprocess(text) for name, text in plan.postprocess.items()}))
     if plan.postprocess_script:
         steps.append(script_postprocess(*split_script(plan.postprocess_script, "postprocess_outputs")))
-    return chain(steps)
+    return steps
