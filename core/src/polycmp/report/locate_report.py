@@ -10,7 +10,7 @@ from polycmp.locate.result import Located
 from polycmp.report import check_reports
 
 #: Suffix -> module of this room that has `write(found, path)`.
-FORMATS: Mapping[str, str] = {".json": "locate_json"}
+FORMATS: Mapping[str, str] = {".json": "locate_json", ".html": "locate_html", ".xml": "locate_junit"}
 
 
 def check_located_reports(paths: Iterable[str]) -> None:

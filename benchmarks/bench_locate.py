@@ -1,0 +1,61 @@
+"""How long finding the first bad tensor takes and how much memory; whole processes.
+
+    python benchmarks/bench_locate.py [--repeats 3] [--polygraphy-python PYTHON]
+
+60 convolutions 1x1 with Relus on 64x184x184 (120 tensors, 1 GB); one weight of the 38th is changed. Polygraphy, which
+has no such command, compares all tensors of the unchanged chain with themselves. That the time grows with the number
+of tensors and the memory does not is shown by a chain of half the length.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import models
+from measuring import Row, as_table, beside, in_turn
+
+
+def search(bad: str, good: str, *options: str) -> list[str]:
+    """Return a command that succeeds if `locate` names the 38th convolution."""
+    words = [beside(sys.executable, "polycmp"), "locate", bad, "-b", "onnxrt", "-b", f"onnxrt:model={good}", *options]
+    return ["sh", "-c", '"$@" | grep -q "conv38_node"', "sh", *words]
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each command (default: 3)")
+    parser.add_argument("--polygraphy-python", default=os.environ.get("POLYGRAPHY_PYTHON"))
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        good, bad, half = (
+            models.write_apart(kind, Path(folder) / f"{kind}.onnx") for kind in ("chain", "changed", "half")
+        )
+        polycmp = beside(sys.executable, "polycmp")
+        commands = {
+            "locate": search(bad, good),
+            "locate --max-memory 300M": search(bad, good, "--max-memory", "300M"),
+            "locate --bisect": search(bad, good, "--bisect"),
+            "run --mark-all, 120 tensors": [polycmp, "run", good, "-b", "onnxrt", "-b", "onnxrt", "--mark-all"],
+            "run --mark-all, 60 tensors": [polycmp, "run", half, "-b", "onnxrt", "-b", "onnxrt", "--mark-all"],
+        }
+        if given.polygraphy_python:
+            polygraphy = beside(given.polygraphy_python, "polygraphy")
+            commands["polygraphy"] = [polygraphy, "run", good, "--onnxrt", "--onnxrt", "--onnx-outputs", "mark", "all"]
+        medians = in_turn(commands, given.repeats)
+    theirs = medians.pop("polygraphy", None)
+    goals = {"locate": ("≤ 5 s", "≤ 500 MB"), "locate --max-memory 300M": ("", "≤ 300 MB and the weights")}
+    rows = []
+    for name, sample in medians.items():
+        time_goal, memory_goal = goals.get(name, ("", ""))
+        rows.append(Row(name, sample.seconds, theirs and theirs.seconds, "s", goal=time_goal))
+        rows.append(Row(f"{name}: peak memory", sample.peak, theirs and theirs.peak, "B", goal=memory_goal))
+    print(as_table(rows))
+
+
+if __name__ == "__main__":
+    main()
