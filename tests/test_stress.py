@@ -230,6 +230,18 @@ def test_a_backend_that_cannot_run_a_shape(polycmp, tmp_path):
     assert "could not run it" in item["failed"]
 
 
+def test_shapes_that_take_turns_are_repeated_one_at_a_time(polycmp, tmp_path, monkeypatch):
+    onnx.save(small_model(), tmp_path / "a.onnx")
+    onnx.save(small_model(seed=1), tmp_path / "b.onnx")
+    words = ["run", "a.onnx", "-b", "onnxrt", "-b", "onnxrt:model=b.onnx", *STRESS, "--stress-kinds", "signed"]
+    words += ["--input-shapes", "x:[2,8]", "x:[5,8]", "--report", "r.json"]
+    monkeypatch.setattr("sys.argv", ["polycmp", *words])
+    assert polycmp(*words).status == 1
+    commands = [item["command"] for item in json.loads((tmp_path / "r.json").read_text())["repeats"]]
+    assert [command.rpartition(" ")[2] for command in commands] == ["'x:[2,8]'", "'x:[5,8]'", "'x:[2,8]'"]
+    assert all(polycmp(*shlex.split(command)[1:]).status == 1 for command in commands[:2])
+
+
 @pytest.mark.parametrize("mode", [("--mark-all",), ("--mark-all", "--max-memory", "1K"), ("--sequential-runners",)])
 def test_labels_survive_every_way_of_running(polycmp, tmp_path, mode):
     onnx.save(small_model(), tmp_path / "a.onnx")

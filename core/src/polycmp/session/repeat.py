@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
 
 from polycmp.compare.verdicts import OutputComparison
 from polycmp.plan import Plan
@@ -73,6 +75,9 @@ def repeat_command(plan: Plan, feed: Feed) -> str:
         feed: A feed with the attribute `repeat`.
     """
     added: list[str] = list(getattr(feed, "repeat", ()))
+    asked = _shapes_asked_for(plan, feed)
+    if asked:
+        added += asked if "--input-shapes" in added else ["--input-shapes", *asked]
     try:
         words = shlex.split(plan.command)
     except ValueError:
@@ -81,6 +86,20 @@ def repeat_command(plan: Plan, feed: Feed) -> str:
     aliases = {flag.removesuffix("s") for flag in own if flag.startswith("--stress-")}
     kept = _without(words, {*own, *aliases}, plan.model)
     return shlex.join([*kept, *added])
+
+
+def _shapes_asked_for(plan: Plan, feed: Feed) -> list[str]:
+    """Return the shapes that this feed has where several were asked for and take turns, or nothing."""
+    data = plan.data
+    for shapes in (data.input_shapes, *data.further_shapes) if data.further_shapes else ():
+        if all(any(_has(feed[name], shape) for name in feed if fnmatchcase(name, at)) for at, shape in shapes.items()):
+            return [f"{at}:[{','.join(map(str, shape))}]" for at, shape in shapes.items()]
+    return []
+
+
+def _has(array: Any, shape: tuple[int, ...]) -> bool:
+    """Return whether an array has a shape, or as a shape tensor holds it."""
+    return tuple(array.shape) == shape or (array.shape == (len(shape),) and tuple(array.tolist()) == shape)
 
 
 def _without(words: Sequence[str], flags: Iterable[str], model: str) -> list[str]:
