@@ -9,7 +9,7 @@ from polycmp.errors import UsageError
 from polycmp.tensors import ModelDescription
 from polycmp_onnx.convert import ConvertToFp16
 from polycmp_onnx.graph import computed_tensors, graph_inputs, tensor_metadata
-from polycmp_onnx.load import OnnxFromPath, OnnxLoader
+from polycmp_onnx.load import OnnxFromPath, OnnxLoader, structure_from_path
 from polycmp_onnx.outputs import MARK_ALL, ModifyOutputs, chosen_outputs, means_all
 from polycmp_onnx.plugin import LoaderOptions
 from polycmp_onnx.ranges import with_ranges
@@ -77,7 +77,7 @@ def describe(source: Any, options: LoaderOptions | None = None) -> ModelDescript
     """
     options = options or LoaderOptions()
     _check(options)
-    model = OnnxFromPath(source, ignore_external_data=True)() if isinstance(source, (str, Path)) else source()
+    model = structure_from_path(source) if isinstance(source, (str, Path)) else source()
     graph = model.graph
     names = chosen_outputs(graph, _outputs(options), options.exclude_outputs, options.outputs_by_type)
     known = {value.name: value for value in graph.output}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -28,6 +29,19 @@ def is_too_large(model: Any) -> bool:
         model: An `onnx.ModelProto` of any size.
     """
     return bool(sum(item.ByteSize() for item in model.graph.initializer) >= PROTOBUF_LIMIT)
+
+
+def tensor_bytes(tensor: Any) -> int:
+    """Return about how many bytes a weight takes; `ByteSize` would serialize it to find out.
+
+    Args:
+        tensor: An `onnx.TensorProto`, whose data may lie in a file of its own.
+    """
+    import onnx
+
+    if tensor.data_type == onnx.TensorProto.STRING:
+        return sum(map(len, tensor.string_data))
+    return int(math.prod(tensor.dims) * onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize)
 
 
 def tensor_metadata(values: Iterable[Any]) -> TensorMetadata:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, describe_exception
 from polycmp.loader import Loader, immediate, resolve
+from polycmp_onnx.structure import read_structure
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -35,6 +36,10 @@ class OnnxLoader(Loader["ModelProto"]):
     """
 
     path: str | None = None
+
+
+#: From this size on, reading the structure alone is worth its while.
+LARGE_FILE = 1 << 20
 
 
 class OnnxFromPath(OnnxLoader):
@@ -93,6 +98,21 @@ class OnnxFromBytes(OnnxLoader):
 
 onnx_from_path = immediate(OnnxFromPath)
 onnx_from_bytes = immediate(OnnxFromBytes)
+
+
+def structure_from_path(path: str | Path) -> ModelProto:
+    """Return a model without the content of large weights, in or outside the file.
+
+    Args:
+        path: The file.
+
+    Raises:
+        ModelError: As `OnnxFromPath` does.
+    """
+    file = Path(path)
+    if file.suffix == ".onnx" and file.is_file() and file.stat().st_size > LARGE_FILE:
+        return _checked(str(file), _first_bytes(file), lambda: read_structure(file))
+    return _read(file)
 
 
 def own_model(source: Any) -> ModelProto:

@@ -17,6 +17,7 @@ from polycmp_onnx.graph import (
     known_values,
     reads,
     shape_of,
+    tensor_bytes,
     tensor_metadata,
 )
 from polycmp_onnx.load import OnnxLoader
@@ -57,7 +58,7 @@ class OnnxGraph:
     @cached_property
     def weights(self) -> Mapping[str, int]:
         """Name and bytes of the initializers and of what Constant nodes hold."""
-        sizes = {name: item.ByteSize() for name, item in self._initializers.items()}
+        sizes = {name: tensor_bytes(item) for name, item in self._initializers.items()}
         for item in self.model.graph.sparse_initializer:
             sizes[item.values.name] = item.ByteSize()
         for node in self.model.graph.node:

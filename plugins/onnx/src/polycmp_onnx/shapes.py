@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, describe_exception
 from polycmp.loader import immediate, resolve
-from polycmp_onnx.graph import computed_tensors, is_too_large, known_values
+from polycmp_onnx.graph import computed_tensors, is_too_large, known_values, tensor_bytes
 from polycmp_onnx.load import OnnxLoader
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def structure(model: Any) -> Any:
     graph.output.extend(model.graph.output)
     fed = {value.name for value in graph.input}
     for item in model.graph.initializer:
-        if item.ByteSize() <= _SMALL and not onnx.external_data_helper.uses_external_data(item):
+        if tensor_bytes(item) <= _SMALL and not onnx.external_data_helper.uses_external_data(item):
             graph.initializer.append(item)
         elif item.name not in fed:
             graph.input.append(onnx.helper.make_tensor_value_info(item.name, item.data_type, item.dims))
