@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 from fakes import FakeSite, runner
 
+#: A version that has wheels for every Python we support, and is the newest for none of them.
+OLDER = "1.22.1"
+
 TROUBLE = """
     import ctypes, os, signal, sys, time
     import numpy as np
@@ -174,16 +177,25 @@ def _wait_for_workers(process: subprocess.Popen[str]) -> list[int]:
 def older(tmp_path_factory) -> Path:
     """An environment of its own with another version of ONNX Runtime; everything else is borrowed from this one."""
     folder = Path(os.environ.get("POLYCMP_TEST_ENVS", Path(__file__).parent.parent / ".cache" / "envs"))
-    root = folder / f"onnxruntime-1.23-py{sys.version_info.major}{sys.version_info.minor}"
+    root = folder / f"onnxruntime-{OLDER}-py{sys.version_info.major}{sys.version_info.minor}"
     python = root / "bin" / "python"
     if not (root / "ready").exists():
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(root)], check=True)
         site = next((root / "lib").glob("python*/site-packages"))
         borrowed = [item for item in sys.path if item.endswith(("site-packages", "/src"))]
         (site / "zz_borrowed.pth").write_text("".join(f"import site; site.addsitedir({item!r})\n" for item in borrowed))
-        install = [str(python), "-m", "pip", "install", "-q", "--no-deps", "--ignore-installed", "onnxruntime==1.23.2"]
+        install = [
+            str(python),
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--no-deps",
+            "--ignore-installed",
+            f"onnxruntime=={OLDER}",
+        ]
         if subprocess.run(install, check=False, capture_output=True).returncode:
-            pytest.skip("onnxruntime 1.23.2 cannot be installed here (no network, or no wheel for this Python)")
+            pytest.skip(f"onnxruntime {OLDER} cannot be installed here (no network, or no wheel for this Python)")
         (root / "ready").touch()
     return python
 
@@ -194,5 +206,5 @@ def test_two_versions_of_onnx_runtime_in_one_command(polycmp, model, tmp_path, o
     done = polycmp("run", model, "-b", f"onnxrt:python={older},name=older", "-b", "onnxrt", "--report", "r.json")
     assert done.status == 0, done.out + done.err
     results = json.loads((tmp_path / "r.json").read_text())["inference_results"]
-    assert results["older"]["version"] == "1.23.2"
-    assert results["onnxrt"]["version"] == onnxruntime.__version__ != "1.23.2"
+    assert results["older"]["version"] == OLDER
+    assert results["onnxrt"]["version"] == onnxruntime.__version__ != OLDER

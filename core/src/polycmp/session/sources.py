@@ -34,6 +34,8 @@ def make_source(plan: DataPlan, registry: Registry) -> Source:
         shapes = (plan.input_shapes, *plan.further_shapes)
         return feeds_in_turn(inner, inputs, shapes, others_become_1=not sweeps)
 
+    # Whoever calibrates with these inputs should hear that they mean nothing.
+    source.is_random = _generates(plan) and plan.loader.name in {"random", "stress"}  # type: ignore[attr-defined]
     return source
 
 
