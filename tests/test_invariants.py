@@ -29,7 +29,7 @@ def checks(tmp_path, label="onnxrt"):
 
 
 REPORT = ("--report", "r.json")
-ALL = ["repeat", "restart", "other-shape", "duplicates", "permute", "neighbours", "split", "threads"]
+ALL = ["repeat", "restart", "other-shape", "duplicates", "permute", "neighbours", "split", "fixed-shapes", "threads"]
 
 
 def test_a_sound_model_passes_on_two_backends(polycmp, model, tmp_path):
@@ -38,7 +38,7 @@ def test_a_sound_model_passes_on_two_backends(polycmp, model, tmp_path):
     assert checks(tmp_path) == dict.fromkeys(ALL, "passed")
     assert checks(tmp_path, "onnx") == {**dict.fromkeys(ALL, "passed"), "threads": "skipped"}
     assert "no option for threads" in done.out
-    assert "PASSED: 15 invariants hold, 1 do not apply" in done.out
+    assert "PASSED: 17 invariants hold, 1 do not apply" in done.out
 
 
 def test_rows_that_depend_on_each_other(polycmp, tmp_path):
@@ -52,7 +52,7 @@ def test_rows_that_depend_on_each_other(polycmp, tmp_path):
     assert done.status == 1
     failed = {name for name, status in checks(tmp_path).items() if status == "failed"}
     assert failed == {"neighbours", "split"}
-    assert "FAILED: 2 of 8" in done.out
+    assert "FAILED: 2 of 9" in done.out
 
 
 def test_rows_that_depend_on_their_place(polycmp, tmp_path):
@@ -99,10 +99,10 @@ class TestWhatIsTheBatch:
         done = polycmp("invariants", "m.onnx", "-b", "onnxrt", *REPORT)
         assert done.status == 0
         assert "--batch-axis says which axis it is" in done.out
-        assert {name for name, status in checks(tmp_path).items() if status == "skipped"} == {*ALL[2:7]}
+        assert {name for name, status in checks(tmp_path).items() if status == "skipped"} == {*ALL[2:8]}
         assert polycmp("invariants", "m.onnx", "-b", "onnxrt", "--batch-axis", 0, *REPORT).status == 0
         skipped = {name for name, status in checks(tmp_path).items() if status == "skipped"}
-        assert skipped == {"other-shape", "split"}
+        assert skipped == {"other-shape", "split", "fixed-shapes"}
 
     def test_a_batch_that_is_not_the_first_axis_needs_its_name(self, polycmp, tmp_path):
         shape = [("x", ["time", "n", 4])]

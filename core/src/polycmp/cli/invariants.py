@@ -26,7 +26,7 @@ Needs no reference, and one backend is enough:
   polycmp invariants model.onnx -b onnxrt:threads=4 -b onnx --checks repeat permute
 Checks:
 """
-    + "\n".join(f"  {name:12} {what}" for name, what in CHECKS.items())
+    + "\n".join(f"  {name:13} {what}" for name, what in CHECKS.items())
     + """
 Exit status: 0 all hold, 1 one does not, 2 wrong usage, 3 could not check."""
 )

@@ -16,7 +16,7 @@ from polycmp.invariants.findings import Check
 from polycmp.invariants.settings import Settings
 from polycmp.runner import Runner
 from polycmp.session.stream import Source
-from polycmp.tensors import TensorMetadata, to_numpy
+from polycmp.tensors import Feed, TensorMetadata, to_numpy
 
 
 class Bench:
@@ -27,12 +27,14 @@ class Bench:
         source: The data source.
         settings: How to check.
         functions: Compare functions by name.
-        variant: Makes the runner with other options, or returns None if the backend has no such option.
+        variant: Makes the runner with another value of an option, or returns None if the backend has no such option.
+        fixed: Makes the runner of the model with a feed's shapes written into it, or returns None if that cannot be.
 
     Attributes:
         runner: Its runner.
         settings: How to check.
         variant: See above.
+        fixed: See above.
     """
 
     def __init__(
@@ -42,10 +44,12 @@ class Bench:
         settings: Settings,
         functions: Mapping[str, CompareFunction],
         variant: Callable[[str, int], Runner | None],
+        fixed: Callable[[Feed], Runner | None],
     ) -> None:
         self.runner = runner
         self.settings = settings
         self.variant = variant
+        self.fixed = fixed
         self._source = source
         self._functions = functions
 

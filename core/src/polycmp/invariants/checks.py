@@ -87,6 +87,18 @@ def check_split(bench: Bench) -> Check:
     return bench.compare("split", pairs(), f"a batch of {rows} against {rows} batches of one")
 
 
+def check_fixed_shapes(bench: Bench) -> Check:
+    """The model with fixed shapes against the one with open shapes."""
+    if not any(entry.is_dynamic() for entry in bench.inputs.values()):
+        raise DoesNotApplyError("all shapes are fixed already")
+    runner = bench.fixed(bench.feed)
+    if runner is None:
+        raise DoesNotApplyError("the backend does not run changed models")
+    with runner:
+        made = bench.infer(bench.feed, runner)
+    return bench.compare("fixed-shapes", [(made, bench.outputs)], "fixed shapes against open ones")
+
+
 def check_threads(bench: Bench) -> Check:
     """One thread against as many as there are processors, but at least two."""
     many = max(2, os.cpu_count() or 1)
@@ -108,5 +120,6 @@ CHECK_FUNCTIONS: Mapping[str, Callable[[Bench], Check]] = {
     "permute": check_permute,
     "neighbours": check_neighbours,
     "split": check_split,
+    "fixed-shapes": check_fixed_shapes,
     "threads": check_threads,
 }

@@ -13,11 +13,13 @@ from polycmp.invariants.bench import Bench
 from polycmp.invariants.checks import CHECK_FUNCTIONS
 from polycmp.invariants.findings import Check, Findings, Subject
 from polycmp.invariants.settings import Settings
+from polycmp.model import Model, ModelSettings
 from polycmp.options import find_field
 from polycmp.plan import BackendPlan, Plan
 from polycmp.runner import Runner
 from polycmp.session.functions import make_functions
 from polycmp.session.prepare import make_runners, prepare
+from polycmp.tensors import Feed, TensorMetadata
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -71,6 +73,7 @@ def _check_backend(
             settings,
             make_functions(plan.compare, registry),
             lambda field, value: _variant(plan, registry, field, value),
+            lambda feed: _fixed(plan, registry, feed),
         )
         subject.version = runner.backend_version
         subject.batch = bench.batch.words if isinstance(bench.batch, Batch) else ""
@@ -101,3 +104,18 @@ def _variant(plan: Plan, registry: Registry, field: str, value: int) -> Runner |
         return None
     changed = replace(backend, options=replace(backend.options, **{field: value}))
     return make_runners(replace(plan, backends=(changed,)), registry)[0]
+
+
+def _fixed(plan: Plan, registry: Registry, feed: Feed) -> Runner | None:
+    """Return a runner of the model with the shapes of a feed written into it; None if that cannot be."""
+    backend = plan.backends[0]
+    if backend.python:
+        return None
+    contribution = registry.find_runner(backend.backend)
+    model = Model(backend.model or plan.model, registry, ModelSettings(plan.loader_options, kind=plan.model_kind))
+    graph = model.graph() if contribution.spec.intermediates == "graph" else None
+    if graph is None:
+        return None
+    part = model.part(graph.cut(TensorMetadata.from_feed_dict(feed), list(graph.outputs)))
+    runner: Runner = registry.load(contribution)(part, backend.options, name=backend.label)
+    return runner

@@ -13,6 +13,7 @@ CHECKS = {
     "permute": "rows in another order give the same rows in that order",
     "neighbours": "a row does not depend on the rows beside it",
     "split": "each row alone, as a batch of one, gives the same as in the batch",
+    "fixed-shapes": "the model with the shapes of its inputs written into it gives the same as with open ones",
     "threads": "one thread gives the same as several",
 }
 

@@ -1,0 +1,106 @@
+"""Which values a model's inputs can take, read from what they index."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from polycmp_onnx.compose import describe
+
+INT64, INT32, FLOAT = TensorProto.INT64, TensorProto.INT32, TensorProto.FLOAT
+
+
+def build(nodes, inputs, outputs, weights=(), path=None):
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info(*item) for item in inputs],
+        [helper.make_tensor_value_info(*item) for item in outputs],
+        [numpy_helper.from_array(array, name) for name, array in weights],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+TABLE = ("table", np.arange(60, dtype=np.float32).reshape(10, 6))
+IDS = ("ids", INT64, ["n"])
+OUT = [("y", FLOAT, None)]
+CASES = {
+    "Gather": ([helper.make_node("Gather", ["table", "ids"], ["y"])], 9),
+    "Gather along another axis": ([helper.make_node("Gather", ["table", "ids"], ["y"], axis=-1)], 5),
+    "through other operators": (
+        [
+            helper.make_node("Cast", ["ids"], ["a"], to=INT32),
+            helper.make_node("Identity", ["a"], ["b"]),
+            helper.make_node("Cast", ["b"], ["c"], to=INT64),
+            helper.make_node("Gather", ["table", "c"], ["y"]),
+        ],
+        9,
+    ),
+    "the smaller of two tables": (
+        [
+            helper.make_node("Gather", ["table", "ids"], ["rows"]),
+            helper.make_node("Gather", ["table", "ids"], ["y"], axis=1),
+        ],
+        5,
+    ),
+    "a table that a node holds": (
+        [
+            helper.make_node("Constant", [], ["held"], value=numpy_helper.from_array(np.zeros((3, 2), np.float32))),
+            helper.make_node("Gather", ["held", "ids"], ["y"]),
+        ],
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_index_stays_inside_what_it_indexes(case):
+    nodes, last = CASES[case]
+    model = build(nodes, [IDS], OUT, [TABLE])
+    assert describe(lambda: model).inputs["ids"].range == (0.0, float(last))
+    session = ReferenceEvaluator(model)
+    session.run(None, {"ids": np.array([0, last])})
+    with pytest.raises(IndexError):
+        session.run(None, {"ids": np.array([last + 1])})
+
+
+def test_gather_elements_and_gather_nd():
+    elements = build(
+        [helper.make_node("GatherElements", ["table", "ids"], ["y"], axis=1)],
+        [("ids", INT64, ["n", "m"])],
+        OUT,
+        [TABLE],
+    )
+    assert describe(lambda: elements).inputs["ids"].range == (0.0, 5.0)
+    nd = build([helper.make_node("GatherND", ["table", "ids"], ["y"])], [("ids", INT64, ["n", 2])], OUT, [TABLE])
+    assert describe(lambda: nd).inputs["ids"].range == (0.0, 5.0)  # both axes together: what suits the shorter
+
+
+def test_a_table_that_is_an_input_itself():
+    node = helper.make_node("Gather", ["data", "ids"], ["y"])
+    fixed = build([node], [("data", FLOAT, [7, "k"]), IDS], OUT)
+    assert describe(lambda: fixed).inputs["ids"].range == (0.0, 6.0)
+    assert describe(lambda: fixed).inputs["data"].range is None
+    open_ = build([node], [("data", FLOAT, ["rows", 2]), IDS], OUT)
+    assert describe(lambda: open_).inputs["ids"].range is None
+
+
+def test_numbers_that_index_nothing_have_no_range():
+    cast = build([helper.make_node("Cast", ["ids"], ["y"], to=FLOAT)], [IDS], OUT)
+    assert describe(lambda: cast).inputs["ids"].range is None
+    # arithmetic in between moves the numbers, so the table says nothing of the input
+    moved = build(
+        [helper.make_node("Add", ["ids", "one"], ["next"]), helper.make_node("Gather", ["table", "next"], ["y"])],
+        [IDS],
+        OUT,
+        [TABLE, ("one", np.array(1, np.int64))],
+    )
+    assert describe(lambda: moved).inputs["ids"].range is None
+
+
+def test_a_file_is_described_the_same_way(tmp_path):
+    onnx.save(build(CASES["Gather"][0], [IDS], OUT, [TABLE]), tmp_path / "m.onnx")
+    assert describe(str(tmp_path / "m.onnx")).inputs["ids"].range == (0.0, 9.0)
