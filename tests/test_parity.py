@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from workshop import make_workshop
 
+from polycmp.json import load_json
+
 DATA = Path(__file__).parent / "data"
 PARITY = json.loads((DATA / "parity.json").read_text())
 STRICTER = json.loads((DATA / "stricter.json").read_text())
@@ -39,3 +41,43 @@ def test_polycmp_fails_where_polygraphy_passes_wrongly(polycmp, tmp_path, entry)
 def test_the_list_is_long_enough_and_recorded():
     assert len(PARITY) >= 70
     assert len({entry["run"] for entry in PARITY}) == len(PARITY)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--onnxrt --onnx --input-shapes x:[2,8] model.onnx",
+        "--onnxrt --onnx --atol y:1e-3 1e-4 model.onnx",
+        "--check-error-stat max mean model.onnx --onnxrt --onnx",
+        "--onnx-outputs h r model.onnx --onnxrt --onnx",
+        "--onnxrt --providers cpu model.onnx",
+        "--onnxrt --log-format timestamp model.onnx",
+        "--onnxrt --load-inputs inputs.json model.onnx",
+        "--onnxrt --trt-min-shapes x:[1,8] model.onnx",
+        "--onnxrt --tactic-sources cublas model.onnx",
+    ],
+)
+def test_an_option_that_takes_several_values_leaves_the_model_alone(polycmp, tmp_path, line):
+    make_workshop(tmp_path)
+    done = polycmp("run", *shlex.split(line))
+    assert done.status == 0, done.out + done.err
+
+
+def test_options_of_a_backend_that_takes_no_part_are_mentioned(polycmp, tmp_path):
+    make_workshop(tmp_path)
+    done = polycmp("run", "model.onnx", "--onnxrt", "--fp16", "--pluginref-dtype", "float64")
+    assert done.status == 0
+    assert "--trt is not among the backends, so nothing uses --trt-fp16" in done.err
+    assert "--pluginref is not among the backends, so nothing uses --pluginref-dtype" in done.err
+
+
+def test_the_function_of_a_data_loader_script_can_be_named_apart(polycmp, tmp_path):
+    make_workshop(tmp_path)
+    words = ["--data-loader-script", "loader.py", "--data-loader-func-name", "as_list", "--save-inputs", "saved.json"]
+    assert polycmp("run", "model.onnx", "--onnxrt", *words).status == 0
+    assert [feed["x"].shape for feed in load_json("saved.json")] == [(1, 8)]
+
+
+def test_an_iterable_is_told_the_inputs(polycmp, tmp_path):
+    make_workshop(tmp_path)
+    assert polycmp("run", "model.onnx", "--onnxrt", "--data-loader-script", "loader.py:instance").status == 0

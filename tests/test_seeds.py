@@ -146,3 +146,18 @@ def test_data_loader_scripts_run_unchanged(polycmp, tmp_path, name, iterations):
     )
     assert done.status == 0, done.out + done.err
     assert len(list(open_inputs(["saved"]))) == iterations
+
+
+@pytest.mark.parametrize("line", [group[0] for group in GROUPS if "--trt" in group[0]][4:8])
+def test_with_the_plugin_switched_off_the_answer_is_how_to_switch_it_on(tmp_path, line):
+    make_scene(tmp_path, line)
+    done = subprocess.run(
+        [sys.executable, "-m", "polycmp", *words_of(line)],
+        cwd=tmp_path,
+        env={**os.environ, "POLYCMP_PLUGINS": "onnx,onnxrt"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 3, done.stderr
+    assert "unset POLYCMP_PLUGINS, or add trt to it" in done.stderr

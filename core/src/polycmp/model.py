@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, did_you_mean
 from polycmp.loader import Loader
-from polycmp.plugins.known import explain_suffix
+from polycmp.plugins.known import OTHER_KINDS, explain_suffix
 from polycmp.tensors import Feed, ModelDescription, TensorMetadata
 from polycmp.values import split_script
 
@@ -190,8 +190,9 @@ class Model:
 
 
 def _by_kind(readers: list[Contribution], kind: str) -> Contribution:
+    wanted = OTHER_KINDS.get(kind, kind)
     for item in readers:
-        if kind in {item.spec.name, _produces(item.spec)}:
+        if wanted in {item.spec.name, _produces(item.spec)}:
             return item
     known = [_produces(item.spec) for item in readers]
     raise ModelError(f"no installed loader reads models of type {kind!r}", why=did_you_mean(kind, known))

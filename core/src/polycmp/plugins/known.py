@@ -30,6 +30,9 @@ OTHER_NAMES: Mapping[str, str] = {
 }
 """What others call the same backends."""
 
+OTHER_KINDS: Mapping[str, str] = {"trt-network-script": "trt-network"}
+"""What others call the same kinds of model."""
+
 SUFFIXES: Mapping[str, str] = {".onnx": "onnx", ".engine": "trt", ".plan": "trt"}
 """Which backend's package reads and writes a kind of file."""
 
