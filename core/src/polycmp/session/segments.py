@@ -11,7 +11,7 @@ from polycmp.graph import ModelGraph, makers, static_tensors
 from polycmp.tensors import TensorEntry, TensorMetadata
 
 #: Windows beyond this gain nothing more: measured on MiniLM and ResNet-50, larger ones only take longer to fault in.
-_MOST_BY_DEFAULT = 112 << 20
+_MOST_BY_DEFAULT = 128 << 20
 _FREE_SHARE = 0.25
 #: What backends need beside their results, such as buffers in another layout, comes out of the same memory.
 _HEADROOM = 0.6
