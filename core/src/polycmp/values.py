@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
-_SIZE = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?)\s*(?P<unit>[kmgt]?)(?:i?b)?", re.IGNORECASE)
+_SIZE = r"(?P<number>[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?)\s*(?P<unit>[kmgt]?)(?:i?b)?"
 
 
 def split_list(text: str, separator: str = ",") -> list[str]:
@@ -55,7 +55,7 @@ def unquote(text: str) -> str:
 
 def parse_size(text: str) -> int:
     """Return a number of bytes from `1048576`, `1e9`, `512M`, `2G`, `2GiB` (units are powers of 1024)."""
-    match = _SIZE.fullmatch(text.strip())
+    match = re.fullmatch(_SIZE, text.strip(), re.IGNORECASE)
     if not match:
         raise UsageError(f"{text!r} is not a size", hint="write a number with K, M or G behind it, for example 512M")
     return int(float(match["number"]) * _UNITS[match["unit"].lower()])
