@@ -288,7 +288,7 @@ class StressOptions:
 
     kinds: tuple[str, ...] = opt(
         tuple(STRESS_KINDS),
-        help=f"Kinds of input to try: {', '.join(STRESS_KINDS)}; those that the model has no input for are left out.",
+        help="Kinds of input to try; those that the model has no input for are left out.",
         alias="--stress-kind",
         metavar="KIND",
         parse=_kind,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.errors import BackendError
-from polycmp.tensors import dtype_class
+from polycmp.tensors import dtype_class, is_low_bit
 
 Array = NDArray[Any]
 Arrays = dict[str, Any]
@@ -65,7 +65,10 @@ def add_row_noise(array: Array) -> Array:
 
 def nudge_ties(array: Array) -> Array:
     """Return numbers a little further from zero, so that whatever rounds them never sees a half."""
-    return np.asarray(array * (1 + 4 * np.finfo(array.dtype).eps)).astype(array.dtype)
+    import ml_dtypes
+
+    epsilon = float((ml_dtypes if is_low_bit(array.dtype) else np).finfo(array.dtype).eps)
+    return np.asarray(array.astype(np.float64) * (1 + 4 * epsilon)).astype(array.dtype)
 
 
 def reverse_last_axis(array: Array) -> Array:
