@@ -33,8 +33,7 @@ def _build(network: Any, config: Any, save_timing_cache: Any) -> tuple[Any, Any,
     if callable(config):
         config = config(builder, net)
     if not config.num_optimization_profiles and not _is_dynamic(net):
-        # Without a profile TensorRT 8.6 cannot run outputs whose shapes depend on the data.
-        config.add_optimization_profile(builder.create_optimization_profile())
+        config.add_optimization_profile(_static_profile(builder, net))
     start = time.perf_counter()
     with noted_errors() as notes:
         plan = builder.build_serialized_network(net, config)
@@ -53,6 +52,18 @@ def _build(network: Any, config: Any, save_timing_cache: Any) -> tuple[Any, Any,
 
         save(config, save_timing_cache)
     return plan, config, seconds
+
+
+def _static_profile(builder: Any, network: Any) -> Any:
+    """Return a profile of the shapes that a network has anyway.
+
+    Without a profile TensorRT 8.6 cannot run outputs whose shapes depend on the data.
+    """
+    profile = builder.create_optimization_profile()
+    for tensor in network_inputs(network):
+        shape = tuple(tensor.shape)
+        profile.set_shape(tensor.name, shape, shape, shape)
+    return profile
 
 
 def _is_dynamic(network: Any) -> bool:
