@@ -15,7 +15,7 @@ from polycmp.locate.bisect import bisect
 from polycmp.locate.measure import AFFORDABLE, NodeProbe
 from polycmp.locate.probe import around, check_probe, find_cure
 from polycmp.locate.result import BENIGN, EQUAL, ILL_CONDITIONED, PROBE_CURES, WITHIN_ROUNDING, Located, Row
-from polycmp.locate.search import Sweep, Sweeper
+from polycmp.locate.search import Sweeper
 from polycmp.locate.words import believed, births, classify, explanation, sentence
 from polycmp.plan import Plan
 from polycmp.session.functions import make_functions
@@ -121,28 +121,38 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
     sweeper = _sweeper(setting, feed)
     if options.bisect:
         found.rows = bisect(sweeper, feed, setting.functions, on_stage)
-        sweep = Sweep({row.tensor: row for row in found.rows})
+        found.notes.append("with --bisect nothing tells whether looking inside changes the result")
+        _judge(found)
     else:
-        sweep = sweeper.sweep(feed, on_stage)
-        found.rows = list(sweep.rows.values())
-
-    def passes(outputs: Tensors) -> bool:
-        return _agree(setting, outputs, expected)
-
-    found.probe = check_probe(plain, sweep.finals, expected, passes)
-    if not found.probe.trusted and not found.probe.probed_passed:
-        found.rows = list(sweeper.sweep(feed, on_stage, distrust=True).rows.values())
-    _judge(found)
-    if not found.probe.plain_passed and found.rows and found.verdict == EQUAL and not options.bisect:
-        if found.probe.relative:
-            _cured(found, sweeper, feed, candidate, passes)
-        else:  # the candidate's final outputs are the same with probes, so the reference's are not
-            _cured(found, sweeper, feed, reference, lambda outputs: _agree(setting, plain, outputs))
+        _full(found, setting, sweeper, feed, (plain, expected), on_stage)
     found.sentence = found.sentence or sentence(found)
     found.explain = explanation(found)
     found.notes += filter(None, [births(found), believed(found)])
     sweeper.windows.close()
     return found
+
+
+def _full(
+    found: Located, setting: Setting, sweeper: Sweeper, feed: Feed, outputs: tuple[Tensors, Tensors], on_stage: Stage
+) -> None:
+    """Look at every tensor, check what looking did to the final outputs, and judge."""
+    plain, expected = outputs
+
+    def passes(made: Tensors) -> bool:
+        return _agree(setting, made, expected)
+
+    sweep = sweeper.sweep(feed, on_stage)
+    found.rows = list(sweep.rows.values())
+    probe = found.probe = check_probe(plain, sweep.finals, expected, passes)
+    if not probe.trusted and not probe.probed_passed:
+        found.rows = list(sweeper.sweep(feed, on_stage, distrust=True).rows.values())
+    _judge(found)
+    if probe.plain_passed or not found.rows or found.verdict != EQUAL:
+        return
+    if probe.relative:
+        _cured(found, sweeper, feed, setting.candidate, passes)
+    else:  # the candidate's final outputs are the same with probes, so the reference's are not
+        _cured(found, sweeper, feed, setting.reference, lambda made: _agree(setting, plain, made))
 
 
 def _judge(found: Located) -> None:

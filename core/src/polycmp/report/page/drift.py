@@ -54,7 +54,8 @@ class _Place:
         known = [row.relative for row in rows] + [row.own.relative for row in rows if row.own is not None]
         finite = [value for value in known if math.isfinite(value) and value > 0.0]
         self.low = math.floor(math.log10(max(_LEAST, min(finite, default=1e-8))))
-        self.high = max(math.ceil(math.log10(max(finite, default=1.0))), self.low + 1)
+        self.high = math.ceil(math.log10(max(finite, default=1.0)))
+        self.low = min(self.low, self.high - 5)
         self.count = max(len(rows) - 1, 1)
 
     def x(self, index: int) -> float:
