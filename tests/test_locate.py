@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import guilty
 import numpy as np
@@ -205,3 +206,38 @@ def test_one_backend_is_wrong_usage(polycmp, tmp_path):
     done = polycmp("locate", guilty.chain(tmp_path / "m.onnx", 2), "-b", "onnxrt")
     assert done.status == 2
     assert "needs two backends" in done.err
+
+
+def test_options_that_only_run_has_are_refused(polycmp, tmp_path):
+    model = guilty.chain(tmp_path / "m.onnx", 2)
+    done = polycmp("locate", model, "-b", "onnxrt", "-b", "onnx", "--save-outputs", "o.npz")
+    assert done.status == 2
+    assert "--save-outputs" in done.err
+
+
+def test_outputs_that_the_loader_marks_do_not_hide_the_model_s_own(polycmp, tmp_path):
+    good, bad = guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+    done = polycmp("locate", bad, "-b", "onnxrt", "-b", f"onnxrt:name=ref,model={good}", "--mark-all", *REPORT)
+    assert done.status == 1
+    assert located(tmp_path)["first_bad"] == "conv8"
+
+
+def test_without_float64_the_floor_comes_from_nudged_inputs(polycmp, tmp_path):
+    model = guilty.chain(tmp_path / "m.onnx", 3)
+    done = polycmp("locate", model, "-b", "onnx:dtype=float16", "-b", "onnx", "--no-float64", *REPORT)
+    assert done.status == 1
+    assert any("inputs moved by one unit in the last place" in line for line in located(tmp_path)["explanation"])
+
+
+def test_the_page_draws_every_tensor_and_needs_no_network(polycmp, tmp_path):
+    good, bad = guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+    words = ("-b", "onnxrt", "-b", f"onnxrt:name=<ref>,model={good}")
+    polycmp("locate", bad, *words, "--report", "found.html", "--report", "found.xml")
+    page = (tmp_path / "found.html").read_text()
+    assert page.count('<a href="#detail-') == page.count('id="detail-') == 24
+    assert "&lt;ref&gt;" in page
+    assert "<ref>" not in page
+    assert 'src="' not in page
+    root = ElementTree.parse(tmp_path / "found.xml").getroot()
+    failed = [case.get("name") for case in root.iter("testcase") if case.find("failure") is not None]
+    assert (failed, root.get("tests"), root.get("failures")) == (["conv8"], "24", "1")

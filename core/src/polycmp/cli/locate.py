@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import click
 
 from polycmp.cli.run import TableCommand, common_params
 from polycmp.cli.settings import SECTIONS
+from polycmp.cli.table import FlagTable, Target, build_table
 from polycmp.spec import opt
 
 EPILOG = """\b
@@ -32,6 +34,39 @@ class LocateSection:
         "", help="If looking inside makes the fault go away, save the model with that output kept.", metavar="FILE"
     )
     no_float64: bool = opt(False, help="Do not calculate anything in float64 for comparison.")
+
+
+#: Options of `run` that have no meaning here.
+_NOT_HERE = {
+    "data": ("save_inputs", "save_input_blob"),
+    "run": ("warm_up", "sequential_runners", "use_subprocess", "timeout"),
+    "compare": (
+        "compare_func_script", "map_output", "no_shape_check", "postprocess", "postprocess_func_script", "validate",
+        "fail_fast", "check_average",
+    ),
+    "result": (
+        "save_outputs", "load_outputs", "save_accuracy_results", "save_heatmaps", "show_heatmaps",
+        "save_error_metrics_plot", "show_error_metrics_plot", "gen_script", "config", "write_config",
+    ),
+}  # fmt: skip
+
+
+class LocateCommand(TableCommand):
+    """`TableCommand` without the options that only `run` has a use for."""
+
+    @cached_property
+    def table(self) -> FlagTable:
+        """All options."""
+        whole = build_table(self.registry, self.sections)
+
+        def fits(target: Target) -> bool:
+            return target.key.kind != "core" or target.key.field not in _NOT_HERE.get(target.key.owner, ())
+
+        return replace(
+            whole,
+            targets={key: target for key, target in whole.targets.items() if fits(target)},
+            by_flag={flag: target for flag, target in whole.by_flag.items() if fits(target)},
+        )
 
 
 def _locate(**_: Any) -> None:
@@ -62,7 +97,7 @@ def _locate(**_: Any) -> None:
     ctx.exit(found.exit_code)
 
 
-locate_command = TableCommand(
+locate_command = LocateCommand(
     "locate",
     params=common_params(),
     callback=_locate,

@@ -48,7 +48,7 @@ def bisect(
         return any(classify(row) not in BENIGN for row in found)
 
     low, high = 0, len(graph.nodes)  # good before `low`, bad at `high`
-    if look(graph.outputs):
+    if look(sweeper.final):
         while high - low > 1:
             middle = (low + high) // 2
             if look(crossing(layout, middle)):

@@ -114,7 +114,8 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
     candidate, reference = setting.candidate, setting.reference
     found = Located(candidate.label, reference.label, mode="bisect" if options.bisect else "full")
     on_stage("running the whole model without probes")
-    plain, expected = candidate.run_whole(feed), reference.run_whole(feed)
+    final = final_outputs(reference.graph)
+    plain, expected = candidate.run_whole(feed, final), reference.run_whole(feed, final)
     if plain is None or expected is None:
         return found
     found.finals = PairComparer(candidate.label, reference.label, setting.functions).add(plain, expected)
@@ -199,7 +200,7 @@ def _cured(found: Located, sweeper: Sweeper, feed: Feed, lane: Lane, passes: Cal
     """Find out which probe of a backend makes the fault go away."""
     sweeper.windows.plan(feed)
     groups = [segment.wanted for segment in sweeper.windows.segments]
-    kept = find_cure(lane, feed, groups, passes)
+    kept = find_cure(lane, feed, groups, final_outputs(lane.graph), passes)
     found.verdict = PROBE_CURES
     probe = found.probe
     if probe is None:
@@ -222,7 +223,8 @@ def _cured(found: Located, sweeper: Sweeper, feed: Feed, lane: Lane, passes: Cal
 def _vote(found: Located, lanes: list[Lane], functions: Mapping[str, Callable[..., Any]], source: Source) -> None:
     """Name the backend that disagrees with all others while those agree with each other."""
     feed = next(islice(open_feeds(source, lanes[-1].graph.inputs), found.feed, None), None)
-    made = {lane.label: lane.run_whole(feed) for lane in lanes} if feed is not None else {}
+    final = final_outputs(lanes[-1].graph)
+    made = {lane.label: lane.run_whole(feed, final) for lane in lanes} if feed is not None else {}
     well = {label: outputs for label, outputs in made.items() if outputs is not None}
 
     def agree(one: str, two: str) -> bool:
@@ -249,7 +251,16 @@ def _sweeper(setting: Setting, feed: Feed) -> Sweeper:
     if setting.precise is not None and _elements(windows) <= AFFORDABLE:
         windows.lanes.append(setting.precise)
     probe = NodeProbe(setting.candidate, setting.reference, setting.precise)
-    return Sweeper(windows, setting.functions, graph.outputs, probe)
+    return Sweeper(windows, setting.functions, final_outputs(graph), probe)
+
+
+def final_outputs(graph: ModelGraph) -> tuple[str, ...]:
+    """Return the model's outputs, without those that are outputs only because all tensors were asked for."""
+    made = sum(len(node.outputs) for node in graph.nodes)
+    if len(graph.outputs) * 2 <= made:
+        return graph.outputs
+    read = {name for node in graph.nodes for name in node.inputs}
+    return tuple(name for name in graph.outputs if name not in read) or graph.outputs
 
 
 def _elements(windows: Windows) -> int:

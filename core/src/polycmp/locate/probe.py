@@ -65,7 +65,11 @@ def _sentence(probe: Probe) -> str:
 
 
 def find_cure(
-    lane: Lane, feed: Feed, groups: Sequence[Sequence[str]], passes: Callable[[Tensors], bool]
+    lane: Lane,
+    feed: Feed,
+    groups: Sequence[Sequence[str]],
+    final: Sequence[str],
+    passes: Callable[[Tensors], bool],
 ) -> tuple[str, ...]:
     """Return the tensors, one if possible, that as extra outputs make the final outputs right.
 
@@ -73,11 +77,11 @@ def find_cure(
         lane: The candidate.
         feed: The inputs.
         groups: Tensors that may be outputs at the same time, in the order of the graph.
+        final: The model's outputs.
         passes: Says of final outputs whether they are within the tolerances.
     """
 
     def cures(taps: Sequence[str]) -> bool:
-        final = lane.graph.outputs
         made = lane.run_whole(feed, list(dict.fromkeys([*final, *taps])))
         return made is not None and passes({name: made[name] for name in final})
 

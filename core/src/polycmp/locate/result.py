@@ -169,6 +169,6 @@ class Located:
     @property
     def exit_code(self) -> int:
         """The exit status: 0 nothing found, 1 found, 3 could not compare."""
-        if self.verdict not in BENIGN:
+        if self.first_bad is not None or self.verdict not in BENIGN:
             return EXIT_DIFFERENT
         return EXIT_FAILED if self.failed_backends else EXIT_OK
