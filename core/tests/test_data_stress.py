@@ -10,6 +10,7 @@ from polycmp.data.sizes import shape_sweep
 from polycmp.data.stress import make_stress
 from polycmp.errors import DataError, UsageError
 from polycmp.tensors import TensorEntry, TensorMetadata, as_dtype
+from polycmp.testing import DataLoaderContract
 
 
 def one(kind, dtype, shape=(4, 5), name="x", seed=1, **fields):
@@ -18,6 +19,15 @@ def one(kind, dtype, shape=(4, 5), name="x", seed=1, **fields):
     [feed] = make_stress(StressOptions(kinds=(kind,), seeds=(seed,)))(inputs)
     assert feed[name].dtype == as_dtype(dtype)
     return feed[name]
+
+
+class TestContract(DataLoaderContract):
+    """What every data loader must do."""
+
+    capabilities = {"dynamic_shapes", "repeatable", "several"}
+
+    def make_data_loader(self):
+        return make_stress(StressOptions())
 
 
 FLOATS = ("float64", "float32", "float16", "bfloat16")
@@ -77,6 +87,11 @@ def test_masks(dtype):
     assert mask("mask-first") == [[1, 0, 0, 0]] * 2
     assert mask("mask-last") == [[0, 0, 0, 1]] * 2
     assert {value for row in mask("equal") for value in row} <= {0, 1}
+
+
+def test_a_mask_that_is_one_number():
+    found = {kind: bool(one(kind, "bool", ())) for kind in ("masked", "unmasked", "mask-first", "mask-last")}
+    assert found == {"masked": False, "unmasked": True, "mask-first": True, "mask-last": True}
 
 
 def test_indices_stay_in_their_range_and_reach_both_ends():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import math
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +29,8 @@ Real = NDArray[np.float64]
 _LOG = logging.getLogger("polycmp.data")
 
 MASK_KINDS = ("masked", "unmasked", "mask-first", "mask-last")
+#: Where each kind of mask has its ones, as an index.
+ONES: Mapping[str, Any] = {"unmasked": ..., "mask-first": (..., 0), "mask-last": (..., -1)}
 FLOAT_KINDS = ("signed", "large", "tiny", "denormal", "limits")
 #: Whole numbers of which nothing else is known, as the data loader `random` has them.
 UNKNOWN_WHOLE = (0.0, 1.0)
@@ -149,16 +151,13 @@ def _array(
 
 def _mask(kind: str, shape: tuple[int, ...], state: np.random.RandomState) -> NDArray[Any]:
     """Return ones and zeros; "first" and "last" are positions of the last axis."""
-    random = state.randint(0, 2, size=shape)
-    mask = np.zeros(shape, np.int64)
-    if kind == "masked" or not shape:
-        return mask if kind in MASK_KINDS else random
-    if kind == "unmasked":
-        return mask + 1
-    if kind in {"mask-first", "mask-last"} and mask.size:
-        mask[..., 0 if kind == "mask-first" else -1] = 1
-        return mask
-    return random
+    random = np.asarray(state.randint(0, 2, size=shape))
+    if kind not in MASK_KINDS:
+        return random
+    mask = np.zeros(shape or (1,), np.int64)
+    if kind != "masked" and mask.size:
+        mask[ONES[kind]] = 1
+    return mask.reshape(shape)
 
 
 def _whole(
