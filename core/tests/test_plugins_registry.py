@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import invalidate_caches
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from fakes import BROKEN, REASONS, FakeSite, install_broken, runner
 
 from polycmp.errors import PluginError, UsageError
 from polycmp.plugins import Registry
+from polycmp.plugins.factories import missing_modules
+from polycmp.spec import RunnerSpec
 
 
 @pytest.fixture
@@ -353,3 +356,13 @@ def test_the_usual_ranges_include_this_version():
 
     for text in USUAL_RANGES:
         assert SpecifierSet(text).contains(polycmp.__version__, prereleases=True)
+
+
+def test_a_folder_with_the_name_of_a_module_is_not_that_module(tmp_path, monkeypatch):
+    (tmp_path / "no_such_library").mkdir()
+    (tmp_path / "no_such_library" / "notes.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert missing_modules(RunnerSpec("x", "x", "x:x", needs=("no_such_library", "json"))) == ("no_such_library",)
+    (tmp_path / "no_such_library" / "__init__.py").write_text("")
+    invalidate_caches()
+    assert missing_modules(RunnerSpec("x", "x", "x:x", needs=("no_such_library",))) == ()

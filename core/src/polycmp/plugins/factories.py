@@ -20,14 +20,18 @@ def missing_modules(spec: Any) -> tuple[str, ...]:
 
     Only the top-level package is looked for: to find `a.b`, Python would have to import `a`.
     """
-    return tuple(name for name in getattr(spec, "needs", ()) if not _exists(name.partition(".")[0]))
+    return tuple(name for name in getattr(spec, "needs", ()) if not _exists(name))
 
 
 def _exists(name: str) -> bool:
+    top, dot, _ = name.partition(".")
     try:
-        return importlib.util.find_spec(name) is not None
+        spec = importlib.util.find_spec(top)
     except (ImportError, ValueError):
-        return name in sys.modules
+        return top in sys.modules
+    # A folder that happens to have the name, beside somebody's script, passes for a package without contents.
+    is_folder = spec is not None and spec.origin is None and spec.submodule_search_locations is not None
+    return spec is not None and (bool(dot) or not is_folder)
 
 
 def require(contribution: Contribution) -> None:
