@@ -13,6 +13,7 @@ from polycmp.plan import Plan
 from polycmp.results.environment import describe_environment
 from polycmp.results.outcome import BackendResult, Outcome
 from polycmp.session.comparers import Comparer, comparer_maker
+from polycmp.session.functions import lenience
 from polycmp.session.names import check_output_names
 from polycmp.session.prepare import Prepared, prepare
 from polycmp.session.recorder import Recorder
@@ -82,7 +83,7 @@ class _Session:
         self.outcome = Outcome(
             backends=results, expected=len(results) > 1, command=plan.command, reference=self._reference(results)
         )
-        self.outcome.notes += _same_twice(plan)
+        self.outcome.notes += [*_same_twice(plan), *lenience(plan)]
 
     def steps(self, pace: Pace) -> Generator[Step, None, None]:
         """Yield steps with the outputs of live and saved runs; saved runs may outlast live ones."""
