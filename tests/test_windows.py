@@ -8,6 +8,7 @@ import guilty
 import numpy as np
 import onnx
 import pytest
+from fakes import FakeSite
 
 from polycmp.model import Model
 from polycmp.plugins import Registry
@@ -111,3 +112,26 @@ def test_a_part_holds_only_its_own_weights(layout):
     assert [item.name for item in model.graph.initializer] == ["w3"]
     assert [node.name for node in model.graph.node] == ["c3", "r3"]
     onnx.checker.check_model(model, full_check=True)
+
+
+SHUT = """
+    from polycmp.spec import RunnerSpec, hookimpl
+    @hookimpl
+    def polycmp_runners():
+        yield RunnerSpec("shut", "shows nothing", "polycmp_onnxrt.runner:make_runner", intermediates="none")
+"""
+
+
+@pytest.mark.parametrize("order", [("shut", "onnxrt"), ("onnxrt", "shut")], ids=" against ".join)
+def test_a_backend_that_shows_nothing_inside_is_compared_on_the_outputs_and_that_is_said(tmp_path, order):
+    site = FakeSite(tmp_path / "site")
+    site.plugin("shut", SHUT)
+    model = guilty.chain(tmp_path / "m.onnx")
+    words = ("-b", order[0], "-b", order[1], "--mark-all", "--max-memory", "20K", "--report", tmp_path / "r.json")
+    done = site.polycmp("run", model, *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    [pair] = json.loads((tmp_path / "r.json").read_text())["comparison_results"]
+    assert list(pair["outputs"]) == ["y"]
+    assert "shows no tensors inside the model, so only the model's outputs are compared" in " ".join(
+        done.stdout.split()
+    )

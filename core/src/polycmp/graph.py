@@ -91,3 +91,12 @@ def same_structure(one: ModelGraph, two: ModelGraph) -> bool:
 def makers(nodes: Iterable[GraphNode]) -> dict[str, int]:
     """Return by name of a tensor the position of the operator that makes it."""
     return {name: index for index, node in enumerate(nodes) for name in node.outputs}
+
+
+def final_outputs(graph: ModelGraph) -> tuple[str, ...]:
+    """Return the model's outputs, without those that are outputs only because all tensors were asked for."""
+    made = sum(len(node.outputs) for node in graph.nodes)
+    if len(graph.outputs) * 2 <= made:
+        return graph.outputs
+    read = {name for node in graph.nodes for name in node.inputs}
+    return tuple(name for name in graph.outputs if name not in read) or graph.outputs

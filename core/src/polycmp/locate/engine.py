@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.pair import PairComparer
 from polycmp.errors import ModelError, UsageError, did_you_mean
-from polycmp.graph import ModelGraph, same_structure
+from polycmp.graph import ModelGraph, final_outputs, same_structure
 from polycmp.locate.bisect import bisect
 from polycmp.locate.measure import AFFORDABLE, NodeProbe
 from polycmp.locate.probe import around, check_probe, find_cure
@@ -252,15 +252,6 @@ def _sweeper(setting: Setting, feed: Feed) -> Sweeper:
         windows.lanes.append(setting.precise)
     probe = NodeProbe(setting.candidate, setting.reference, setting.precise)
     return Sweeper(windows, setting.functions, final_outputs(graph), probe)
-
-
-def final_outputs(graph: ModelGraph) -> tuple[str, ...]:
-    """Return the model's outputs, without those that are outputs only because all tensors were asked for."""
-    made = sum(len(node.outputs) for node in graph.nodes)
-    if len(graph.outputs) * 2 <= made:
-        return graph.outputs
-    read = {name for node in graph.nodes for name in node.inputs}
-    return tuple(name for name in graph.outputs if name not in read) or graph.outputs
 
 
 def _elements(windows: Windows) -> int:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, UsageError
-from polycmp.graph import ModelGraph
+from polycmp.graph import ModelGraph, final_outputs
 from polycmp.loader import Loader
 from polycmp.model import Model, ModelSettings
 from polycmp.options import changed_options, make_options
@@ -170,20 +171,44 @@ def _windows(plan: Plan, parts: list[_Part], runs: list[LiveRun]) -> Windows | N
     )  # fmt: skip
     if len(parts) < 2 or any(at_once):
         return None
-    for backend, contribution, model in parts:
-        if backend.python or contribution is None or contribution.spec.intermediates != "graph":
-            return None
+    if any(backend.python or contribution is None for backend, contribution, _ in parts):
+        return None
+    inside = [_shows_tensors(part) for part in parts]
+    for _, _, model in compress(parts, inside):
         description = model.describe()
         if description is None or len(description.outputs) < MANY_OUTPUTS:
             return None
     graphs = {path: model.graph() for path, model in {model.path: model for _, _, model in parts}.items()}
-    if not suits(list(graphs.values())):
+    if not any(inside) or not suits([graphs[model.path] for _, _, model in compress(parts, inside)]):
         return None
-    lanes = _lanes(plan, parts, [run.result for run in runs], graphs)
+    lanes = _lanes(plan, list(compress(parts, inside)), [run.result for run in compress(runs, inside)], graphs)
     wanted = comparable(lanes[-1].graph)
-    if any(set(graph.outputs) != set(wanted) for graph in graphs.values() if graph is not None):
+    if any(set(lane.graph.outputs) != set(wanted) for lane in lanes):
         return None
-    return Windows(lanes, wanted, plan.max_memory)
+    shut = [not shows for shows in inside]
+    closed = [
+        _closed_run(plan, part, run, graphs)
+        for part, run in zip(compress(parts, shut), compress(runs, shut), strict=True)
+    ]
+    return Windows(lanes, wanted, plan.max_memory, closed)
+
+
+def _shows_tensors(part: _Part) -> bool:
+    contribution = part[1]
+    return contribution is not None and contribution.spec.intermediates == "graph"
+
+
+def _closed_run(plan: Plan, part: _Part, run: LiveRun, graphs: Mapping[str, ModelGraph | None]) -> LiveRun:
+    """Return a run of the whole model with its own outputs, for a backend that shows no tensors inside it."""
+    backend, contribution, model = part
+    run.result.notes.append("shows no tensors inside the model, so only the model's outputs are compared")
+    graph = graphs[model.path]
+    if graph is None or contribution is None:
+        return run
+    loader = graph.mark(final_outputs(graph))
+    return LiveRun(
+        run.result, partial(_make_part_runner, plan, backend, contribution, model, loader), contribution.spec.needs
+    )
 
 
 def _lanes(

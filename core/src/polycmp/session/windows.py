@@ -8,8 +8,9 @@ from itertools import chain
 from typing import Any
 
 from polycmp.compare.verdicts import PairComparison
-from polycmp.graph import ModelGraph, same_structure
+from polycmp.graph import ModelGraph, final_outputs, same_structure
 from polycmp.session.lanes import Lane
+from polycmp.session.live import LiveRun, copy_outputs
 from polycmp.session.segments import Layout, Segment, memory_budget, plan_segments
 from polycmp.session.stream import Pace, Source, Step, open_feeds
 from polycmp.tensors import Feed, TensorMetadata
@@ -40,10 +41,15 @@ class Windows:
         lanes: The backends; their models have the same structure.
         wanted: The tensors to compare, in the order of the graph.
         max_memory: Bytes for the tensors of all lanes, 0 for a share of what is free.
+        closed: Backends that show no tensors inside the model: they run all of it and have its outputs only.
     """
 
-    def __init__(self, lanes: Sequence[Lane], wanted: Sequence[str], max_memory: int = 0) -> None:
+    def __init__(
+        self, lanes: Sequence[Lane], wanted: Sequence[str], max_memory: int = 0, closed: Sequence[LiveRun] = ()
+    ) -> None:
         self.lanes = list(lanes)
+        self._closed = list(closed)
+        self._held: dict[str, dict[str, Any]] = {}
         self.wanted = tuple(wanted)
         self.segments: list[Segment] = []
         self.layout: Layout | None = None
@@ -53,6 +59,11 @@ class Windows:
     def graph(self) -> ModelGraph:
         """The graph of the last lane, the reference unless somebody says otherwise."""
         return self.lanes[-1].graph
+
+    def visible(self, label: str) -> frozenset[str] | None:
+        """Return the tensors that a backend can show, None if all."""
+        closed = any(run.label == label for run in self._closed)
+        return frozenset(final_outputs(self.graph)) if closed else None
 
     def steps(self, source: Source, pace: Pace) -> Generator[Step, None, None]:
         """Yield one step per window and feed of the data source.
@@ -68,6 +79,7 @@ class Windows:
                 following = next(iterator, None)
                 for window, outputs in self.windows(feed, pace, keep=following is not None):
                     done = {lane.label: lane.finish() for lane in self.lanes} if window.last else {}
+                    done.update({run.label: run.last_seconds for run in self._closed if window.last})
                     yield Step(index, feed, outputs, done, window.number)
                 if not any(lane.is_well for lane in self.lanes):
                     return
@@ -88,12 +100,13 @@ class Windows:
         self.plan(feed)
         keep = keep and self._weights_fit()
         whole = len(self.segments) == 1
+        self._run_closed(feed)
         for lane in self.lanes:
             lane.begin(feed)
         for number, segment in enumerate(self.segments):
             if pace is not None:
                 pace.on_stage(f"operators {segment.start} to {segment.stop} of {len(self.graph.nodes)}")
-            outputs = self._run(segment, keep=keep, whole=whole)
+            outputs = {**self._run(segment, keep=keep, whole=whole), **self._of_closed(segment)}
             yield Window(segment, number, number == len(self.segments) - 1), outputs
             outputs.clear()  # whoever still holds the step must not hold its tensors
 
@@ -108,6 +121,26 @@ class Windows:
         """Let all sessions go."""
         for lane in self.lanes:
             lane.close()
+        for run in self._closed:
+            run.deactivate()
+        self._held.clear()
+
+    def _run_closed(self, feed: Feed) -> None:
+        for run in self._closed:
+            if not run.is_active:
+                run.activate()
+            outputs = run.infer(feed)
+            self._held[run.label] = {} if outputs is None else copy_outputs(outputs)
+
+    def _of_closed(self, segment: Segment) -> dict[str, Any]:
+        shown = [name for name in segment.wanted if name in final_outputs(self.graph)]
+        if not shown:
+            return {}
+        return {
+            run.label: {name: self._held[run.label][name] for name in shown if name in self._held[run.label]}
+            for run in self._closed
+            if run.is_active
+        }
 
     def _run(self, segment: Segment, *, keep: bool, whole: bool) -> dict[str, Any]:
         made = {lane.label: lane.run(segment, keep=keep, whole=whole) for lane in self.lanes}
