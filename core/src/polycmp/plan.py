@@ -151,7 +151,8 @@ class Plan:
         warm_up: Calls before measuring, per backend.
         subprocess: Whether every backend runs in a worker process.
         timeout: Seconds after which a worker counts as hung; 0 means never.
-        max_memory: Bytes that intermediate tensors may take at once; 0 means a share of what is free.
+        max_memory: Bytes that the process may take beside the models' weights while tensors inside a model are
+            compared; 0 means a sane share of what is free.
         command: The command line that made this plan.
     """
 

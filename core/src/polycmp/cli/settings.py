@@ -75,7 +75,11 @@ class RunSection:
         0.0, help="Seconds after which a backend in its own process counts as hung.", metavar="SECONDS", parse=_seconds
     )
     max_memory: int = opt(
-        0, help="Memory for intermediate tensors, for example 500M; default: half of what is free.", parse=parse_size
+        0,
+        help="Memory that the process may take beside the models' weights when tensors inside a model are compared, "
+        "for example 500M; by default little, since more is no faster.",
+        metavar="BYTES",
+        parse=parse_size,
     )
 
 
