@@ -241,3 +241,13 @@ def test_the_page_draws_every_tensor_and_needs_no_network(polycmp, tmp_path):
     root = ElementTree.parse(tmp_path / "found.xml").getroot()
     failed = [case.get("name") for case in root.iter("testcase") if case.find("failure") is not None]
     assert (failed, root.get("tests"), root.get("failures")) == (["conv8"], "24", "1")
+
+
+@pytest.mark.parametrize("pair", [("onnxrt", "onnx"), ("onnxrt", "onnx:dtype=float64")], ids=" against ".join)
+def test_rounding_that_adds_up_is_no_fault_however_strict_the_tolerance(polycmp, tmp_path, pair):
+    model = guilty.chain(tmp_path / "m.onnx", channels=24)
+    words = (model, "-b", pair[0], "-b", pair[1], "--atol", 0, "--rtol", 0)
+    assert polycmp("run", *words).status == 1
+    done = polycmp("locate", *words, *REPORT)
+    assert done.status == 0, done.out
+    assert located(tmp_path)["words"] == "within rounding"

@@ -13,8 +13,19 @@ from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.graph import ModelGraph, final_outputs, same_structure
 from polycmp.locate.bisect import bisect
 from polycmp.locate.measure import AFFORDABLE, NodeProbe
-from polycmp.locate.probe import around, check_probe, find_cure
-from polycmp.locate.result import BENIGN, EQUAL, ILL_CONDITIONED, PROBE_CURES, WITHIN_ROUNDING, Located, Row
+from polycmp.locate.noise import Noise
+from polycmp.locate.probe import around, check_probe, find_cure, moved_text
+from polycmp.locate.result import (
+    BENIGN,
+    EQUAL,
+    ILL_CONDITIONED,
+    PROBE_CURES,
+    WITHIN_ROUNDING,
+    WORSE,
+    WRONG,
+    Located,
+    Row,
+)
 from polycmp.locate.search import Sweeper
 from polycmp.locate.words import believed, births, classify, explanation, sentence
 from polycmp.plan import Plan
@@ -123,7 +134,7 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
     if options.bisect:
         found.rows = bisect(sweeper, feed, setting.functions, on_stage)
         found.notes.append("with --bisect nothing tells whether looking inside changes the result")
-        _judge(found)
+        _judge(found, Noise(reference, feed, expected))
     else:
         _full(found, setting, sweeper, feed, (plain, expected), on_stage)
     found.sentence = found.sentence or sentence(found)
@@ -147,20 +158,30 @@ def _full(
     probe = found.probe = check_probe(plain, sweep.finals, expected, passes)
     if not probe.trusted and not probe.probed_passed:
         found.rows = list(sweeper.sweep(feed, on_stage, distrust=True).rows.values())
-    _judge(found)
+    noise = Noise(setting.reference, feed, expected)
+    _judge(found, noise)
     if probe.plain_passed or not found.rows or found.verdict != EQUAL:
         return
-    if probe.relative:
+    if probe.error <= noise.limit(len(found.rows), max(row.unit for row in found.rows)):
+        found.verdict = WITHIN_ROUNDING
+        probe.sentence = f"{moved_text(probe)}, no more than rounding explains"
+    elif probe.relative:
         _cured(found, sweeper, feed, setting.candidate, passes)
     else:  # the candidate's final outputs are the same with probes, so the reference's are not
         _cured(found, sweeper, feed, setting.reference, lambda made: _agree(setting, plain, made))
 
 
-def _judge(found: Located) -> None:
+def _judge(found: Located, noise: Noise) -> None:
     """Find the first bad row, what came before it, and where its error comes from."""
-    verdicts = [(row, classify(row)) for row in found.rows]
     trusted = found.probe is None or found.probe.trusted or found.probe.probed_passed
-    for index, (row, verdict) in enumerate(verdicts):
+    kinds = set()
+    rounded: set[str] = set()
+    for index, row in enumerate(found.rows):
+        verdict = classify(row)
+        if verdict in (WORSE, WRONG) and noise.explains(row, index, rounded):
+            rounded.add(row.tensor)
+            verdict = WITHIN_ROUNDING
+        kinds.add(verdict)
         bad = verdict not in BENIGN or (verdict == ILL_CONDITIONED and not row.passed)
         if bad and not trusted and row.own is not None and row.own.passed:
             continue
@@ -169,7 +190,6 @@ def _judge(found: Located) -> None:
             found.last_good = _last_good(found.rows[:index], row)
             found.origin = _origin(found.rows[:index], row)
             return
-    kinds = {verdict for _, verdict in verdicts}
     found.verdict = next((kind for kind in (ILL_CONDITIONED, WITHIN_ROUNDING) if kind in kinds), EQUAL)
 
 
@@ -255,8 +275,9 @@ def _sweeper(setting: Setting, feed: Feed) -> Sweeper:
 
 
 def _elements(windows: Windows) -> int:
+    """Return about how many numbers the model's tensors and weights hold."""
     sizes = windows.layout.sizes if windows.layout is not None else {}
-    return sum(sizes.values()) // 4
+    return (sum(sizes.values()) + sum(windows.graph.weights.values())) // 4
 
 
 def _reference(lanes: list[Lane], wanted: str) -> Lane:

@@ -50,10 +50,15 @@ def _largest_gap(one: Any, two: Any) -> float:
     return float(np.nanmax(gap)) if not np.isnan(gap).all() else 0.0
 
 
+def moved_text(probe: Probe) -> str:
+    """Return by how much probing moved the outputs, in words."""
+    return f"probing moved the candidate's final outputs by {probe.moved:.3g} ({probe.relative:.2g} relative)"
+
+
 def _sentence(probe: Probe) -> str:
     if probe.relative == 0.0:
         return "probing did not move the candidate's final outputs"
-    text = f"probing moved the candidate's final outputs by {probe.moved:.3g} ({probe.relative:.2g} relative)"
+    text = moved_text(probe)
     if probe.trusted:
         return f"{text}, too little to change the verdict"
     if not probe.plain_passed and probe.probed_passed:

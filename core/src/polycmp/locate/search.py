@@ -21,7 +21,7 @@ Functions = Mapping[str, Callable[..., Any]]
 Tensors = Mapping[str, Any]
 
 #: An error that grows by more than this in one operator is looked at closely.
-_JUMP = 8.0
+JUMP = 8.0
 #: Operators that one pass runs alone; each costs a session of its own.
 _MOST_OWN = 24
 _MOST_DISTRUSTED = 256
@@ -136,7 +136,7 @@ class Sweeper:
             return True
         if self._measured >= _MOST_OWN:
             return False
-        return row.jump > _JUMP and row.relative > 4 * row.unit
+        return row.jump > JUMP and row.relative > 4 * row.unit
 
     def _look_closer(self, row: Row, expected: Tensors) -> None:
         self._measured += 1

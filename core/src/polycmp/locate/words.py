@@ -7,7 +7,7 @@ import math
 from polycmp.locate.result import BORN, CONSTANT, EQUAL, ILL_CONDITIONED, WITHIN_ROUNDING, WORSE, WRONG, Located, Row
 
 #: An error up to this many times the noise floor is rounding.
-_MARGIN = 16.0
+MARGIN = 16.0
 #: Beyond this relative error not even eight bits of precision would explain it (bfloat16 rounds by 2**-9, summed up).
 _WRONG = 2.0**-6
 _COARSER = ((2.0**-10, "float16 or TF32"), (2.0**-6, "bfloat16"))
@@ -23,13 +23,13 @@ def classify(row: Row) -> str:
             return CONSTANT
     if row.truth is not None and all(map(math.isfinite, row.truth)):
         of_candidate, of_reference = row.truth
-        if of_reference > _floor_of(row) * _MARGIN and of_candidate <= _MARGIN * of_reference and not _outdoes(row):
+        if of_reference > _floor_of(row) * MARGIN and of_candidate <= MARGIN * of_reference and not _outdoes(row):
             return ILL_CONDITIONED
     if row.passed:
         return EQUAL
     if math.isinf(row.relative) or row.stats is None:
         return WRONG
-    if row.relative <= _MARGIN * floor(row):
+    if row.relative <= MARGIN * floor(row):
         return WITHIN_ROUNDING
     return WORSE if row.relative <= _WRONG else WRONG
 
@@ -41,7 +41,7 @@ def _floor_of(row: Row) -> float:
 def _outdoes(row: Row) -> bool:
     """Return whether the candidate is far closer to float64 than the reference, or the other way round."""
     of_candidate, of_reference = row.truth or (0.0, 0.0)
-    return of_candidate * _MARGIN < of_reference or of_reference * _MARGIN < of_candidate
+    return of_candidate * MARGIN < of_reference or of_reference * MARGIN < of_candidate
 
 
 def floor(row: Row) -> float:
@@ -92,7 +92,7 @@ def _origin(found: Located) -> str:
         return ""
     if found.origin is not None and found.origin is not row:
         return f"; the error itself comes from {found.origin.node.label}, and this operator amplifies it"
-    if row.own is not None and row.own.passed and row.relative > _MARGIN * max(row.own.relative, row.unit):
+    if row.own is not None and row.own.passed and row.relative > MARGIN * max(row.own.relative, row.unit):
         return (
             "; alone on the reference's tensors this operator is right: it amplifies what comes in, or only goes "
             "wrong together with its neighbours"
@@ -148,7 +148,7 @@ def believed(found: Located) -> str:
     for row in found.rows:
         if row.tensor in finals and row.truth is not None:
             of_candidate, of_reference = row.truth
-            if of_candidate * _MARGIN < of_reference:
+            if of_candidate * MARGIN < of_reference:
                 return (
                     f"float64 sides with the candidate: in the output {row.tensor!r} {found.reference} is the one "
                     "that is off"
@@ -188,5 +188,5 @@ def explanation(found: Located) -> list[str]:
         lines.append(
             f"accumulated, against float64: candidate {row.truth[0]:.3g}, reference {row.truth[1]:.3g} relative"
         )
-    lines.append(f"rounding explains up to {_MARGIN * floor(row):.3g} relative")
+    lines.append(f"rounding explains up to {MARGIN * floor(row):.3g} relative")
     return lines

@@ -14,8 +14,8 @@ from polycmp.session.live import LiveRun
 from polycmp.session.segments import Segment
 from polycmp.tensors import Feed, TensorMetadata, dtype_of
 
-#: Makes a runner of the backend for what a loader gives in place of the model.
-MakeRunner = Callable[[Loader[Any]], Runner]
+#: Makes a runner of the backend for what a loader gives in place of the model, or for the model itself.
+MakeRunner = Callable[["Loader[Any] | None"], Runner]
 
 
 class Lane:
@@ -157,7 +157,8 @@ class Lane:
             feed: The inputs.
             outputs: Tensors to mark in place of the model's outputs.
         """
-        live = self._live(self.graph.mark(self.graph.outputs if outputs is None else outputs))
+        own = outputs is None or tuple(outputs) == self.graph.outputs
+        live = self._live(None if own or outputs is None else self.graph.mark(outputs))
         live.activate()
         made = live.infer(feed) if live.is_active else None
         self._note(live)
@@ -180,7 +181,7 @@ class Lane:
         live.activate()
         return live
 
-    def _live(self, loader: Loader[Any]) -> LiveRun:
+    def _live(self, loader: Loader[Any] | None) -> LiveRun:
         scratch = BackendResult(label=self.label, backend=self.result.backend)
         return LiveRun(scratch, lambda: self._make(loader), self._needs)
 

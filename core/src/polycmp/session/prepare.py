@@ -225,9 +225,9 @@ def _lanes(
 
 
 def _make_part_runner(
-    plan: Plan, backend: BackendPlan, contribution: Contribution, model: Model, loader: Loader[Any]
+    plan: Plan, backend: BackendPlan, contribution: Contribution, model: Model, loader: Loader[Any] | None
 ) -> Runner:
-    return _make_runner(plan, backend, contribution, model.part(loader))
+    return _make_runner(plan, backend, contribution, model if loader is None else model.part(loader))
 
 
 def _live_run(plan: Plan, backend: BackendPlan, contribution: Contribution | None, model: Model) -> LiveRun:
