@@ -85,6 +85,17 @@ def test_a_backend_that_fails_in_one_window_has_failed_and_the_others_go_on(poly
     assert "y" in good["outputs"]
 
 
+def test_stopping_at_the_first_difference_stops_between_windows(polycmp, tmp_path):
+    good, bad = guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+    words = (bad, "-b", "onnxrt", "-b", f"onnxrt:name=ref,model={good}", "--mark-all", "--max-memory", "20K")
+    done, found = report(polycmp, tmp_path, *words, "--fail-fast")
+    assert done.status == 1
+    [pair] = found["comparison_results"]
+    assert next(name for name, output in pair["outputs"].items() if not output["passed"]) == "conv8"
+    assert "y" not in pair["outputs"]
+    assert found["inference_results"]["onnxrt"]["iterations"] == 1
+
+
 @pytest.fixture
 def layout(tmp_path):
     model = Model(str(guilty.chain(tmp_path / "m.onnx")), Registry.discover())

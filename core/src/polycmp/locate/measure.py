@@ -19,8 +19,9 @@ from polycmp.session.lanes import Lane
 from polycmp.tensors import dtype_of, is_floating, to_numpy
 
 Tensors = Mapping[str, Any]
-#: Elements up to which an operator, or a whole model, is also calculated in float64 by a slow evaluator.
+#: Elements up to which a whole model, or one operator, is also calculated in float64 by a slow evaluator.
 AFFORDABLE = 1 << 22
+_AFFORDABLE_ALONE = 1 << 20
 _PIECE = 1 << 16
 
 
@@ -137,7 +138,7 @@ class NodeProbe:
 
     def _with_floor(self, result: Own, row: Row, inputs: Tensors, own: Any, expected: Any) -> Own:
         size = expected.size + sum(to_numpy(array).size for array in inputs.values())
-        if self.precise is not None and size <= AFFORDABLE:
+        if self.precise is not None and size <= _AFFORDABLE_ALONE:
             truth = self.precise.run_part(inputs, [row.tensor])
             if truth is not None:
                 mine, other = distance(own, truth[row.tensor]), distance(expected, truth[row.tensor])

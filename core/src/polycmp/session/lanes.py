@@ -53,6 +53,11 @@ class Lane:
         return self.result.label
 
     @property
+    def is_under_way(self) -> bool:
+        """Whether an iteration was begun and has not ended."""
+        return bool(self.tensors)
+
+    @property
     def is_well(self) -> bool:
         """Whether nothing failed so far."""
         return not self.result.error

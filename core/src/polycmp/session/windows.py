@@ -118,8 +118,10 @@ class Windows:
             self.segments = plan_segments(self.layout, self._budget(), len(self.lanes))
 
     def close(self) -> None:
-        """Let all sessions go."""
+        """Let all sessions go; an iteration that was stopped half way counts as far as it came."""
         for lane in self.lanes:
+            if lane.is_under_way:
+                lane.finish()
             lane.close()
         for run in self._closed:
             run.deactivate()
