@@ -211,7 +211,8 @@ def divide(
             found.append(group)
         if good or len(group) < len(nodes):
             left -= set(group)
-            found += divide(group, ask, first_bad) if not good and len(group) > 1 else []
+            # TensorRT 8.6 calls groups unsupported that it parses alone, single nodes among them: ask again.
+            found += divide(group, ask, first_bad) if group and not good else []
     if len(left) == len(nodes):  # no progress: go on before and after the node at fault
         bad = first_bad(nodes)
         left.discard(nodes[bad])
