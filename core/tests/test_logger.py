@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+
 from polycmp.errors import FileError, UsageError
 from polycmp.logger import G_LOGGER, setup_logging
 

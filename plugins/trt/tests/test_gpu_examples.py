@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = pytest.mark.gpu
-EXAMPLES = Path(__file__).parents[3] / "examples" / "tensorrt"
+EXAMPLES = Path(__file__).parents[3] / "examples" / "trt"
 ORDER = [
     "build_and_run",
     "load_and_run",
