@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+
 from polycmp.results.files import OutputsWriter, open_runs
 
 _POLYGRAPHY = """
