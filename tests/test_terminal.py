@@ -7,6 +7,7 @@ import pty
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 from fakes import FakeSite, runner
@@ -97,3 +98,26 @@ def test_nothing_is_shown_where_there_is_no_terminal(slow, model):
     done = slow.polycmp("run", model, "-b", "slow", "--input-shapes", "x:[1,8]")
     assert done.returncode == 0
     assert done.stderr == ""
+
+
+def test_killing_the_command_while_it_saves_leaves_no_half_file(slow, model, tmp_path):
+    target = tmp_path / "outputs.npz"
+    words = ["run", str(model), "-b", "slow", "--iterations", "5", "--save-outputs", str(target)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "polycmp", *words], env=slow.environ(), cwd=tmp_path, stdout=subprocess.DEVNULL
+    )
+    part = wait_for(lambda: next(tmp_path.glob(".outputs.npz.*"), None))
+    assert wait_for(lambda: part.stat().st_size or None)  # the first iteration is on its way to the disk
+    process.kill()
+    process.wait()
+    assert not target.exists()
+
+
+def wait_for(look):
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        found = look()
+        if found is not None:
+            return found
+        time.sleep(0.05)
+    raise AssertionError("it did not happen")
