@@ -251,3 +251,41 @@ def test_rounding_that_adds_up_is_no_fault_however_strict_the_tolerance(polycmp,
     done = polycmp("locate", *words, *REPORT)
     assert done.status == 0, done.out
     assert located(tmp_path)["words"] == "within rounding"
+
+
+def test_the_operator_that_kills_a_backend_is_named(polycmp, tmp_path):
+    model = guilty.chain(tmp_path / "m.onnx", 4)
+    words = ("-b", "faulty:backend=onnxrt,fault=crash,at=c3", "-b", "onnxrt", "--use-subprocess", *REPORT)
+    done = polycmp("locate", model, *words)
+    assert done.status == 1
+    found = located(tmp_path)
+    assert (found["words"], found["operator"]["name"]) == ("the backend fails here", "c3")
+    assert "SIGSEGV" in next(iter(found["backends"].values()))["error"]
+
+
+def test_the_operator_that_a_backend_lacks_is_named(polycmp, tmp_path):
+    """Found without any process of its own, since the backend only raises."""
+    model = onnx.load(guilty.chain(tmp_path / "m.onnx", 4))
+    (tmp_path / "ops.py").write_text(
+        "from onnx.reference.op_run import OpRun\n"
+        "class Softplus(OpRun):\n"
+        "    op_domain = ''\n"
+        "    def _run(self, x):\n"
+        "        raise ValueError('no such luck')\n"
+        "new_ops = [Softplus]\n"
+    )
+    model.graph.node[3].op_type = "Softplus"
+    onnx.save(model, tmp_path / "m.onnx")
+    done = polycmp("locate", "m.onnx", "-b", "onnx:ops=ops.py", "-b", "onnxrt", "--max-memory", "20K", *REPORT)
+    assert done.status == 1
+    found = located(tmp_path)
+    assert (found["words"], found["operator"]["name"]) == ("the backend fails here", "r2")
+    assert "no such luck" in " ".join(done.out.split())
+
+
+def test_a_backend_in_a_process_of_its_own_is_looked_into_as_well(polycmp, tmp_path):
+    good, bad = guilty.chain(tmp_path / "good.onnx", 4), guilty.chain(tmp_path / "bad.onnx", 4, changed=2)
+    words = ("-b", f"onnxrt:python={sys.executable}", "-b", f"onnxrt:name=ref,model={good}", *REPORT)
+    done = polycmp("locate", bad, *words)
+    assert done.status == 1
+    assert located(tmp_path)["first_bad"] == "conv2"

@@ -39,7 +39,7 @@ class LocateSection:
 #: Options of `run` that have no meaning here.
 _NOT_HERE = {
     "data": ("save_inputs", "save_input_blob"),
-    "run": ("warm_up", "sequential_runners", "use_subprocess", "timeout"),
+    "run": ("warm_up", "sequential_runners"),
     "compare": (
         "compare_func_script", "map_output", "no_shape_check", "postprocess", "postprocess_func_script", "validate",
         "fail_fast", "check_average",

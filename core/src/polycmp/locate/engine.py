@@ -12,12 +12,14 @@ from polycmp.compare.pair import PairComparer
 from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.graph import ModelGraph, final_outputs, same_structure
 from polycmp.locate.bisect import bisect
+from polycmp.locate.failing import find_failing
 from polycmp.locate.measure import AFFORDABLE, NodeProbe
 from polycmp.locate.noise import Noise
 from polycmp.locate.probe import around, check_probe, find_cure, moved_text
 from polycmp.locate.result import (
     BENIGN,
     EQUAL,
+    FAILS,
     ILL_CONDITIONED,
     PROBE_CURES,
     WITHIN_ROUNDING,
@@ -127,6 +129,8 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
     on_stage("running the whole model without probes")
     final = final_outputs(reference.graph)
     plain, expected = candidate.run_whole(feed, final), reference.run_whole(feed, final)
+    if plain is None and expected is not None:
+        _blame(found, setting, feed, on_stage)
     if plain is None or expected is None:
         return found
     found.finals = PairComparer(candidate.label, reference.label, setting.functions).add(plain, expected)
@@ -142,6 +146,17 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
     found.notes += filter(None, [births(found), believed(found)])
     sweeper.windows.close()
     return found
+
+
+def _blame(found: Located, setting: Setting, feed: Feed, on_stage: Stage) -> None:
+    """Find the operator in which the candidate fails."""
+    windows = Windows([setting.reference], _all_tensors(setting.reference.graph), setting.max_memory)
+    row = find_failing(setting.candidate, windows, feed, on_stage)
+    windows.close()
+    if row is not None:
+        found.first_bad, found.verdict = row, FAILS
+        found.rows = [row]
+        found.sentence = f"{FAILS}: {found.candidate} cannot run {row.node.label}, not even alone"
 
 
 def _full(
@@ -265,13 +280,16 @@ def _vote(found: Located, lanes: list[Lane], functions: Mapping[str, Callable[..
 
 def _sweeper(setting: Setting, feed: Feed) -> Sweeper:
     graph = setting.reference.graph
-    wanted = [name for node in graph.nodes for name in node.outputs if name not in graph.opaque]
-    windows = Windows([setting.candidate, setting.reference], wanted, setting.max_memory)
+    windows = Windows([setting.candidate, setting.reference], _all_tensors(graph), setting.max_memory)
     windows.plan(feed)
     if setting.precise is not None and _elements(windows) <= AFFORDABLE:
         windows.lanes.append(setting.precise)
     probe = NodeProbe(setting.candidate, setting.reference, setting.precise)
     return Sweeper(windows, setting.functions, final_outputs(graph), probe)
+
+
+def _all_tensors(graph: ModelGraph) -> list[str]:
+    return [name for node in graph.nodes for name in node.outputs if name not in graph.opaque]
 
 
 def _elements(windows: Windows) -> int:

@@ -20,6 +20,7 @@ ILL_CONDITIONED = "ill-conditioned model"
 BORN = "NaN/Inf born here"
 CONSTANT = "suspiciously constant"
 PROBE_CURES = "probing removes the fault"
+FAILS = "the backend fails here"
 BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED})
 
 

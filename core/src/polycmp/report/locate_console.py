@@ -105,7 +105,8 @@ def _operator(row: Row, found: Located) -> Text:
     for name in node.inputs:
         known = row.inputs.get(name) or made.get(name)
         lines.append(f"  reads {name!r}" + (f": {known}" if known is not None else ""))
-    lines.append(f"  makes {row.tensor!r} {row.type}: {row.candidate} ({found.candidate}), {row.reference} (reference)")
+    held = f"{row.candidate} ({found.candidate}), " if row.candidate is not None else ""
+    lines.append(f"  makes {row.tensor!r} {row.type}: {held}{row.reference} (reference)")
     if row.reason:
         lines.append(f"  {row.reason}")
     if found.last_good is not None:

@@ -19,6 +19,7 @@ from polycmp.runner import Runner
 from polycmp.session.lanes import Lane
 from polycmp.session.live import LiveRun
 from polycmp.session.names import check_input_names, check_output_names
+from polycmp.session.partworker import PartWorkerRunner
 from polycmp.session.sources import make_source, with_ranges
 from polycmp.session.windows import MANY_OUTPUTS, Windows, comparable, suits
 from polycmp.session.workers.host import WorkerRunner
@@ -74,11 +75,12 @@ def open_lanes(plan: Plan, registry: Registry) -> tuple[list[Lane], Source]:
     source = make_source(plan.data, registry)
     parts = _parts(plan, registry, source)
     for backend, contribution, model in parts:
-        if backend.python or plan.subprocess or contribution is None:
-            raise UsageError("looking inside a model works in this process only", whose=f"-b {backend.label}")
+        if contribution is None:  # only the other environment knows it, and whether it can do what is asked
+            continue
         if contribution.spec.intermediates != "graph":
             raise UsageError("cannot run parts of a model, so it has nothing to locate in", whose=f"-b {backend.label}")
-        model.registry.require(contribution)
+        if not backend.python:
+            model.registry.require(contribution)
     graphs: dict[str, ModelGraph | None] = {}
     for _, _, model in parts:
         if model.path not in graphs:
@@ -218,15 +220,17 @@ def _lanes(
     for part, result in zip(parts, results, strict=True):
         backend, contribution, model = part
         graph = graphs[model.path]
-        if graph is not None and contribution is not None:
+        if graph is not None:
             make = partial(_make_part_runner, plan, backend, contribution, model)
-            lanes.append(Lane(result, graph, make, contribution.spec.needs))
+            lanes.append(Lane(result, graph, make, contribution.spec.needs if contribution is not None else ()))
     return lanes
 
 
 def _make_part_runner(
-    plan: Plan, backend: BackendPlan, contribution: Contribution, model: Model, loader: Loader[Any] | None
+    plan: Plan, backend: BackendPlan, contribution: Contribution | None, model: Model, loader: Loader[Any] | None
 ) -> Runner:
+    if loader is not None and (contribution is None or plan.subprocess or backend.python):
+        return PartWorkerRunner(plan, backend, model, loader)
     return _make_runner(plan, backend, contribution, model if loader is None else model.part(loader))
 
 

@@ -26,6 +26,7 @@ class Job:
         loader_options: Changed option values by loader.
         input_shapes: Shapes asked for.
         data: The data loader, for backends that calibrate: `{"name", "values", "script", "files"}`.
+        part: Whether the file holds a part cut out of a model.
     """
 
     label: str
@@ -37,6 +38,7 @@ class Job:
     loader_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
+    part: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the job as plain values."""
