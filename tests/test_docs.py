@@ -35,6 +35,7 @@ NOT_RUN = (
     "polycmp run model.onnx -b trt",  # TensorRT
     "polycmp inspect capability ",  # TensorRT
     "polycmp run model.onnx -b onnxrt -b onnxrt:python=",  # another environment
+    "polycmp locate model.onnx -b onnxrt:python=",  # another environment
 )
 
 
