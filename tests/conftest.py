@@ -40,10 +40,16 @@ def polycmp(capfd, monkeypatch, tmp_path):
         assert "Traceback" not in captured.out + captured.err
         return Done(status, captured.out, captured.err)
 
+    return run
+
+
+@pytest.fixture(autouse=True)
+def loggers_given_back():
+    """Undo what a command that ran in this process arranged for messages, or tests of other packages would see it."""
     names = ["polycmp", *(name for name in logging.root.manager.loggerDict if name.startswith("polycmp."))]
     loggers = [logging.getLogger(name) for name in names]
     before = [(logger, logger.level, logger.propagate, logger.handlers[:]) for logger in loggers]
-    yield run
+    yield
     for logger, level, propagate, handlers in before:
         logger.setLevel(level)
         logger.propagate = propagate
