@@ -102,9 +102,7 @@ def _operator(found: Located) -> Markup | None:
     for name in row.node.inputs:
         held = row.inputs.get(name) or known.get(name)
         pairs.append((f"reads {name}", str(held) if held is not None else "a weight or an input"))
-    pairs.append(
-        (f"makes {row.tensor}", f"{row.type}: {row.candidate} ({found.candidate}), {row.reference} (reference)")
-    )
+    pairs.append((f"makes {row.tensor}", f"{row.type}: {_both(row, found)}"))
     if found.last_good is not None:
         pairs.append(("last good before it", f"{found.last_good.tensor}, {found.last_good.relative:.2g} relative"))
     items = [join(tag("dt", key), tag("dd", value)) for key, value in pairs]
@@ -148,10 +146,16 @@ def _rows(row: Row, index: int, found: Located) -> Iterator[Markup]:
     )
     lines = [
         tag("p", row.reason) if row.reason else None,
-        tag("p", f"{found.candidate}: {row.candidate}; reference: {row.reference}", class_="soft"),
+        tag("p", _both(row, found), class_="soft"),
         histogram_svg(histogram, None) if histogram is not None and shown else None,
     ]
     yield tag("tr", tag("td", *lines, colspan=len(_COLUMNS)), class_=f"detail {state}", id=f"detail-{index}")
+
+
+def _both(row: Row, found: Located) -> str:
+    """Return what both sides hold, as far as they computed it."""
+    sides = [(row.candidate, found.candidate), (row.reference, "reference")]
+    return ", ".join(f"{held} ({label})" for held, label in sides if held is not None)
 
 
 def _jump(row: Row) -> str:
