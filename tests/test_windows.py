@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import textwrap
 
 import guilty
 import numpy as np
 import onnx
 import pytest
-from fakes import FakeSite
+from fakes import FakeSite, runner
 
 from polycmp.model import Model
 from polycmp.plugins import Registry
@@ -146,3 +147,37 @@ def test_a_backend_that_shows_nothing_inside_is_compared_on_the_outputs_and_that
     assert "shows no tensors inside the model, so only the model's outputs are compared" in " ".join(
         done.stdout.split()
     )
+
+
+STATIC = """
+    from polycmp.errors import BackendError
+    from polycmp_onnxrt.runner import OnnxrtRunner
+    from polycmp_onnxrt.session import SessionFromOnnx
+
+    class Static(OnnxrtRunner):
+        '''Runs only in the shapes it was built for, as engines do.'''
+        def __init__(self, model, name):
+            super().__init__(SessionFromOnnx(model.load("onnx")), name)
+            self.shapes = {key: tuple(shape) for key, shape in model.input_shapes.items()}
+        def infer_impl(self, feed_dict):
+            for value in self._session.get_inputs():
+                fixed = all(isinstance(dim, int) for dim in value.shape)
+                built = tuple(value.shape) if fixed else self.shapes.get(value.name)
+                if feed_dict[value.name].shape != built:
+                    raise BackendError(f"built for {built}, fed {feed_dict[value.name].shape}")
+            return super().infer_impl(feed_dict)
+
+    def make(model, options, *, name):
+        return Static(model, name)
+"""
+
+
+def test_backends_that_build_for_one_shape_are_told_the_shapes_of_every_part(tmp_path, model):
+    site = FakeSite(tmp_path / "site")
+    site.plugin("static", runner("static", factory="static_impl:make"))
+    (site.folder / "static_impl.py").write_text(textwrap.dedent(STATIC))
+    shapes = ("--input-shapes", "x:[3,8]")
+    for words in (("run", "--mark-all"), ("locate",), ("locate", "--bisect"), ("locate", "--use-subprocess")):
+        done = site.polycmp(words[0], model, "-b", "static", "-b", "onnxrt", *words[1:], *shapes, cwd=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "built for" not in done.stdout

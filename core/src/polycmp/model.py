@@ -129,12 +129,18 @@ class Model:
         graph: ModelGraph = self.registry.load(self._reader, spec.graph)(self.load(self.kind))
         return graph
 
-    def part(self, loader: Loader[Any]) -> Model:
-        """Return the same model with what another loader of its kind makes in its place, for example a part of it."""
+    def part(self, loader: Loader[Any], *, same_inputs: bool = False) -> Model:
+        """Return the same model with what another loader of its kind makes in its place, for example a part of it.
+
+        Args:
+            loader: Makes it.
+            same_inputs: Whether it has the model's own inputs, so that what is known of them holds.
+        """
         part = copy.copy(self)
         part._loader = loader
-        part.input_shapes = {}
-        part.data_loader = None
+        if not same_inputs:
+            part.input_shapes = {}
+            part.data_loader = None
         return part
 
     @property

@@ -14,8 +14,9 @@ from polycmp.session.live import LiveRun
 from polycmp.session.segments import Segment
 from polycmp.tensors import Feed, TensorMetadata, dtype_of
 
-#: Makes a runner of the backend for what a loader gives in place of the model, or for the model itself.
-MakeRunner = Callable[["Loader[Any] | None"], Runner]
+#: Makes a runner of the backend for what a loader gives in place of the model, or for the model itself; the second
+#: argument tells whether that has the model's own inputs.
+MakeRunner = Callable[["Loader[Any] | None", bool], Runner]
 
 
 class Lane:
@@ -143,7 +144,7 @@ class Lane:
         Returns:
             The outputs, or None if this backend cannot run the part.
         """
-        live = self._live(self.part(inputs, outputs))
+        live = self._live(self.part(inputs, outputs), same_inputs=False)
         live.activate()
         made = live.infer(inputs) if live.is_active else None
         self._seconds += live.last_seconds
@@ -163,7 +164,7 @@ class Lane:
             outputs: Tensors to mark in place of the model's outputs.
         """
         own = outputs is None or tuple(outputs) == self.graph.outputs
-        live = self._live(None if own or outputs is None else self.graph.mark(outputs))
+        live = self._live(None if own or outputs is None else self.graph.mark(outputs), same_inputs=True)
         live.activate()
         made = live.infer(feed) if live.is_active else None
         self._note(live)
@@ -182,13 +183,13 @@ class Lane:
         else:
             feed = {name: self.tensors[name] for name in segment.inputs}
             loader = self.graph.cut(self._declared(feed), segment.outputs)
-        live = self._live(loader)
+        live = self._live(loader, same_inputs=whole)
         live.activate()
         return live
 
-    def _live(self, loader: Loader[Any] | None) -> LiveRun:
+    def _live(self, loader: Loader[Any] | None, *, same_inputs: bool) -> LiveRun:
         scratch = BackendResult(label=self.label, backend=self.result.backend)
-        return LiveRun(scratch, lambda: self._make(loader), self._needs)
+        return LiveRun(scratch, lambda: self._make(loader, same_inputs), self._needs)
 
     def _declared(self, feed: Feed) -> TensorMetadata:
         """Return types and shapes of a feed, the model's own inputs with the types that the model declares."""

@@ -22,13 +22,17 @@ class PartWorkerRunner(WorkerRunner):
         backend: The backend.
         model: The model that the part was cut out of.
         part: Makes the part.
+        same_inputs: Whether the part has the model's own inputs.
     """
 
-    def __init__(self, plan: Plan, backend: BackendPlan, model: Model, part: Loader[Any]) -> None:
+    def __init__(
+        self, plan: Plan, backend: BackendPlan, model: Model, part: Loader[Any], same_inputs: bool = False
+    ) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._model = model
         self._part = part
-        self._plan = replace(plan, loader_options={}, data=replace(plan.data, input_shapes={}))
+        shapes = plan.data.input_shapes if same_inputs else {}
+        self._plan = replace(plan, loader_options={}, data=replace(plan.data, input_shapes=shapes))
         self._backend = backend
         super().__init__(make_job(plan, backend), backend.python, plan.timeout)
 

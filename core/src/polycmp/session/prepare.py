@@ -208,9 +208,8 @@ def _closed_run(plan: Plan, part: _Part, run: LiveRun, graphs: Mapping[str, Mode
     if graph is None or contribution is None:
         return run
     loader = graph.mark(final_outputs(graph))
-    return LiveRun(
-        run.result, partial(_make_part_runner, plan, backend, contribution, model, loader), contribution.spec.needs
-    )
+    make = partial(_make_part_runner, plan, backend, contribution, model, loader, True)
+    return LiveRun(run.result, make, contribution.spec.needs)
 
 
 def _lanes(
@@ -227,11 +226,18 @@ def _lanes(
 
 
 def _make_part_runner(
-    plan: Plan, backend: BackendPlan, contribution: Contribution | None, model: Model, loader: Loader[Any] | None
+    plan: Plan,
+    backend: BackendPlan,
+    contribution: Contribution | None,
+    model: Model,
+    loader: Loader[Any] | None,
+    same_inputs: bool,
 ) -> Runner:
-    if loader is not None and (contribution is None or plan.subprocess or backend.python):
-        return PartWorkerRunner(plan, backend, model, loader)
-    return _make_runner(plan, backend, contribution, model if loader is None else model.part(loader))
+    if loader is None:
+        return _make_runner(plan, backend, contribution, model)
+    if contribution is None or plan.subprocess or backend.python:
+        return PartWorkerRunner(plan, backend, model, loader, same_inputs)
+    return _make_runner(plan, backend, contribution, model.part(loader, same_inputs=same_inputs))
 
 
 def _live_run(plan: Plan, backend: BackendPlan, contribution: Contribution | None, model: Model) -> LiveRun:

@@ -81,7 +81,7 @@ class _Worker:
         shapes = {name: tuple(shape) for name, shape in job["input_shapes"].items()}
         model = Model(job["model"], registry, ModelSettings(loaders, shapes, source, job["model_kind"]))
         if job.get("part"):
-            model = model.part(model.load(model.kind))
+            model = model.part(model.load(model.kind), same_inputs=bool(shapes))
         registry.require(contribution)
         runner: Runner = registry.load(contribution)(model, restore(options, values, job["backend"]), name=job["label"])
         runner.activate()
