@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import sys
 
 import numpy as np
 import onnx
@@ -160,19 +159,13 @@ def test_sessions_that_follow_each_other_reuse_their_memory():
     resource = pytest.importorskip("resource")
     numbers = np.ones(8 << 20, np.float32)
 
-    def page_faults(**options):
-        """Return how many pages the system hands out while the last of three sessions runs."""
-        for _ in range(3):
-            with OnnxrtRunner(SessionFromOnnx(double(), **options)) as runner:
-                before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-                runner.infer({"x": numbers})
-                found = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-        return found
-
-    pages = numbers.nbytes // resource.getpagesize()
-    assert page_faults() < pages / 10
-    if sys.platform == "linux":
-        assert page_faults(own_arena=True) > 0
+    # Pages that the system hands out while the last of three sessions runs; the first may have to ask for them.
+    for _ in range(3):
+        with OnnxrtRunner(SessionFromOnnx(double())) as runner:
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+            runner.infer({"x": numbers})
+            faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+    assert faults < numbers.nbytes // resource.getpagesize() / 10
 
 
 # --- messages --------------------------------------------------------------------------------------------------------
