@@ -121,10 +121,38 @@ def _fields(options: Any) -> tuple[OptionField, ...]:
     if parameters is None or not parameters.frozen:
         raise PluginError(f"{options!r} is not a frozen dataclass", hint="@dataclass(frozen=True)")
     try:
-        hints = typing.get_type_hints(options)
+        hints = _hints(options)
     except Exception as error:  # whatever a plugin writes there
         raise PluginError(f"the annotations of {options!r} cannot be resolved", why=str(error)) from error
     return tuple(_field(field, hints[field.name]) for field in dataclasses.fields(options))
+
+
+#: Annotations as most people write them. Looking them up spares every help text the compilation of hundreds of texts.
+_USUAL: Mapping[str, Any] = {
+    "bool": bool,
+    "int": int,
+    "float": float,
+    "str": str,
+    "bool | None": bool | None,
+    "int | None": int | None,
+    "float | None": float | None,
+    "str | None": str | None,
+    "tuple[int, ...]": tuple[int, ...],
+    "tuple[str, ...]": tuple[str, ...],
+    "tuple[tuple[str, ...], ...]": tuple[tuple[str, ...], ...],
+    "Mapping[str, int]": Mapping[str, int],
+    "Mapping[str, float]": Mapping[str, float],
+    "Mapping[str, str]": Mapping[str, str],
+    "Mapping[str, tuple[str, ...]]": Mapping[str, tuple[str, ...]],
+    "Mapping[str, tuple[float, float]]": Mapping[str, tuple[float, float]],
+}
+
+
+def _hints(options: Any) -> Mapping[str, Any]:
+    texts = {field.name: field.type for field in dataclasses.fields(options)}
+    if all(isinstance(text, str) and text in _USUAL for text in texts.values()):
+        return {name: _USUAL[str(text)] for name, text in texts.items()}
+    return typing.get_type_hints(options)
 
 
 def _field(field: dataclasses.Field[Any], annotation: Any) -> OptionField:

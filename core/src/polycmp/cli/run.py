@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Mapping
 from functools import cached_property
@@ -65,6 +66,11 @@ class TableCommand(click.Command):
         if ctx.resilient_parsing:  # the shell asks what may come next; the words are not complete
             return super().parse_args(ctx, args)
         return super().parse_args(ctx, rewrite(args, self.table, self.registry))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run; from here on there is work, and so there may be garbage to collect."""
+        gc.enable()
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in sections, one per plugin."""

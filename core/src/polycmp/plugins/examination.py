@@ -35,19 +35,23 @@ class _FaultError(Exception):
     """A reason why a plugin is broken."""
 
 
-def examine(candidate: Candidate) -> PluginRecord:
+def examine(candidate: Candidate, manager: pluggy.PluginManager | None = None) -> PluginRecord:
     """Return the finished record of one candidate, importing its light module if nothing speaks against it.
 
     Only `KeyboardInterrupt` gets out: a `SystemExit` in a plugin is the plugin's fault, not the end of the program.
     What the module prints goes to stderr, since stdout is for results.
+
+    Args:
+        candidate: What is known from metadata.
+        manager: A manager without plugins, and without any afterwards; making one for each candidate takes time.
     """
     record = candidate.record
     if record.state != "ok" or candidate.entry_point is None:
         return record
     seen: list[Contribution] = []
     try:
-        with contextlib.redirect_stdout(sys.stderr):
-            manager = _manager_of(candidate)
+        manager = manager or new_manager()
+        with contextlib.redirect_stdout(sys.stderr), _registered(candidate, manager):
             for hook, descriptor in HOOKS.items():
                 seen.extend(
                     Contribution(spec, record.name, record.distribution, record.version)
@@ -69,7 +73,16 @@ def _one_line(error: BaseException) -> str:
     return text if len(text) <= 300 else text[:299] + "…"
 
 
-def _manager_of(candidate: Candidate) -> pluggy.PluginManager:
+def new_manager() -> pluggy.PluginManager:
+    """Return a manager that knows the hooks and no plugin."""
+    manager = pluggy.PluginManager(ENTRY_POINT_GROUP)
+    manager.add_hookspecs(_hooks())
+    return manager
+
+
+@contextlib.contextmanager
+def _registered(candidate: Candidate, manager: pluggy.PluginManager) -> Iterator[None]:
+    """Import a plugin's light module and register it, alone: no call of one plugin can reach another."""
     assert candidate.entry_point is not None
     try:
         module = candidate.entry_point.load()
@@ -77,18 +90,20 @@ def _manager_of(candidate: Candidate) -> pluggy.PluginManager:
         raise
     except BaseException as error:
         raise _FaultError(f"cannot be imported: {_one_line(error)}") from error
-    # One manager for each plugin: no call of one can reach another.
-    manager = pluggy.PluginManager(ENTRY_POINT_GROUP)
-    manager.add_hookspecs(_hooks())
     try:
-        manager.register(module, candidate.record.name)
-        manager.check_pending()
-    except pluggy.PluginValidationError as error:
-        unknown = [name for name, hook in vars(manager.hook).items() if name[0] != "_" and not hook.has_spec()]
-        if unknown:
-            raise _FaultError(f"unknown hook {unknown[0]!r}; {did_you_mean(unknown[0], HOOKS)}") from error
-        raise _FaultError(f"a hook has the wrong form: {_one_line(error)}") from error
-    return manager
+        try:
+            manager.register(module, candidate.record.name)
+            manager.check_pending()
+        except pluggy.PluginValidationError as error:
+            hooks = {name: hook for name, hook in vars(manager.hook).items() if name[0] != "_"}
+            unknown = [name for name, hook in hooks.items() if not hook.has_spec() and hook.get_hookimpls()]
+            if unknown:
+                raise _FaultError(f"unknown hook {unknown[0]!r}; {did_you_mean(unknown[0], HOOKS)}") from error
+            raise _FaultError(f"a hook has the wrong form: {_one_line(error)}") from error
+        yield
+    finally:
+        if manager.is_registered(module):
+            manager.unregister(module)
 
 
 def _call(manager: pluggy.PluginManager, hook: str, descriptor: type) -> Iterator[Any]:

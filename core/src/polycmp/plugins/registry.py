@@ -15,7 +15,7 @@ from polycmp.errors import PluginError, PolycmpError, UsageError, did_you_mean
 from polycmp.plugins import factories
 from polycmp.plugins.aliases import grant_aliases
 from polycmp.plugins.discovery import Candidate, discover
-from polycmp.plugins.examination import examine
+from polycmp.plugins.examination import examine, new_manager
 from polycmp.plugins.known import INSTALL_COMMANDS, NOT_YET, ON_DEMAND, OTHER_NAMES
 from polycmp.plugins.records import BUILTIN, WORDS, Contribution, Kind, PluginRecord
 from polycmp.spec import ENTRY_POINT_GROUP
@@ -53,7 +53,8 @@ class Registry:
     @cached_property
     def records(self) -> tuple[PluginRecord, ...]:
         """One record for each plugin, the core's own first; imports the light modules."""
-        return with_notes((examine(candidate) for candidate in self.candidates), self.reserved)
+        manager = new_manager()
+        return with_notes((examine(candidate, manager) for candidate in self.candidates), self.reserved)
 
     @property
     def contributions(self) -> tuple[Contribution, ...]:
