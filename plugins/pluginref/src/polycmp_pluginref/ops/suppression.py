@@ -130,6 +130,15 @@ def _suppress(
     return kept
 
 
+def _best_of_each_class(values: Any, most: int) -> tuple[Any, Any]:
+    """Return boxes and classes of the finite values among the largest of each class, the largest of all first."""
+    box = np.argsort(-values, axis=1, kind="stable")[:, :most].reshape(-1)
+    label = np.repeat(np.arange(len(values)), len(box) // len(values))
+    best = np.argsort(-values[label, box], kind="stable")
+    best = best[values[label, box][best] > -np.inf]
+    return box[best], label[best]
+
+
 @register("BatchedNMSDynamic_TRT")
 @register("BatchedNMS_TRT")
 def batched_nms(
@@ -183,11 +192,7 @@ def batched_nms(
         values = np.where(by_class.astype(np.float32) > np.float32(scoreThreshold), by_class, -np.inf)
         if 0 <= backgroundLabelId < numClasses:
             values[backgroundLabelId] = -np.inf
-        box = np.argsort(-values, axis=1, kind="stable")[:, :topK].reshape(-1)
-        label = np.repeat(np.arange(numClasses), len(box) // numClasses)
-        best = np.argsort(-values[label, box], kind="stable")
-        best = best[values[label, box][best] > -np.inf]
-        box, label = box[best], label[best]
+        box, label = _best_of_each_class(values, topK)
         candidates = boxes[image, box, 0 if shareLocation else label]
         kept = _suppress(
             candidates.astype(np.float32), label, lambda iou: iou > np.float32(iouThreshold), keepTopK, pixels
