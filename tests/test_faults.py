@@ -90,7 +90,7 @@ def test_the_operator_may_be_named_by_what_it_makes_and_the_wrapped_backend_gets
 
 @pytest.mark.parametrize(("fault", "text"), [("crash", "died with signal"), ("hang", "hung")])
 def test_crash_and_hang_are_the_result_of_one_backend(polycmp, chain, fault, text):
-    done = polycmp("run", *chain, *faulty(fault), "-b", "onnxrt", "--use-subprocess", "--timeout", 4)
+    done = polycmp("run", *chain, *faulty(fault), "-b", "onnxrt", "--use-subprocess", "--timeout", 10)
     assert done.status == 3
     assert text in done.out
     assert "onnxrt (reference)" in done.out
@@ -145,7 +145,7 @@ def test_it_needs_no_pytest(chain, tmp_path):
 
 class TestSelftest:
     def test_every_fault_is_seen_on_the_built_in_model(self, polycmp, tmp_path):
-        done = polycmp("selftest", "-b", "onnxrt", "--timeout", 4, "--report", "r.json")
+        done = polycmp("selftest", "-b", "onnxrt", "--timeout", 10, "--report", "r.json")
         assert done.status == 0, done.out
         assert f"PASSED: {len(FAULTS)} of {len(FAULTS)} faults are seen" in done.out
         report = json.loads((tmp_path / "r.json").read_text())
