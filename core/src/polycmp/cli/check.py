@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polycmp.cli.contributed import ContributedGroup
-from polycmp.cli.run import TableCommand
+from polycmp.cli.run import TableCommand, current_command
 from polycmp.cli.settings import LogSection
 from polycmp.cli.table import FlagTable, build_table
 from polycmp.plugins import Registry
@@ -74,9 +74,7 @@ def _accuracy(file: str, **_: Any) -> None:
     from polycmp.results.metrics import load_metrics, save_metrics
     from polycmp.session.judging import judge_file, judged_metrics
 
-    ctx = click.get_current_context()
-    command = ctx.command
-    assert isinstance(command, AccuracyCommand)
+    ctx, command = current_command()
     given = command.given(ctx)
     settings = convert(given, command.table, SECTIONS)
     files = settings.core["file"]

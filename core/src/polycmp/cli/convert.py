@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.cli.run import TableCommand
+from polycmp.cli.run import TableCommand, current_command
 from polycmp.cli.settings import DataSection, LogSection, ModelSection
 from polycmp.spec import opt
 
@@ -66,9 +66,7 @@ def open_model(command: TableCommand, ctx: click.Context) -> tuple[Model, Settin
 def _convert(output: str, **_: Any) -> None:
     from polycmp.errors import ModelError
 
-    ctx = click.get_current_context()
-    command = ctx.command
-    assert isinstance(command, TableCommand)
+    ctx, command = current_command()
     model, settings = open_model(command, ctx)
     writer = _writer(command.registry, output, settings.core["convert"].convert_to)
     kind = writer.spec.produces or writer.spec.name

@@ -9,7 +9,7 @@ import click
 
 from polycmp.cli.contributed import ContributedGroup
 from polycmp.cli.convert import KINDS, SECTIONS, open_model
-from polycmp.cli.run import TableCommand
+from polycmp.cli.run import TableCommand, current_command
 from polycmp.spec import opt
 
 
@@ -25,9 +25,7 @@ def _model(**_: Any) -> None:
     from polycmp.errors import ModelError
     from polycmp.plugins.known import explain_suffix
 
-    ctx = click.get_current_context()
-    command = ctx.command
-    assert isinstance(command, TableCommand)
+    ctx, command = current_command()
     model, settings = open_model(command, ctx)
     display_as, show = settings.core["inspect"].display_as, settings.core["inspect"].show
     kind = {"trt": "trt-network", "": model.kind}.get(display_as, KINDS.get(display_as, display_as))

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from polycmp.cli.run import TableCommand, common_params
+from polycmp.cli.run import TableCommand, common_params, current_command
 from polycmp.cli.settings import SECTIONS
 from polycmp.invariants.settings import CHECKS
 from polycmp.spec import opt
@@ -80,9 +78,7 @@ def _invariants(**_: Any) -> None:
     from polycmp.invariants.engine import check_invariants
     from polycmp.report.progress import progress
 
-    ctx = click.get_current_context()
-    command = ctx.command
-    assert isinstance(command, TableCommand)
+    ctx, command = current_command()
     given = command.given(ctx)
     settings = _without_nan(convert(given, command.table, {**SECTIONS, **COMMAND_SECTIONS}))
     _check_usage(given, settings)

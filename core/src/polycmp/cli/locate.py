@@ -6,9 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import click
-
-from polycmp.cli.run import TableCommand, common_params
+from polycmp.cli.run import TableCommand, common_params, current_command
 from polycmp.cli.settings import SECTIONS
 from polycmp.cli.table import FlagTable, Target, build_table
 from polycmp.spec import opt
@@ -79,9 +77,7 @@ def _locate(**_: Any) -> None:
     from polycmp.report.locate_report import check_located_reports, write_located
     from polycmp.report.progress import progress
 
-    ctx = click.get_current_context()
-    command = ctx.command
-    assert isinstance(command, TableCommand)
+    ctx, command = current_command()
     given = command.given(ctx)
     settings = convert(given, command.table, command.sections)
     plan = build_plan(given, settings, command.registry)

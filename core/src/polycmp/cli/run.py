@@ -91,6 +91,14 @@ class TableCommand(click.Command):
         )
 
 
+def current_command() -> tuple[click.Context, TableCommand]:
+    """Return the context and the command that are being carried out."""
+    ctx = click.get_current_context()
+    command = ctx.command
+    assert isinstance(command, TableCommand)
+    return ctx, command
+
+
 def common_params() -> list[click.Parameter]:
     """Return the parameters that every command over a model and backends has."""
     return [
@@ -107,9 +115,7 @@ def _run(**_: Any) -> None:
     from polycmp.cli.carry import carry_out, export
     from polycmp.cli.runfile import CONFIG, merge, read_run_file, write_run_file
 
-    ctx = click.get_current_context()
-    command = ctx.command
-    assert isinstance(command, TableCommand)
+    ctx, command = current_command()
     given = command.given(ctx)
     if CONFIG in given.values:
         given = merge(given, read_run_file(given.values[CONFIG][-1][-1], command.table))

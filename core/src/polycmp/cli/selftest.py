@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from polycmp.cli.run import TableCommand, common_params
+from polycmp.cli.run import TableCommand, common_params, current_command
 from polycmp.cli.settings import SECTIONS
 from polycmp.spec import opt
 from polycmp.testing.plugin import FAULTS
@@ -75,9 +73,7 @@ def _selftest(**_: Any) -> None:
     from polycmp.report.progress import progress
     from polycmp.testing.selftest import run_selftest
 
-    ctx = click.get_current_context()
-    command = ctx.command
-    assert isinstance(command, TableCommand)
+    ctx, command = current_command()
     given = command.given(ctx)
     settings = convert(given, command.table, {**SECTIONS, **COMMAND_SECTIONS})
     plan = _plan(given, settings, command)

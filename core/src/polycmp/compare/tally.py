@@ -28,11 +28,6 @@ class Tally:
         """Whether every output passed in every iteration."""
         return all(item.passed for item in self.outputs.values())
 
-    @property
-    def matched(self) -> bool:
-        """Whether any output was there on both sides."""
-        return any(item.candidate_type and item.reference_type for item in self.outputs.values())
-
     def _keep(self, item: OutputComparison) -> None:
         known = self.outputs.get(item.output)
         if known is None:

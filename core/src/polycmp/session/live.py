@@ -12,7 +12,7 @@ from polycmp.data.coerce import coerce_feed
 from polycmp.errors import PolycmpError, WorkerError, describe_exception
 from polycmp.results.outcome import BackendResult, Timing
 from polycmp.runner import Runner
-from polycmp.tensors import Feed, TensorMetadata, dtype_of
+from polycmp.tensors import Feed, TensorMetadata
 
 T = TypeVar("T")
 
@@ -104,10 +104,7 @@ class LiveRun:
         if not measure:
             return
         self.result.iterations += 1
-        metadata = TensorMetadata()
-        for name, array in outputs.items():
-            metadata.add(name, dtype_of(array), tuple(array.shape))
-        self.result.outputs = metadata
+        self.result.outputs = TensorMetadata.from_feed_dict(outputs)
 
     def _guard(self, when: str, call: Callable[[], T]) -> T | None:
         try:

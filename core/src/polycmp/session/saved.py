@@ -7,7 +7,7 @@ from typing import Any
 
 from polycmp.results.files import SavedRun, open_runs
 from polycmp.results.outcome import BackendResult
-from polycmp.tensors import TensorMetadata, dtype_of
+from polycmp.tensors import TensorMetadata
 from polycmp.values import unique_label
 
 
@@ -36,10 +36,7 @@ class SavedLane:
         if outputs is None:
             return None
         self.result.iterations += 1
-        metadata = TensorMetadata()
-        for name, array in outputs.items():
-            metadata.add(name, dtype_of(array), tuple(array.shape))
-        self.result.outputs = metadata
+        self.result.outputs = TensorMetadata.from_feed_dict(outputs)
         return outputs
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from polycmp.graph import ModelGraph, makers, static_tensors
-from polycmp.tensors import TensorEntry, TensorMetadata
+from polycmp.tensors import TensorEntry
 
 #: Windows beyond this gain nothing more: measured on MiniLM and ResNet-50, larger ones only take longer to fault in.
 _MOST_BY_DEFAULT = 128 << 20
@@ -186,8 +186,3 @@ def _free_memory() -> int | None:
         return int(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError, OSError):
         return None
-
-
-def metadata_of(names: Sequence[str], tensors: Mapping[str, object]) -> TensorMetadata:
-    """Return types and shapes of some of the tensors at hand."""
-    return TensorMetadata.from_feed_dict({name: tensors[name] for name in names})
