@@ -181,3 +181,83 @@ def test_backends_that_build_for_one_shape_are_told_the_shapes_of_every_part(tmp
         done = site.polycmp(words[0], model, "-b", "static", "-b", "onnxrt", *words[1:], *shapes, cwd=tmp_path)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "built for" not in done.stdout
+
+
+SHY = """
+    import onnx
+    from polycmp.errors import BackendError
+    from polycmp_onnxrt.runner import OnnxrtRunner
+    from polycmp_onnxrt.session import SessionFromOnnx
+
+    REFUSED = {refused}
+
+    def make(model, options, *, name):
+        '''Refuses some tensors as outputs, as builders of engines do.'''
+        def load():
+            made = model.load("onnx")()
+            asked = sorted(value.name for value in made.graph.output if value.name in REFUSED)
+            if asked:
+                raise BackendError("cannot give out " + ", ".join(asked))
+            return SessionFromOnnx(made)()
+        return OnnxrtRunner(load, name)
+"""
+
+
+@pytest.fixture
+def shy(tmp_path):
+    """A function that installs a backend which refuses some tensors, and returns the place where it is installed."""
+
+    def install(*refused):
+        site = FakeSite(tmp_path / "site")
+        site.plugin("shy", runner("shy", factory="shy_impl:make"))
+        (site.folder / "shy_impl.py").write_text(textwrap.dedent(SHY).format(refused=set(refused) or "()"))
+        return site
+
+    return install
+
+
+class TestTensorsThatABackendRefuses:
+    """It runs the model, so what it cannot show is left out, said, and nothing else is lost."""
+
+    def run(self, site, tmp_path, model, *words):
+        path = tmp_path / "r.json"
+        done = site.polycmp(*words, model, "-b", "shy", "-b", "onnxrt", "--report", path, cwd=tmp_path)
+        return done, json.loads(path.read_text())
+
+    @pytest.mark.parametrize("memory", ["1G", "64"], ids=["one window", "many"])
+    def test_what_computes_shapes_is_tried_first(self, shy, tmp_path, memory):
+        model = guilty.residual(tmp_path / "m.onnx")
+        words = ("run", "--mark-all", "--input-shapes", "x:[5,8]", "--max-memory", memory, "--iterations", "2")
+        done, found = self.run(shy("s") if memory == "1G" else shy("wt"), tmp_path, model, *words)
+        assert done.returncode == 0, done.stdout + done.stderr
+        [pair] = found["comparison_results"]
+        hidden = "s" if memory == "1G" else "wt"
+        assert list(pair["outputs"]) == [name for name in ("wt", "a", "b", "s", "c", "d", "e", "y") if name != hidden]
+        assert found["inference_results"]["shy"]["iterations"] == 2
+        assert f"shy cannot show 1 tensor inside the model, not compared: '{hidden}'" in " ".join(done.stdout.split())
+
+    def test_several_real_numbers(self, shy, tmp_path):
+        model = guilty.chain(tmp_path / "m.onnx")
+        done, found = self.run(shy("conv3", "relu9"), tmp_path, model, "run", "--mark-all")
+        assert done.returncode == 0, done.stdout + done.stderr
+        [pair] = found["comparison_results"]
+        assert len(pair["outputs"]) == 22
+        assert not {"conv3", "relu9"} & set(pair["outputs"])
+
+    def test_what_is_needed_behind_a_window_is_a_failure(self, shy, tmp_path):
+        model = guilty.chain(tmp_path / "m.onnx")
+        refused = [f"{kind}{number}" for kind in ("conv", "relu") for number in range(3, 9)]
+        done, found = self.run(shy(*refused), tmp_path, model, "run", "--mark-all", "--max-memory", "16")
+        assert done.returncode == 3
+        assert "cannot give out" in found["inference_results"]["shy"]["error"]
+
+    @pytest.mark.parametrize("way", [(), ("--bisect",)], ids=["all", "bisect"])
+    def test_locating_names_the_next_one_and_says_so(self, shy, tmp_path, way):
+        good, bad = guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+        path = tmp_path / "r.json"
+        words = ("locate", bad, "-b", "shy", "-b", f"onnxrt:name=ref,model={good}", "--report", path, *way)
+        done = shy("conv8").polycmp(*words, cwd=tmp_path)
+        assert done.returncode == 1, done.stdout + done.stderr
+        found = json.loads(path.read_text())
+        assert found["first_bad"] == "relu8"
+        assert any("'conv8'" in note for note in found["notes"]), found["notes"]

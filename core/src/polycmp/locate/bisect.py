@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from polycmp.compare.pair import PairComparer
 from polycmp.locate.measure import make_row
@@ -10,13 +11,16 @@ from polycmp.locate.result import BENIGN, Row
 from polycmp.locate.search import Functions, Sweeper
 from polycmp.locate.words import classify
 from polycmp.session.segments import Layout, crossing
+from polycmp.session.showing import real_numbers
 from polycmp.tensors import Feed, TensorMetadata, to_numpy
 
 
 def bisect(
     sweeper: Sweeper, feed: Feed, functions: Functions, on_stage: Callable[[str], None] = lambda _: None
-) -> list[Row]:
-    """Return the rows of the tensors looked at, in the order of the graph; the first bad among them is the model's.
+) -> tuple[list[Row], list[str]]:
+    """Return the rows of the tensors looked at, in the order of the graph, and tensors that could not be looked at.
+
+    The first bad row is the model's first bad tensor, unless it is one of those.
 
     A probe computes from the inputs the tensors alive at one place of the graph. It supposes that an error, once
     there, does not disappear again before the outputs.
@@ -28,17 +32,17 @@ def bisect(
         on_stage: Told what happens next.
     """
     graph = sweeper.reference.graph
-    layout = Layout(graph, (), graph.types(TensorMetadata.from_feed_dict(feed)))
+    types = graph.types(TensorMetadata.from_feed_dict(feed))
+    layout = Layout(graph, (), types)
     position = {name: index for index, node in enumerate(graph.nodes) for name in node.outputs}
     rows: dict[str, Row] = {}
+    unseen: set[str] = set()
 
     def look(names: Iterable[str]) -> bool:
         wanted = [name for name in names if name in position and name not in graph.opaque]
         on_stage(f"looking at {', '.join(wanted[:3])}")
-        made = sweeper.candidate.run_part(feed, wanted)
-        expected = sweeper.reference.run_part(feed, wanted)
-        if made is None or expected is None:
-            return False
+        made, expected = _run(sweeper, feed, wanted) or _run(sweeper, feed, real_numbers(wanted, types)) or ({}, {})
+        unseen.update(set(wanted) - set(made))
         comparer = PairComparer(sweeper.candidate.label, sweeper.reference.label, functions)
         found = [
             make_row(sweeper.nodes[item.output], item, made[item.output], expected[item.output])
@@ -57,7 +61,14 @@ def bisect(
                 low = middle
         look(graph.nodes[high - 1].outputs)
         _look_closer(sweeper, feed, rows, high - 1)
-    return [rows[name] for name in sorted(rows, key=lambda name: position[name])]
+    return [rows[name] for name in sorted(rows, key=position.__getitem__)], sorted(unseen, key=position.__getitem__)
+
+
+def _run(sweeper: Sweeper, feed: Feed, names: list[str]) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
+    """Return tensors as candidate and reference compute them from the inputs; None if one of them cannot."""
+    made = sweeper.candidate.run_part(feed, names) if names else None
+    expected = sweeper.reference.run_part(feed, names) if made is not None else None
+    return None if made is None or expected is None else (made, expected)
 
 
 def _look_closer(sweeper: Sweeper, feed: Feed, rows: dict[str, Row], index: int) -> None:

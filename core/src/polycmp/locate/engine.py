@@ -34,6 +34,7 @@ from polycmp.plan import Plan
 from polycmp.session.functions import make_functions
 from polycmp.session.lanes import Lane
 from polycmp.session.prepare import open_lanes, open_precise_lane
+from polycmp.session.showing import a_few
 from polycmp.session.stream import Source, open_feeds
 from polycmp.session.windows import Windows
 from polycmp.tensors import Feed
@@ -136,14 +137,17 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
     found.finals = PairComparer(candidate.label, reference.label, setting.functions).add(plain, expected)
     sweeper = _sweeper(setting, feed)
     if options.bisect:
-        found.rows = bisect(sweeper, feed, setting.functions, on_stage)
+        found.rows, unseen = bisect(sweeper, feed, setting.functions, on_stage)
         found.notes.append("with --bisect nothing tells whether looking inside changes the result")
+        if unseen:
+            found.notes.append(f"not seen: {a_few(unseen)}; if the error begins there, a later tensor is named")
         _judge(found, Noise(reference, feed, expected))
     else:
         _full(found, setting, sweeper, feed, (plain, expected), on_stage)
     found.sentence = found.sentence or sentence(found)
     found.explain = explanation(found)
     found.notes += filter(None, [births(found), believed(found)])
+    found.notes += [f"{lane.label} {note}" for lane in (candidate, reference) for note in lane.result.notes]
     sweeper.windows.close()
     return found
 

@@ -33,7 +33,8 @@ def print_outcome(outcome: Outcome, *, verbose: bool = False, console: Console |
         out.print(Text(f"{backend.label} failed: {backend.error}", style="yellow"))
         if backend.hint:
             out.print(Text(f"  next: {backend.hint}"))
-    for note in [*outcome.notes, *(note for backend in outcome.backends for note in backend.notes)]:
+    of_backends = [f"{backend.label} {note}" for backend in outcome.backends for note in backend.notes]
+    for note in [*outcome.notes, *of_backends]:
         out.print(Text(f"note: {note}"))
     for item in outcome.invalid:
         out.print(

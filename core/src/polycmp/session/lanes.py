@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-from polycmp.graph import ModelGraph
+from polycmp.graph import ModelGraph, final_outputs, static_tensors
 from polycmp.loader import Loader
+from polycmp.logger import only_errors
 from polycmp.results.outcome import BackendResult, Timing
 from polycmp.runner import Runner
 from polycmp.session.live import LiveRun
 from polycmp.session.segments import Segment
+from polycmp.session.showing import a_few, largest_working, real_numbers
 from polycmp.tensors import Feed, TensorMetadata, dtype_of
 
 #: Makes a runner of the backend for what a loader gives in place of the model, or for the model itself; the second
 #: argument tells whether that has the model's own inputs.
 MakeRunner = Callable[["Loader[Any] | None", bool], Runner]
+
+
+_HIDDEN = "cannot show"
+
+
+class _Attempt(NamedTuple):
+    """A segment with what came of running it."""
+
+    segment: Segment
+    live: LiveRun
+    outputs: Mapping[str, Any] | None
 
 
 class Lane:
@@ -33,12 +47,16 @@ class Lane:
 
     Attributes:
         tensors: What has been computed and is still needed, by name; the inputs included.
+        hidden: Tensors that this backend cannot show, although it runs the model.
     """
 
     def __init__(self, result: BackendResult, graph: ModelGraph, make: MakeRunner, needs: tuple[str, ...] = ()) -> None:
         self.result = result
         self.graph = graph
         self.tensors: dict[str, Any] = {}
+        self.hidden: set[str] = set()
+        self._why_hidden = ""
+        self._feed = TensorMetadata()
         self._make = make
         self._needs = needs
         self._dead: set[str] = set()
@@ -71,6 +89,7 @@ class Lane:
         """Start an iteration."""
         self.release()
         self.tensors = dict(feed)
+        self._feed = TensorMetadata.from_feed_dict(feed)
         self._seconds = 0.0
 
     def run(self, segment: Segment, *, keep: bool = False, whole: bool = False) -> Mapping[str, Any] | None:
@@ -84,11 +103,15 @@ class Lane:
         if not self.is_well:
             return None
         self.release()
+        segment = _only(segment, [name for name in segment.outputs if name not in self.hidden])
         if not segment.outputs:
             return {}
-        live = self._session(segment, whole)
-        names = self.graph.inputs if whole else segment.inputs
-        outputs = live.infer({name: self.tensors[name] for name in names}) if live.is_active else None
+        attempt = self._attempt(segment, whole)
+        if attempt.outputs is None:
+            attempt = self._with_less(attempt, whole)
+        segment, live, outputs = attempt
+        if not segment.outputs:  # nothing of what is wanted here can be shown, and nothing else is needed
+            return {}
         self._note(live)
         if outputs is None:
             return None
@@ -103,12 +126,48 @@ class Lane:
         self._carry(segment, outputs, live)
         return {name: outputs[name] for name in segment.wanted}
 
+    def _attempt(self, segment: Segment, whole: bool) -> _Attempt:
+        names = self.graph.inputs if whole else segment.inputs
+        with only_errors(unless=whole):
+            live = self._session(segment, whole)
+            outputs = live.infer({name: self.tensors[name] for name in names}) if live.is_active else None
+        return _Attempt(segment, live, outputs)
+
+    def _with_less(self, failed: _Attempt, whole: bool) -> _Attempt:
+        """Run a segment without the tensors that this backend cannot show; return what failed if it cannot run at all.
+
+        A backend may run a model and still refuse some tensors inside it as outputs: TensorRT some of those that it
+        computes shapes with, for example.
+        """
+        segment = failed.segment
+        idle = (set(segment.last_use) | static_tensors(self.graph)) - set(final_outputs(self.graph))
+        asked = [name for name in segment.wanted if name in idle]
+        real = real_numbers(asked, self.graph.types(self._feed)) if asked else []
+        best = [failed]
+
+        def works(names: Sequence[str]) -> bool:
+            attempt = self._attempt(_only(segment, names), whole)
+            if attempt.outputs is None:
+                return False
+            best.pop().live.deactivate()
+            best.append(attempt)
+            return True
+
+        needed = [name for name in segment.outputs if name not in asked]
+        shown = largest_working(works, needed, real, [name for name in asked if name not in real]) if asked else None
+        if shown is None:
+            return failed
+        self.hidden.update(set(asked) - set(shown))
+        self._why_hidden = self._why_hidden or failed.live.result.error
+        return best[0] if shown else failed._replace(segment=_only(segment, ()))
+
     def finish(self) -> float:
         """End an iteration and return how many seconds its inferences took."""
         if self.is_well:
             self._iterations.append(self._seconds)
             self.result.iterations += 1
             self.result.timing = Timing.of(self._iterations)
+            self._note_hidden()
             outputs = TensorMetadata()
             for name, (dtype, shape) in self._seen.items():
                 outputs.add(name, dtype, shape)
@@ -214,6 +273,13 @@ class Lane:
             if name not in self._dead:
                 self.tensors[name] = _lasting(live, outputs[name])
 
+    def _note_hidden(self) -> None:
+        """Say once how much was not compared."""
+        if self.hidden and not any(note.startswith(_HIDDEN) for note in self.result.notes):
+            count = f"{len(self.hidden)} tensor{'s' if len(self.hidden) > 1 else ''}"
+            some = a_few(sorted(self.hidden))
+            self.result.notes.append(f"{_HIDDEN} {count} inside the model, not compared: {some} ({self._why_hidden})")
+
     def _note(self, live: LiveRun) -> None:
         """Take over what became of a part's runner."""
         self._seconds += live.last_seconds
@@ -227,3 +293,9 @@ class Lane:
 def _lasting(live: LiveRun, array: Any) -> Any:
     """Return an array that outlives the runner."""
     return array if live.outputs_stay_valid else copy.deepcopy(array)
+
+
+def _only(segment: Segment, names: Sequence[str]) -> Segment:
+    """Return a segment that gives out no other tensors than these."""
+    outputs = tuple(name for name in segment.outputs if name in names)
+    return replace(segment, outputs=outputs, wanted=tuple(name for name in segment.wanted if name in names))

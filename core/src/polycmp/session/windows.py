@@ -62,8 +62,10 @@ class Windows:
 
     def visible(self, label: str) -> frozenset[str] | None:
         """Return the tensors that a backend can show, None if all."""
-        closed = any(run.label == label for run in self._closed)
-        return frozenset(final_outputs(self.graph)) if closed else None
+        if any(run.label == label for run in self._closed):
+            return frozenset(final_outputs(self.graph))
+        hidden = next((lane.hidden for lane in self.lanes if lane.label == label), None)
+        return frozenset(self.wanted) - hidden if hidden else None
 
     def steps(self, source: Source, pace: Pace) -> Generator[Step, None, None]:
         """Yield one step per window and feed of the data source.
