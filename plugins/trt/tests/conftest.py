@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
+
+
+def pytest_collection_modifyitems(config, items):
+    """Skip what needs a device where TensorRT is not installed, unless it was asked for by `-m gpu`."""
+    if find_spec("tensorrt") is None and config.option.markexpr != "gpu":
+        for item in items:
+            if item.get_closest_marker("gpu"):
+                item.add_marker(pytest.mark.skip(reason="needs TensorRT and a CUDA device: make test-gpu"))
 
 
 def _weight(rng, name, *shape):
@@ -50,3 +60,11 @@ def dynamic(tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "dynamic.onnx"
     onnx.save(_convolutions("n"), path)
     return str(path)
+
+
+@pytest.fixture(scope="module")
+def batch_plan():
+    """The bytes of an engine of y = 2x + 1 and z = x with two profiles."""
+    from engines import affine, batches, plan_of
+
+    return plan_of(affine(), profiles=batches())

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import gc
-
 import numpy as np
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from engines import identity, model, plan_of, runner_of
+from onnx import TensorProto, helper
 
 from polycmp.errors import BackendError, DataError, ModelError, UsageError
 from polycmp.testing import RunnerContract
 from polycmp_trt import (
     CreateConfig,
-    DeviceView,
     EngineFromBytes,
     EngineFromNetwork,
     NetworkFromOnnxBytes,
@@ -20,58 +18,9 @@ from polycmp_trt import (
     SetTensorFormats,
     TrtRunner,
     bytes_from_engine,
-    engine_from_network,
-    network_from_onnx_bytes,
 )
 
 pytestmark = pytest.mark.gpu
-
-
-def model(nodes, inputs, outputs, weights=(), opset=13):
-    graph = helper.make_graph(
-        nodes,
-        "g",
-        [helper.make_tensor_value_info(*item) for item in inputs],
-        [helper.make_tensor_value_info(*item) for item in outputs],
-        [numpy_helper.from_array(array, name) for name, array in weights],
-    )
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
-    return made.SerializeToString()
-
-
-def identity(shape=(1, 1, 2, 2), dtype=TensorProto.FLOAT):
-    return model([helper.make_node("Identity", ["x"], ["y"])], [("x", dtype, shape)], [("y", dtype, shape)])
-
-
-def affine():
-    """y = 2x + 1, z = x: two outputs, the batch free."""
-    return model(
-        [
-            helper.make_node("Mul", ["x", "two"], ["t"]),
-            helper.make_node("Add", ["t", "one"], ["y"]),
-            helper.make_node("Identity", ["x"], ["z"]),
-        ],
-        [("x", TensorProto.FLOAT, ["n", 3])],
-        [("y", TensorProto.FLOAT, ["n", 3]), ("z", TensorProto.FLOAT, ["n", 3])],
-        [("two", np.float32([2.0])), ("one", np.float32([1.0]))],
-    )
-
-
-BATCHES = [Profile().add("x", min=(1, 3), opt=(4, 3), max=(8, 3)), Profile().add("x", (16, 3), (16, 3), (32, 3))]
-
-
-@pytest.fixture(scope="module")
-def batch_plan():
-    build = EngineFromNetwork(NetworkFromOnnxBytes(affine()), CreateConfig(profiles=BATCHES))
-    return bytes_from_engine(build())
-
-
-def runner_of(plan, **kwargs):
-    return TrtRunner(EngineFromBytes(plan), **kwargs)
-
-
-def plan_of(content, **config):
-    return bytes_from_engine(EngineFromNetwork(NetworkFromOnnxBytes(content), CreateConfig(**config)))
 
 
 class TestContract(RunnerContract):
@@ -273,125 +222,6 @@ class TestTypes:
 
 def half_channels():
     return identity((2, 5, 3, 4), TensorProto.FLOAT16)
-
-
-class TestMemory:
-    def test_device_arrays_in_and_out(self, batch_plan):
-        import pycuda.driver as cuda
-
-        from polycmp_trt.cuda import current
-
-        x = np.random.default_rng(5).random((6, 3), np.float32)
-        with runner_of(batch_plan) as runner, current(0):
-            address = cuda.mem_alloc(x.nbytes)
-            cuda.memcpy_htod(address, x)
-
-            class Foreign:  # what Numba or CuPy give
-                dtype, shape = x.dtype, x.shape
-                __cuda_array_interface__ = {
-                    "shape": x.shape,
-                    "typestr": "<f4",
-                    "data": (int(address), False),
-                    "version": 3,
-                    "strides": None,
-                    "stream": 1,
-                }
-
-            for given in (DeviceView(int(address), x.shape, x.dtype), Foreign()):
-                np.testing.assert_array_equal(runner.infer({"x": given})["z"], x)
-            out = runner.infer({"x": given}, copy_outputs_to_host=False)
-            assert isinstance(out["y"], DeviceView)
-            np.testing.assert_allclose(out["y"].numpy(), x * 2 + 1, rtol=1e-6)
-            again = runner.infer({"x": out["y"]})["y"]  # an output left on the device may be fed again
-            np.testing.assert_allclose(again, (x * 2 + 1) * 2 + 1, rtol=1e-6)
-            np.testing.assert_array_equal(runner.infer({"x": x})["z"], x)
-            address.free()
-
-    def test_a_bare_address(self):
-        import pycuda.driver as cuda
-
-        from polycmp_trt.cuda import current
-
-        x = np.float32([[[[1, 2], [3, 4]]]])
-        with runner_of(plan_of(identity())) as runner, current(0):
-            address = cuda.mem_alloc(x.nbytes)
-            cuda.memcpy_htod(address, x)
-            np.testing.assert_array_equal(runner.infer({"x": int(address)})["y"], x)
-            address.free()
-
-    def test_torch_tensors(self, batch_plan):
-        torch = pytest.importorskip("torch")
-        x = torch.rand(4, 3)
-        with runner_of(batch_plan) as runner:
-            for given in (x, x.pin_memory(), x.cuda()):
-                np.testing.assert_array_equal(runner.infer({"x": given})["z"], x.numpy())
-
-    def test_pinned_and_large_arrays(self):
-        from polycmp_trt import pinned_empty
-        from polycmp_trt.cuda import current
-
-        shape = (3, 1 << 20)  # 12 MiB: staged in pieces
-        plan = plan_of(identity(shape))
-        x = np.random.default_rng(1).random(shape, np.float32)
-        with runner_of(plan) as runner:
-            np.testing.assert_array_equal(runner.infer({"x": x})["y"], x)
-            with current(0):
-                pinned = pinned_empty(shape, np.float32)
-            pinned[...] = -x
-            np.testing.assert_array_equal(runner.infer({"x": pinned})["y"], -x)
-            wide = np.random.default_rng(2).random((3, 2 << 20), np.float32)[:, ::2]
-            np.testing.assert_array_equal(runner.infer({"x": wide})["y"], wide)
-
-    def test_no_leak_over_a_thousand_activations(self):
-        from polycmp_trt.cuda import current, driver
-
-        plan = plan_of(identity())
-        runner = runner_of(plan)
-        x = np.ones((1, 1, 2, 2), np.float32)
-
-        def once():
-            with runner:
-                runner.infer({"x": x})
-
-        def free():
-            gc.collect()
-            with current(0):
-                return driver().mem_get_info()[0]
-
-        for _ in range(20):
-            once()
-        before = free()
-        for _ in range(1000):
-            once()
-        assert before - free() <= 4 << 20
-
-    def test_a_failed_activation_leaves_nothing(self, batch_plan):
-        from polycmp_trt.cuda import current, driver
-
-        def free():
-            gc.collect()
-            with current(0):
-                return driver().mem_get_info()[0]
-
-        def fail():
-            runner = runner_of(batch_plan, optimization_profile=9)
-            with pytest.raises(BackendError):
-                runner.activate()
-            assert not runner.is_active
-            assert runner.engine is None
-
-        fail()
-        before = free()
-        for _ in range(20):
-            fail()
-        assert before - free() <= 4 << 20
-
-    def test_the_engine_of_the_caller_stays(self):
-        engine = engine_from_network(network_from_onnx_bytes(identity()))
-        for _ in range(2):
-            with TrtRunner(engine) as runner:
-                assert runner.infer({"x": np.ones((1, 1, 2, 2), np.float32)})["y"].all()
-        assert engine.num_io_tensors == 2
 
 
 class TestRefusals:

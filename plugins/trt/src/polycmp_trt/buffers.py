@@ -177,15 +177,16 @@ class Binding:
             return self.layout.extract(self.raw.view(self.info.dtype))
         return self.view
 
-    def device_result(self, address: int) -> DeviceView:
+    def device_result(self, address: int, device: int) -> DeviceView:
         """Return the result where it lies on the device, vectors as a last dimension where the format has them."""
         shape, layout, size = self.shape or (), self.layout, self.info.dtype.itemsize
         if layout is None:
-            return DeviceView(address, shape, self.info.dtype, owner=self)
+            return DeviceView(address, shape, self.info.dtype, owner=self, device=device)
         steps = tuple(stride * layout.components * size for stride in layout.strides)
         if layout.components == 1:
-            return DeviceView(address, shape, self.info.dtype, steps, owner=self)
-        return DeviceView(address, (*layout.vectors, layout.components), self.info.dtype, (*steps, size), owner=self)
+            return DeviceView(address, shape, self.info.dtype, steps, owner=self, device=device)
+        shape, steps = (*layout.vectors, layout.components), (*steps, size)
+        return DeviceView(address, shape, self.info.dtype, steps, owner=self, device=device)
 
     def free(self) -> None:
         """Give all memory back."""

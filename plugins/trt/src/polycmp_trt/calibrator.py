@@ -16,6 +16,7 @@ from polycmp.loader import Loader
 from polycmp.tensors import TensorMetadata, dtype_name, format_shape, is_floating, to_numpy
 from polycmp_trt.callbacks import guarded, remember_errors
 from polycmp_trt.capabilities import import_tensorrt, require
+from polycmp_trt.views import DeviceView, device_view
 
 __all__ = ["Calibrator", "CalibratorFromData", "calibration_feeds"]
 
@@ -76,6 +77,7 @@ class _Calibration:
         self._settings = settings
         self._inputs: TensorMetadata | None = None
         self._buffers: dict[str, Any] = {}
+        self._held: dict[str, DeviceView] = {}
         self._contents: bytes | None = None
         self._feeds: Iterator[Mapping[str, Any]] | None = None
         self.num_batches = 0
@@ -100,6 +102,7 @@ class _Calibration:
 
     def free(self) -> None:
         """Give the device memory back; may be called twice."""
+        self._held = {}
         buffers, self._buffers = self._buffers, {}
         if not buffers:
             return
@@ -146,18 +149,28 @@ class _Calibration:
         if isinstance(value, int):  # a device pointer: its owner vouches for it
             return value
         from polycmp_trt.cuda import DeviceBuffer, current, driver
-        from polycmp_trt.views import device_view
 
-        view = device_view(value)
-        if view is not None:
-            return int(view.ptr)
-        array = self._fitting(name, to_numpy(value))
-        with current(self._settings["device"]):
+        device = self._settings["device"]
+        with current(device) as primary:
+            view = device_view(value, device=device)
+            if view is not None and self._in_place(name, view):
+                self._held[name] = view  # TensorRT reads it after this returns
+                primary.synchronize()  # on a stream of its own, which the producer does not know
+                return view.ptr
+            array = self._fitting(name, to_numpy(value) if view is None else view.numpy())
             buffer = self._buffers.setdefault(name, DeviceBuffer())
             address = int(buffer.reserve(array.nbytes))
             if array.nbytes:
                 driver().memcpy_htod(address, array)
         return address
+
+    def _in_place(self, name: str, view: DeviceView) -> bool:
+        """Return whether TensorRT can read an array where it lies."""
+        entry = None if self._inputs is None else self._inputs.get(name)
+        if entry is not None and not entry.accepts_shape(view.shape):
+            return False
+        wanted = np.dtype(np.float32) if entry is None else entry.dtype
+        return view.dtype == wanted and view.strides is None and view.device in {None, self._settings["device"]}
 
     def _fitting(self, name: str, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         entry = None if self._inputs is None else self._inputs.get(name)

@@ -198,7 +198,7 @@ class CreateConfig(Loader[Any]):
             config.profiling_verbosity = enum_value("ProfilingVerbosity", wanted, "profiling_verbosity", trt)
         for pool, size in (self.memory_pool_limits or {}).items():
             require("memory_pools", "memory_pool_limits", trt)
-            config.set_memory_pool_limit(enum_value("MemoryPoolType", pool, "memory_pool_limits", trt), size)
+            _limit_pool(config, enum_value("MemoryPoolType", pool, "memory_pool_limits", trt), size)
         if self.progress_monitor is not None:
             require("progress_monitor", "progress_monitor", trt)
             config.progress_monitor = resolve(self.progress_monitor)
@@ -255,6 +255,33 @@ class CreateConfig(Loader[Any]):
                 config.set_flag(trt.BuilderFlag.DISABLE_TIMING_CACHE)
                 return
         use_timing_cache(config, self.load_timing_cache)
+
+
+#: A workspace so many times larger than the device's memory is a slip of the unit, not meant for a larger device.
+_ABSURD = 100
+
+
+def _limit_pool(config: Any, pool: Any, size: int) -> None:
+    """Set the limit of a memory pool, unless it cannot be meant.
+
+    TensorRT takes any workspace and then uses what the device has, which is its limit by default.
+    """
+    most = config.get_memory_pool_limit(pool) if pool.name == "WORKSPACE" else 0
+    text = f"a {pool.name.lower()} of {size / 2**30:.6g} GiB"
+    if size < 0:
+        raise UsageError(
+            f"{text} cannot be", whose="trt", hint="sizes are bytes: memory_pool_limits={'workspace': 2**30}"
+        )
+    if most and size > _ABSURD * most:
+        raise BackendError(
+            f"out of memory: {text} cannot be",
+            whose="trt",
+            why=f"the device has {most / 2**30:.1f} GiB",
+            hint="leave the limit out: TensorRT takes what the device has; or for example --pool-limit workspace:1G",
+        )
+    if most and size > most:
+        _LOG.warning("%s is more than the device has: %.1f GiB, which is the limit then", text, most / 2**30)
+    config.set_memory_pool_limit(pool, size)
 
 
 def add_profiles(builder: Any, network: Any, config: Any, profiles: Sequence[Profile] | None) -> list[Any]:

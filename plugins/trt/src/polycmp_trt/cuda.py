@@ -7,6 +7,8 @@ addresses are valid for all of them. The context is current only while a call ne
 from __future__ import annotations
 
 import atexit
+import ctypes
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -91,6 +93,21 @@ def current(device: int = 0) -> Iterator[Any]:
         yield context
     finally:
         context.pop()
+
+
+#: `CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL`, which pycuda does not offer.
+_DEVICE_ORDINAL = 9
+
+
+def device_of(address: int) -> int | None:
+    """Return the number of the device on which memory lies, None if CUDA does not know."""
+    try:
+        library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return None
+    ordinal = ctypes.c_int(-1)
+    status = library.cuPointerGetAttribute(ctypes.byref(ordinal), _DEVICE_ORDINAL, ctypes.c_uint64(address))
+    return ordinal.value if status == 0 and ordinal.value >= 0 else None
 
 
 @contextmanager

@@ -52,45 +52,44 @@ def profile_values(engine: Any, profile: int, name: str) -> list[tuple[int, ...]
     return [tuple(int(value) for value in row) for row in values or ()]
 
 
-def take_in(
-    feed: Mapping[str, Any],
-    bindings: Mapping[str, Binding],
-    metadata: TensorMetadata,
-    stream: int,
-    *,
-    check: bool,
-) -> dict[str, Any]:
+def take_in(feed: Mapping[str, Any], bindings: Mapping[str, Binding], stream: int, device: int) -> dict[str, Any]:
     """Return a feed as NumPy arrays and device views.
 
     Args:
         feed: What was passed to `infer`.
         bindings: The inputs by name.
-        metadata: The same as declared.
         stream: The stream that will read them.
-        check: Check names, types and shapes.
+        device: The device of that stream.
 
     Raises:
-        DataError: Something does not fit.
+        DataError: Something is neither, or does not fit.
     """
-    arrays = {name: _take(name, value, bindings.get(name), stream) for name, value in feed.items()}
-    if check:
+    return {name: _take(name, value, bindings.get(name), stream, device) for name, value in feed.items()}
+
+
+def check_inputs(arrays: Mapping[str, Any], bindings: Mapping[str, Binding], metadata: TensorMetadata | None) -> None:
+    """Check that there is an array for each input, and its name, type and shape where metadata is given.
+
+    Raises:
+        DataError: Something is missing or does not fit.
+    """
+    if metadata is not None:
         check_feed(arrays, metadata)
     missing = [name for name in bindings if name not in arrays]
     if missing:
         raise DataError(f"no data for input {missing[0]!r}")
-    return arrays
 
 
-def _take(name: str, value: Any, binding: Binding | None, stream: int) -> Any:
+def _take(name: str, value: Any, binding: Binding | None, stream: int, device: int) -> Any:
     if isinstance(value, (int, np.integer)) and binding is not None and binding.info.shape:
         return _pointer(name, int(value), binding.info)
-    view = device_view(value, stream)
+    view = device_view(value, stream, device)
     if view is None:
         array = to_numpy(value)
         return _narrow(name, array, binding.info.dtype) if binding is not None else array
-    if binding is not None and binding.info.on_host:
-        return view.numpy()  # TensorRT reads shape tensors on the host
-    return view
+    if binding is None or not (binding.info.on_host or _narrows(view.dtype, binding.info.dtype)):
+        return view
+    return _narrow(name, view.numpy(), binding.info.dtype)  # TensorRT reads shape tensors on the host
 
 
 def _pointer(name: str, address: int, info: TensorInfo) -> DeviceView:
@@ -102,8 +101,12 @@ def _pointer(name: str, address: int, info: TensorInfo) -> DeviceView:
     return DeviceView(address, info.shape, info.dtype)
 
 
+def _narrows(dtype: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+    return dtype == np.int64 and wanted == np.int32
+
+
 def _narrow(name: str, array: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    if array.dtype != np.int64 or wanted != np.int32:
+    if not _narrows(array.dtype, wanted):
         return array
     narrow = array.astype(np.int32)
     if not np.array_equal(narrow, array):

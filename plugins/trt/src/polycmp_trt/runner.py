@@ -17,7 +17,7 @@ from polycmp_trt.buffers import Binding, read_bindings
 from polycmp_trt.capabilities import import_tensorrt
 from polycmp_trt.context import choose_profile, create_context, reserve_activations, set_weight_budget
 from polycmp_trt.cuda import DeviceBuffer, current, driver, errors_as, primary_context
-from polycmp_trt.feeding import check_shapes, profile_metadata, take_in
+from polycmp_trt.feeding import check_inputs, check_shapes, profile_metadata, take_in
 from polycmp_trt.replay import Replay
 from polycmp_trt.runtime import last_errors, noted_errors
 from polycmp_trt.views import DeviceView
@@ -187,7 +187,9 @@ class TrtRunner(Runner):
         self._cuda_context.push()
         try:
             if not self._unchanged(feed_dict):
-                feed_dict = self._prepare(feed_dict)
+                feed_dict = take_in(feed_dict, self._by_name, self._handle, self.device)
+                if not self._unchanged(feed_dict):
+                    self._prepare(feed_dict)
             outputs = self._execute(feed_dict, copy_outputs_to_host)
         except self._cuda.Error as error:
             self._fail(error)
@@ -230,18 +232,19 @@ class TrtRunner(Runner):
             return False
         for binding in self._in:
             value = feed.get(binding.info.name)
-            if type(value) is not np.ndarray or value.shape != binding.shape or value.dtype != binding.info.dtype:
+            if not isinstance(value, np.ndarray if binding.info.on_host else (np.ndarray, DeviceView)):
                 return False
-            if binding.info.on_host and not np.array_equal(value, binding.view):
+            if value.shape != binding.shape or value.dtype != binding.info.dtype:
+                return False
+            if binding.info.on_host and not np.array_equal(cast("np.ndarray[Any, Any]", value), binding.view):
                 return False
         return True
 
-    def _prepare(self, feed: Mapping[str, Any]) -> dict[str, Any]:
-        """Check a feed, tell TensorRT its shapes, get memory ready, and return the feed as arrays and views."""
-        metadata = self.get_input_metadata()
-        arrays = take_in(feed, self._by_name, metadata, self._handle, check=self._check)
+    def _prepare(self, arrays: Mapping[str, Any]) -> None:
+        """Check a feed of arrays and views, tell TensorRT its shapes, and get memory ready."""
+        check_inputs(arrays, self._by_name, self.get_input_metadata() if self._check else None)
         if self._check:
-            check_shapes(arrays, self._by_name, metadata, self.engine, self.context, self.name)
+            check_shapes(arrays, self._by_name, self.get_input_metadata(), self.engine, self.context, self.name)
         self._ready = False
         with noted_errors() as notes:
             for binding in self._in:
@@ -254,7 +257,6 @@ class TrtRunner(Runner):
         for binding in self._out:
             self._set_output(binding)
         self._ready = self._owns_context  # another runner may change a shared context in between
-        return arrays
 
     def _set_input(self, binding: Binding, value: Any, notes: Any) -> None:
         name, shape = binding.info.name, tuple(value.shape)
@@ -314,6 +316,10 @@ class TrtRunner(Runner):
             self._cuda.Context.synchronize()
         if not binding.plain:  # another layout is made on the host
             binding.upload(value.numpy(), self._stream)
+        elif value.device not in {None, self.device}:
+            if value.nbytes:
+                contexts = self._cuda_context, primary_context(value.device)
+                self._cuda.memcpy_peer_async(binding.device.address, value.ptr, value.nbytes, *contexts, self._stream)
         elif binding.info.name in self._aliased:  # TensorRT will write here, and it is not ours
             if value.nbytes:
                 self._cuda.memcpy_dtod_async(binding.device.address, value.ptr, value.nbytes, self._stream)
@@ -340,7 +346,7 @@ class TrtRunner(Runner):
             outputs = {
                 binding.info.name: binding.view
                 if binding.info.on_host
-                else binding.device_result(self._source_address(binding))
+                else binding.device_result(self._source_address(binding), self.device)
                 for binding in self._out
             }
         if self._listener is not None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from polycmp.errors import DataError
+from polycmp.errors import DataError, describe_exception
 from polycmp.tensors import as_dtype
 
-#: DLPack's device types.
-_DL_CPU, _DL_CUDA, _DL_CUDA_HOST = 1, 2, 3
+#: DLPack's device types whose memory a CUDA device reads in place: CUDA and CUDA's managed memory.
+_DL_DEVICES = {2, 13}
 #: (DLPack type code, bits) -> element type.
 _DL_TYPES = {
     **{(0, bits): f"int{bits}" for bits in (4, 8, 16, 32, 64)},
@@ -36,6 +36,8 @@ class DeviceView:
         dtype: Element type.
         strides: Bytes from one element to the next in each dimension, None if contiguous.
         owner: What keeps the memory alive.
+        stream: The stream on which its content is made, None if it is there already.
+        device: The number of the CUDA device, None for the one it is used on.
 
     Attributes:
         ptr: The address.
@@ -44,7 +46,7 @@ class DeviceView:
         strides: Bytes from one element to the next in each dimension, None if contiguous.
     """
 
-    __slots__ = ("dtype", "owner", "ptr", "shape", "stream", "strides")
+    __slots__ = ("device", "dtype", "owner", "ptr", "shape", "stream", "strides")
 
     def __init__(
         self,
@@ -54,6 +56,7 @@ class DeviceView:
         strides: tuple[int, ...] | None = None,
         owner: Any = None,
         stream: int | None = None,
+        device: int | None = None,
     ) -> None:
         self.ptr = int(ptr)
         self.shape = tuple(int(dim) for dim in shape)
@@ -61,6 +64,7 @@ class DeviceView:
         self.strides = strides
         self.owner = owner
         self.stream = stream
+        self.device = device
 
     @property
     def nbytes(self) -> int:
@@ -89,6 +93,7 @@ class DeviceView:
         else:
             raw = np.empty(self.nbytes, np.uint8)
         if raw.size:
+            driver().Context.synchronize()  # whichever stream is still writing it
             driver().memcpy_dtoh(raw, self.ptr)
         if self.strides is None:
             return np.asarray(raw.view(self.dtype).reshape(self.shape))
@@ -98,12 +103,13 @@ class DeviceView:
         return f"DeviceView(ptr={self.ptr:#x}, shape={self.shape}, dtype={self.dtype.name!r})"
 
 
-def device_view(array: Any, stream: int = 0) -> DeviceView | None:
-    """Return a view of an array on a CUDA device, or None if it is not on one.
+def device_view(array: Any, stream: int = 0, device: int = 0) -> DeviceView | None:
+    """Return a view of an array on a CUDA device, or None if it is not on one; needs a current CUDA context.
 
     Args:
         array: A `DeviceView`, or anything with `__dlpack__` or `__cuda_array_interface__`: torch, CuPy, Numba, pycuda.
         stream: The stream that will read it; producers that speak DLPack order their work before it.
+        device: The device of that stream.
 
     Raises:
         DataError: It is on a device but cannot be read in place.
@@ -113,22 +119,43 @@ def device_view(array: Any, stream: int = 0) -> DeviceView | None:
     if isinstance(array, np.ndarray):
         return None
     if hasattr(array, "__dlpack_device__") and hasattr(array, "__dlpack__"):
-        if array.__dlpack_device__()[0] != _DL_CUDA:
-            return None
-        source = array.detach() if hasattr(array, "detach") else array
-        source = source.contiguous() if hasattr(source, "contiguous") else source
-        return _from_dlpack(source.__dlpack__(stream=stream or 1), source)
+        kind, index = array.__dlpack_device__()
+        return _exported(array, stream, device, int(index)) if int(kind) in _DL_DEVICES else None
     interface = getattr(array, "__cuda_array_interface__", None)
     return None if interface is None else _from_interface(interface, array)
 
 
+def _exported(array: Any, stream: int, device: int, index: int) -> DeviceView:
+    """Return a view of an array on device `index` that speaks DLPack, for a stream of device `device`."""
+    from polycmp_trt.cuda import current
+
+    source = array.detach() if hasattr(array, "detach") else array
+    source = source.contiguous() if hasattr(source, "contiguous") else source
+    try:
+        if index == device:
+            return _from_dlpack(source.__dlpack__(stream=stream or 1), source, index)
+        with current(index) as primary:  # a stream cannot wait for another device's by its number
+            capsule = source.__dlpack__(stream=-1)
+            primary.synchronize()
+            return _from_dlpack(capsule, source, index)
+    except (BufferError, TypeError) as error:
+        raise DataError(
+            f"cannot read a {type(array).__module__}.{type(array).__name__} on CUDA device {index} in place",
+            why=describe_exception(error),
+            hint="pass a contiguous copy of it, or a NumPy array",
+        ) from error
+
+
 def _from_interface(interface: dict[str, Any], owner: Any) -> DeviceView:
+    from polycmp_trt.cuda import device_of
+
     shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
     declared = getattr(owner, "dtype", None)
     if dtype.kind in "Vu" and isinstance(declared, np.dtype) and declared.itemsize == dtype.itemsize:
         dtype = declared  # ml_dtypes travel as raw bytes of the same width
     _require_contiguous(shape, interface.get("strides"), dtype.itemsize)
-    return DeviceView(interface["data"][0], shape, dtype, owner=owner, stream=interface.get("stream"))
+    address = int(interface["data"][0])
+    return DeviceView(address, shape, dtype, owner=owner, stream=interface.get("stream"), device=device_of(address))
 
 
 def _require_contiguous(shape: tuple[int, ...], strides: Any, itemsize: int) -> None:
@@ -172,7 +199,7 @@ def capsule_pointer(capsule: Any, name: bytes | None) -> int:
     return int(get(capsule, name) or 0)
 
 
-def _from_dlpack(capsule: Any, source: Any) -> DeviceView:
+def _from_dlpack(capsule: Any, source: Any, device: int) -> DeviceView:
     tensor = ctypes.cast(capsule_pointer(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents
     code, bits = tensor.dtype.code, tensor.dtype.bits
     name = _DL_TYPES.get((code, bits))
@@ -185,7 +212,7 @@ def _from_dlpack(capsule: Any, source: Any) -> DeviceView:
             shape, [tensor.strides[axis] * dtype.itemsize for axis in range(tensor.ndim)], dtype.itemsize
         )
     # The capsule is not taken over, only kept: its own destructor gives the tensor back when the view goes.
-    return DeviceView((tensor.data or 0) + tensor.byte_offset, shape, dtype, owner=(capsule, source))
+    return DeviceView((tensor.data or 0) + tensor.byte_offset, shape, dtype, owner=(capsule, source), device=device)
 
 
 def is_pinned(array: np.ndarray[Any, Any]) -> bool:

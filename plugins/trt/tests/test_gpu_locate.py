@@ -1,0 +1,75 @@
+"""Looking inside a model that TensorRT runs: all tensors in windows, and the first that goes wrong."""
+
+from __future__ import annotations
+
+import json
+
+import guilty
+import numpy as np
+import pytest
+from onnx import helper
+
+from polycmp.cli.main import main
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture
+def call(capsys, tmp_path):
+    """A function that runs a command and returns its exit status, its output and its report."""
+
+    def command(*words):
+        path = tmp_path / "report.json"
+        status = main([*(str(word) for word in words), "--report", str(path)])
+        shown = capsys.readouterr()
+        text = shown.out + shown.err
+        assert "Traceback" not in text
+        return status, text, json.loads(path.read_text()) if path.exists() else None
+
+    return command
+
+
+def test_all_tensors_in_windows(call, tmp_path):
+    model = guilty.chain(tmp_path / "chain.onnx")
+    for memory in ("1G", "20K"):
+        words = ("run", model, "-b", "trt", "-b", "onnxrt", "--mark-all", "--max-memory", memory, "--atol", "1e-3")
+        status, text, report = call(*words)
+        assert status == 0, text
+        [pair] = report["comparison_results"]
+        assert list(pair["outputs"]) == [f"{kind}{i}" for i in range(1, 12) for kind in ("conv", "relu")] + [
+            "conv12",
+            "y",
+        ]
+
+
+def test_shapes_of_dynamic_inputs_reach_every_part(call, dynamic):
+    shapes = ("--input-shapes", "x:[3,64,32,32]", "--atol", "1e-3", "--rtol", "1e-3")
+    for words in (("run", "--mark-all", "--max-memory", "64K"), ("locate",), ("locate", "--bisect")):
+        status, text, _ = call(words[0], dynamic, "-b", "trt", "-b", "onnxrt", *words[1:], *shapes)
+        assert status == 0, text
+
+
+@pytest.mark.parametrize("way", [(), ("--bisect",), ("--use-subprocess",)], ids=["all", "bisect", "process"])
+def test_a_changed_weight_is_found(call, tmp_path, way):
+    good, bad = guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+    status, text, report = call("locate", bad, "-b", "trt", "-b", f"onnxrt:name=ref,model={good}", *way)
+    assert status == 1, text
+    assert "FOUND: wrong: Conv 'c8'" in text
+    assert report["first_bad"] == "conv8"
+
+
+def test_a_number_that_float16_cannot_hold(call, tmp_path):
+    rng = np.random.default_rng(0)
+    nodes, weights, source = [], {}, "x"
+    for number in range(6):
+        weight = (rng.standard_normal((64, 64)) / 8).astype(np.float32)
+        weights[f"w{number}"] = weight * {2: 3e4, 3: 1e-4}.get(number, 1)
+        target = "y" if number == 5 else f"t{number}"
+        nodes.append(helper.make_node("MatMul", [source, f"w{number}"], [target], name=f"m{number}"))
+        source = target
+    model = guilty.save(tmp_path / "overflow.onnx", nodes, [64, 64], weights)
+    tight = "trt:fp16,precision_constraints=obey,layer_precisions=m2:float16"
+    status, text, report = call("locate", model, "-b", tight, "-b", "trt")
+    assert status == 1, text
+    assert report["first_bad"] == "t2", text
+    assert "NaN/Inf born here" in text
