@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "core" / "src" / "polycmp"
 
 # Rooms that only hold words and values; anybody may use them.
-GROUND = {"errors", "values", "files", "script", "options", "logger", "spec"}
+GROUND = {"errors", "values", "files", "script", "options", "logger", "spec", "precision"}
 MODELS = {"tensors", "loader", "func", "graph", "runner", "builtin"}
 
 #: Room -> the rooms it may import. Each line only names rooms from the lines above it.
@@ -21,6 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "logger": {"errors"},
     "values": {"errors"},
+    "precision": set(),
     "files": {"errors"},
     "script": {"errors"},
     "spec": {"errors", "values"},

@@ -12,6 +12,7 @@ import guilty
 import numpy as np
 import onnx
 import pytest
+from fakes import FakeSite
 
 
 @pytest.fixture
@@ -162,14 +163,50 @@ def test_infinities_born_in_a_smaller_type(polycmp, tmp_path, inputs):
     assert (found["words"], found["operator"]["type"]) == ("NaN/Inf born here", "Exp")
 
 
-@pytest.mark.parametrize(("dtype", "words"), [("float16", "float16 or TF32"), ("bfloat16", "bfloat16")])
-def test_less_precision_than_declared_is_recognised(polycmp, tmp_path, dtype, words):
+#: The reference evaluator again, by another name and without a word about the type that it calculates in.
+SLY = """
+from polycmp.spec import RunnerSpec, hookimpl
+from polycmp_onnx.plugin import RunnerOptions
+@hookimpl
+def polycmp_runners():
+    yield RunnerSpec("sly", "rounds in secret", "polycmp_onnx.runner:make_runner", options=RunnerOptions)
+"""
+
+
+@pytest.mark.parametrize(
+    ("dtype", "words", "more"),
+    [
+        ("float16", "float16 or TF32", ()),
+        ("bfloat16", "bfloat16", ()),
+        ("float16", "float16 or TF32", ("--no-float64",)),
+    ],
+)
+def test_less_precision_than_declared_is_recognised(tmp_path, dtype, words, more):
+    site = FakeSite(tmp_path / "site")
+    site.plugin("sly", SLY)
     model = guilty.chain(tmp_path / "m.onnx", 3)
-    done = polycmp("locate", model, "-b", f"onnx:dtype={dtype}", "-b", "onnx", *REPORT)
-    assert done.status == 1
+    done = site.polycmp("locate", model, "-b", f"sly:dtype={dtype}", "-b", "onnx", *REPORT, *more, cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
     found = located(tmp_path)
     assert found["words"] == "worse than this precision explains"
     assert found["sentence"].partition(" as if calculated in ")[2].startswith(words)
+    floor = "inputs moved by one unit in the last place" if more else "the reference against float64"
+    assert any(floor in line for line in found["explanation"])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_what_a_type_rounds_that_was_asked_for_is_no_fault(polycmp, tmp_path, dtype):
+    good, bad = guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+    candidate = f"onnx:name=narrow,dtype={dtype}"
+    done = polycmp("run", good, "-b", candidate, "-b", "onnx")
+    assert done.status == 1
+    assert f"narrow may calculate in {dtype}" in " ".join(done.out.split())
+    done = polycmp("locate", good, "-b", candidate, "-b", "onnx", *REPORT)
+    assert done.status == 0, done.out
+    assert f"rounding to {dtype}, which narrow may calculate in" in located(tmp_path)["sentence"]
+    done = polycmp("locate", bad, "-b", candidate, "-b", f"onnx:name=ref,model={good}", *REPORT)
+    assert done.status == 1, done.out
+    assert located(tmp_path)["first_bad"] == "conv8"
 
 
 def test_with_three_backends_the_odd_one_out_is_named(polycmp, tmp_path, inputs):
@@ -220,13 +257,6 @@ def test_outputs_that_the_loader_marks_do_not_hide_the_model_s_own(polycmp, tmp_
     done = polycmp("locate", bad, "-b", "onnxrt", "-b", f"onnxrt:name=ref,model={good}", "--mark-all", *REPORT)
     assert done.status == 1
     assert located(tmp_path)["first_bad"] == "conv8"
-
-
-def test_without_float64_the_floor_comes_from_nudged_inputs(polycmp, tmp_path):
-    model = guilty.chain(tmp_path / "m.onnx", 3)
-    done = polycmp("locate", model, "-b", "onnx:dtype=float16", "-b", "onnx", "--no-float64", *REPORT)
-    assert done.status == 1
-    assert any("inputs moved by one unit in the last place" in line for line in located(tmp_path)["explanation"])
 
 
 def test_the_page_draws_every_tensor_and_needs_no_network(polycmp, tmp_path):

@@ -125,6 +125,9 @@ class RunnerSpec:
             model with other outputs, is a model this backend also runs (then the core cuts the graph), `"none"` if not.
         precise: Options, as pairs of field and value, with which it calculates in float64 whatever the model says;
             empty if it cannot. `locate` uses such a backend to tell rounding from faults.
+        narrows: Options that let it calculate in a coarser type than the model's, as pairs of field and type
+            (`("fp16", "float16")`); an empty type means that the field's value names it. What such a type rounds is
+            then no fault. Types are those of `polycmp.precision.UNITS`.
     """
 
     name: str
@@ -135,6 +138,7 @@ class RunnerSpec:
     needs: tuple[str, ...] = ()
     intermediates: str = "graph"
     precise: tuple[tuple[str, Any], ...] = ()
+    narrows: tuple[tuple[str, str], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

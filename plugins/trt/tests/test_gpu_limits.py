@@ -36,7 +36,7 @@ def others_agree(report):
 
 class TestWorkspace:
     def test_what_no_device_has_is_refused(self, convolutions, capsys, tmp_path):
-        words = ("-b", "trt:workspace=100000000G", *OTHERS)
+        words = ("-b", "trt:name=trt,workspace=100000000G", *OTHERS)
         status, shown, report = run(convolutions, words, capsys, tmp_path)
         assert status == 3
         assert "out of memory" in report["inference_results"]["trt"]["error"]
@@ -44,7 +44,7 @@ class TestWorkspace:
         assert others_agree(report)
 
     def test_what_a_larger_device_has_is_a_warning(self, convolutions, capsys, tmp_path):
-        words = ("-b", "trt:workspace=1000G", "-b", "onnxrt")
+        words = ("-b", "trt:name=trt,workspace=1000G", "-b", "onnxrt")
         status, shown, _ = run(convolutions, words, capsys, tmp_path)
         assert status == 0, shown
         assert "1000 GiB is more than the device has" in shown
@@ -60,8 +60,13 @@ class TestFullDevice:
 
         def take(mebibytes):
             with current(0):
-                free, _ = driver().mem_get_info()
-                taken.append(driver().mem_alloc(free - (mebibytes << 20)))
+                size = driver().mem_get_info()[1]
+                while size >= 2 << 20 and (room := driver().mem_get_info()[0] - (mebibytes << 20)) > 0:
+                    size = min(size, room)
+                    try:
+                        taken.append(driver().mem_alloc(size))
+                    except driver().MemoryError:  # no piece of that size is left
+                        size //= 2
 
         yield take
         with current(0):
@@ -77,10 +82,10 @@ class TestFullDevice:
         rows = 1 << 26  # 768 MiB for each tensor
         engine.write_bytes(plan_of(affine(), profiles=[Profile().add("x", (1, 3), (4, 3), (rows, 3))]))
         leave(512)
-        words = ("-b", f"trt:model={engine}", *OTHERS, "--input-shapes", f"x:[{rows // 16},3]")
+        words = ("-b", f"trt:name=trt,model={engine}", *OTHERS, "--input-shapes", f"x:[{rows // 16},3]")
         status, shown, report = run(str(model), words, capsys, tmp_path)
         assert status == 0, shown  # this much has room
-        words = ("-b", f"trt:model={engine}", *OTHERS, "--input-shapes", f"x:[{rows},3]")
+        words = ("-b", f"trt:name=trt,model={engine}", *OTHERS, "--input-shapes", f"x:[{rows},3]")
         status, shown, report = run(str(model), words, capsys, tmp_path)
         assert status == 3, shown
         assert "out of memory" in report["inference_results"]["trt"]["error"]
@@ -120,7 +125,7 @@ def test_a_driver_that_is_too_old(old_driver, convolutions, tmp_path):
         check=False,
         env={**os.environ, "LD_LIBRARY_PATH": path},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     assert done.returncode == 3, done.stdout + done.stderr
     assert "Traceback" not in done.stderr

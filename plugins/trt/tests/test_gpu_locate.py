@@ -58,7 +58,7 @@ def test_a_changed_weight_is_found(call, tmp_path, way):
     assert report["first_bad"] == "conv8"
 
 
-def test_a_number_that_float16_cannot_hold(call, tmp_path):
+def test_an_operator_in_float16_is_named(call, tmp_path):
     rng = np.random.default_rng(0)
     nodes, weights, source = [], {}, "x"
     for number in range(6):
@@ -72,4 +72,24 @@ def test_a_number_that_float16_cannot_hold(call, tmp_path):
     status, text, report = call("locate", model, "-b", tight, "-b", "trt")
     assert status == 1, text
     assert report["first_bad"] == "t2", text
-    assert "NaN/Inf born here" in text
+    assert "float16" in report["sentence"], text
+
+
+def test_what_tensorrt_does_not_show_is_left_out(call, tmp_path):
+    nodes = [
+        helper.make_node("Shape", ["x"], ["s"], name="shape"),
+        helper.make_node("Equal", ["s", "none"], ["free"], name="equal"),
+        helper.make_node("Where", ["free", "one", "s"], ["target"], name="where"),
+        helper.make_node("Expand", ["x", "target"], ["e0"], name="expand"),
+        *(helper.make_node("Sigmoid", [f"e{i}"], [f"e{i + 1}"], name=f"sigmoid{i}") for i in range(8)),
+        helper.make_node("Relu", ["e8"], ["y"], name="relu"),
+    ]
+    weights = {"none": np.int64([-1, -1]), "one": np.int64([1, 1])}
+    model = guilty.save(tmp_path / "m.onnx", nodes, ["n", 8], weights)
+    words = ("-b", "trt", "-b", "onnxrt", "--input-shapes", "x:[3,8]", "--atol", "1e-4")
+    status, text, report = call("run", model, "--mark-all", *words)
+    assert status == 0, text
+    assert {*(f"e{i}" for i in range(9)), "y"} <= set(report["comparison_results"][0]["outputs"]), text
+    assert "trt cannot show" in text
+    status, text, _ = call("locate", model, *words)
+    assert status == 0, text

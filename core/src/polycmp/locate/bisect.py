@@ -45,7 +45,7 @@ def bisect(
         unseen.update(set(wanted) - set(made))
         comparer = PairComparer(sweeper.candidate.label, sweeper.reference.label, functions)
         found = [
-            make_row(sweeper.nodes[item.output], item, made[item.output], expected[item.output])
+            make_row(sweeper.nodes[item.output], item, made[item.output], expected[item.output], sweeper.unit)
             for item in comparer.add(made, expected)
         ]
         rows.update((row.tensor, row) for row in found)

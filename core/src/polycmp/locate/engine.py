@@ -31,6 +31,7 @@ from polycmp.locate.result import (
 from polycmp.locate.search import Sweeper
 from polycmp.locate.words import believed, births, classify, explanation, sentence
 from polycmp.plan import Plan
+from polycmp.precision import UNITS, granted
 from polycmp.session.functions import make_functions
 from polycmp.session.lanes import Lane
 from polycmp.session.prepare import open_lanes, open_precise_lane
@@ -127,6 +128,7 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
     """Search with one feed."""
     candidate, reference = setting.candidate, setting.reference
     found = Located(candidate.label, reference.label, mode="bisect" if options.bisect else "full")
+    found.precision = _coarsest(candidate, reference)
     on_stage("running the whole model without probes")
     final = final_outputs(reference.graph)
     plain, expected = candidate.run_whole(feed, final), reference.run_whole(feed, final)
@@ -225,7 +227,7 @@ def _origin(before: list[Row], bad: Row) -> Row | None:
         return bad
     suspects = [
         row for row in before
-        if row.own is not None and row.own.relative > 16 * max(row.own.floor or 0.0, 4 * row.unit)
+        if row.own is not None and row.own.relative > 16 * max(row.own.floor or 0.0, granted(row.unit))
     ]  # fmt: skip
     return max(suspects, key=lambda row: row.own.relative if row.own else 0.0, default=bad)
 
@@ -280,6 +282,12 @@ def _vote(found: Located, lanes: list[Lane], functions: Mapping[str, Callable[..
         found.notes.append(f"the odd one out is {odd[0]}: {others} agree with each other")
     elif disagreeing:
         found.notes.append("no single backend is the odd one out: several pairs disagree")
+
+
+def _coarsest(*lanes: Lane) -> str:
+    """Return who may calculate in a coarser type than the model's, and in which, in words; empty if nobody."""
+    lane = max(lanes, key=lambda lane: UNITS.get(lane.result.precision, 0.0))
+    return f"{lane.result.precision}, which {lane.label} may calculate in" if lane.result.precision else ""
 
 
 def _sweeper(setting: Setting, feed: Feed) -> Sweeper:

@@ -8,17 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from polycmp.precision import UNITS
 from polycmp.tensors import dtype_class, dtype_of, is_floating, is_low_bit, to_numpy
-
-#: How coarse each type rounds: the distance from 1 to the next number, halved.
-_ROUNDING = {
-    "float64": 2.0**-53,
-    "float32": 2.0**-24,
-    "float16": 2.0**-11,
-    "bfloat16": 2.0**-8,
-    "float8_e4m3fn": 2.0**-4,
-    "float8_e5m2": 2.0**-3,
-}
 
 
 @dataclass(frozen=True)
@@ -85,4 +76,4 @@ def figures(tensor: Any) -> Figures | None:
 
 def rounding(tensor_type: np.dtype[Any]) -> float:
     """Return the unit roundoff of a type of real numbers; 0 for types that hold exact numbers."""
-    return _ROUNDING.get(tensor_type.name, 2.0**-24) if is_floating(tensor_type) else 0.0
+    return UNITS.get(tensor_type.name, UNITS["float32"]) if is_floating(tensor_type) else 0.0

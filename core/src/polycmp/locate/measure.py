@@ -15,6 +15,7 @@ from polycmp.compare.verdicts import ErrorStats, OutputComparison
 from polycmp.graph import GraphNode
 from polycmp.locate.figures import figures, rounding
 from polycmp.locate.result import Own, Row
+from polycmp.precision import UNITS, granted
 from polycmp.session.lanes import Lane
 from polycmp.tensors import dtype_of, is_floating, to_numpy
 
@@ -25,15 +26,23 @@ _AFFORDABLE_ALONE = 1 << 20
 _PIECE = 1 << 16
 
 
-def make_row(node: GraphNode, item: OutputComparison, candidate: Any, reference: Any) -> Row:
-    """Return the row of one tensor that both sides computed."""
+def make_row(node: GraphNode, item: OutputComparison, candidate: Any, reference: Any, unit: float = 0.0) -> Row:
+    """Return the row of one tensor that both sides computed.
+
+    Args:
+        node: Its operator.
+        item: The verdict on it.
+        candidate: The candidate's tensor.
+        reference: The reference's.
+        unit: Unit roundoff of the coarsest type that the two may calculate in.
+    """
     mine, other = figures(candidate), figures(reference)
     stats = item.stats
     row = Row(
         item.output,
         node,
         item.candidate_type,
-        rounding(dtype_of(candidate)),
+        coarser(rounding(dtype_of(candidate)), unit),
         item.passed,
         "" if item.passed else item.reason,
         candidate=mine,
@@ -44,6 +53,16 @@ def make_row(node: GraphNode, item: OutputComparison, candidate: Any, reference:
         row.max_abs, row.mean_abs = _largest(stats), stats.mean_abs
         row.relative = relative_to(row.max_abs, other.scale if other is not None else 0.0)
     return row
+
+
+def coarser(of_type: float, allowed: float) -> float:
+    """Return the unit roundoff to judge by; types that hold exact numbers are not rounded, whatever is allowed."""
+    return max(of_type, allowed) if of_type else 0.0
+
+
+def unit_of(*lanes: Lane) -> float:
+    """Return the unit roundoff of the coarsest type that some backends may calculate in; 0 for the model's own."""
+    return max(UNITS.get(lane.result.precision, 0.0) for lane in lanes)
 
 
 def _largest(stats: ErrorStats) -> float:
@@ -134,7 +153,7 @@ class NodeProbe:
         error = _largest(differences(own, to_numpy(expected)))
         scale = row.reference.scale if row.reference is not None else 0.0
         result = Own(error, relative_to(error, scale), bool(passed(own, expected)))
-        if result.relative <= 64 * row.unit:
+        if result.relative <= 16 * granted(row.unit):
             return result  # so small an error needs no explanation
         return self._with_floor(result, row, inputs, own, expected)
 

@@ -11,8 +11,12 @@ from polycmp.locate.measure import distance, nudged
 from polycmp.locate.result import Row
 from polycmp.locate.search import JUMP
 from polycmp.locate.words import MARGIN
+from polycmp.precision import granted
 from polycmp.session.lanes import Lane
 from polycmp.tensors import Feed
+
+#: Roundings of a coarse type that add up to more than this would leave nothing of the tensor.
+_MOST = 0.5
 
 
 class Noise:
@@ -43,9 +47,9 @@ class Noise:
 
         Args:
             position: How many operators came before.
-            unit: Unit roundoff of the tensor's type.
+            unit: Unit roundoff that the tensor is judged by.
         """
-        return MARGIN * max(self.moved, 4.0 * unit * math.sqrt(position + 1))
+        return max(MARGIN * self.moved, min(_MOST, MARGIN * granted(unit) * math.sqrt(position + 1)))
 
     def explains(self, row: Row, position: int, rounded: set[str]) -> bool:
         """Return whether a tensor's error is that of its inputs and of rounding, added up.
@@ -58,5 +62,5 @@ class Noise:
         if not math.isfinite(row.relative) or row.stats is None or row.relative > self.limit(position, row.unit):
             return False
         if row.own is not None:
-            return row.own.relative <= MARGIN * max(row.own.floor or 0.0, 4.0 * row.unit)
+            return row.own.relative <= MARGIN * max(row.own.floor or 0.0, granted(row.unit))
         return row.jump <= JUMP or any(name in rounded for name in row.node.inputs)

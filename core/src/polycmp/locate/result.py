@@ -56,7 +56,7 @@ class Row:
         tensor: Its name.
         node: The operator that makes it.
         type: Element type and shape, as text.
-        unit: Unit roundoff of its type.
+        unit: Unit roundoff of its type, or of a coarser one that a side may calculate in.
         passed: Whether it is within the tolerances.
         reason: Why not.
         max_abs: Largest absolute error, accumulated on the way through the model.
@@ -140,6 +140,7 @@ class Located:
         command: The command line.
         seconds: Wall-clock duration.
         saved: Where the case that repeats it was saved.
+        precision: Who may calculate in a coarser type than the model's, and in which, in words; empty if nobody.
     """
 
     candidate: str
@@ -161,6 +162,7 @@ class Located:
     command: str = ""
     seconds: float = 0.0
     saved: str = ""
+    precision: str = ""
 
     @property
     def failed_backends(self) -> list[BackendResult]:

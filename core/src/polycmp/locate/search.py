@@ -12,8 +12,9 @@ import numpy as np
 from polycmp.compare.pair import PairComparer
 from polycmp.graph import GraphNode
 from polycmp.locate.figures import figures
-from polycmp.locate.measure import NodeProbe, distance, make_row
+from polycmp.locate.measure import NodeProbe, distance, make_row, unit_of
 from polycmp.locate.result import Row
+from polycmp.precision import granted
 from polycmp.session.windows import Window, Windows
 from polycmp.tensors import Feed, dtype_of, is_floating, to_numpy
 
@@ -64,6 +65,7 @@ class Sweeper:
         self.candidate, self.reference = windows.lanes[:2]
         self.precise = windows.lanes[2] if len(windows.lanes) > 2 else None
         self.nodes: dict[str, GraphNode] = {name: node for node in self.reference.graph.nodes for name in node.outputs}
+        self.unit = unit_of(self.candidate, self.reference)
         self._measured = 0
         self._distrust = False
         self._failed = False
@@ -108,7 +110,7 @@ class Sweeper:
             name = item.output
             if name not in made or name not in expected:
                 continue
-            row = make_row(self.nodes[name], item, made[name], expected[name])
+            row = make_row(self.nodes[name], item, made[name], expected[name], self.unit)
             if truth is not None and name in truth and is_floating(dtype_of(truth[name])):
                 row.truth = distance(made[name], truth[name]), distance(expected[name], truth[name])
             self._judge_inputs(row, found, made)
@@ -130,13 +132,13 @@ class Sweeper:
 
     def _is_interesting(self, row: Row) -> bool:
         if self._distrust:
-            return row.relative > 4 * row.unit and self._measured < _MOST_DISTRUSTED
+            return row.relative > granted(row.unit) and self._measured < _MOST_DISTRUSTED
         if not row.passed and not self._failed:
             self._failed = True
             return True
         if self._measured >= _MOST_OWN:
             return False
-        return row.jump > JUMP and row.relative > 4 * row.unit
+        return row.jump > JUMP and row.relative > granted(row.unit)
 
     def _look_closer(self, row: Row, expected: Tensors) -> None:
         self._measured += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from polycmp.locate.result import BORN, CONSTANT, EQUAL, ILL_CONDITIONED, WITHIN_ROUNDING, WORSE, WRONG, Located, Row
+from polycmp.precision import UNITS, granted
 
 #: An error up to this many times the noise floor is rounding.
 MARGIN = 16.0
@@ -35,7 +36,7 @@ def classify(row: Row) -> str:
 
 
 def _floor_of(row: Row) -> float:
-    return 64.0 * row.unit
+    return MARGIN * granted(row.unit)
 
 
 def _outdoes(row: Row) -> bool:
@@ -46,7 +47,7 @@ def _outdoes(row: Row) -> bool:
 
 def floor(row: Row) -> float:
     """Return how much of a tensor's relative error rounding explains."""
-    known = [4.0 * row.unit]
+    known = [granted(row.unit)]
     if row.truth is not None:
         known.append(row.truth[1])
     if row.own is not None and row.own.floor is not None and row.own.relative >= row.relative / 4:
@@ -71,7 +72,10 @@ def sentence(found: Located) -> str:
     if found.verdict == ILL_CONDITIONED:
         return _ill(row)
     if found.verdict == WITHIN_ROUNDING:
-        return f"within rounding: {row.tensor!r} is outside the tolerance, but by no more than rounding explains"
+        return (
+            f"within rounding: {row.tensor!r} is outside the tolerance, but by no more than rounding"
+            f"{_to(found)} explains"
+        )
     strength = WORSE if found.verdict == WORSE else WRONG
     return f"{strength}: {node} makes {row.tensor!r}{_how(row)}{_origin(found)}"
 
@@ -80,6 +84,8 @@ def _how(row: Row) -> str:
     if math.isinf(row.relative) or row.stats is None:
         return f", {row.reason}" if row.reason else ""
     text = f" with a relative error of {row.relative:.2g}"
+    if row.unit > UNITS["float32"]:
+        return f"{text}, where rounding explains {MARGIN * floor(row):.2g}"
     for limit, name in _COARSER:
         if row.relative <= limit:
             return f"{text}, as if calculated in {name}"
@@ -130,6 +136,11 @@ def _ill(row: Row) -> str:
     )
 
 
+def _to(found: Located) -> str:
+    """Return to which type was rounded, where that is coarser than the model's."""
+    return f" to {found.precision}," if found.precision else ""
+
+
 def _nothing(found: Located) -> str:
     shown = f"{len(found.rows)} tensors" if found.rows else "all outputs"
     ill = next(
@@ -138,7 +149,10 @@ def _nothing(found: Located) -> str:
     if ill is not None:
         return _ill(ill)
     if found.verdict == WITHIN_ROUNDING:
-        return f"within rounding: some of {shown} are outside the tolerance, none by more than rounding explains"
+        return (
+            f"within rounding: some of {shown} are outside the tolerance, none by more than rounding"
+            f"{_to(found)} explains"
+        )
     return f"nothing wrong: {shown} agree within the tolerance"
 
 
@@ -156,6 +170,10 @@ def believed(found: Located) -> str:
     return ""
 
 
+def _or_coarser(found: Located) -> str:
+    return f" or of {found.precision}" if found.precision else ""
+
+
 def births(found: Located) -> str:
     """Return where NaN or Inf is born, if that is not the first bad tensor anyway."""
     for row in found.rows:
@@ -171,7 +189,7 @@ def explanation(found: Located) -> list[str]:
         return []
     lines = [
         f"accumulated error of {row.tensor!r}: {row.max_abs:.3g} absolute, {row.relative:.3g} relative to the largest "
-        f"magnitude; unit roundoff of its type: {row.unit:.3g}"
+        f"magnitude; unit roundoff of its type{_or_coarser(found)}: {row.unit:.3g}"
     ]
     if row.own is not None:
         lines.append(

@@ -68,6 +68,7 @@ def _backend(result: BackendResult) -> dict[str, Any]:
         "outputs": _tensors(result.outputs),
         "error": result.error or None,
         "hint": result.hint or None,
+        "precision": result.precision or None,
         "notes": list(result.notes),
     }
 

@@ -74,6 +74,7 @@ class BackendResult:
         error: Why it failed, in one line; empty if it did not.
         hint: What to type next after that failure.
         notes: Whatever else a reader should know (fallbacks, an EP that was not used).
+        precision: The coarsest type that its options let it calculate in; empty for the model's own.
     """
 
     label: str
@@ -87,6 +88,7 @@ class BackendResult:
     error: str = ""
     hint: str = ""
     notes: list[str] = field(default_factory=list)
+    precision: str = ""
 
 
 @dataclass(frozen=True)

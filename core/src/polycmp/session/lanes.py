@@ -204,8 +204,9 @@ class Lane:
             The outputs, or None if this backend cannot run the part.
         """
         live = self._live(self.part(inputs, outputs), same_inputs=False)
-        live.activate()
-        made = live.infer(inputs) if live.is_active else None
+        with only_errors():
+            live.activate()
+            made = live.infer(inputs) if live.is_active else None
         self._seconds += live.last_seconds
         kept = None if made is None else {name: _lasting(live, made[name]) for name in outputs if name in made}
         live.deactivate()

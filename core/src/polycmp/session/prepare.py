@@ -14,6 +14,7 @@ from polycmp.loader import Loader
 from polycmp.model import Model, ModelSettings
 from polycmp.options import changed_options, make_options
 from polycmp.plan import BackendPlan, Plan
+from polycmp.precision import allowed_precision
 from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
 from polycmp.session.lanes import Lane
@@ -247,6 +248,8 @@ def _live_run(plan: Plan, backend: BackendPlan, contribution: Contribution | Non
         options={key: str(value) for key, value in {**changed_options(backend.options), **backend.texts}.items()},
         model=model.path,
     )
+    if contribution is not None:
+        result.precision = allowed_precision(dict(contribution.spec.narrows), backend.options)
     needs = contribution.spec.needs if contribution is not None else ()
     return LiveRun(result, lambda: _make_runner(plan, backend, contribution, model), needs)
 

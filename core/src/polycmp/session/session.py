@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.plan import Plan
+from polycmp.precision import UNITS
 from polycmp.results.environment import describe_environment
 from polycmp.results.outcome import BackendResult, Outcome
 from polycmp.session.comparers import Comparer, comparer_maker
@@ -127,10 +128,23 @@ class _Session:
             merge_windows(comparer.result(counts[label], counts[reference]) for comparer in windows.values())
             for label, windows in self._comparers.items()
         ]
+        self.outcome.notes += self._about_precision()
         self.outcome.environment = describe_environment()
         self._recorder.save(self.outcome)
         self.outcome.repeats = self._repeats.found()
         return self.outcome
+
+    def _about_precision(self) -> Iterator[str]:
+        """Yield what to know of differences between backends that may calculate in a coarser type than the model's."""
+        differing = [pair for pair in self.outcome.comparisons if not pair.passed and pair.outputs]
+        concerned = dict.fromkeys(label for pair in differing for label in (pair.candidate, pair.reference))
+        for result in self.outcome.backends:
+            if result.label in concerned and result.precision:
+                unit = f"{UNITS[result.precision]:.1g}"
+                yield (
+                    f"{result.label} may calculate in {result.precision}, which rounds by up to {unit} relative to the "
+                    "largest values: polycmp locate tells whether there is more to the difference"
+                )
 
     def _reference(self, results: list[BackendResult]) -> str:
         labels = [result.label for result in results]

@@ -110,4 +110,5 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
         accepts=("onnx",),
         needs=("onnx",),
         precise=(("dtype", "float64"),),
+        narrows=(("dtype", ""),),
     )

@@ -33,4 +33,5 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         options=Options,
         accepts=("onnx",),
         needs=("onnx",),
+        narrows=(("dtype", ""),),
     )

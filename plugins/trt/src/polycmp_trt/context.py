@@ -6,7 +6,7 @@ from typing import Any
 
 from polycmp.errors import BackendError, UsageError, did_you_mean
 from polycmp_trt.capabilities import has, import_tensorrt, require, supports
-from polycmp_trt.cuda import DeviceBuffer
+from polycmp_trt.cuda import DeviceBuffer, memory_trouble
 from polycmp_trt.runtime import noted_errors
 
 _STRATEGIES = {"static": "STATIC", "profile": "ON_PROFILE_CHANGE", "runtime": "USER_MANAGED"}
@@ -34,7 +34,7 @@ def create_context(engine: Any, strategy: str, whose: str) -> Any:
         raise BackendError(
             "TensorRT could not create an execution context",
             whose=whose,
-            why=notes.why(),
+            why="; ".join(filter(None, [memory_trouble(), notes.why()])),
             hint="nvidia-smi (is enough device memory free?)",
         )
     notes.release()

@@ -143,6 +143,19 @@ def _memory() -> str:
     return f"{free >> 20} of {total >> 20} MiB are free"
 
 
+#: With less than this free, whatever TensorRT complains of, it is for want of memory.
+_HARDLY_ANY = 256 << 20
+
+
+def memory_trouble() -> str:
+    """Return in words that the current device has hardly any memory left; empty if it has, or nobody can tell."""
+    try:
+        free, total = driver().mem_get_info()
+    except Exception:  # noqa: BLE001  (no driver, no current context: then something else is wrong, and is told)
+        return ""
+    return f"out of memory: {free >> 20} of {total >> 20} MiB are free" if free < min(_HARDLY_ANY, total // 8) else ""
+
+
 class DeviceBuffer:
     """Device memory that only grows; needs a current context to resize and to free.
 

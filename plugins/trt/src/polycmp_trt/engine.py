@@ -11,6 +11,7 @@ from polycmp.errors import BackendError, ModelError, describe_exception
 from polycmp.files import atomic_write
 from polycmp.loader import BytesFromPath, Loader, immediate, resolve
 from polycmp_trt.capabilities import enum_value, import_tensorrt, release, require, supports
+from polycmp_trt.cuda import memory_trouble
 from polycmp_trt.network_edit import network_inputs, network_of
 from polycmp_trt.runtime import make_runtime, noted_errors
 
@@ -43,8 +44,8 @@ def _build(network: Any, config: Any, save_timing_cache: Any) -> tuple[Any, Any,
         raise BackendError(
             f"TensorRT {release()} could not build an engine",
             whose="trt",
-            why=notes.why("it gave no reason; run again with -v"),
-            hint=_build_hint(notes.messages),
+            why="; ".join(filter(None, [memory_trouble(), notes.why("it gave no reason; run again with -v")])),
+            hint=_build_hint([*notes.messages, memory_trouble()]),
         )
     notes.release()
     if save_timing_cache is not None:
@@ -74,6 +75,8 @@ def _is_dynamic(network: Any) -> bool:
 
 def _build_hint(messages: list[str]) -> str:
     text = " ".join(messages).lower()
+    if "out of memory" in text:
+        return "nvidia-smi lists who holds the device's memory; --trt-device N takes another device"
     if "profile" in text and "dynamic" in text:
         return "give the range of each dynamic input: --trt-min-shapes, --trt-opt-shapes, --trt-max-shapes"
     if "memory" in text or "workspace" in text or "allocat" in text:

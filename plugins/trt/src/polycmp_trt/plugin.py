@@ -20,6 +20,13 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         options=Options,
         accepts=("engine", "trt-network", "onnx"),
         needs=("tensorrt", "pycuda"),
+        narrows=(
+            ("tf32", "tf32"),
+            ("fp16", "float16"),
+            ("bf16", "bfloat16"),
+            ("int8", "int8"),
+            ("fp8", "float8_e4m3fn"),
+        ),
     )
 
 
