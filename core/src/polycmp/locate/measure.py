@@ -15,6 +15,7 @@ from polycmp.compare.verdicts import ErrorStats, OutputComparison
 from polycmp.graph import GraphNode
 from polycmp.locate.figures import figures, rounding
 from polycmp.locate.result import Own, Row
+from polycmp.locate.words import MARGIN
 from polycmp.precision import UNITS, granted
 from polycmp.session.lanes import Lane
 from polycmp.tensors import dtype_of, is_floating, to_numpy
@@ -153,7 +154,7 @@ class NodeProbe:
         error = _largest(differences(own, to_numpy(expected)))
         scale = row.reference.scale if row.reference is not None else 0.0
         result = Own(error, relative_to(error, scale), bool(passed(own, expected)))
-        if result.relative <= 16 * granted(row.unit):
+        if result.relative <= MARGIN * granted(row.unit):
             return result  # so small an error needs no explanation
         return self._with_floor(result, row, inputs, own, expected)
 
