@@ -73,6 +73,12 @@ def test_every_pair_of_whole_types_agrees_with_pythons_own_numbers(data, left, r
     assert verdict.stats.max_abs == max(apart for apart, _ in pairs)
 
 
+@pytest.mark.parametrize("narrow", [np.int8, ml_dtypes.uint4, ml_dtypes.int4, bool])
+def test_64_bit_integers_beside_any_others_lose_no_digit(narrow):
+    verdict = CompareFunc.simple()(np.array([-18014398509481005]), np.array([1]).astype(narrow))
+    assert verdict.stats.max_abs == 18014398509481006
+
+
 @pytest.mark.parametrize(
     ("candidate", "reference"),
     [

@@ -213,6 +213,20 @@ class TestTactics:
         assert replay
         assert all(name and algorithm.outputs for name, algorithm in replay.items())
 
+    def test_with_a_timing_cache_the_same_engine_in_float16_too(self, convolutions, tmp_path):
+        # Which of two kernels changes a layout is measured, and TensorRT does not ask a selector about it.
+        timings, tactics = str(tmp_path / "timings"), str(tmp_path / "tactics.json")
+
+        def build(selector, load=None):
+            config = CreateConfig(fp16=True, algorithm_selector=selector, load_timing_cache=load)
+            return EngineBytesFromNetwork(NetworkFromOnnxPath(convolutions), config, save_timing_cache=timings)()
+
+        build(None)
+        first = build(TacticRecorder(tactics), timings)
+        assert len(TacticReplayData.load(tactics)) == 2
+        for _ in range(3):
+            assert build(TacticReplayer(tactics), timings) == first
+
     def test_replayed_tactics_give_the_same_layers_in_float16(self, convolutions):
         replay = TacticReplayData()
         first = engine_of(convolutions, fp16=True, algorithm_selector=TacticRecorder(replay))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 
 import guilty
 import numpy as np
@@ -10,6 +11,10 @@ import pytest
 from onnx import helper
 
 from polycmp.cli.main import main
+from polycmp.model import Model
+from polycmp.plugins import Registry
+from polycmp_trt.factory import make_runner
+from polycmp_trt.options import Options
 
 pytestmark = pytest.mark.gpu
 
@@ -49,6 +54,20 @@ def test_shapes_of_dynamic_inputs_reach_every_part(call, dynamic):
         assert status == 0, text
 
 
+def test_parts_start_from_the_timings_of_the_whole(convolutions, caplog):
+    whole = Model(convolutions, Registry.discover())
+    make_runner(whole, Options(), name="trt").activate().deactivate()
+    [key] = whole.shared
+    assert len(whole.shared[key]) > 100
+    part = whole.part(whole.graph().cut(whole.graph().inputs, ["c0"]))
+    with caplog.at_level(logging.WARNING):
+        make_runner(part, Options(), name="trt").activate().deactivate()
+        assert "timing cache" not in caplog.text
+        whole.shared[key] = b"no timings" * 20  # so it would be noticed that nobody reads them
+        make_runner(part, Options(), name="trt").activate().deactivate()
+    assert "timing cache" in caplog.text
+
+
 @pytest.mark.parametrize("way", [(), ("--bisect",), ("--use-subprocess",)], ids=["all", "bisect", "process"])
 def test_a_changed_weight_is_found(call, tmp_path, way):
     good, bad = guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
@@ -58,21 +77,24 @@ def test_a_changed_weight_is_found(call, tmp_path, way):
     assert report["first_bad"] == "conv8"
 
 
-def test_an_operator_in_float16_is_named(call, tmp_path):
+def test_what_float16_rounds_is_no_fault_if_it_was_asked_for(call, tmp_path):
     rng = np.random.default_rng(0)
     nodes, weights, source = [], {}, "x"
     for number in range(6):
         weight = (rng.standard_normal((64, 64)) / 8).astype(np.float32)
-        weights[f"w{number}"] = weight * {2: 3e4, 3: 1e-4}.get(number, 1)
+        weights[f"w{number}"] = weight
         target = "y" if number == 5 else f"t{number}"
         nodes.append(helper.make_node("MatMul", [source, f"w{number}"], [target], name=f"m{number}"))
         source = target
-    model = guilty.save(tmp_path / "overflow.onnx", nodes, [64, 64], weights)
+    model = guilty.save(tmp_path / "products.onnx", nodes, [64, 64], weights)
     tight = "trt:fp16,precision_constraints=obey,layer_precisions=m2:float16"
     status, text, report = call("locate", model, "-b", tight, "-b", "trt")
-    assert status == 1, text
-    assert report["first_bad"] == "t2", text
-    assert "float16" in report["sentence"], text
+    assert status == 0, text
+    assert "rounding to float16" in report["sentence"], text
+    good = guilty.chain(tmp_path / "good.onnx")
+    bad = guilty.chain(tmp_path / "bad.onnx", changed=8)
+    status, text, report = call("locate", bad, "-b", "trt:fp16", "-b", f"onnxrt:name=ref,model={good}")
+    assert (status, report["first_bad"]) == (1, "conv8"), text
 
 
 def test_what_tensorrt_does_not_show_is_left_out(call, tmp_path):

@@ -51,8 +51,8 @@ def _wide_integers() -> Difference:
 def _sign_magnitude(values: Array) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
     if values.dtype.kind in {"u", "b"}:
         return values.astype(np.uint64), np.zeros(values.shape, bool)
-    negative = values < 0
-    bits = values.astype(np.int64).view(np.uint64)
+    wide = values.astype(np.int64)
+    negative, bits = wide < 0, wide.view(np.uint64)
     # Two's complement: the magnitude of a negative number is its complement plus one, also for the smallest one.
     return np.where(negative, ~bits + np.uint64(1), bits), negative
 
@@ -75,6 +75,6 @@ def difference_of(candidate: np.dtype[Any], reference: np.dtype[Any]) -> Callabl
     if "complex" in {dtype_class(candidate), dtype_class(reference)}:
         return _complex
     pair = (candidate, reference)
-    if all(dtype.kind in "iub" for dtype in pair) and any(dtype.itemsize == 8 for dtype in pair):
+    if all(dtype_class(dtype) in {"integer", "bool"} for dtype in pair) and any(dtype.itemsize == 8 for dtype in pair):
         return _wide_integers
     return _floats
