@@ -56,7 +56,6 @@ class Model:
         kind: What kind of model it holds, as its loader calls it.
         input_shapes: Shapes asked for by `--input-shapes`.
         data_loader: The data loader of this run, called with the inputs' metadata; None if there is none.
-        shared: For backends to keep, by names of their own, what building one part of this model teaches about another.
 
     Raises:
         ModelError: There is no such file, or no loader, or more than one, for it.
@@ -72,7 +71,6 @@ class Model:
         if not Path(self.path).exists():
             raise ModelError(f"no such model file: {self.path}", hint=_neighbours(Path(self.path)))
         self._reader = self._find_reader()
-        self.shared: dict[str, Any] = {}
         self._loader: Loader[Any] | None = None
         self._description: ModelDescription | None = None
         self.kind = _produces(self._reader.spec)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 
 import guilty
 import numpy as np
@@ -11,10 +10,6 @@ import pytest
 from onnx import helper
 
 from polycmp.cli.main import main
-from polycmp.model import Model
-from polycmp.plugins import Registry
-from polycmp_trt.factory import make_runner
-from polycmp_trt.options import Options
 
 pytestmark = pytest.mark.gpu
 
@@ -52,20 +47,6 @@ def test_shapes_of_dynamic_inputs_reach_every_part(call, dynamic):
     for words in (("run", "--mark-all", "--max-memory", "64K"), ("locate",), ("locate", "--bisect")):
         status, text, _ = call(words[0], dynamic, "-b", "trt", "-b", "onnxrt", *words[1:], *shapes)
         assert status == 0, text
-
-
-def test_parts_start_from_the_timings_of_the_whole(convolutions, caplog):
-    whole = Model(convolutions, Registry.discover())
-    make_runner(whole, Options(), name="trt").activate().deactivate()
-    [key] = whole.shared
-    assert len(whole.shared[key]) > 100
-    part = whole.part(whole.graph().cut(whole.graph().inputs, ["c0"]))
-    with caplog.at_level(logging.WARNING):
-        make_runner(part, Options(), name="trt").activate().deactivate()
-        assert "timing cache" not in caplog.text
-        whole.shared[key] = b"no timings" * 20  # so it would be noticed that nobody reads them
-        make_runner(part, Options(), name="trt").activate().deactivate()
-    assert "timing cache" in caplog.text
 
 
 @pytest.mark.parametrize("way", [(), ("--bisect",), ("--use-subprocess",)], ids=["all", "bisect", "process"])

@@ -1,4 +1,4 @@
-"""Timing caches: the lock around a file, and what the builds of one model share."""
+"""The lock around a timing cache, held by one process at a time and leaving nothing behind."""
 
 from __future__ import annotations
 
@@ -7,15 +7,10 @@ import logging
 import subprocess
 import sys
 
-import guilty
 import pytest
 
 from polycmp.errors import FileError
-from polycmp.model import Model
-from polycmp.plugins import Registry
-from polycmp_trt.factory import make_runner
-from polycmp_trt.options import Options
-from polycmp_trt.timing_cache import SharedTimings, locked, read_timing_cache
+from polycmp_trt.timing_cache import locked, read_timing_cache
 
 COUNT_UP = """
 import sys
@@ -62,35 +57,3 @@ def test_caches_from_files_of_both_kinds(tmp_path) -> None:
     assert read_timing_cache(io.BytesIO(b"timings")) == b"timings"
     with pytest.raises(FileError, match="cannot read"):
         read_timing_cache(tmp_path)
-
-
-class TestSharedTimings:
-    """Parts of a model start from what building the whole has measured, unless the user arranges timings."""
-
-    def model(self, tmp_path):
-        path = guilty.chain(tmp_path / "m.onnx", 2)
-        return Model(str(path), Registry.discover())
-
-    def test_parts_share_one_memory_and_devices_do_not(self, tmp_path):
-        whole = self.model(tmp_path)
-        part = whole.part(whole.load("onnx"))
-        SharedTimings(whole.shared, 0).write(b"timed")
-        assert SharedTimings(part.shared, 0).read() == b"timed"
-        assert SharedTimings(part.shared, 1).read() == b""
-        assert SharedTimings(self.model(tmp_path).shared, 0).read() == b""
-
-    def test_only_parts_read_and_a_cache_of_the_users_own_comes_first(self, tmp_path):
-        whole = self.model(tmp_path)
-        part = whole.part(whole.load("onnx"))
-        for model, loads in ((whole, False), (part, True)):
-            engine = make_runner(model, Options(), name="trt")._source
-            assert isinstance(engine.save_timing_cache, SharedTimings)
-            assert isinstance(engine.config.load_timing_cache, SharedTimings) is loads
-        for options in (
-            Options(timing_cache="mine"),
-            Options(save_timing_cache="mine"),
-            Options(load_tactics="t.json"),
-        ):
-            engine = make_runner(part, options, name="trt")._source
-            assert not isinstance(engine.save_timing_cache, SharedTimings)
-            assert not isinstance(engine.config.load_timing_cache, SharedTimings)

@@ -28,7 +28,6 @@ from polycmp_trt.options import Options
 from polycmp_trt.precision import ReportPrecision, plan_precision
 from polycmp_trt.runner import TrtRunner
 from polycmp_trt.runtime import LoadPlugins, LoadRuntime, OnDevice
-from polycmp_trt.timing_cache import SharedTimings
 from polycmp_trt.typed_onnx import ConvertToBf16, QuantizeToInt8
 
 
@@ -47,11 +46,7 @@ def make_runner(model: Any, options: Options | None, *, name: str) -> TrtRunner:
     else:
         source = make_network(model.source, options) if model.kind == "trt-network" else model.load("onnx")
         engine = engine_from_source(
-            source,
-            options,
-            getattr(model, "input_shapes", None),
-            getattr(model, "data_loader", None),
-            *_timings(model, options),
+            source, options, getattr(model, "input_shapes", None), getattr(model, "data_loader", None)
         )
     budget, percent = _budget(options.weight_streaming_budget)
     return TrtRunner(
@@ -63,22 +58,6 @@ def make_runner(model: Any, options: Options | None, *, name: str) -> TrtRunner:
         weight_streaming_percent=percent,
         device=options.device,
     )
-
-
-def _timings(model: Any, options: Options) -> tuple[SharedTimings | None, SharedTimings | None]:
-    """Return where a build reads timings from and where it adds its own, unless the options arrange that.
-
-    The whole model is timed afresh; only its parts read.
-    """
-    own = (
-        options.timing_cache, options.load_timing_cache, options.save_timing_cache, options.save_tactics,
-        options.load_tactics, options.config_script, options.error_on_timing_cache_miss,
-    )  # fmt: skip
-    shared = getattr(model, "shared", None)
-    if shared is None or any(own):
-        return None, None
-    timings = SharedTimings(shared, options.device)
-    return (timings if model.is_part else None), timings
 
 
 def _budget(text: str | None) -> tuple[int | None, float | None]:
@@ -105,14 +84,7 @@ def _with_plugins(loader: Loader[Any], options: Options) -> Loader[Any]:
     return LoadPlugins(list(options.plugins), loader)
 
 
-def engine_from_source(
-    source: Any,
-    options: Options,
-    input_shapes: Any = None,
-    data_loader: Any = None,
-    load_timings: Any = None,
-    save_timings: Any = None,
-) -> Loader[Any]:
+def engine_from_source(source: Any, options: Options, input_shapes: Any = None, data_loader: Any = None) -> Loader[Any]:
     """Return a loader that builds an engine as the options say.
 
     Args:
@@ -120,8 +92,6 @@ def engine_from_source(
         options: What to build.
         input_shapes: Shapes that inference will use, for profiles that are not given.
         data_loader: Where calibration data comes from, if there is to be any.
-        load_timings: A timing cache to start from where the options name none: a path or an open file.
-        save_timings: The same, to add to.
     """
     asked = tuple(name for name in ("tf32", "fp16", "bf16", "fp8", "int8") if getattr(options, name))
     plan = plan_precision(asked, options.strongly_typed, _is_onnx(source))
@@ -130,8 +100,8 @@ def engine_from_source(
     options = replace(options, strongly_typed=plan.strongly_typed)
     engine: Loader[Any] = EngineFromNetwork(
         network_from_source(source, options),
-        config_from_options(options, plan.flags, input_shapes, data_loader, load_timings),
-        save_timing_cache=options.save_timing_cache or options.timing_cache or save_timings,
+        config_from_options(options, plan.flags, input_shapes, data_loader),
+        save_timing_cache=options.save_timing_cache or options.timing_cache or None,
         runtime=LoadRuntime(options.load_runtime) if options.load_runtime else None,
         dla_workspace_allocation_strategy=options.dla_workspace_allocation_strategy or None,
     )

@@ -20,7 +20,6 @@ def config_from_options(
     flags: tuple[str, ...],
     input_shapes: Mapping[str, tuple[int, ...]] | None = None,
     data_loader: Any = None,
-    timings: Any = None,
 ) -> Any:
     """Return the callable `(builder, network)` that makes the configuration which the options describe.
 
@@ -29,12 +28,11 @@ def config_from_options(
         flags: The precisions that are flags of the builder on this release.
         input_shapes: Shapes that inference will use, for profiles that are not given.
         data_loader: Where calibration data comes from.
-        timings: A timing cache to start from where the options name none: a path or an open file.
     """
     if options.config_script:
         config: Any = InvokeFromScript(*split_script(options.config_script, "load_config"))
     else:
-        config = _created(options, flags, input_shapes, data_loader, timings)
+        config = _created(options, flags, input_shapes, data_loader)
     if options.config_postprocess_script:
         script = InvokeFromScript(*split_script(options.config_postprocess_script, "postprocess_config"))
         config = PostprocessConfig(config, script)
@@ -72,11 +70,7 @@ _NAMED = (
 
 
 def _created(
-    options: Options,
-    flags: tuple[str, ...],
-    input_shapes: Mapping[str, tuple[int, ...]] | None,
-    data_loader: Any,
-    timings: Any,
+    options: Options, flags: tuple[str, ...], input_shapes: Mapping[str, tuple[int, ...]] | None, data_loader: Any
 ) -> CreateConfig:
     pools = dict(options.pool_limit)
     if options.workspace is not None:
@@ -88,7 +82,7 @@ def _created(
     return CreateConfig(
         profiles=profiles or None,
         calibrator=_calibrator(options, data_loader) if "int8" in flags else None,
-        load_timing_cache=options.load_timing_cache or options.timing_cache or timings,
+        load_timing_cache=options.load_timing_cache or options.timing_cache or None,
         algorithm_selector=_selector(options),
         restricted=options.safety_restricted,
         memory_pool_limits=pools or None,

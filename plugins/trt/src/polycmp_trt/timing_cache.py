@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,33 +16,9 @@ from polycmp.files import atomic_write
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["SharedTimings", "locked", "read_timing_cache", "save_timing_cache", "use_timing_cache"]
+__all__ = ["locked", "read_timing_cache", "save_timing_cache", "use_timing_cache"]
 
 _LOG = logging.getLogger("polycmp.trt")
-
-
-class SharedTimings:
-    """What the builds of one model in this process have measured; a file in memory to read and to write.
-
-    Whoever looks inside a model builds dozens of parts of it, whose layers the build of the whole has timed already. A
-    part that takes over those timings is also built with the same kernels.
-
-    Args:
-        shared: What all parts of a model share.
-        device: The CUDA device.
-    """
-
-    def __init__(self, shared: MutableMapping[str, Any], device: int) -> None:
-        self._shared = shared
-        self._key = f"tensorrt timings {device}"
-
-    def read(self) -> bytes:
-        """Return the timings so far."""
-        return bytes(self._shared.get(self._key, b""))
-
-    def write(self, content: bytes) -> None:
-        """Replace the timings by others, which include them."""
-        self._shared[self._key] = content
 
 
 @contextmanager
