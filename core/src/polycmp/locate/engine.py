@@ -28,7 +28,7 @@ from polycmp.locate.result import (
     Located,
     Row,
 )
-from polycmp.locate.search import Sweeper
+from polycmp.locate.search import Sweeper, worth_running
 from polycmp.locate.words import believed, births, classify, explanation, sentence
 from polycmp.plan import Plan
 from polycmp.precision import UNITS, granted
@@ -177,15 +177,17 @@ def _full(
     sweep = sweeper.sweep(feed, on_stage)
     found.rows = list(sweep.rows.values())
     probe = found.probe = check_probe(plain, sweep.finals, expected, passes)
-    if not probe.trusted and not probe.probed_passed:
+    unexplained = any(row.own is None and row.relative > worth_running(row.unit) for row in found.rows)
+    if unexplained and not probe.trusted and not probe.probed_passed:
         found.rows = list(sweeper.sweep(feed, on_stage, distrust=True).rows.values())
     noise = Noise(setting.reference, feed, expected)
     _judge(found, noise)
-    if probe.plain_passed or not found.rows or found.verdict != EQUAL:
+    if probe.plain_passed or not found.rows or found.verdict not in {EQUAL, WITHIN_ROUNDING}:
         return
     if probe.error <= noise.limit(len(found.rows), max(row.unit for row in found.rows)):
         found.verdict = WITHIN_ROUNDING
-        probe.sentence = f"{moved_text(probe)}, no more than rounding explains"
+        if probe.relative:
+            probe.sentence = f"{moved_text(probe)}, no more than rounding explains"
     elif probe.relative:
         _cured(found, sweeper, feed, setting.candidate, passes)
     else:  # the candidate's final outputs are the same with probes, so the reference's are not

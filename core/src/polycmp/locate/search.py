@@ -15,7 +15,7 @@ from polycmp.locate.figures import figures
 from polycmp.locate.measure import NodeProbe, distance, make_row, unit_of
 from polycmp.locate.result import Row
 from polycmp.locate.words import MARGIN
-from polycmp.precision import UNITS, granted
+from polycmp.precision import granted
 from polycmp.session.windows import Window, Windows
 from polycmp.tensors import Feed, dtype_of, is_floating, to_numpy
 
@@ -48,12 +48,12 @@ def _growth(after: float, before: float) -> float:
     return math.inf if before == 0.0 else after / before
 
 
-def _worth_running(unit: float) -> float:
+def worth_running(unit: float) -> float:
     """Return the relative error from which on an operator is run alone, which may take the build of an engine.
 
-    In types narrower than float32 every operator has an error; only one that rounding does not explain is of interest.
+    What rounding explains is no fault, whatever the operator does alone.
     """
-    return granted(unit) if unit <= UNITS["float32"] else MARGIN * granted(unit)
+    return MARGIN * granted(unit)
 
 
 class Sweeper:
@@ -141,13 +141,13 @@ class Sweeper:
 
     def _is_interesting(self, row: Row) -> bool:
         if self._distrust:
-            return row.relative > _worth_running(row.unit) and self._measured < _MOST_DISTRUSTED
+            return row.relative > worth_running(row.unit) and self._measured < _MOST_DISTRUSTED
         if not row.passed and not self._failed:
             self._failed = True
             return True
         if self._measured >= _MOST_OWN:
             return False
-        return row.jump > JUMP and row.relative > _worth_running(row.unit)
+        return row.jump > JUMP and row.relative > worth_running(row.unit)
 
     def _look_closer(self, row: Row, expected: Tensors) -> None:
         self._measured += 1
