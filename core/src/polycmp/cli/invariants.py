@@ -169,14 +169,10 @@ def _summary(findings: Findings) -> str:
 
 
 def _write(findings: Findings, paths: tuple[str, ...]) -> None:
-    import json
+    from polycmp.files import write_json
 
-    from polycmp.files import atomic_write
-
-    text = json.dumps(findings.to_json(), indent=2, ensure_ascii=False, allow_nan=False)
     for path in paths:
-        with atomic_write(path) as file:
-            file.write(text.encode() + b"\n")
+        write_json(path, findings.to_json())
 
 
 invariants_command = TableCommand(

@@ -156,9 +156,7 @@ def _summary(found: list[SelfTest]) -> str:
 
 
 def _write(found: list[SelfTest], status: int, command: str, paths: tuple[str, ...]) -> None:
-    import json
-
-    from polycmp.files import atomic_write
+    from polycmp.files import write_json
 
     report = {
         "schema": 1,
@@ -168,8 +166,7 @@ def _write(found: list[SelfTest], status: int, command: str, paths: tuple[str, .
         "selftest": {item.label: item.to_json() for item in found},
     }
     for path in paths:
-        with atomic_write(path) as file:
-            file.write(json.dumps(report, indent=2, ensure_ascii=False).encode() + b"\n")
+        write_json(path, report)
 
 
 selftest_command = TableCommand(

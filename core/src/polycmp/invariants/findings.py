@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -28,10 +27,8 @@ class Check:
     max_error: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the check as plain values; an infinite error becomes the text "inf"."""
-        error = self.max_error
-        finite = error is None or math.isfinite(error)
-        return {"status": self.status, "reason": self.reason, "max_error": error if finite else str(error)}
+        """Return the check as plain values."""
+        return {"status": self.status, "reason": self.reason, "max_error": self.max_error}
 
 
 @dataclass

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Mapping
 from typing import Any
 
 from polycmp.compare.verdicts import DetailedVerdict, ErrorStats, OutputComparison, PairComparison
-from polycmp.files import atomic_write
+from polycmp.files import plain, write_json
 from polycmp.results.outcome import BackendResult, Outcome
 from polycmp.tensors import TensorMetadata, dtype_name
 
@@ -21,10 +18,7 @@ def write(outcome: Outcome, path: str) -> None:
     Raises:
         FileError: The file cannot be written.
     """
-    text = json.dumps(to_json(outcome), indent=2, ensure_ascii=False, allow_nan=False)
-    with atomic_write(path) as file:
-        file.write(text.encode())
-        file.write(b"\n")
+    write_json(path, to_json(outcome))
 
 
 def to_json(outcome: Outcome) -> dict[str, Any]:
@@ -44,8 +38,8 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
         "repeats": [vars(item) for item in outcome.repeats],
         "invalid_outputs": [vars(item) | {"first": list(item.first)} for item in outcome.invalid],
     }
-    plain: dict[str, Any] = _plain(report)
-    return plain
+    document: dict[str, Any] = plain(report)
+    return document
 
 
 def _backend(result: BackendResult) -> dict[str, Any]:
@@ -146,18 +140,3 @@ def _statistics(stats: ErrorStats | None) -> dict[str, Any]:
             "reference": stats.worst.reference,
         },
     }
-
-
-def _plain(value: Any) -> Any:
-    """Return the value as JSON has it: NumPy scalars as Python's, no NaN, keys as text."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if value is None or isinstance(value, (str, bool, int)):
-        return value
-    if hasattr(value, "item"):
-        return _plain(value.item())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    return str(value)

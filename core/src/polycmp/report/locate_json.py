@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import math
 from typing import Any
 
 from polycmp.errors import EXIT_DIFFERENT, EXIT_OK
-from polycmp.files import atomic_write
+from polycmp.files import plain, write_json
 from polycmp.locate.figures import Figures
 from polycmp.locate.result import Located, Row
 
@@ -18,8 +16,7 @@ def write(found: Located, path: str) -> None:
     Raises:
         FileError: It cannot be written.
     """
-    with atomic_write(path) as file:
-        file.write(json.dumps(to_json(found), indent=1, allow_nan=False).encode())
+    write_json(path, to_json(found))
 
 
 def to_json(found: Located) -> dict[str, Any]:
@@ -104,16 +101,3 @@ def _figures(known: Figures | None) -> dict[str, Any] | None:
     if known is None:
         return None
     return {"min": known.low, "max": known.high, "nan": known.nan, "inf": known.inf, "count": known.count}
-
-
-def plain(value: Any) -> Any:
-    """Return a value that JSON can hold: numbers that are not finite become strings."""
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    return str(value)

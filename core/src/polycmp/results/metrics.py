@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from polycmp.errors import FileError, describe_exception
-from polycmp.files import atomic_write
+from polycmp.files import write_json
 
 FORMAT = "polycmp metrics"
 SCHEMA = 1
@@ -99,8 +98,7 @@ def save_metrics(content: MetricsFile, path: str) -> None:
         "pairs": [vars(item) for item in content.pairs],
         "records": [vars(item) for item in content.records],
     }
-    with atomic_write(path) as file:
-        file.write(json.dumps(_plain(data), indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+    write_json(path, data)
 
 
 def load_metrics(path: str) -> MetricsFile:
@@ -142,13 +140,3 @@ def _from_json(data: Mapping[str, Any], path: str) -> MetricsFile:
 def _record(item: Mapping[str, Any]) -> MetricRecord:
     metrics = {str(name): float(value) for name, value in item["metrics"].items()}
     return MetricRecord(**{**item, "metrics": metrics, "iteration": int(item["iteration"])})
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
