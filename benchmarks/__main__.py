@@ -3,7 +3,7 @@
     python -m benchmarks [--quick] [--only NAME ...] [--polygraphy-python PYTHON] [--output FILE]
 
 Polygraphy is installed into an environment of its own under .cache unless an interpreter that has it is given. The
-table is printed and written to benchmarks/results.md.
+table is printed, and that of a whole run written to benchmarks/results.md.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def main() -> None:
         "--only", nargs="+", metavar="NAME", help="startup, run, isolation, compare, " + ", ".join(SCRIPTS)
     )
     parser.add_argument("--polygraphy-python", default=os.environ.get("POLYGRAPHY_PYTHON"))
-    parser.add_argument("--output", type=Path, default=HERE / "results.md", help="default: benchmarks/results.md")
+    parser.add_argument("--output", type=Path, help="default: benchmarks/results.md, if everything is measured in full")
     options = parser.parse_args()
     python = options.polygraphy_python or polygraphy_python()
     quick = options.quick
@@ -144,7 +144,9 @@ def main() -> None:
             texts[name] = script_text(name, python, quick)
         print(f"{name}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
     page = report(rows, texts, quick)
-    options.output.write_text(page, encoding="utf-8")
+    whole = not quick and not options.only
+    if output := options.output or (HERE / "results.md" if whole else None):
+        output.write_text(page, encoding="utf-8")
     print(page)
 
 
