@@ -46,7 +46,7 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
                 Path(temporary).unlink()
 
 
-def write_json(path: str | Path, document: Mapping[str, Any]) -> None:
+def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
     """Write a document as JSON; what that does not know becomes text, as in `plain`.
 
     Raises:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from polycmp_pluginref.registry import collect_references
+from polycmp_pluginref.collect import collect_references
 
 tomllib = pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 

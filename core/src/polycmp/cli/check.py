@@ -71,7 +71,7 @@ def _accuracy(file: str, **_: Any) -> None:
     from polycmp.cli.build import convert
     from polycmp.cli.carry import present, start_logging
     from polycmp.report import check_reports
-    from polycmp.results.metrics import load_metrics, save_metrics
+    from polycmp.results.metricsfile import load_metrics, save_metrics
     from polycmp.session.judging import judge_file, judged_metrics
 
     ctx, command = current_command()

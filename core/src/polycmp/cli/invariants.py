@@ -169,10 +169,10 @@ def _summary(findings: Findings) -> str:
 
 
 def _write(findings: Findings, paths: tuple[str, ...]) -> None:
-    from polycmp.files import write_json
+    from polycmp.files import write_document
 
     for path in paths:
-        write_json(path, findings.to_json())
+        write_document(path, findings.to_json())
 
 
 invariants_command = TableCommand(

@@ -156,7 +156,7 @@ def _summary(found: list[SelfTest]) -> str:
 
 
 def _write(found: list[SelfTest], status: int, command: str, paths: tuple[str, ...]) -> None:
-    from polycmp.files import write_json
+    from polycmp.files import write_document
 
     report = {
         "schema": 1,
@@ -166,7 +166,7 @@ def _write(found: list[SelfTest], status: int, command: str, paths: tuple[str, .
         "selftest": {item.label: item.to_json() for item in found},
     }
     for path in paths:
-        write_json(path, report)
+        write_document(path, report)
 
 
 selftest_command = TableCommand(

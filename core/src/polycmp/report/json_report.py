@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from polycmp.compare.verdicts import DetailedVerdict, ErrorStats, OutputComparison, PairComparison
-from polycmp.files import plain, write_json
+from polycmp.files import plain, write_document
 from polycmp.results.outcome import BackendResult, Outcome
 from polycmp.tensors import TensorMetadata, dtype_name
 
@@ -18,7 +18,7 @@ def write(outcome: Outcome, path: str) -> None:
     Raises:
         FileError: The file cannot be written.
     """
-    write_json(path, to_json(outcome))
+    write_document(path, to_json(outcome))
 
 
 def to_json(outcome: Outcome) -> dict[str, Any]:

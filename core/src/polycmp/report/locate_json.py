@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from polycmp.errors import EXIT_DIFFERENT, EXIT_OK
-from polycmp.files import plain, write_json
+from polycmp.files import plain, write_document
 from polycmp.locate.figures import Figures
 from polycmp.locate.result import Located, Row
 
@@ -16,7 +16,7 @@ def write(found: Located, path: str) -> None:
     Raises:
         FileError: It cannot be written.
     """
-    write_json(path, to_json(found))
+    write_document(path, to_json(found))
 
 
 def to_json(found: Located) -> dict[str, Any]:

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
-
-from polycmp.errors import FileError, describe_exception
-from polycmp.files import write_json
-
-FORMAT = "polycmp metrics"
-SCHEMA = 1
-HINT = "write such a file with: polycmp run … --save-accuracy-results FILE"
 
 
 @dataclass(frozen=True)
@@ -81,62 +72,3 @@ class MetricsFile:
     errors: dict[str, str] = field(default_factory=dict)
     command: str = ""
     average: bool = False
-
-
-def save_metrics(content: MetricsFile, path: str) -> None:
-    """Write the file, whole or not at all.
-
-    Raises:
-        FileError: It cannot be written.
-    """
-    data = {
-        "format": FORMAT,
-        "schema": SCHEMA,
-        "command": content.command,
-        "average": content.average,
-        "errors": content.errors,
-        "pairs": [vars(item) for item in content.pairs],
-        "records": [vars(item) for item in content.records],
-    }
-    write_json(path, data)
-
-
-def load_metrics(path: str) -> MetricsFile:
-    """Read a file of metrics, ours or one of Polygraphy's accuracy results.
-
-    Raises:
-        FileError: It cannot be read, or holds something else.
-    """
-    from polycmp.results.accuracyfile import from_accuracy_results
-
-    try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise FileError("cannot read these metrics", whose=path, why=describe_exception(error), hint=HINT) from error
-    try:
-        if isinstance(data, dict) and data.get("polygraphy_class") == "AccuracyResults":
-            return from_accuracy_results(data)
-        if isinstance(data, dict) and data.get("format") == FORMAT:
-            return _from_json(data, path)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FileError("this file of metrics is damaged", whose=path, why=describe_exception(error)) from error
-    raise FileError("holds no metrics", whose=path, why="it is other JSON", hint=HINT)
-
-
-def _from_json(data: Mapping[str, Any], path: str) -> MetricsFile:
-    if data["schema"] != SCHEMA:
-        raise FileError(
-            f"is of schema {data['schema']}", whose=path, why=f"this polycmp reads schema {SCHEMA}", hint="update it"
-        )
-    return MetricsFile(
-        [_record(item) for item in data["records"]],
-        [PairRecord(**item) for item in data["pairs"]],
-        dict(data["errors"]),
-        str(data["command"]),
-        bool(data["average"]),
-    )
-
-
-def _record(item: Mapping[str, Any]) -> MetricRecord:
-    metrics = {str(name): float(value) for name, value in item["metrics"].items()}
-    return MetricRecord(**{**item, "metrics": metrics, "iteration": int(item["iteration"])})

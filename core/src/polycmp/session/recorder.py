@@ -8,7 +8,8 @@ from dataclasses import replace
 from polycmp.compare.averages import recorded_metrics
 from polycmp.compare.verdicts import OutputComparison
 from polycmp.plan import ComparePlan
-from polycmp.results.metrics import MetricRecord, MetricsFile, PairRecord, save_metrics
+from polycmp.results.metrics import MetricRecord, MetricsFile, PairRecord
+from polycmp.results.metricsfile import save_metrics
 from polycmp.results.outcome import Outcome
 from polycmp.session.comparers import settings_of
 

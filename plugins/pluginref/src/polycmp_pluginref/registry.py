@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Mapping
-from importlib.metadata import entry_points
+from collections.abc import Callable
 from typing import Any, TypeVar
-
-from polycmp.errors import describe_exception
-from polycmp.script import load_script
-
-#: A distribution adds references by naming, in this entry-point group, a module that calls `register`.
-EXTENSION_GROUP = "polycmp_pluginref.ops"
 
 Reference = Callable[..., Any]
 References = dict[tuple[str, str], Reference]
@@ -50,38 +42,11 @@ def register(op: str, domain: str = "") -> Callable[[F], F]:
     return add
 
 
+def registered() -> References:
+    """Return a copy of what has been registered so far."""
+    return dict(_registered)
+
+
 def find_reference(references: References, op: str, domain: str) -> Reference | None:
     """Return the reference for an operator: one for just this domain, else one for any domain, else None."""
     return references.get((domain, op)) or references.get(("", op))
-
-
-def collect_references(files: Iterable[str] = ()) -> tuple[References, list[str]]:
-    """Load everything that registers references, and return them with the reasons why some could not be loaded.
-
-    Args:
-        files: Python files of the user. Each counts only here, so that two runners may use two versions of one.
-
-    Raises:
-        DataError: A file is missing or fails to import.
-    """
-    import polycmp_pluginref.ops  # noqa: F401  (importing registers)
-
-    failures = [failure for failure in map(_load_extension, entry_points(group=EXTENSION_GROUP)) if failure]
-    references = dict(_registered)
-    for file in files:
-        references.update(_references_in(load_script(file, "__dict__")))
-    return references, failures
-
-
-def _load_extension(entry_point: Any) -> str:
-    try:
-        entry_point.load()
-    except (Exception, SystemExit) as error:  # noqa: BLE001  (somebody else's module must not stop anybody's run)
-        failure = f"the extension {entry_point.name} ({entry_point.value}) is broken: {describe_exception(error)}"
-        logging.getLogger("polycmp").warning(failure)
-        return failure
-    return ""
-
-
-def _references_in(namespace: Mapping[str, Any]) -> References:
-    return {key: item for item in list(namespace.values()) for key in getattr(item, "reference_for", ())}

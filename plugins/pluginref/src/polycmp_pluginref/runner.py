@@ -8,8 +8,8 @@ from polycmp.loader import resolve
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata
 from polycmp_onnx.runner import ReferenceRunner
+from polycmp_pluginref.collect import collect_references
 from polycmp_pluginref.operators import operators_for
-from polycmp_pluginref.registry import collect_references
 
 if TYPE_CHECKING:
     from polycmp_pluginref.plugin import Options
