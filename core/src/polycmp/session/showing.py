@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 
 from polycmp.tensors import TensorMetadata, is_floating
 
-#: Attempts after which the rest counts as what cannot be shown: each may be the build of an engine.
-_MOST_ATTEMPTS = 24
+#: Attempts, and seconds, after which the rest counts as what cannot be shown: each may be the build of an engine.
+MOST_ATTEMPTS = 48
+_MOST_SECONDS = 60.0
 
 
 def largest_working(
-    works: Callable[[Sequence[str]], bool], needed: Sequence[str], likely: Sequence[str], unlikely: Sequence[str]
+    works: Callable[[Sequence[str]], bool],
+    needed: Sequence[str],
+    likely: Sequence[str],
+    unlikely: Sequence[str],
+    clock: Callable[[], float] = time.monotonic,
 ) -> list[str] | None:
     """Return a set of tensors that a backend can give out, as large as few attempts find; None if not even `needed`.
 
@@ -22,7 +28,9 @@ def largest_working(
         needed: What has to be in the set.
         likely: What probably can be.
         unlikely: What probably cannot; left out if the rest works without it.
+        clock: Tells the time in seconds.
     """
+    start = clock()
     if likely and unlikely and works([*needed, *likely]):
         return [*needed, *likely]
     if needed and not works(needed):
@@ -30,7 +38,7 @@ def largest_working(
     attempts = 1
     shown = list(needed)
     chunks = _halves(list(likely))
-    while chunks and attempts < _MOST_ATTEMPTS:
+    while chunks and attempts < MOST_ATTEMPTS and clock() - start < _MOST_SECONDS:
         chunk = chunks.pop(0)
         attempts += 1
         if works([*shown, *chunk]):
