@@ -22,7 +22,7 @@ from polycmp.tensors import Feed, TensorMetadata, dtype_of
 MakeRunner = Callable[["Loader[Any] | None", bool], Runner]
 
 
-_HIDDEN = "cannot show"
+_HIDDEN = "does not show"
 
 
 class _Attempt(NamedTuple):
