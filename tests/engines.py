@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
+from toys import graph_model
 
 from polycmp_trt import (
     CreateConfig,
@@ -18,15 +19,7 @@ from polycmp_trt import (
 
 def model(nodes, inputs, outputs, weights=(), opset=13):
     """Return a serialised model; inputs and outputs are (name, type, shape), weights (name, array)."""
-    graph = helper.make_graph(
-        nodes,
-        "g",
-        [helper.make_tensor_value_info(*item) for item in inputs],
-        [helper.make_tensor_value_info(*item) for item in outputs],
-        [numpy_helper.from_array(array, name) for name, array in weights],
-    )
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
-    return made.SerializeToString()
+    return graph_model(nodes, inputs, outputs, weights, opset).SerializeToString()
 
 
 def identity(shape=(1, 1, 2, 2), dtype=TensorProto.FLOAT):

@@ -8,21 +8,14 @@ import shlex
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
-from toys import small_model, unary_model
+from onnx import TensorProto, helper
+from toys import graph_model, small_model, unary_model
 
 STRESS = ("--data-loader", "stress")
 
 
 def save(path, nodes, inputs, outputs, weights=(), opset=17):
-    graph = helper.make_graph(
-        nodes,
-        "g",
-        [helper.make_tensor_value_info(*item) for item in inputs],
-        [helper.make_tensor_value_info(*item) for item in outputs],
-        [numpy_helper.from_array(array, name) for name, array in weights],
-    )
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path)
+    onnx.save(graph_model(nodes, inputs, outputs, weights, opset), path)
 
 
 @pytest.fixture

@@ -37,3 +37,15 @@ def unary_model(
         [helper.make_tensor_value_info("y", result or kind, [4])],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def graph_model(nodes: Any, inputs: Any, outputs: Any, weights: Any = (), opset: int = 17) -> onnx.ModelProto:
+    """Any operators; inputs and outputs are (name, type, shape), weights (name, array)."""
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info(*item) for item in inputs],
+        [helper.make_tensor_value_info(*item) for item in outputs],
+        [numpy_helper.from_array(array, name) for name, array in weights],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)

@@ -7,21 +7,11 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
+from toys import graph_model
 
 from polycmp_onnx.compose import describe
 
 INT64, INT32, FLOAT = TensorProto.INT64, TensorProto.INT32, TensorProto.FLOAT
-
-
-def build(nodes, inputs, outputs, weights=(), path=None):
-    graph = helper.make_graph(
-        nodes,
-        "g",
-        [helper.make_tensor_value_info(*item) for item in inputs],
-        [helper.make_tensor_value_info(*item) for item in outputs],
-        [numpy_helper.from_array(array, name) for name, array in weights],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
 TABLE = ("table", np.arange(60, dtype=np.float32).reshape(10, 6))
@@ -59,7 +49,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_an_index_stays_inside_what_it_indexes(case):
     nodes, last = CASES[case]
-    model = build(nodes, [IDS], OUT, [TABLE])
+    model = graph_model(nodes, [IDS], OUT, [TABLE])
     assert describe(lambda: model).inputs["ids"].range == (0.0, float(last))
     session = ReferenceEvaluator(model)
     session.run(None, {"ids": np.array([0, last])})
@@ -68,31 +58,31 @@ def test_an_index_stays_inside_what_it_indexes(case):
 
 
 def test_gather_elements_and_gather_nd():
-    elements = build(
+    elements = graph_model(
         [helper.make_node("GatherElements", ["table", "ids"], ["y"], axis=1)],
         [("ids", INT64, ["n", "m"])],
         OUT,
         [TABLE],
     )
     assert describe(lambda: elements).inputs["ids"].range == (0.0, 5.0)
-    nd = build([helper.make_node("GatherND", ["table", "ids"], ["y"])], [("ids", INT64, ["n", 2])], OUT, [TABLE])
+    nd = graph_model([helper.make_node("GatherND", ["table", "ids"], ["y"])], [("ids", INT64, ["n", 2])], OUT, [TABLE])
     assert describe(lambda: nd).inputs["ids"].range == (0.0, 5.0)  # both axes together: what suits the shorter
 
 
 def test_a_table_that_is_an_input_itself():
     node = helper.make_node("Gather", ["data", "ids"], ["y"])
-    fixed = build([node], [("data", FLOAT, [7, "k"]), IDS], OUT)
+    fixed = graph_model([node], [("data", FLOAT, [7, "k"]), IDS], OUT)
     assert describe(lambda: fixed).inputs["ids"].range == (0.0, 6.0)
     assert describe(lambda: fixed).inputs["data"].range is None
-    open_ = build([node], [("data", FLOAT, ["rows", 2]), IDS], OUT)
+    open_ = graph_model([node], [("data", FLOAT, ["rows", 2]), IDS], OUT)
     assert describe(lambda: open_).inputs["ids"].range is None
 
 
 def test_numbers_that_index_nothing_have_no_range():
-    cast = build([helper.make_node("Cast", ["ids"], ["y"], to=FLOAT)], [IDS], OUT)
+    cast = graph_model([helper.make_node("Cast", ["ids"], ["y"], to=FLOAT)], [IDS], OUT)
     assert describe(lambda: cast).inputs["ids"].range is None
     # arithmetic in between moves the numbers, so the table says nothing of the input
-    moved = build(
+    moved = graph_model(
         [helper.make_node("Add", ["ids", "one"], ["next"]), helper.make_node("Gather", ["table", "next"], ["y"])],
         [IDS],
         OUT,
@@ -102,5 +92,5 @@ def test_numbers_that_index_nothing_have_no_range():
 
 
 def test_a_file_is_described_the_same_way(tmp_path):
-    onnx.save(build(CASES["Gather"][0], [IDS], OUT, [TABLE]), tmp_path / "m.onnx")
+    onnx.save(graph_model(CASES["Gather"][0], [IDS], OUT, [TABLE]), tmp_path / "m.onnx")
     assert describe(str(tmp_path / "m.onnx")).inputs["ids"].range == (0.0, 9.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from polycmp.compare.verdicts import DetailedVerdict, ErrorStats, OutputComparison, PairComparison
-from polycmp.files import plain, write_document
+from polycmp.files import write_document
 from polycmp.results.outcome import BackendResult, Outcome
 from polycmp.tensors import TensorMetadata, dtype_name
 
@@ -22,8 +22,8 @@ def write(outcome: Outcome, path: str) -> None:
 
 
 def to_json(outcome: Outcome) -> dict[str, Any]:
-    """Return the outcome as plain values; NaN and infinity become the texts "nan", "inf", "-inf"."""
-    report = {
+    """Return the outcome as a document for `write_document`."""
+    return {
         "schema": SCHEMA,
         "verdict": outcome.verdict,
         "exit_code": outcome.exit_code,
@@ -38,8 +38,6 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
         "repeats": [vars(item) for item in outcome.repeats],
         "invalid_outputs": [vars(item) | {"first": list(item.first)} for item in outcome.invalid],
     }
-    document: dict[str, Any] = plain(report)
-    return document
 
 
 def _backend(result: BackendResult) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from polycmp.errors import EXIT_DIFFERENT, EXIT_OK
-from polycmp.files import plain, write_document
+from polycmp.files import write_document
 from polycmp.locate.figures import Figures
 from polycmp.locate.result import Located, Row
 
@@ -20,9 +20,9 @@ def write(found: Located, path: str) -> None:
 
 
 def to_json(found: Located) -> dict[str, Any]:
-    """Return what was found as a JSON document; numbers that are not finite are strings."""
+    """Return what was found as a document for `write_document`."""
     status = {EXIT_OK: "passed", EXIT_DIFFERENT: "failed"}.get(found.exit_code, "error")
-    document = {
+    return {
         "schema": 1,
         "kind": "locate",
         "verdict": status,
@@ -48,7 +48,6 @@ def to_json(found: Located) -> dict[str, Any]:
         "command": found.command,
         "seconds": found.seconds,
     }
-    return {key: plain(value) for key, value in document.items()}
 
 
 def _operator(row: Row) -> dict[str, Any]:
