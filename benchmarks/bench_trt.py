@@ -75,7 +75,7 @@ class Bare:
 
 def measure(name, shape, rounds):
     import polycmp_trt as pt
-    from polycmp_trt.cuda import current
+    from polycmp_trt.run.cuda import current
 
     plan = pt.EngineBytesFromNetwork(pt.NetworkFromOnnxBytes(identity(shape)))()
     x = np.random.default_rng(0).random(shape, np.float32)
@@ -126,9 +126,9 @@ def polygraphy(plan, x, rounds):
 
 def main():
     try:
-        import polycmp_trt.cuda
+        import polycmp_trt.run.cuda
 
-        polycmp_trt.cuda.driver()
+        polycmp_trt.run.cuda.driver()
         import tensorrt  # noqa: F401
     except Exception as error:  # noqa: BLE001
         print(f"skipped: {error}", file=sys.stderr)

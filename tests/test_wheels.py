@@ -80,6 +80,8 @@ def wheels(tmp_path_factory) -> dict[str, Path]:
     """Every distribution's wheel, built from a copy that holds only what git would hand out."""
     target = tmp_path_factory.mktemp("dist")
     built = {}
+    (target / "source").mkdir()
+    (target / "source" / ".gitignore").write_text("build/\ndist/\n")  # as in most repositories that take a copy in
     for name, place in PROJECTS.items():
         source = target / "source" / place
         shutil.copytree(ROOT / place, source, ignore=LEFTOVERS)

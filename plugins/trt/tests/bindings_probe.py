@@ -12,16 +12,16 @@ import tensorrt as trt
 
 from polycmp.errors import PolycmpError, UsageError
 from polycmp_onnx import OnnxFromPath
-from polycmp_trt import Calibrator, TacticRecorder, TacticReplayData, capabilities
+from polycmp_trt import Calibrator, TacticRecorder, TacticReplayData, features
+from polycmp_trt.build.config import _ENUMS, _FLAGS
+from polycmp_trt.build.precision import plan_precision
 from polycmp_trt.checks import check_names
-from polycmp_trt.config import _ENUMS, _FLAGS
 from polycmp_trt.factory import engine_from_source
 from polycmp_trt.options import Options
-from polycmp_trt.precision import plan_precision
 
 
 def exists(name):
-    return capabilities.has(name, trt)
+    return features.has(name, trt)
 
 
 def answer(call):
@@ -77,13 +77,13 @@ def checked(**options):
 
 def main():
     names = json.load(sys.stdin)
-    enums = {enum: capabilities.enum_names(enum) for enum in [*_ENUMS.values(), "TacticSource", "MemoryPoolType"]}
+    enums = {enum: features.enum_names(enum) for enum in [*_ENUMS.values(), "TacticSource", "MemoryPoolType"]}
     json.dump(
         {
             "version": trt.__version__,
             "names": {name: exists(name) for name in names},
-            "features": {feature: capabilities.supports(feature) for feature in capabilities.FEATURES},
-            "flags": {name: [capabilities.has_builder_flag(flag), feature] for name, (flag, feature) in _FLAGS.items()},
+            "features": {feature: features.supports(feature) for feature in features.FEATURES},
+            "flags": {name: [features.has_builder_flag(flag), feature] for name, (flag, feature) in _FLAGS.items()},
             "enums": enums,
             "fp16": answer(lambda: plan("fp16")),
             "bf16": answer(lambda: plan("bf16")),
@@ -92,8 +92,8 @@ def main():
             "int8_script": answer(lambda: plan("int8", from_onnx=False)),
             "fp16_bf16": answer(lambda: plan("fp16", "bf16")),
             "typed_fp16": answer(lambda: plan("fp16", strongly_typed=True)),
-            "cudnn": answer(lambda: str(capabilities.enum_value("TacticSource", "cudnn", "--tactic-sources"))),
-            "typo": answer(lambda: str(capabilities.enum_value("MemoryPoolType", "workspce", "--pool-limit"))),
+            "cudnn": answer(lambda: str(features.enum_value("TacticSource", "cudnn", "--tactic-sources"))),
+            "typo": answer(lambda: str(features.enum_value("MemoryPoolType", "workspce", "--pool-limit"))),
             "calibrate": {
                 base: answer(lambda base=base: calibrate(base))
                 for base in (

@@ -17,7 +17,7 @@ from onnx import TensorProto
 from polycmp.runner import Runner
 from polycmp.testing.nodes import NodeCase, NodeCorpus, node_cases
 from polycmp_trt import CreateConfig, EngineFromNetwork, NetworkFromOnnxBytes, Profile, TrtRunner
-from polycmp_trt.capabilities import has_enum
+from polycmp_trt.features import has_enum
 
 _NARROWER = {np.dtype(np.int64): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.float32)}
 

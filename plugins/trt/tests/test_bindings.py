@@ -19,11 +19,11 @@ from typing import Any
 
 import pytest
 
-from polycmp_trt import capabilities
+from polycmp_trt import features
 
 ROOT = Path(__file__).parents[3]
 CACHE = ROOT / ".cache" / "tensorrt-bindings"
-SOURCES = sorted(Path(capabilities.__file__).parent.glob("*.py"))
+SOURCES = sorted(Path(features.__file__).parent.rglob("*.py"))
 RELEASES = {
     "8.6.1": "tensorrt-bindings==8.6.1",
     "10.16.1.11": "tensorrt-cu13-bindings==10.16.1.11",
@@ -58,7 +58,7 @@ OBJECTS = {
     "inspector": ("EngineInspector", set()),
     "runtime": ("Runtime", set()),
     "tensor": ("ITensor", {"typed_onnx", "views"}),
-    "layer": ("ILayer", {"report", "inspection", "commands", "tactics"}),
+    "layer": ("ILayer", {"layers", "inspection", "commands", "tactics"}),
 }
 #: Attributes of `ILayer`'s subclasses; a capability names the subclass.
 OF_SUBCLASSES = {"ILayer.attention"}
@@ -179,7 +179,7 @@ def seen(request: pytest.FixtureRequest) -> dict[str, Any]:
 def test_every_name_exists_or_is_behind_a_capability(seen: dict[str, Any]) -> None:
     guarded = names_asked_for()
     for name, supported in seen["features"].items():
-        feature = capabilities.FEATURES[name]
+        feature = features.FEATURES[name]
         guarded |= set(feature.replaces) if supported else {need.removesuffix("=") for need in feature.needs}
     used = names_used()
     unguarded = {

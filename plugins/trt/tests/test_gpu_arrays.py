@@ -27,7 +27,7 @@ class TestDeviceArrays:
     def test_device_arrays_in_and_out(self, batch_plan):
         import pycuda.driver as cuda
 
-        from polycmp_trt.cuda import current
+        from polycmp_trt.run.cuda import current
 
         x = np.random.default_rng(5).random((6, 3), np.float32)
         with runner_of(batch_plan) as runner, current(0):
@@ -58,7 +58,7 @@ class TestDeviceArrays:
     def test_a_bare_address(self):
         import pycuda.driver as cuda
 
-        from polycmp_trt.cuda import current
+        from polycmp_trt.run.cuda import current
 
         x = np.float32([[[[1, 2], [3, 4]]]])
         with runner_of(plan_of(identity())) as runner, current(0):
@@ -69,7 +69,7 @@ class TestDeviceArrays:
 
     def test_pinned_and_large_arrays(self):
         from polycmp_trt import pinned_empty
-        from polycmp_trt.cuda import current
+        from polycmp_trt.run.cuda import current
 
         shape = (3, 1 << 20)  # 12 MiB: staged in pieces
         plan = plan_of(identity(shape))
@@ -185,20 +185,20 @@ class TestCuPy:
 class TestSecondDevice:
     @pytest.fixture(autouse=True)
     def _two(self):
-        from polycmp_trt.cuda import driver
+        from polycmp_trt.run.cuda import driver
 
         if driver().Device.count() < 2:
             pytest.skip("needs two CUDA devices")
 
     def used(self, device):
-        from polycmp_trt.cuda import current, driver
+        from polycmp_trt.run.cuda import current, driver
 
         with current(device):
             free, total = driver().mem_get_info()
         return total - free
 
     def test_an_engine_is_built_and_run_there(self):
-        from polycmp_trt.cuda import current
+        from polycmp_trt.run.cuda import current
 
         x = np.random.default_rng(0).random((64, 1 << 20), np.float32)  # 256 MiB
         before = self.used(0), self.used(1)
@@ -242,7 +242,7 @@ class TestSecondDevice:
 
 class TestGivingBack:
     def test_no_leak_over_a_thousand_activations(self):
-        from polycmp_trt.cuda import current, driver
+        from polycmp_trt.run.cuda import current, driver
 
         plan = plan_of(identity())
         runner = runner_of(plan)
@@ -265,7 +265,7 @@ class TestGivingBack:
         assert before - free() <= 4 << 20
 
     def test_a_failed_activation_leaves_nothing(self, batch_plan):
-        from polycmp_trt.cuda import current, driver
+        from polycmp_trt.run.cuda import current, driver
 
         def free():
             gc.collect()

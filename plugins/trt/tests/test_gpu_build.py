@@ -28,9 +28,9 @@ from polycmp_trt import (
     TrtRunner,
     create_config,
 )
-from polycmp_trt.capabilities import import_tensorrt, supports
-from polycmp_trt.report import engine_layers, precisions
-from polycmp_trt.typed_onnx import QuantizeToInt8
+from polycmp_trt.build.layers import engine_layers, precisions
+from polycmp_trt.build.typed_onnx import QuantizeToInt8
+from polycmp_trt.features import import_tensorrt, supports
 
 pytestmark = pytest.mark.gpu
 RNG = np.random.default_rng(5)

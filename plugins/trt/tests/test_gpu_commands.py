@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from polycmp.cli.main import main
-from polycmp_trt.capability import check_model, cut_out, partition_model
+from polycmp_trt.show.parser_support import check_model, cut_out, partition_model
 
 pytestmark = pytest.mark.gpu
 

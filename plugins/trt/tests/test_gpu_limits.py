@@ -54,7 +54,7 @@ class TestFullDevice:
     @pytest.fixture
     def leave(self):
         """A function that takes all memory of the device but so many MiB, until the test ends."""
-        from polycmp_trt.cuda import current, driver
+        from polycmp_trt.run.cuda import current, driver
 
         taken = []
 

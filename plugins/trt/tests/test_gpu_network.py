@@ -36,8 +36,8 @@ from polycmp_trt import (
     network_from_onnx_path,
     save_engine,
 )
-from polycmp_trt.inspection import inspect_engine, inspect_network
-from polycmp_trt.report import engine_layers, precisions
+from polycmp_trt.build.layers import engine_layers, precisions
+from polycmp_trt.show.inspection import inspect_engine, inspect_network
 
 pytestmark = pytest.mark.gpu
 

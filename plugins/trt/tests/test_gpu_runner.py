@@ -245,7 +245,7 @@ class TestRefusals:
             TrtRunner(lambda: 3).activate()
 
     def test_too_little_memory(self, batch_plan):
-        from polycmp_trt.cuda import DeviceBuffer, current, errors_as
+        from polycmp_trt.run.cuda import DeviceBuffer, current, errors_as
 
         with pytest.raises(BackendError, match="out of memory"), errors_as("test", "me"), current(0):
             DeviceBuffer().reserve(1 << 50)

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycmp.errors import BackendError, DataError
-from polycmp_trt.layout import Layout, is_packed, numpy_dtype, pack, storage_bytes, unpack
-from polycmp_trt.views import DeviceView, capsule_pointer, device_view, is_pinned
+from polycmp_trt.run.layout import Layout, is_packed, numpy_dtype, pack, storage_bytes, unpack
+from polycmp_trt.run.views import DeviceView, capsule_pointer, device_view, is_pinned
 
 
 def strides_of(dims, order):

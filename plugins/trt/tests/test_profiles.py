@@ -9,7 +9,7 @@ import pytest
 from polycmp.errors import UsageError
 from polycmp.loader import to_source
 from polycmp_trt import Profile
-from polycmp_trt.profile import profiles_from_options
+from polycmp_trt.build.profile import profiles_from_options
 
 LOW, BEST, HIGH = (1, 3), (4, 3), (8, 3)
 

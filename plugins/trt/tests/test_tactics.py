@@ -12,7 +12,7 @@ import pytest
 from polycmp.cli.main import main
 from polycmp.errors import FileError
 from polycmp_trt import TacticReplayData
-from polycmp_trt.tactics import Algorithm, TensorInfo
+from polycmp_trt.build.tactics import Algorithm, TensorInfo
 
 #: A replay file as Polygraphy writes it.
 WRITTEN_BY_POLYGRAPHY = """{

@@ -10,12 +10,12 @@ import sys
 import pytest
 
 from polycmp.errors import FileError
-from polycmp_trt.timing_cache import locked, read_timing_cache
+from polycmp_trt.build.timing_cache import locked, read_timing_cache
 
 COUNT_UP = """
 import sys
 from pathlib import Path
-from polycmp_trt.timing_cache import locked
+from polycmp_trt.build.timing_cache import locked
 path = Path(sys.argv[1])
 for _ in range(200):
     with locked(path):

@@ -11,8 +11,8 @@ from onnx.reference import ReferenceEvaluator
 
 from polycmp.errors import BackendError, DataError, ModelError
 from polycmp.tensors import TensorMetadata
-from polycmp_trt.calibrator import calibration_feeds
-from polycmp_trt.typed_onnx import ConvertToBf16, QuantizeToInt8
+from polycmp_trt.build.calibrator import calibration_feeds
+from polycmp_trt.build.typed_onnx import ConvertToBf16, QuantizeToInt8
 
 RNG = np.random.default_rng(3)
 FEEDS = [{"x": RNG.standard_normal((2, 3, 8, 8)).astype(np.float32)} for _ in range(4)]

@@ -22,10 +22,10 @@ from polycmp_trt import (
     SaveEngine,
     TrtRunner,
 )
-from polycmp_trt.context import create_context
+from polycmp_trt.build.layers import Layer, loads_loosely, precisions
 from polycmp_trt.factory import NetworkFromScript, engine_from_file, engine_from_source, make_network
 from polycmp_trt.options import Options
-from polycmp_trt.report import Layer, loads_loosely, precisions
+from polycmp_trt.run.context import create_context
 
 no_tensorrt = pytest.mark.skipif(find_spec("tensorrt") is not None, reason="TensorRT is installed")
 

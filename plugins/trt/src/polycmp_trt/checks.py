@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polycmp.errors import PluginError
-from polycmp_trt.capabilities import enum_values, import_tensorrt, require
+from polycmp_trt.features import enum_values, import_tensorrt, require
 from polycmp_trt.options import Options
 
 __all__ = ["check_names"]

@@ -10,11 +10,9 @@ from polycmp.errors import ModelError
 from polycmp.files import atomic_write
 from polycmp.loader import InvokeFromScript, Loader, SaveBytes
 from polycmp.values import parse_size, split_script
-from polycmp_trt.checks import check_names
-from polycmp_trt.engine import BytesFromEngine, EngineFromNetwork, EngineFromPath, SaveEngine
-from polycmp_trt.from_options import config_from_options, converted
-from polycmp_trt.network import NetworkFromOnnxBytes, NetworkFromOnnxPath
-from polycmp_trt.network_edit import (
+from polycmp_trt.build.engine import BytesFromEngine, EngineFromNetwork, EngineFromPath, SaveEngine
+from polycmp_trt.build.network import NetworkFromOnnxBytes, NetworkFromOnnxPath
+from polycmp_trt.build.network_edit import (
     MarkDebug,
     ModifyNetworkOutputs,
     PostprocessNetwork,
@@ -23,12 +21,14 @@ from polycmp_trt.network_edit import (
     SetTensorDatatypes,
     SetTensorFormats,
 )
-from polycmp_trt.onnx_like import OnnxLikeFromNetwork
+from polycmp_trt.build.precision import ReportPrecision, plan_precision
+from polycmp_trt.build.typed_onnx import ConvertToBf16, QuantizeToInt8
+from polycmp_trt.checks import check_names
+from polycmp_trt.from_options import config_from_options, converted
 from polycmp_trt.options import Options
-from polycmp_trt.precision import ReportPrecision, plan_precision
-from polycmp_trt.runner import TrtRunner
-from polycmp_trt.runtime import LoadPlugins, LoadRuntime, OnDevice
-from polycmp_trt.typed_onnx import ConvertToBf16, QuantizeToInt8
+from polycmp_trt.run.runner import TrtRunner
+from polycmp_trt.run.runtime import LoadPlugins, LoadRuntime, OnDevice
+from polycmp_trt.show.onnx_like import OnnxLikeFromNetwork
 
 
 def make_runner(model: Any, options: Options | None, *, name: str) -> TrtRunner:

@@ -7,12 +7,12 @@ from typing import Any
 
 from polycmp.loader import InvokeFromScript
 from polycmp.values import split_script
-from polycmp_trt.calibrator import CalibratorFromData
-from polycmp_trt.config import CreateConfig, PostprocessConfig
+from polycmp_trt.build.calibrator import CalibratorFromData
+from polycmp_trt.build.config import CreateConfig, PostprocessConfig
+from polycmp_trt.build.profile import profiles_from_options
+from polycmp_trt.build.tactics import RecordTactics, ReplayTactics
+from polycmp_trt.build.typed_onnx import ConvertToBf16, QuantizeToInt8
 from polycmp_trt.options import Options
-from polycmp_trt.profile import profiles_from_options
-from polycmp_trt.tactics import RecordTactics, ReplayTactics
-from polycmp_trt.typed_onnx import ConvertToBf16, QuantizeToInt8
 
 
 def config_from_options(

@@ -43,7 +43,7 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
         suffixes=(".engine", ".plan"),
         consumes=("onnx", "trt-network"),
         produces="engine",
-        inspect="polycmp_trt.inspection:inspect_engine",
+        inspect="polycmp_trt.show.inspection:inspect_engine",
         save="polycmp_trt.factory:save",
         options_of="trt",
     )
@@ -55,7 +55,7 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
         consumes=("onnx",),
         produces="trt-network",
         options_of="trt",
-        inspect="polycmp_trt.inspection:inspect_network",
+        inspect="polycmp_trt.show.inspection:inspect_network",
     )
     yield LoaderSpec(
         name="onnx_like_trt_network",
@@ -71,12 +71,14 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
 @hookimpl
 def polycmp_commands() -> Iterator[CommandSpec]:
     """Describe the commands about tactics and about what TensorRT can parse."""
-    yield CommandSpec(("inspect", "tactics"), "Show a tactic replay file.", "polycmp_trt.commands:tactics")
+    yield CommandSpec(("inspect", "tactics"), "Show a tactic replay file.", "polycmp_trt.show.commands:tactics")
     yield CommandSpec(
         ("inspect", "diff-tactics"),
         "Show tactics that only bad engines use, from sorted tactic replay files.",
-        "polycmp_trt.commands:diff_tactics",
+        "polycmp_trt.show.commands:diff_tactics",
     )
     yield CommandSpec(
-        ("inspect", "capability"), "Show which parts of a model TensorRT can parse.", "polycmp_trt.commands:capability"
+        ("inspect", "capability"),
+        "Show which parts of a model TensorRT can parse.",
+        "polycmp_trt.show.commands:capability",
     )

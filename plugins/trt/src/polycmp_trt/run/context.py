@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from polycmp.errors import BackendError, UsageError, did_you_mean
-from polycmp_trt.capabilities import has, import_tensorrt, require, supports
-from polycmp_trt.cuda import DeviceBuffer, memory_trouble
-from polycmp_trt.runtime import noted_errors
+from polycmp_trt.features import has, import_tensorrt, require, supports
+from polycmp_trt.run.cuda import DeviceBuffer, memory_trouble
+from polycmp_trt.run.runtime import noted_errors
 
 _STRATEGIES = {"static": "STATIC", "profile": "ON_PROFILE_CHANGE", "runtime": "USER_MANAGED"}
 

@@ -14,9 +14,9 @@ from polycmp.errors import BackendError, DataError, FileError, describe_exceptio
 from polycmp.files import atomic_write
 from polycmp.loader import Loader
 from polycmp.tensors import TensorMetadata, dtype_name, format_shape, is_floating, to_numpy
-from polycmp_trt.callbacks import guarded, remember_errors
-from polycmp_trt.capabilities import import_tensorrt, require
-from polycmp_trt.views import DeviceView, device_view
+from polycmp_trt.build.callbacks import guarded, remember_errors
+from polycmp_trt.features import import_tensorrt, require
+from polycmp_trt.run.views import DeviceView, device_view
 
 __all__ = ["Calibrator", "CalibratorFromData", "calibration_feeds"]
 
@@ -106,7 +106,7 @@ class _Calibration:
         buffers, self._buffers = self._buffers, {}
         if not buffers:
             return
-        from polycmp_trt.cuda import current
+        from polycmp_trt.run.cuda import current
 
         with current(self._settings["device"]):
             for buffer in buffers.values():
@@ -148,7 +148,7 @@ class _Calibration:
         value = feed[name]
         if isinstance(value, int):  # a device pointer: its owner vouches for it
             return value
-        from polycmp_trt.cuda import DeviceBuffer, current, driver
+        from polycmp_trt.run.cuda import DeviceBuffer, current, driver
 
         device = self._settings["device"]
         with current(device) as primary:

@@ -12,13 +12,13 @@ from typing import Any
 
 from polycmp.errors import BackendError, PluginError
 from polycmp.loader import Loader, resolve
-from polycmp_trt.capabilities import has_enum, release, require, supports
+from polycmp_trt.features import has_enum, release, require, supports
 
 __all__ = ["PrecisionPlan", "ReportPrecision", "plan_precision"]
 
 _LOG = logging.getLogger("polycmp.trt")
 
-#: Precisions that a model can be given, by the name of the option -> what report.py calls them.
+#: Precisions that a model can be given, by the name of the option -> what layers.py calls them.
 LAYER_NAMES = {"fp16": "FP16", "bf16": "BF16", "int8": "INT8", "fp8": "FP8"}
 
 
@@ -123,7 +123,7 @@ class ReportPrecision(Loader[Any]):
 
     def call_impl(self) -> Any:
         """Return the `tensorrt.ICudaEngine`."""
-        from polycmp_trt.report import engine_layers, precisions
+        from polycmp_trt.build.layers import engine_layers, precisions
 
         engine = resolve(self.engine)
         counts = precisions(engine_layers(engine))

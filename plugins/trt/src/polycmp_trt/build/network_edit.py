@@ -10,8 +10,8 @@ from typing import Any
 from polycmp.errors import BackendError, ModelError, describe_exception, did_you_mean
 from polycmp.loader import Loader, immediate, resolve
 from polycmp.values import unknown_names
-from polycmp_trt.capabilities import enum_value, import_tensorrt, require
-from polycmp_trt.layout import tensorrt_dtype
+from polycmp_trt.features import enum_value, import_tensorrt, require
+from polycmp_trt.run.layout import tensorrt_dtype
 
 _LOG = logging.getLogger("polycmp.trt")
 _OPENING = {"RECURRENCE", "ITERATOR", "CONDITIONAL_INPUT"}

@@ -50,7 +50,7 @@ def tensorrt_dtype(name: Any) -> Any:
     Raises:
         BackendError: TensorRT, or this release of it, has no such type.
     """
-    from polycmp_trt.capabilities import import_tensorrt, release
+    from polycmp_trt.features import import_tensorrt, release
 
     members = import_tensorrt().DataType.__members__
     if name in members.values():

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from polycmp.tensors import is_low_bit
-from polycmp_trt.capabilities import has, import_tensorrt, supports
-from polycmp_trt.cuda import DeviceBuffer, driver
-from polycmp_trt.layout import numpy_dtype
-from polycmp_trt.views import DeviceView, capsule_pointer
+from polycmp_trt.features import has, import_tensorrt, supports
+from polycmp_trt.run.cuda import DeviceBuffer, driver
+from polycmp_trt.run.layout import numpy_dtype
+from polycmp_trt.run.views import DeviceView, capsule_pointer
 
 
 @cache

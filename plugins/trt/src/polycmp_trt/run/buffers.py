@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from polycmp.errors import BackendError
-from polycmp_trt.capabilities import import_tensorrt, supports
-from polycmp_trt.cuda import DeviceBuffer, HostBuffer, driver
-from polycmp_trt.layout import Layout, is_packed, numpy_dtype, pack, storage_bytes, unpack
-from polycmp_trt.views import DeviceView, is_pinned
+from polycmp_trt.features import import_tensorrt, supports
+from polycmp_trt.run.cuda import DeviceBuffer, HostBuffer, driver
+from polycmp_trt.run.layout import Layout, is_packed, numpy_dtype, pack, storage_bytes, unpack
+from polycmp_trt.run.views import DeviceView, is_pinned
 
 #: Host arrays larger than this go to the device in pieces, so that staging one piece and copying another overlap.
 PIECE = 4 << 20

@@ -9,9 +9,9 @@ import numpy as np
 
 from polycmp.errors import BackendError, DataError
 from polycmp.tensors import TensorEntry, TensorMetadata, check_feed, format_shape, to_numpy
-from polycmp_trt.buffers import Binding, TensorInfo
-from polycmp_trt.capabilities import supports
-from polycmp_trt.views import DeviceView, device_view
+from polycmp_trt.features import supports
+from polycmp_trt.run.buffers import Binding, TensorInfo
+from polycmp_trt.run.views import DeviceView, device_view
 
 
 def profile_metadata(engine: Any, profile: int, infos: Iterable[TensorInfo]) -> dict[str, TensorEntry]:

@@ -9,7 +9,7 @@ import click
 
 from polycmp.errors import FileError, UsageError
 from polycmp.files import atomic_write
-from polycmp_trt.tactics import Algorithm, TacticReplayData
+from polycmp_trt.build.tactics import Algorithm, TacticReplayData
 
 __all__ = ["capability", "diff_tactics", "suspects", "tactics"]
 
@@ -122,18 +122,18 @@ def capability(model: str, with_partitioning: bool, folder: str, plugins: tuple[
         ModelError: The file is missing or no ONNX model.
         BackendError: TensorRT cannot start.
     """
-    from polycmp_trt import capability as work
-    from polycmp_trt.runtime import load_plugins
+    from polycmp_trt.run.runtime import load_plugins
+    from polycmp_trt.show import parser_support
 
     load_plugins(list(plugins))
-    result = work.partition_model(model, folder) if with_partitioning else work.check_model(model)
-    text = work.format_problems(result)
+    result = parser_support.partition_model(model, folder) if with_partitioning else parser_support.check_model(model)
+    text = parser_support.format_problems(result)
     click.echo(text)
     if result.supported:
         return
     for part in result.parts:
         click.echo(part.path)
-    results = Path(folder, work.RESULTS)
+    results = Path(folder, parser_support.RESULTS)
     with atomic_write(results) as file:
         file.write(f"{text}\n".encode())
     click.echo(f"written to {results}", err=True)

@@ -19,7 +19,7 @@ from polycmp.loader import resolve
 from polycmp.tensors import TensorMetadata, to_numpy
 from polycmp.values import pick
 from polycmp_onnx.load import OnnxLoader
-from polycmp_trt.calibrator import calibration_feeds
+from polycmp_trt.build.calibrator import calibration_feeds
 
 __all__ = ["ConvertToBf16", "QuantizeToInt8"]
 

@@ -12,15 +12,15 @@ from polycmp.errors import BackendError, DataError
 from polycmp.loader import resolve
 from polycmp.runner import Runner
 from polycmp.tensors import Feed, TensorEntry, TensorMetadata
-from polycmp_trt.allocator import listen, output_allocator_class
-from polycmp_trt.buffers import Binding, read_bindings
-from polycmp_trt.capabilities import import_tensorrt
-from polycmp_trt.context import choose_profile, create_context, reserve_activations, set_weight_budget
-from polycmp_trt.cuda import DeviceBuffer, current, driver, errors_as, primary_context
-from polycmp_trt.feeding import check_inputs, check_shapes, profile_metadata, take_in
-from polycmp_trt.replay import Replay
-from polycmp_trt.runtime import last_errors, noted_errors
-from polycmp_trt.views import DeviceView
+from polycmp_trt.features import import_tensorrt
+from polycmp_trt.run.allocator import listen, output_allocator_class
+from polycmp_trt.run.buffers import Binding, read_bindings
+from polycmp_trt.run.context import choose_profile, create_context, reserve_activations, set_weight_budget
+from polycmp_trt.run.cuda import DeviceBuffer, current, driver, errors_as, primary_context
+from polycmp_trt.run.fast_path import FastPath
+from polycmp_trt.run.feeding import check_inputs, check_shapes, profile_metadata, take_in
+from polycmp_trt.run.runtime import last_errors, noted_errors
+from polycmp_trt.run.views import DeviceView
 
 
 class TrtRunner(Runner):
@@ -90,7 +90,7 @@ class TrtRunner(Runner):
         self._allocators: dict[str, Any] = {}
         self._activations: DeviceBuffer | None = None
         self._ready = self._ran = False
-        self._replay: Replay | None = None
+        self._fast_path: FastPath | None = None
 
     def activate_impl(self) -> None:
         """Get the engine, a context, a stream and the list of tensors.
@@ -138,7 +138,7 @@ class TrtRunner(Runner):
         self._require_active("set_profile()")
         with errors_as("cannot switch the profile", self.name), current(self.device):
             choose_profile(self.context, index, self._stream, self.name)
-        self._inputs = self._replay = None
+        self._inputs = self._fast_path = None
         self._ready = False
 
     def set_debug_listener(self, listener: Any) -> None:
@@ -168,10 +168,10 @@ class TrtRunner(Runner):
             BackendError: The runner is not active, or the run failed.
             DataError: The feed does not fit the engine or the profile.
         """
-        replay = self._replay
-        if replay is not None and not kwargs and replay.takes(feed_dict):
+        fast_path = self._fast_path
+        if fast_path is not None and not kwargs and fast_path.takes(feed_dict):
             try:
-                outputs = replay.run(feed_dict)
+                outputs = fast_path.run(feed_dict)
             except self._cuda.Error as error:
                 self._fail(error)
             if outputs is None:
@@ -182,7 +182,7 @@ class TrtRunner(Runner):
 
     def infer_impl(self, feed_dict: dict[str, Any], copy_outputs_to_host: bool = True) -> dict[str, Any]:
         """Copy in, run, copy out, and wait."""
-        self._replay = None
+        self._fast_path = None
         self._ran = False
         self._cuda_context.push()
         try:
@@ -200,18 +200,18 @@ class TrtRunner(Runner):
             self._cuda_context.pop()
         self._ran = True
         if self._ready and copy_outputs_to_host and self._listener is None and not self._allocators:
-            self._offer_replay()
+            self._offer_fast_path()
         return outputs
 
-    def _offer_replay(self) -> None:
-        if Replay.possible(self._in, self._out):
+    def _offer_fast_path(self) -> None:
+        if FastPath.possible(self._in, self._out):
             events = (self._start, self._stop)
-            self._replay = Replay(
+            self._fast_path = FastPath(
                 self._cuda, self._cuda_context, self.context, self._stream, events, self._in, self._out
             )
 
     def _fail(self, error: Exception) -> NoReturn:
-        self._ready, self._replay, self._ran = False, None, False
+        self._ready, self._fast_path, self._ran = False, None, False
         with errors_as("inference failed", self.name):
             raise error
         raise error
@@ -368,7 +368,7 @@ class TrtRunner(Runner):
                 binding.shape_for(cast("tuple[int, ...]", allocator.shape), strides, staged=True)
 
     def _explain_failure(self) -> NoReturn:
-        self._ready, self._replay, self._ran = False, None, False
+        self._ready, self._fast_path, self._ran = False, None, False
         for allocator in self._allocators.values():
             if allocator.error is not None:
                 error, allocator.error = allocator.error, None

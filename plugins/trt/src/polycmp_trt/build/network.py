@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from polycmp.errors import ModelError, describe_exception
 from polycmp.loader import Loader, immediate, resolve
-from polycmp_trt.capabilities import enum_value, import_tensorrt, release, require, supports
-from polycmp_trt.runtime import ErrorNotes, new_object, noted_errors
+from polycmp_trt.features import enum_value, import_tensorrt, release, require, supports
+from polycmp_trt.run.runtime import ErrorNotes, new_object, noted_errors
 
 NetworkTuple = tuple[Any, ...]
 

@@ -9,15 +9,15 @@ from typing import Any
 from polycmp.errors import BackendError, UsageError, describe_exception
 from polycmp.loader import Loader, resolve
 from polycmp.tensors import TensorMetadata
-from polycmp_trt.capabilities import enum_value, enum_values, import_tensorrt, require, supports
-from polycmp_trt.profile import Profile
-from polycmp_trt.timing_cache import use_timing_cache
+from polycmp_trt.build.profile import Profile
+from polycmp_trt.build.timing_cache import use_timing_cache
+from polycmp_trt.features import enum_value, enum_values, import_tensorrt, require, supports
 
 __all__ = ["CreateConfig", "PostprocessConfig", "create_config", "postprocess_config"]
 
 _LOG = logging.getLogger("polycmp.trt")
 
-#: Switches of `CreateConfig` -> the flag of the builder, and what the feature is called in `capabilities.FEATURES`.
+#: Switches of `CreateConfig` -> the flag of the builder, and what the feature is called in `features.FEATURES`.
 _FLAGS = {
     "tf32": ("TF32", "tf32"),
     "fp16": ("FP16", "fp16"),
@@ -311,7 +311,7 @@ def _is_dynamic(network: Any) -> bool:
 
 def calibration_inputs(network: Any, profiles: Sequence[Any]) -> TensorMetadata:
     """Return the inputs of a network with the shapes that calibration runs with: opt shapes of the first profile."""
-    from polycmp_trt.layout import numpy_dtype
+    from polycmp_trt.run.layout import numpy_dtype
 
     inputs = TensorMetadata()
     for index in range(network.num_inputs):

@@ -89,7 +89,7 @@ def use_timing_cache(config: Any, source: Any) -> None:
         config: A `tensorrt.IBuilderConfig`.
         source: A path, an open file, or None for an empty cache.
     """
-    from polycmp_trt.runtime import noted_errors
+    from polycmp_trt.run.runtime import noted_errors
 
     content = read_timing_cache(source) if source is not None else b""
     with noted_errors():  # whether the cache is taken is told below
@@ -132,7 +132,7 @@ def save_timing_cache(config: Any, target: Any) -> None:
 
 def _merged(config: Any, cache: Any, path: Path) -> bytes:
     """Return the file's timings and the new ones together; the new ones alone if the file is of no use here."""
-    from polycmp_trt.runtime import noted_errors
+    from polycmp_trt.run.runtime import noted_errors
 
     if not path.is_file() or not path.stat().st_size:
         return bytes(cache.serialize())

@@ -8,9 +8,16 @@ import numpy as np
 
 from polycmp.errors import DataError
 from polycmp.loader import Loader, immediate, resolve
-from polycmp_trt.inspection import layer_attributes
-from polycmp_trt.layout import numpy_dtype
-from polycmp_trt.network_edit import layer_inputs, layer_outputs, layers, network_inputs, network_of, network_outputs
+from polycmp_trt.build.network_edit import (
+    layer_inputs,
+    layer_outputs,
+    layers,
+    network_inputs,
+    network_of,
+    network_outputs,
+)
+from polycmp_trt.run.layout import numpy_dtype
+from polycmp_trt.show.inspection import layer_attributes
 
 #: Weights with more elements than this are described, not copied: the model is for looking at.
 _LARGEST = 4096

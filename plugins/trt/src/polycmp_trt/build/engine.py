@@ -10,10 +10,10 @@ from typing import Any, BinaryIO, cast
 from polycmp.errors import BackendError, ModelError, describe_exception
 from polycmp.files import atomic_write
 from polycmp.loader import BytesFromPath, Loader, immediate, resolve
-from polycmp_trt.capabilities import enum_value, import_tensorrt, release, require, supports
-from polycmp_trt.cuda import memory_trouble
-from polycmp_trt.network_edit import network_inputs, network_of
-from polycmp_trt.runtime import make_runtime, noted_errors
+from polycmp_trt.build.network_edit import network_inputs, network_of
+from polycmp_trt.features import enum_value, import_tensorrt, release, require, supports
+from polycmp_trt.run.cuda import memory_trouble
+from polycmp_trt.run.runtime import make_runtime, noted_errors
 
 _LOG = logging.getLogger("polycmp.trt")
 
@@ -23,12 +23,12 @@ def _build(network: Any, config: Any, save_timing_cache: Any) -> tuple[Any, Any,
 
     `network` and `config` may be callables; a configuration's is called with builder and network.
     """
-    from polycmp_trt.callbacks import raise_callback_errors
+    from polycmp_trt.build.callbacks import raise_callback_errors
 
     made = resolve(network)
     builder, net = made[0], network_of(made)
     if config is None:
-        from polycmp_trt.config import CreateConfig
+        from polycmp_trt.build.config import CreateConfig
 
         config = CreateConfig()
     if callable(config):
@@ -49,7 +49,7 @@ def _build(network: Any, config: Any, save_timing_cache: Any) -> tuple[Any, Any,
         )
     notes.release()
     if save_timing_cache is not None:
-        from polycmp_trt.timing_cache import save_timing_cache as save
+        from polycmp_trt.build.timing_cache import save_timing_cache as save
 
         save(config, save_timing_cache)
     return plan, config, seconds
@@ -146,7 +146,7 @@ class EngineFromNetwork(Loader[Any]):
         Raises:
             BackendError: TensorRT could not build or load it.
         """
-        from polycmp_trt.report import report_build
+        from polycmp_trt.build.layers import report_build
 
         plan, config, seconds = _build(self.network, self.config, self.save_timing_cache)
         engine = _deserialize(plan, self.runtime, self.dla_strategy, trusted=True)

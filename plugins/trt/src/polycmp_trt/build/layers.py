@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from polycmp_trt.capabilities import has_builder_flag, import_tensorrt
-from polycmp_trt.context import bare_context, device_memory
-from polycmp_trt.runtime import noted_errors
+from polycmp_trt.features import has_builder_flag, import_tensorrt
+from polycmp_trt.run.context import bare_context, device_memory
+from polycmp_trt.run.runtime import noted_errors
 
 _LOG = logging.getLogger("polycmp.trt")
 #: How TensorRT writes an element type at the end of "Format/Datatype".

@@ -85,7 +85,7 @@ class DeviceView:
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """Return a copy in host memory; needs a current CUDA context."""
-        from polycmp_trt.cuda import driver
+        from polycmp_trt.run.cuda import driver
 
         if self.strides is not None:
             span = sum((dim - 1) * step for dim, step in zip(self.shape, self.strides, strict=True))
@@ -127,7 +127,7 @@ def device_view(array: Any, stream: int = 0, device: int = 0) -> DeviceView | No
 
 def _exported(array: Any, stream: int, device: int, index: int) -> DeviceView:
     """Return a view of an array on device `index` that speaks DLPack, for a stream of device `device`."""
-    from polycmp_trt.cuda import current
+    from polycmp_trt.run.cuda import current
 
     source = array.detach() if hasattr(array, "detach") else array
     source = source.contiguous() if hasattr(source, "contiguous") else source
@@ -147,7 +147,7 @@ def _exported(array: Any, stream: int, device: int, index: int) -> DeviceView:
 
 
 def _from_interface(interface: dict[str, Any], owner: Any) -> DeviceView:
-    from polycmp_trt.cuda import device_of
+    from polycmp_trt.run.cuda import device_of
 
     shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
     declared = getattr(owner, "dtype", None)

@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from polycmp_trt.capability import cut_out, divide
+from polycmp_trt.show.parser_support import cut_out, divide
 
 
 def model():

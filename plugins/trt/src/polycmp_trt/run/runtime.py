@@ -14,7 +14,7 @@ from typing import Any
 from polycmp.errors import BackendError, FileError, describe_exception
 from polycmp.loader import Loader, immediate, resolve
 from polycmp.logger import SEVERITIES
-from polycmp_trt.capabilities import import_tensorrt, require, supports
+from polycmp_trt.features import import_tensorrt, require, supports
 
 _LOG = logging.getLogger("polycmp.trt")
 
@@ -157,7 +157,7 @@ class OnDevice(Loader[Any]):
         Raises:
             BackendError: There is no such device.
         """
-        from polycmp_trt.cuda import current
+        from polycmp_trt.run.cuda import current
 
         with current(self.device):
             return resolve(self.obj)

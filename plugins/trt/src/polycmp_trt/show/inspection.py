@@ -9,11 +9,8 @@ import numpy as np
 
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.tensors import TensorEntry, dtype_name, format_shape
-from polycmp_trt.capabilities import import_tensorrt, supports
-from polycmp_trt.context import device_memory
-from polycmp_trt.feeding import profile_values
-from polycmp_trt.layout import numpy_dtype
-from polycmp_trt.network_edit import (
+from polycmp_trt.build.layers import Layer, engine_layers, precisions
+from polycmp_trt.build.network_edit import (
     layer_inputs,
     layer_outputs,
     layers,
@@ -21,7 +18,10 @@ from polycmp_trt.network_edit import (
     network_of,
     network_outputs,
 )
-from polycmp_trt.report import Layer, engine_layers, precisions
+from polycmp_trt.features import import_tensorrt, supports
+from polycmp_trt.run.context import device_memory
+from polycmp_trt.run.feeding import profile_values
+from polycmp_trt.run.layout import numpy_dtype
 
 _SHOW = ("layers", "attrs", "weights")
 #: What every layer has, so that it says nothing about one.

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 from polycmp.errors import BackendError, FileError, describe_exception
 from polycmp.files import atomic_write
 from polycmp.loader import Loader
-from polycmp_trt.callbacks import guarded, remember_errors
-from polycmp_trt.capabilities import import_tensorrt, require
+from polycmp_trt.build.callbacks import guarded, remember_errors
+from polycmp_trt.features import import_tensorrt, require
 
 __all__ = [
     "Algorithm",

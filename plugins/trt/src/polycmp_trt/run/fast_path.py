@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from polycmp_trt.buffers import Binding
+from polycmp_trt.run.buffers import Binding
 
 #: Above this many bytes the general way takes no measurable time longer, and need not stage pinned arrays.
 LARGEST = 64 << 10
 
 
-class Replay:
+class FastPath:
     """Runs an engine again whose shapes, addresses and buffers are as they were.
 
     A tiny network takes about as long as Python takes for thirty calls, so this keeps everything at hand and does

@@ -9,7 +9,7 @@ from typing import Any
 
 from polycmp.errors import ModelError, describe_exception
 from polycmp.loader import BytesFromPath
-from polycmp_trt.capabilities import import_tensorrt, release, require, supports
+from polycmp_trt.features import import_tensorrt, release, require, supports
 
 __all__ = ["Capability", "Part", "Problem", "check_model", "format_problems", "partition_model"]
 
@@ -81,8 +81,8 @@ def check_model(path: str) -> Capability:
 
 
 def _parse(model: Any, parse: Any) -> Capability:
-    from polycmp_trt.network import parser_problems
-    from polycmp_trt.runtime import noted_errors
+    from polycmp_trt.build.network import parser_problems
+    from polycmp_trt.run.runtime import noted_errors
 
     parser, _keep = _new_parser()
     with noted_errors() as notes:
@@ -106,8 +106,8 @@ def _function_stacks(parser: Any) -> list[tuple[str, ...]]:
 
 
 def _new_parser() -> tuple[Any, Any]:
-    from polycmp_trt.network import create_network
-    from polycmp_trt.runtime import get_trt_logger, new_object
+    from polycmp_trt.build.network import create_network
+    from polycmp_trt.run.runtime import get_trt_logger, new_object
 
     trt = import_tensorrt()
     builder, network = create_network()
@@ -170,7 +170,7 @@ def _problems_of(part: Any, nodes: Sequence[int]) -> list[Problem]:
 
 def _groups(content: bytes, path: str = "") -> list[tuple[tuple[int, ...], bool]] | None:
     """Return TensorRT's division of a model into groups of nodes; None if it parses the whole."""
-    from polycmp_trt.runtime import noted_errors
+    from polycmp_trt.run.runtime import noted_errors
 
     parser, _keep = _new_parser()
     with noted_errors():
@@ -223,8 +223,8 @@ def divide(
 
 def _first_bad_node(part: Any) -> int:
     """Return the number of the node that the parser stops at; the first if it does not say."""
-    from polycmp_trt.network import parser_problems
-    from polycmp_trt.runtime import noted_errors
+    from polycmp_trt.build.network import parser_problems
+    from polycmp_trt.run.runtime import noted_errors
 
     content = part.SerializeToString()
     parser, _keep = _new_parser()

@@ -1,0 +1,1 @@
+"""Building: networks, configurations, profiles, calibration, timings, tactics, and the engines made of them."""

@@ -1,0 +1,1 @@
+"""Running: CUDA, memory on both sides, feeds, execution contexts, and the runner."""
