@@ -20,14 +20,15 @@ USERS = [
 
 #: Folder, or module beside the folders -> what it may import. Each line only names entries from the lines above it.
 MAY_IMPORT: dict[str, set[str]] = {
+    "types": set(),
     "features": set(),
     "options": set(),
     "checks": {"features", "options"},
-    "run": {"features"},
-    "build": {"features", "run"},
-    "show": {"features", "run", "build"},
-    "from_options": {"options", "build"},
-    "factory": {"options", "checks", "from_options", "run", "build", "show"},
+    "run": {"types", "features"},
+    "build": {"types", "features", "run"},
+    "show": {"types", "features", "run", "build"},
+    "from_options": {"types", "options", "build"},
+    "factory": {"types", "options", "checks", "from_options", "run", "build", "show"},
     "plugin": {"options"},
     "__init__": {"run", "build", "show"},
 }

@@ -8,7 +8,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from polycmp_trt.show.parser_support import cut_out, divide
+from polycmp_trt.build.network import ParserProblem
+from polycmp_trt.show.parser_support import cut_out, divide, problem_of
 
 
 def model():
@@ -108,3 +109,9 @@ def test_single_nodes_that_are_called_unsupported_are_asked_about_again() -> Non
     # What TensorRT 8.6 said of four nodes of which only the third is at fault.
     answers = {(0, 1, 2, 3): [((0, 1), False), ((3,), False)], (2, 3): [((1,), False)], (2,): []}
     assert sorted(divide((0, 1, 2, 3), answers.get, lambda _: 0)) == [(0, 1), (3,)]
+
+
+def test_a_node_without_a_name_is_told_by_its_number() -> None:
+    assert problem_of(ParserProblem(3, "", "Mystery", "no importer")).node == "3"
+    assert problem_of(ParserProblem(3, "odd", "Mystery", "no importer")).node == "odd"
+    assert problem_of(ParserProblem(-1, "", "", "empty")).node == "?"

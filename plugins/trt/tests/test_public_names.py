@@ -36,7 +36,7 @@ def test_type_checkers_see_the_names_that_are_exported():
 
 PROGRAM = """
 from polycmp_trt import CreateConfig, DeviceView, Profile, TacticReplayData, TrtRunner, create_network
-from polycmp_trt import EngineFromNetwrok
+from polycmp_trt import EngineFromNetwrok, NetworkFromOnnxPath
 
 reveal_type(Profile().add("x", (1,), (2,), (3,)))
 reveal_type(TacticReplayData.load("replay.json"))
@@ -44,6 +44,7 @@ reveal_type(TrtRunner("engine").last_inference_time())
 reveal_type(DeviceView(4096, (2,), "float32").nbytes)
 CreateConfig(fp17=True)
 create_network(strongly_typed=1.5)
+NetworkFromOnnxPath("model.onnx", strongly_typed="yes")
 """
 
 
@@ -54,4 +55,9 @@ def test_mypy_sees_real_types_and_finds_slips(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     types = re.findall('Revealed type is "(.*)"', done.stdout)
     assert [name.rpartition(".")[2] for name in types] == ["Profile", "TacticReplayData", "float", "int"], done.stdout
-    assert re.findall(r": error: .*\[([a-z-]+)\]", done.stdout) == ["attr-defined", "call-arg", "arg-type"], done.stdout
+    assert re.findall(r": error: .*\[([a-z-]+)\]", done.stdout) == [
+        "attr-defined",
+        "call-arg",
+        "arg-type",
+        "arg-type",
+    ], done.stdout

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import pickle
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -9,7 +11,7 @@ from importlib.util import find_spec
 import pytest
 
 import polycmp_trt
-from polycmp.errors import BackendError, FileError, PluginError, UsageError
+from polycmp.errors import BackendError, FileError, ModelError, PluginError, UsageError
 from polycmp_trt import (
     BytesFromEngine,
     CreateConfig,
@@ -18,6 +20,7 @@ from polycmp_trt import (
     EngineFromPath,
     LoadPlugins,
     ModifyNetworkOutputs,
+    NetworkFromOnnxBytes,
     NetworkFromOnnxPath,
     SaveEngine,
     TrtRunner,
@@ -64,6 +67,21 @@ def test_loaders_print_as_their_source():
     assert (
         repr(eval(text, vars(polycmp_trt) | {name: getattr(polycmp_trt, name) for name in polycmp_trt.__all__})) == text
     )
+
+
+def test_both_readers_of_onnx_take_the_same_arguments_after_the_first():
+    paths, contents = (
+        list(inspect.signature(reader.__init__).parameters)[1:]
+        for reader in (NetworkFromOnnxPath, NetworkFromOnnxBytes)
+    )
+    assert (paths[0], contents[0]) == ("path", "model_bytes")
+    assert paths[1:] == contents[1:]
+    made = NetworkFromOnnxPath("m.onnx", ["native_instancenorm"], strongly_typed=True, config=None)
+    assert repr(made) == "NetworkFromOnnxPath('m.onnx', ['native_instancenorm'], strongly_typed=True)"
+    assert (made.path, made.flags, made.strongly_typed) == ("m.onnx", ["native_instancenorm"], True)
+    assert repr(pickle.loads(pickle.dumps(made))) == repr(made)
+    with pytest.raises(ModelError, match=r"no such file: m\.onnx"):
+        made()
 
 
 class TestMissing:

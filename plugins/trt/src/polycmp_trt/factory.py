@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from polycmp.errors import ModelError
 from polycmp.files import atomic_write
@@ -29,6 +30,14 @@ from polycmp_trt.options import Options
 from polycmp_trt.run.runner import TrtRunner
 from polycmp_trt.run.runtime import LoadPlugins, LoadRuntime, OnDevice
 from polycmp_trt.show.onnx_like import OnnxLikeFromNetwork
+
+if TYPE_CHECKING:
+    import onnx
+    import tensorrt as trt
+
+    from polycmp_trt.types import DataLoader, Dims, EngineSource, Network, NetworkSource, OnnxSource
+
+T = TypeVar("T")
 
 
 def make_runner(model: Any, options: Options | None, *, name: str) -> TrtRunner:
@@ -68,7 +77,7 @@ def _budget(text: str | None) -> tuple[int | None, float | None]:
     return (int(text) if text in {"-1", "-2"} else parse_size(text)), None
 
 
-def engine_from_file(path: str, options: Options) -> Loader[Any]:
+def engine_from_file(path: str, options: Options) -> Loader[trt.ICudaEngine]:
     """Return a loader of an engine file; plugin libraries and host code only if the options say so."""
     runtime = LoadRuntime(options.load_runtime) if options.load_runtime else None
     loader = EngineFromPath(
@@ -80,11 +89,16 @@ def engine_from_file(path: str, options: Options) -> Loader[Any]:
     return _with_plugins(loader, options)
 
 
-def _with_plugins(loader: Loader[Any], options: Options) -> Loader[Any]:
+def _with_plugins(loader: Loader[T], options: Options) -> Loader[T]:
     return LoadPlugins(list(options.plugins), loader)
 
 
-def engine_from_source(source: Any, options: Options, input_shapes: Any = None, data_loader: Any = None) -> Loader[Any]:
+def engine_from_source(
+    source: OnnxSource | NetworkSource,
+    options: Options,
+    input_shapes: Mapping[str, Dims] | None = None,
+    data_loader: DataLoader | None = None,
+) -> Loader[trt.ICudaEngine]:
     """Return a loader that builds an engine as the options say.
 
     Args:
@@ -98,7 +112,7 @@ def engine_from_source(source: Any, options: Options, input_shapes: Any = None, 
     if plan.conversions:
         source = converted(source, plan.conversions, options, input_shapes, data_loader)
     options = replace(options, strongly_typed=plan.strongly_typed)
-    engine: Loader[Any] = EngineFromNetwork(
+    engine: Loader[trt.ICudaEngine] = EngineFromNetwork(
         network_from_source(source, options),
         config_from_options(options, plan.flags, input_shapes, data_loader),
         save_timing_cache=options.save_timing_cache or options.timing_cache or None,
@@ -110,7 +124,7 @@ def engine_from_source(source: Any, options: Options, input_shapes: Any = None, 
     return SaveEngine(engine, options.save_engine) if options.save_engine else engine
 
 
-def network_from_source(source: Any, options: Options) -> Any:
+def network_from_source(source: OnnxSource | NetworkSource, options: Options) -> NetworkSource:
     """Return a loader of the network, with everything that the options change in it.
 
     Args:
@@ -141,13 +155,13 @@ def network_from_source(source: Any, options: Options) -> Any:
     return _with_plugins(network, options) if options.plugins else network
 
 
-def _is_onnx(source: Any) -> bool:
+def _is_onnx(source: object) -> bool:
     from polycmp_onnx.load import OnnxLoader
 
     return isinstance(source, (OnnxLoader, ConvertToBf16, QuantizeToInt8))
 
 
-def _parsed(source: Any, options: Options) -> Any:
+def _parsed(source: OnnxSource, options: Options) -> NetworkSource:
     settings: dict[str, Any] = {
         "flags": _parser_flags(options) or None,
         "plugin_instancenorm": options.plugin_instancenorm or None,
@@ -172,7 +186,9 @@ def _parser_flags(options: Options) -> list[str]:
     return flags
 
 
-def make_engine(source: Any, options: Options | None = None, *, model: Any = None) -> Loader[Any]:
+def make_engine(
+    source: str | Path | OnnxSource | NetworkSource, options: Options | None = None, *, model: Any = None
+) -> Loader[trt.ICudaEngine]:
     """Return a loader of an engine: read from a file, or built from a model.
 
     Args:
@@ -190,7 +206,7 @@ def make_engine(source: Any, options: Options | None = None, *, model: Any = Non
     return OnDevice(engine, options.device) if options.device else engine
 
 
-def make_network(source: Any, options: Any = None) -> Any:
+def make_network(source: str | Path | OnnxSource | NetworkSource, options: object = None) -> NetworkSource:
     """Return a loader of `(builder, network[, parser])`: a function of a script, or a parsed ONNX model.
 
     Args:
@@ -203,7 +219,7 @@ def make_network(source: Any, options: Any = None) -> Any:
     return network_from_source(source, options)
 
 
-class NetworkFromScript(Loader[Any]):
+class NetworkFromScript(Loader["Network"]):
     """Calls the function of a user's Python file that makes a network.
 
     Args:
@@ -216,7 +232,7 @@ class NetworkFromScript(Loader[Any]):
         self.file = path
         self.name = name
 
-    def call_impl(self) -> Any:
+    def call_impl(self) -> Network:
         """Return `(builder, network[, parser])`.
 
         Raises:
@@ -232,7 +248,7 @@ class NetworkFromScript(Loader[Any]):
         return made
 
 
-def make_onnx_like(source: Any, options: Any = None) -> Loader[Any]:
+def make_onnx_like(source: str | Path | OnnxSource | NetworkSource, options: object = None) -> Loader[onnx.ModelProto]:
     """Return a loader of a network written down as an ONNX model.
 
     Args:
@@ -242,7 +258,7 @@ def make_onnx_like(source: Any, options: Any = None) -> Loader[Any]:
     return OnnxLikeFromNetwork(make_network(source, options))
 
 
-def save(loader: Any, path: str) -> None:
+def save(loader: EngineSource, path: str) -> None:
     """Write an engine to a file, whole or not at all.
 
     Args:
@@ -252,7 +268,7 @@ def save(loader: Any, path: str) -> None:
     SaveBytes(BytesFromEngine(loader), path)()
 
 
-def save_onnx_like(loader: Any, path: str) -> None:
+def save_onnx_like(loader: Callable[[], onnx.ModelProto], path: str) -> None:
     """Write a network that was written down as an ONNX model.
 
     Args:

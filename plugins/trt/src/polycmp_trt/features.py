@@ -9,9 +9,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import BackendError, PluginError, UsageError, describe_exception, did_you_mean
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 __all__ = [
     "FEATURES",
@@ -94,6 +97,9 @@ FEATURES: dict[str, Feature] = {
     # Building
     "algorithm_selector": _feature(
         "IAlgorithmSelector",
+        "IAlgorithm",
+        "IAlgorithmContext",
+        "IAlgorithmIOInfo",
         "IBuilderConfig.algorithm_selector",
         instead="keep tactics with a timing cache: --trt-timing-cache FILE, then --trt-error-on-timing-cache-miss",
     ),
@@ -194,7 +200,7 @@ _RETIRED: dict[str, str] = {
 }
 
 
-def import_tensorrt() -> Any:
+def import_tensorrt() -> ModuleType:
     """Return the TensorRT module.
 
     Raises:
@@ -218,12 +224,12 @@ def import_tensorrt() -> Any:
         ) from error
 
 
-def release(trt: Any = None) -> str:
+def release(trt: ModuleType | None = None) -> str:
     """Return the release as text, for messages only."""
     return str(getattr(trt or import_tensorrt(), "__version__", "?"))
 
 
-def has(name: str, trt: Any = None) -> bool:
+def has(name: str, trt: ModuleType | None = None) -> bool:
     """Return whether the release has a dotted name; with a trailing `=`, a property that can be set."""
     value: Any = trt or import_tensorrt()
     for part in name.removesuffix("=").split("."):
@@ -233,23 +239,23 @@ def has(name: str, trt: Any = None) -> bool:
     return not name.endswith("=") or getattr(value, "fset", None) is not None
 
 
-def has_builder_flag(name: str, trt: Any = None) -> bool:
+def has_builder_flag(name: str, trt: ModuleType | None = None) -> bool:
     """Return whether `BuilderFlag` has a member of this name, in any case."""
     return has(f"BuilderFlag.{name.upper()}", trt)
 
 
-def has_enum(enum: str, member: str = "", trt: Any = None) -> bool:
+def has_enum(enum: str, member: str = "", trt: ModuleType | None = None) -> bool:
     """Return whether an enumeration exists and, if a member is named in any case, has it."""
     return has(enum, trt) and (not member or member.upper() in enum_names(enum, trt))
 
 
-def supports(feature: str, trt: Any = None) -> bool:
+def supports(feature: str, trt: ModuleType | None = None) -> bool:
     """Return whether the release has a feature of the table `FEATURES`."""
     module = trt or import_tensorrt()
     return all(has(name, module) for name in FEATURES[feature].needs)
 
 
-def require(feature: str, option: str, trt: Any = None) -> None:
+def require(feature: str, option: str, trt: ModuleType | None = None) -> None:
     """Refuse an option that the release cannot honour.
 
     Args:
@@ -271,13 +277,13 @@ def require(feature: str, option: str, trt: Any = None) -> None:
         )
 
 
-def enum_names(enum: str, trt: Any = None) -> tuple[str, ...]:
+def enum_names(enum: str, trt: ModuleType | None = None) -> tuple[str, ...]:
     """Return the members of an enumeration; none if the release lacks it."""
     members = getattr(getattr(trt or import_tensorrt(), enum, None), "__members__", {})
     return tuple(members)
 
 
-def enum_value(enum: str, text: Any, option: str, trt: Any = None) -> Any:
+def enum_value(enum: str, text: Any, option: str, trt: ModuleType | None = None) -> Any:
     """Return the member that a text names, in any case; a member itself is returned as it is.
 
     Args:
@@ -309,6 +315,6 @@ def enum_value(enum: str, text: Any, option: str, trt: Any = None) -> Any:
     raise UsageError(f"{text!r} is no {enum}", whose=option, why=did_you_mean(text.lower(), known))
 
 
-def enum_values(enum: str, texts: Iterable[Any], option: str, trt: Any = None) -> list[Any]:
+def enum_values(enum: str, texts: Iterable[Any], option: str, trt: ModuleType | None = None) -> list[Any]:
     """Return the members that texts name; see `enum_value`."""
     return [enum_value(enum, text, option, trt) for text in texts]

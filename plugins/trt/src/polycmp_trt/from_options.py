@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polycmp.loader import InvokeFromScript
 from polycmp.values import split_script
@@ -14,13 +14,16 @@ from polycmp_trt.build.tactics import RecordTactics, ReplayTactics
 from polycmp_trt.build.typed_onnx import ConvertToBf16, QuantizeToInt8
 from polycmp_trt.options import Options
 
+if TYPE_CHECKING:
+    from polycmp_trt.types import ConfigSource, DataLoader, Dims, OnnxSource
+
 
 def config_from_options(
     options: Options,
     flags: tuple[str, ...],
     input_shapes: Mapping[str, tuple[int, ...]] | None = None,
-    data_loader: Any = None,
-) -> Any:
+    data_loader: DataLoader | None = None,
+) -> ConfigSource:
     """Return the callable `(builder, network)` that makes the configuration which the options describe.
 
     Args:
@@ -70,7 +73,10 @@ _NAMED = (
 
 
 def _created(
-    options: Options, flags: tuple[str, ...], input_shapes: Mapping[str, tuple[int, ...]] | None, data_loader: Any
+    options: Options,
+    flags: tuple[str, ...],
+    input_shapes: Mapping[str, tuple[int, ...]] | None,
+    data_loader: DataLoader | None,
 ) -> CreateConfig:
     pools = dict(options.pool_limit)
     if options.workspace is not None:
@@ -90,7 +96,7 @@ def _created(
     )
 
 
-def _calibrator(options: Options, data_loader: Any) -> Any:
+def _calibrator(options: Options, data_loader: DataLoader | None) -> CalibratorFromData:
     return CalibratorFromData(
         data_loader if data_loader is not None else (),
         options.calibration_cache or None,
@@ -101,15 +107,19 @@ def _calibrator(options: Options, data_loader: Any) -> Any:
     )
 
 
-def _selector(options: Options) -> Any:
+def _selector(options: Options) -> RecordTactics | ReplayTactics | None:
     if options.save_tactics:
         return RecordTactics(options.save_tactics)
     return ReplayTactics(options.load_tactics) if options.load_tactics else None
 
 
 def converted(
-    source: Any, conversions: tuple[str, ...], options: Options, input_shapes: Any = None, data_loader: Any = None
-) -> Any:
+    source: OnnxSource,
+    conversions: tuple[str, ...],
+    options: Options,
+    input_shapes: Mapping[str, Dims] | None = None,
+    data_loader: DataLoader | None = None,
+) -> OnnxSource:
     """Return a loader of an ONNX model with other types, for releases without switches for them.
 
     Args:

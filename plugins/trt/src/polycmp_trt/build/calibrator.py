@@ -6,7 +6,7 @@ import inspect
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -18,12 +18,19 @@ from polycmp_trt.build.callbacks import guarded, remember_errors
 from polycmp_trt.features import import_tensorrt, require
 from polycmp_trt.run.views import DeviceView, device_view
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import tensorrt as trt
+
+    from polycmp_trt.types import DataLoader, FileLike
+
 __all__ = ["Calibrator", "CalibratorFromData", "calibration_feeds"]
 
 _LOG = logging.getLogger("polycmp.trt")
 
 
-def calibration_feeds(data_loader: Any, inputs: TensorMetadata | None) -> Iterator[Mapping[str, Any]]:
+def calibration_feeds(data_loader: DataLoader, inputs: TensorMetadata | None) -> Iterator[Mapping[str, Any]]:
     """Return an iterator over the feeds of any data loader.
 
     Args:
@@ -38,10 +45,11 @@ def calibration_feeds(data_loader: Any, inputs: TensorMetadata | None) -> Iterat
             "give some with --data-loader-script or --load-inputs"
         )
     if inputs is not None and getattr(data_loader, "input_metadata", inputs) is None:
-        data_loader.input_metadata = inputs
+        cast("Any", data_loader).input_metadata = inputs
     if not callable(data_loader):
         return iter(data_loader)
-    return iter(data_loader(inputs) if _wants_metadata(data_loader) else data_loader())
+    make: Callable[..., Iterable[Mapping[str, Any]]] = data_loader
+    return iter(make(inputs) if _wants_metadata(make) else make())
 
 
 def _wants_metadata(function: Callable[..., Any]) -> bool:
@@ -71,7 +79,7 @@ class _Calibration:
 
     error: BaseException | None
 
-    def _set_up(self, data_loader: Any, cache: Any, settings: Mapping[str, Any]) -> None:
+    def _set_up(self, data_loader: DataLoader, cache: FileLike | None, settings: Mapping[str, Any]) -> None:
         self.data_loader = data_loader
         self._cache = cache
         self._settings = settings
@@ -112,7 +120,7 @@ class _Calibration:
             for buffer in buffers.values():
                 buffer.free()
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> _Calibration:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
@@ -203,7 +211,7 @@ class _Calibration:
         return self._contents or None
 
     @guarded(default=None)
-    def write_calibration_cache(self, cache: Any, *unused: Any) -> None:
+    def write_calibration_cache(self, cache: bytes | memoryview, *unused: Any) -> None:
         self._contents = bytes(cache)
         if self._cache is not None:
             _write(self._cache, self._contents)
@@ -219,21 +227,21 @@ class _Calibration:
     def read_histogram_cache(self, length: int) -> None:
         return None
 
-    def write_histogram_cache(self, pointer: Any, length: int) -> None:
+    def write_histogram_cache(self, pointer: object, length: int) -> None:
         return None
 
-    def get_algorithm(self) -> Any:
+    def get_algorithm(self) -> trt.CalibrationAlgoType:
         return self._settings["algo"]
 
     def __repr__(self) -> str:
         return f"Calibrator(data_loader={_name(self.data_loader)}, cache={self._cache!r})"
 
 
-def _name(value: Any) -> str:
+def _name(value: object) -> str:
     return str(getattr(value, "__name__", type(value).__name__))
 
 
-def _read(cache: Any) -> bytes:
+def _read(cache: FileLike) -> bytes:
     if hasattr(cache, "read"):
         if hasattr(cache, "seek"):
             cache.seek(0)
@@ -247,7 +255,7 @@ def _read(cache: Any) -> bytes:
         raise FileError(f"cannot read the calibration cache {cache}", why=describe_exception(error)) from error
 
 
-def _write(cache: Any, content: bytes) -> None:
+def _write(cache: FileLike, content: bytes) -> None:
     if not hasattr(cache, "write"):
         with atomic_write(cache) as file:
             file.write(content)
@@ -261,16 +269,16 @@ def _write(cache: Any, content: bytes) -> None:
 
 
 def Calibrator(  # noqa: N802  (the field's name and arguments; its class needs TensorRT to exist)
-    data_loader: Any,
-    cache: Any = None,
-    BaseClass: Any = None,  # noqa: N803
+    data_loader: DataLoader,
+    cache: FileLike | None = None,
+    BaseClass: type[trt.IInt8Calibrator] | str | None = None,  # noqa: N803
     batch_size: int | None = None,
     quantile: float = 0.5,
     regression_cutoff: float = 0.5,
-    algo: Any = None,
+    algo: trt.CalibrationAlgoType | None = None,
     *,
     device: int = 0,
-) -> Any:
+) -> trt.IInt8Calibrator:
     """Return an INT8 calibrator for TensorRT, to be used with `CreateConfig` or with TensorRT directly.
 
     When the data loader fails, the loaders of this package end the build with that error; with TensorRT alone, call
@@ -308,7 +316,7 @@ def Calibrator(  # noqa: N802  (the field's name and arguments; its class needs 
     return type("Calibrator", (_Calibration, base), {"__init__": init, "__doc__": _Calibration.__doc__})()
 
 
-def _base_class(trt: Any, wanted: Any) -> Any:
+def _base_class(trt: ModuleType, wanted: type[trt.IInt8Calibrator] | str | None) -> type[trt.IInt8Calibrator]:
     if wanted is not None and not isinstance(wanted, str):
         return wanted
     name = wanted or "IInt8EntropyCalibrator2"
@@ -319,7 +327,7 @@ def _base_class(trt: Any, wanted: Any) -> Any:
     return found
 
 
-class CalibratorFromData(Loader[Any]):
+class CalibratorFromData(Loader["trt.IInt8Calibrator"]):
     """Makes a `Calibrator` once TensorRT is needed.
 
     Args:
@@ -348,7 +356,7 @@ class CalibratorFromData(Loader[Any]):
         self.regression_cutoff = regression_cutoff
         self.device = device
 
-    def call_impl(self) -> Any:
+    def call_impl(self) -> trt.IInt8Calibrator:
         """Return a new calibrator; see `Calibrator` for the errors."""
         return Calibrator(
             self.data_loader,

@@ -9,9 +9,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from polycmp.errors import describe_exception
+
+if TYPE_CHECKING:
+    import tensorrt as trt
 
 __all__ = ["guarded", "raise_callback_errors", "remember_errors"]
 
@@ -58,7 +61,7 @@ def guarded(default: Any) -> Callable[[F], F]:
     return decorate
 
 
-def raise_callback_errors(config: Any) -> None:
+def raise_callback_errors(config: trt.IBuilderConfig) -> None:
     """Raise the error of a calibrator or algorithm selector of a configuration, if one failed during the build.
 
     To be called when a build is over, whether TensorRT thinks it went well or not.

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import BackendError, UsageError, describe_exception
 from polycmp.loader import Loader, resolve
 from polycmp.tensors import TensorMetadata
+from polycmp_trt.build.network_parts import is_dynamic, network_inputs
 from polycmp_trt.build.profile import Profile
 from polycmp_trt.build.timing_cache import use_timing_cache
 from polycmp_trt.features import enum_value, enum_values, import_tensorrt, require, supports
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import tensorrt as trt
+
+    from polycmp_trt.types import ConfigSource, FileLike
 
 __all__ = ["CreateConfig", "PostprocessConfig", "create_config", "postprocess_config"]
 
@@ -49,7 +57,7 @@ _ENUMS = {
 _NUMBERS = ("builder_optimization_level", "max_aux_streams")
 
 
-class CreateConfig(Loader[Any]):
+class CreateConfig(Loader["trt.IBuilderConfig"]):
     """Makes a builder configuration; called with the builder and the network it is for.
 
     Nothing is switched on unless asked for; TF32, which TensorRT allows by default, is switched off. Members of
@@ -100,26 +108,26 @@ class CreateConfig(Loader[Any]):
         fp16: bool = False,
         int8: bool = False,
         profiles: Sequence[Profile] | None = None,
-        calibrator: Any = None,
+        calibrator: trt.IInt8Calibrator | Callable[[], trt.IInt8Calibrator] | None = None,
         *,
         precision_constraints: str = "none",
-        load_timing_cache: Any = None,
-        algorithm_selector: Any = None,
+        load_timing_cache: FileLike | None = None,
+        algorithm_selector: trt.IAlgorithmSelector | Callable[[], trt.IAlgorithmSelector] | None = None,
         sparse_weights: bool = False,
         tactic_sources: Iterable[Any] | None = None,
         restricted: bool = False,
         use_dla: bool = False,
         allow_gpu_fallback: bool = False,
-        profiling_verbosity: Any = None,
+        profiling_verbosity: trt.ProfilingVerbosity | str | None = None,
         memory_pool_limits: Mapping[Any, int] | None = None,
         refittable: bool = False,
         strip_plan: bool = False,
         preview_features: Iterable[Any] | None = None,
-        engine_capability: Any = None,
+        engine_capability: trt.EngineCapability | str | None = None,
         direct_io: bool = False,
         builder_optimization_level: int | None = None,
         fp8: bool = False,
-        hardware_compatibility_level: Any = None,
+        hardware_compatibility_level: trt.HardwareCompatibilityLevel | str | None = None,
         max_aux_streams: int | None = None,
         version_compatible: bool = False,
         exclude_lean_runtime: bool = False,
@@ -127,10 +135,10 @@ class CreateConfig(Loader[Any]):
         error_on_timing_cache_miss: bool = False,
         bf16: bool = False,
         disable_compilation_cache: bool = False,
-        progress_monitor: Any = None,
+        progress_monitor: trt.IProgressMonitor | Callable[[], trt.IProgressMonitor] | None = None,
         weight_streaming: bool = False,
-        runtime_platform: Any = None,
-        tiling_optimization_level: Any = None,
+        runtime_platform: trt.RuntimePlatform | str | None = None,
+        tiling_optimization_level: trt.TilingOptimizationLevel | str | None = None,
     ) -> None:
         given = {name: value for name, value in locals().items() if name not in {"self", "__class__"}}
         self.flags = [name for name in _FLAGS if given[name]]
@@ -149,7 +157,7 @@ class CreateConfig(Loader[Any]):
         self.quantization_flags = quantization_flags
         self.progress_monitor = progress_monitor
 
-    def call_impl(self, builder: Any, network: Any) -> Any:
+    def call_impl(self, builder: trt.Builder, network: trt.INetworkDefinition) -> trt.IBuilderConfig:
         """Return the `tensorrt.IBuilderConfig`.
 
         Raises:
@@ -167,7 +175,7 @@ class CreateConfig(Loader[Any]):
         self._set_selector(trt, config)
         return config
 
-    def _set_flags(self, trt: Any, config: Any) -> None:
+    def _set_flags(self, trt: ModuleType, config: trt.IBuilderConfig) -> None:
         if supports("tf32", trt):
             config.clear_flag(trt.BuilderFlag.TF32)
         for name in self.flags:
@@ -181,7 +189,7 @@ class CreateConfig(Loader[Any]):
             require("precision_constraints", f"precision_constraints={constraints}", trt)
             config.set_flag(getattr(trt.BuilderFlag, f"{constraints.upper()}_PRECISION_CONSTRAINTS"))
 
-    def _set_values(self, trt: Any, config: Any) -> None:
+    def _set_values(self, trt: ModuleType, config: trt.IBuilderConfig) -> None:
         for name, value in self.enums.items():
             require(name, name, trt)
             setattr(config, name, enum_value(_ENUMS[name], value, name, trt))
@@ -203,7 +211,7 @@ class CreateConfig(Loader[Any]):
             require("progress_monitor", "progress_monitor", trt)
             config.progress_monitor = resolve(self.progress_monitor)
 
-    def _set_sets(self, trt: Any, config: Any) -> None:
+    def _set_sets(self, trt: ModuleType, config: trt.IBuilderConfig) -> None:
         if self.tactic_sources is not None:
             require("tactic_sources", "tactic_sources", trt)
             sources = enum_values("TacticSource", self.tactic_sources, "tactic_sources", trt)
@@ -219,7 +227,7 @@ class CreateConfig(Loader[Any]):
             for flag in trt.QuantizationFlag.__members__.values():
                 (config.set_quantization_flag if flag in wanted else config.clear_quantization_flag)(flag)
 
-    def _set_device(self, trt: Any, builder: Any, config: Any) -> None:
+    def _set_device(self, trt: ModuleType, builder: trt.Builder, config: trt.IBuilderConfig) -> None:
         if not self.use_dla:
             return
         if not builder.num_DLA_cores:
@@ -229,7 +237,9 @@ class CreateConfig(Loader[Any]):
         config.default_device_type = trt.DeviceType.DLA
         config.DLA_core = 0
 
-    def _set_calibrator(self, network: Any, config: Any, profiles: Sequence[Any]) -> None:
+    def _set_calibrator(
+        self, network: trt.INetworkDefinition, config: trt.IBuilderConfig, profiles: Sequence[Any]
+    ) -> None:
         if self.calibrator is None:
             return
         require("calibrator", "a calibrator")
@@ -246,7 +256,7 @@ class CreateConfig(Loader[Any]):
             require("calibration_profile", "calibration with dynamic shapes")
             config.set_calibration_profile(profiles[0])
 
-    def _set_selector(self, trt: Any, config: Any) -> None:
+    def _set_selector(self, trt: ModuleType, config: trt.IBuilderConfig) -> None:
         if self.algorithm_selector is not None:
             require("algorithm_selector", "an algorithm selector", trt)
             config.algorithm_selector = resolve(self.algorithm_selector)
@@ -261,7 +271,7 @@ class CreateConfig(Loader[Any]):
 _ABSURD = 100
 
 
-def _limit_pool(config: Any, pool: Any, size: int) -> None:
+def _limit_pool(config: trt.IBuilderConfig, pool: trt.MemoryPoolType, size: int) -> None:
     """Set the limit of a memory pool, unless it cannot be meant.
 
     TensorRT takes any workspace and then uses what the device has, which is its limit by default.
@@ -284,7 +294,12 @@ def _limit_pool(config: Any, pool: Any, size: int) -> None:
     config.set_memory_pool_limit(pool, size)
 
 
-def add_profiles(builder: Any, network: Any, config: Any, profiles: Sequence[Profile] | None) -> list[Any]:
+def add_profiles(
+    builder: trt.Builder,
+    network: trt.INetworkDefinition,
+    config: trt.IBuilderConfig,
+    profiles: Sequence[Profile] | None,
+) -> list[Any]:
     """Complete profiles with defaults, add them to a configuration, and return them in TensorRT's form.
 
     Without profiles, a network with dynamic inputs gets one made of defaults.
@@ -293,7 +308,7 @@ def add_profiles(builder: Any, network: Any, config: Any, profiles: Sequence[Pro
         UsageError: A profile does not fit the network.
         BackendError: TensorRT refuses a profile.
     """
-    if not profiles and not _is_dynamic(network):
+    if not profiles and not is_dynamic(network):
         return []
     added = []
     for index, profile in enumerate(profiles or [Profile()]):
@@ -304,18 +319,12 @@ def add_profiles(builder: Any, network: Any, config: Any, profiles: Sequence[Pro
     return added
 
 
-def _is_dynamic(network: Any) -> bool:
-    inputs = (network.get_input(index) for index in range(network.num_inputs))
-    return any(tensor.is_shape_tensor or any(dim < 0 for dim in tuple(tensor.shape)) for tensor in inputs)
-
-
-def calibration_inputs(network: Any, profiles: Sequence[Any]) -> TensorMetadata:
+def calibration_inputs(network: trt.INetworkDefinition, profiles: Sequence[Any]) -> TensorMetadata:
     """Return the inputs of a network with the shapes that calibration runs with: opt shapes of the first profile."""
     from polycmp_trt.run.layout import numpy_dtype
 
     inputs = TensorMetadata()
-    for index in range(network.num_inputs):
-        tensor = network.get_input(index)
+    for tensor in network_inputs(network):
         shape = tuple(tensor.shape)
         if any(dim < 0 for dim in shape) and profiles and not tensor.is_shape_tensor:
             shape = tuple(profiles[0].get_shape(tensor.name)[1])
@@ -323,7 +332,7 @@ def calibration_inputs(network: Any, profiles: Sequence[Any]) -> TensorMetadata:
     return inputs
 
 
-class PostprocessConfig(Loader[Any]):
+class PostprocessConfig(Loader["trt.IBuilderConfig"]):
     """Edits a builder configuration with a function.
 
     Args:
@@ -331,11 +340,11 @@ class PostprocessConfig(Loader[Any]):
         func: Called once per build as `func(builder=…, network=…, config=…)`; it changes the configuration in place.
     """
 
-    def __init__(self, config: Any, func: Callable[..., Any]) -> None:
+    def __init__(self, config: ConfigSource, func: Callable[..., Any]) -> None:
         self.config = config
         self.func = func
 
-    def call_impl(self, builder: Any, network: Any) -> Any:
+    def call_impl(self, builder: trt.Builder, network: trt.INetworkDefinition) -> trt.IBuilderConfig:
         """Return the configuration after the function has run.
 
         Raises:
@@ -354,7 +363,7 @@ class PostprocessConfig(Loader[Any]):
         return config
 
 
-def create_config(builder: Any, network: Any, **kwargs: Any) -> Any:
+def create_config(builder: trt.Builder, network: trt.INetworkDefinition, **kwargs: Any) -> trt.IBuilderConfig:
     """Immediate form of `CreateConfig`: make a configuration for this builder and network.
 
     Args:
@@ -365,6 +374,8 @@ def create_config(builder: Any, network: Any, **kwargs: Any) -> Any:
     return CreateConfig(**kwargs)(builder, network)
 
 
-def postprocess_config(config: Any, func: Callable[..., Any], builder: Any, network: Any) -> Any:
+def postprocess_config(
+    config: ConfigSource, func: Callable[..., Any], builder: trt.Builder, network: trt.INetworkDefinition
+) -> trt.IBuilderConfig:
     """Immediate form of `PostprocessConfig`: let a function edit a configuration, and return it."""
     return PostprocessConfig(config, func)(builder, network)

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from polycmp.errors import BackendError, ModelError, describe_exception
 from polycmp.files import atomic_write
 from polycmp.loader import BytesFromPath, Loader, immediate, resolve
-from polycmp_trt.build.network_edit import network_inputs, network_of
+from polycmp_trt.build.network_parts import is_dynamic, network_inputs, network_of
 from polycmp_trt.features import enum_value, import_tensorrt, release, require, supports
 from polycmp_trt.run.cuda import memory_trouble
 from polycmp_trt.run.runtime import make_runtime, noted_errors
 
+if TYPE_CHECKING:
+    import tensorrt as trt
+    from tensorrt import SeekPosition
+
+    from polycmp_trt.types import Buffer, ConfigSource, EngineSource, FileLike, NetworkSource, PathSource, RuntimeSource
+
 _LOG = logging.getLogger("polycmp.trt")
 
 
-def _build(network: Any, config: Any, save_timing_cache: Any) -> tuple[Any, Any, float]:
+def _build(
+    network: NetworkSource, config: ConfigSource | None, save_timing_cache: FileLike | None
+) -> tuple[trt.IHostMemory, trt.IBuilderConfig, float]:
     """Return the serialised engine, the configuration it was built with, and the seconds it took.
 
     `network` and `config` may be callables; a configuration's is called with builder and network.
@@ -31,31 +40,31 @@ def _build(network: Any, config: Any, save_timing_cache: Any) -> tuple[Any, Any,
         from polycmp_trt.build.config import CreateConfig
 
         config = CreateConfig()
-    if callable(config):
-        config = config(builder, net)
-    if not config.num_optimization_profiles and not _is_dynamic(net):
-        config.add_optimization_profile(_static_profile(builder, net))
+    settings = config(builder, net) if callable(config) else config
+    if not settings.num_optimization_profiles and not is_dynamic(net):
+        settings.add_optimization_profile(_static_profile(builder, net))
     start = time.perf_counter()
     with noted_errors() as notes:
-        plan = builder.build_serialized_network(net, config)
+        plan = builder.build_serialized_network(net, settings)
     seconds = time.perf_counter() - start
-    raise_callback_errors(config)
+    raise_callback_errors(settings)
     if plan is None:
+        memory = memory_trouble()
         raise BackendError(
             f"TensorRT {release()} could not build an engine",
             whose="trt",
-            why="; ".join(filter(None, [memory_trouble(), notes.why("it gave no reason; run again with -v")])),
-            hint=_build_hint([*notes.messages, memory_trouble()]),
+            why="; ".join(filter(None, [memory, notes.why("it gave no reason; run again with -v")])),
+            hint=_build_hint([*notes.messages, memory]),
         )
     notes.release()
     if save_timing_cache is not None:
         from polycmp_trt.build.timing_cache import save_timing_cache as save
 
-        save(config, save_timing_cache)
-    return plan, config, seconds
+        save(settings, save_timing_cache)
+    return plan, settings, seconds
 
 
-def _static_profile(builder: Any, network: Any) -> Any:
+def _static_profile(builder: trt.Builder, network: trt.INetworkDefinition) -> trt.IOptimizationProfile:
     """Return a profile of the shapes that a network has anyway.
 
     Without a profile TensorRT 8.6 cannot run outputs whose shapes depend on the data.
@@ -65,12 +74,6 @@ def _static_profile(builder: Any, network: Any) -> Any:
         shape = tuple(tensor.shape)
         profile.set_shape(tensor.name, shape, shape, shape)
     return profile
-
-
-def _is_dynamic(network: Any) -> bool:
-    return any(
-        tensor.is_shape_tensor or any(dim < 0 for dim in tuple(tensor.shape)) for tensor in network_inputs(network)
-    )
 
 
 def _build_hint(messages: list[str]) -> str:
@@ -94,7 +97,9 @@ class EngineBytesFromNetwork(Loader[bytes]):
         save_timing_cache: A path, or an open file: what the build measured is merged into it.
     """
 
-    def __init__(self, network: Any, config: Any = None, save_timing_cache: Any = None) -> None:
+    def __init__(
+        self, network: NetworkSource, config: ConfigSource | None = None, save_timing_cache: FileLike | None = None
+    ) -> None:
         self.network = network
         self.config = config
         self.save_timing_cache = save_timing_cache
@@ -111,7 +116,7 @@ class EngineBytesFromNetwork(Loader[bytes]):
         return content
 
 
-class EngineFromNetwork(Loader[Any]):
+class EngineFromNetwork(Loader["trt.ICudaEngine"]):
     """Builds an engine and loads it.
 
     After the build the log tells what came of it: layers per precision, device memory, time. A precision that was
@@ -128,11 +133,11 @@ class EngineFromNetwork(Loader[Any]):
 
     def __init__(
         self,
-        network: Any,
-        config: Any = None,
-        save_timing_cache: Any = None,
-        runtime: Any = None,
-        dla_workspace_allocation_strategy: Any = None,
+        network: NetworkSource,
+        config: ConfigSource | None = None,
+        save_timing_cache: FileLike | None = None,
+        runtime: RuntimeSource = None,
+        dla_workspace_allocation_strategy: trt.DLAWorkspaceAllocationStrategy | str | None = None,
     ) -> None:
         self.network = network
         self.config = config
@@ -140,7 +145,7 @@ class EngineFromNetwork(Loader[Any]):
         self.runtime = runtime
         self.dla_strategy = dla_workspace_allocation_strategy
 
-    def call_impl(self) -> Any:
+    def call_impl(self) -> trt.ICudaEngine:
         """Return the `tensorrt.ICudaEngine`.
 
         Raises:
@@ -155,8 +160,13 @@ class EngineFromNetwork(Loader[Any]):
 
 
 def _deserialize(
-    source: Any, runtime: Any, dla_strategy: Any, *, trusted: bool = False, what: str = "the engine"
-) -> Any:
+    source: Buffer | trt.IStreamReaderV2,
+    runtime: RuntimeSource,
+    dla_strategy: trt.DLAWorkspaceAllocationStrategy | str | None,
+    *,
+    trusted: bool = False,
+    what: str = "the engine",
+) -> trt.ICudaEngine:
     """Return the engine in a buffer or stream reader.
 
     Args:
@@ -201,7 +211,7 @@ def _deserialize(
 _SHORTEST = 64
 
 
-class EngineFromBytes(Loader[Any]):
+class EngineFromBytes(Loader["trt.ICudaEngine"]):
     """Loads a serialised engine.
 
     Args:
@@ -213,9 +223,9 @@ class EngineFromBytes(Loader[Any]):
 
     def __init__(
         self,
-        serialized_engine: Any,
-        runtime: Any = None,
-        dla_workspace_allocation_strategy: Any = None,
+        serialized_engine: Buffer | Callable[[], Buffer],
+        runtime: RuntimeSource = None,
+        dla_workspace_allocation_strategy: trt.DLAWorkspaceAllocationStrategy | str | None = None,
         engine_host_code_allowed: bool = False,
     ) -> None:
         self.serialized_engine = serialized_engine
@@ -223,7 +233,7 @@ class EngineFromBytes(Loader[Any]):
         self.dla_strategy = dla_workspace_allocation_strategy
         self.engine_host_code_allowed = engine_host_code_allowed
 
-    def call_impl(self) -> Any:
+    def call_impl(self) -> trt.ICudaEngine:
         """Return the `tensorrt.ICudaEngine`.
 
         Raises:
@@ -234,7 +244,7 @@ class EngineFromBytes(Loader[Any]):
         return _deserialize(content, self.runtime, self.dla_strategy, trusted=self.engine_host_code_allowed)
 
 
-def _check_engine_bytes(content: Any, what: str) -> None:
+def _check_engine_bytes(content: Buffer, what: str) -> None:
     """Refuse what is too short to be an engine: TensorRT would read beyond its end."""
     size = memoryview(content).nbytes
     if size < _SHORTEST:
@@ -246,7 +256,7 @@ def _check_engine_bytes(content: Any, what: str) -> None:
         )
 
 
-class EngineFromPath(Loader[Any]):
+class EngineFromPath(Loader["trt.ICudaEngine"]):
     """Loads an engine from a file, piece by piece where the release can read so.
 
     Args:
@@ -258,9 +268,9 @@ class EngineFromPath(Loader[Any]):
 
     def __init__(
         self,
-        path: Any,
-        runtime: Any = None,
-        dla_workspace_allocation_strategy: Any = None,
+        path: PathSource,
+        runtime: RuntimeSource = None,
+        dla_workspace_allocation_strategy: trt.DLAWorkspaceAllocationStrategy | str | None = None,
         engine_host_code_allowed: bool = False,
     ) -> None:
         self.path = path
@@ -268,7 +278,7 @@ class EngineFromPath(Loader[Any]):
         self.dla_strategy = dla_workspace_allocation_strategy
         self.engine_host_code_allowed = engine_host_code_allowed
 
-    def call_impl(self) -> Any:
+    def call_impl(self) -> trt.ICudaEngine:
         """Return the `tensorrt.ICudaEngine`.
 
         Raises:
@@ -283,11 +293,11 @@ class EngineFromPath(Loader[Any]):
         _check_engine_bytes(content, path)
         return self._load(content, path)
 
-    def _load(self, source: Any, path: str) -> Any:
+    def _load(self, source: Buffer | trt.IStreamReaderV2, path: str) -> trt.ICudaEngine:
         return _deserialize(source, self.runtime, self.dla_strategy, trusted=self.engine_host_code_allowed, what=path)
 
 
-def _stream_reader(file: BinaryIO) -> Any:
+def _stream_reader(file: BinaryIO) -> trt.IStreamReaderV2:
     trt = import_tensorrt()
     whence = {trt.SeekPosition.SET: 0, trt.SeekPosition.CUR: 1, trt.SeekPosition.END: 2}
 
@@ -298,7 +308,7 @@ def _stream_reader(file: BinaryIO) -> Any:
         def read(self, num_bytes: int, stream: int) -> bytes:
             return file.read(num_bytes)
 
-        def seek(self, offset: int, where: Any) -> bool:
+        def seek(self, offset: int, where: SeekPosition) -> bool:
             file.seek(offset, whence[where])
             return True
 
@@ -312,7 +322,7 @@ class BytesFromEngine(Loader[bytes]):
         engine: The engine, or a callable that makes it.
     """
 
-    def __init__(self, engine: Any) -> None:
+    def __init__(self, engine: EngineSource) -> None:
         self.engine = engine
 
     def call_impl(self) -> bytes:
@@ -324,7 +334,7 @@ class BytesFromEngine(Loader[bytes]):
         return bytes(_serialize(resolve(self.engine)))
 
 
-def _serialize(engine: Any) -> Any:
+def _serialize(engine: trt.ICudaEngine) -> trt.IHostMemory:
     with noted_errors() as notes:
         plan = engine.serialize()
     if plan is None:
@@ -332,7 +342,7 @@ def _serialize(engine: Any) -> Any:
     return plan
 
 
-class SaveEngine(Loader[Any]):
+class SaveEngine(Loader["trt.ICudaEngine"]):
     """Writes an engine to a file, whole or not at all, and passes it on.
 
     Args:
@@ -340,11 +350,11 @@ class SaveEngine(Loader[Any]):
         path: Where to write.
     """
 
-    def __init__(self, engine: Any, path: str | Path) -> None:
+    def __init__(self, engine: EngineSource, path: str | Path) -> None:
         self.engine = engine
         self.path = path
 
-    def call_impl(self) -> Any:
+    def call_impl(self) -> trt.ICudaEngine:
         """Return the `tensorrt.ICudaEngine` after writing it.
 
         Raises:

@@ -6,13 +6,16 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polycmp_trt.features import has_builder_flag, import_tensorrt
 from polycmp_trt.run.context import bare_context, device_memory
 from polycmp_trt.run.runtime import noted_errors
+
+if TYPE_CHECKING:
+    import tensorrt as trt
 
 _LOG = logging.getLogger("polycmp.trt")
 #: How TensorRT writes an element type at the end of "Format/Datatype".
@@ -85,7 +88,7 @@ def loads_loosely(text: str) -> Any:
         return json.loads(repaired, strict=False)
 
 
-def engine_layers(engine: Any, profile: int = 0) -> list[Layer]:
+def engine_layers(engine: trt.ICudaEngine, profile: int = 0) -> list[Layer]:
     """Return the layers that an engine has in one optimization profile.
 
     Args:
@@ -114,7 +117,7 @@ def engine_layers(engine: Any, profile: int = 0) -> list[Layer]:
     return [layer for layer in layers if layer.name.endswith(f"[profile {profile}]")] or layers
 
 
-def _context_with_shapes(engine: Any, profile: int) -> Any:
+def _context_with_shapes(engine: trt.ICudaEngine, profile: int) -> trt.IExecutionContext | None:
     """Return a context without memory, with the shapes that a profile is best at; None where that cannot be."""
     trt = import_tensorrt()
     names = [engine.get_tensor_name(index) for index in range(engine.num_io_tensors)]
@@ -134,7 +137,7 @@ def _context_with_shapes(engine: Any, profile: int) -> Any:
     return context
 
 
-def _layer(item: Any) -> Layer:
+def _layer(item: object) -> Layer:
     if not isinstance(item, Mapping):
         return Layer(str(item))
     known = {"Name", "LayerType", "Inputs", "Outputs"}
@@ -147,7 +150,7 @@ def _layer(item: Any) -> Layer:
     )
 
 
-def _tensors(items: Any) -> dict[str, str]:
+def _tensors(items: Iterable[object] | None) -> dict[str, str]:
     found = {}
     for item in items or ():
         if isinstance(item, Mapping):
@@ -165,7 +168,7 @@ def precisions(layers: list[Layer]) -> dict[str, int]:
     return dict(Counter(layer.precision for layer in layers if layer.precision).most_common())
 
 
-def report_build(engine: Any, config: Any, size: int, seconds: float) -> dict[str, int]:
+def report_build(engine: trt.ICudaEngine, config: trt.IBuilderConfig, size: int, seconds: float) -> dict[str, int]:
     """Log what was built, and warn of precisions that were allowed but not used.
 
     Args:
@@ -197,7 +200,7 @@ def report_build(engine: Any, config: Any, size: int, seconds: float) -> dict[st
     return counts
 
 
-def _flag(config: Any, name: str) -> bool:
+def _flag(config: trt.IBuilderConfig, name: str) -> bool:
     if not has_builder_flag(name):
         return False
     return bool(config.get_flag(getattr(import_tensorrt().BuilderFlag, name)))

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from polycmp.errors import ModelError, describe_exception
 from polycmp.loader import Loader, immediate, resolve
 from polycmp_trt.features import enum_value, import_tensorrt, release, require, supports
 from polycmp_trt.run.runtime import ErrorNotes, new_object, noted_errors
 
-NetworkTuple = tuple[Any, ...]
+if TYPE_CHECKING:
+    import tensorrt as trt
+
+    from polycmp_trt.types import ConfigSource, OnnxSource, PathSource
+
+T = TypeVar("T", str, bytes)
 
 
-class CreateNetwork(Loader[tuple[Any, Any]]):
+class CreateNetwork(Loader[tuple["trt.Builder", "trt.INetworkDefinition"]]):
     """Creates an empty network.
 
     Args:
@@ -33,7 +39,7 @@ class CreateNetwork(Loader[tuple[Any, Any]]):
         self.strongly_typed = strongly_typed
         self.mark_unfused = mark_unfused_tensors_as_debug_tensors
 
-    def call_impl(self) -> tuple[Any, Any]:
+    def call_impl(self) -> tuple[trt.Builder, trt.INetworkDefinition]:
         """Return `(builder, network)`.
 
         Raises:
@@ -54,36 +60,34 @@ class CreateNetwork(Loader[tuple[Any, Any]]):
         return builder, network
 
 
-class _FromOnnx(Loader[tuple[Any, Any, Any]]):
-    """What both ways of reading ONNX share."""
+@dataclass(repr=False, eq=False)
+class _FromOnnx(Loader[tuple["trt.Builder", "trt.INetworkDefinition", "trt.OnnxParser"]]):
+    """What both ways of reading ONNX share.
 
-    def __init__(
-        self,
-        flags: Iterable[Any] | None,
-        plugin_instancenorm: bool | None,
-        strongly_typed: bool | None,
-        mark_unfused_tensors_as_debug_tensors: bool | None,
-        enable_uint8_asymmetric_quantization_dla: bool | None,
-        config: Any,
-    ) -> None:
-        self.flags = flags
-        self.plugin_instancenorm = plugin_instancenorm
-        self.create = CreateNetwork(
-            strongly_typed=strongly_typed,
-            mark_unfused_tensors_as_debug_tensors=mark_unfused_tensors_as_debug_tensors,
-        )
-        self.uint8_dla = enable_uint8_asymmetric_quantization_dla
-        self.config = config
+    The arguments are fields, so that they are written down once; what is read comes first, from `_FromPath` or
+    `_FromBytes`.
+    """
 
-    def _parser(self) -> tuple[Any, Any, Any]:
+    flags: Iterable[trt.OnnxParserFlag | str] | None = None
+    plugin_instancenorm: bool | None = None
+    strongly_typed: bool | None = None
+    mark_unfused_tensors_as_debug_tensors: bool | None = None
+    enable_uint8_asymmetric_quantization_dla: bool | None = None
+    config: ConfigSource | None = None
+
+    def _parser(self) -> tuple[trt.Builder, trt.INetworkDefinition, trt.OnnxParser]:
         trt = import_tensorrt()
-        builder, network = self.create()
+        create = CreateNetwork(
+            strongly_typed=self.strongly_typed,
+            mark_unfused_tensors_as_debug_tensors=self.mark_unfused_tensors_as_debug_tensors,
+        )
+        builder, network = create()
         parser = new_object(lambda logger: trt.OnnxParser(network, logger), "ONNX parser")
         for flag in self.flags or ():
             parser.set_flag(enum_value("OnnxParserFlag", flag, "--onnx-flags"))
         if self.plugin_instancenorm and supports("native_instancenorm"):
             parser.clear_flag(trt.OnnxParserFlag.NATIVE_INSTANCENORM)
-        if self.uint8_dla:
+        if self.enable_uint8_asymmetric_quantization_dla:
             require("uint8_asymmetric_quantization_dla", "--enable-uint8-asymmetric-quantization-dla")
             parser.set_flag(trt.OnnxParserFlag.ENABLE_UINT8_AND_ASYMMETRIC_QUANTIZATION_DLA)
         if self.config is not None and supports("parser_builder_config"):
@@ -92,7 +96,18 @@ class _FromOnnx(Loader[tuple[Any, Any, Any]]):
         return builder, network, parser
 
 
-class NetworkFromOnnxPath(_FromOnnx):
+@dataclass(repr=False, eq=False)
+class _FromPath:
+    path: PathSource
+
+
+@dataclass(repr=False, eq=False)
+class _FromBytes:
+    model_bytes: bytes | OnnxSource | Callable[[], bytes]
+
+
+@dataclass(repr=False, eq=False)
+class NetworkFromOnnxPath(_FromOnnx, _FromPath):
     """Parses an ONNX file, weights in files beside it included.
 
     Args:
@@ -102,30 +117,10 @@ class NetworkFromOnnxPath(_FromOnnx):
         strongly_typed: Keep the model's types.
         mark_unfused_tensors_as_debug_tensors: Show every tensor that fusion leaves, while running.
         enable_uint8_asymmetric_quantization_dla: Set the parser flag of that name.
-        config: The builder's configuration, or a callable that makes it, for parsers that want to know.
+        config: The builder's configuration, or a callable that makes it, for parsers that take it into account.
     """
 
-    def __init__(
-        self,
-        path: Any,
-        flags: Iterable[Any] | None = None,
-        plugin_instancenorm: bool | None = None,
-        strongly_typed: bool | None = None,
-        mark_unfused_tensors_as_debug_tensors: bool | None = None,
-        enable_uint8_asymmetric_quantization_dla: bool | None = None,
-        config: Any = None,
-    ) -> None:
-        super().__init__(
-            flags,
-            plugin_instancenorm,
-            strongly_typed,
-            mark_unfused_tensors_as_debug_tensors,
-            enable_uint8_asymmetric_quantization_dla,
-            config,
-        )
-        self.path = path
-
-    def call_impl(self) -> tuple[Any, Any, Any]:
+    def call_impl(self) -> tuple[trt.Builder, trt.INetworkDefinition, trt.OnnxParser]:
         """Return `(builder, network, parser)`.
 
         Raises:
@@ -142,40 +137,16 @@ class NetworkFromOnnxPath(_FromOnnx):
         return builder, network, parser
 
 
-class NetworkFromOnnxBytes(_FromOnnx):
+@dataclass(repr=False, eq=False)
+class NetworkFromOnnxBytes(_FromOnnx, _FromBytes):
     """Parses a serialised ONNX model.
 
     Args:
-        model_bytes: The bytes, or a callable that returns them.
-        flags: Parser flags, members of `tensorrt.OnnxParserFlag` or their names.
-        plugin_instancenorm: Parse InstanceNormalization as a plugin, the only way on releases without the flag.
-        strongly_typed: Keep the model's types.
-        mark_unfused_tensors_as_debug_tensors: Show every tensor that fusion leaves, while running.
-        enable_uint8_asymmetric_quantization_dla: Set the parser flag of that name.
-        config: The builder's configuration, or a callable that makes it, for parsers that want to know.
+        model_bytes: The bytes, an `onnx.ModelProto`, or a callable that returns either; the further arguments are
+            those of `NetworkFromOnnxPath`.
     """
 
-    def __init__(
-        self,
-        model_bytes: Any,
-        flags: Iterable[Any] | None = None,
-        plugin_instancenorm: bool | None = None,
-        strongly_typed: bool | None = None,
-        mark_unfused_tensors_as_debug_tensors: bool | None = None,
-        enable_uint8_asymmetric_quantization_dla: bool | None = None,
-        config: Any = None,
-    ) -> None:
-        super().__init__(
-            flags,
-            plugin_instancenorm,
-            strongly_typed,
-            mark_unfused_tensors_as_debug_tensors,
-            enable_uint8_asymmetric_quantization_dla,
-            config,
-        )
-        self.model_bytes = model_bytes
-
-    def call_impl(self) -> tuple[Any, Any, Any]:
+    def call_impl(self) -> tuple[trt.Builder, trt.INetworkDefinition, trt.OnnxParser]:
         """Return `(builder, network, parser)`.
 
         Raises:
@@ -213,7 +184,7 @@ class ParserProblem(NamedTuple):
         return f"node {self.position}{name} ({self.operator}): {self.reason}"
 
 
-def parser_problems(parser: Any, model: Any) -> list[ParserProblem]:
+def parser_problems(parser: trt.OnnxParser, model: str | bytes) -> list[ParserProblem]:
     """Return what a parser complains of, with the nodes' names and operators.
 
     Args:
@@ -237,7 +208,7 @@ def parser_problems(parser: Any, model: Any) -> list[ParserProblem]:
     return problems
 
 
-def _nodes(model: Any) -> list[tuple[str, str]]:
+def _nodes(model: str | bytes) -> list[tuple[str, str]]:
     try:
         import onnx
 
@@ -250,7 +221,7 @@ def _nodes(model: Any) -> list[tuple[str, str]]:
     return [(node.name, node.op_type) for node in loaded.graph.node]
 
 
-def _parse(parse: Callable[[Any], bool], model: Any, notes: ErrorNotes) -> bool:
+def _parse(parse: Callable[[T], bool], model: T, notes: ErrorNotes) -> bool:
     try:
         return parse(model)
     except RuntimeError as error:  # a plugin's library that the parser wants and cannot load
@@ -258,7 +229,9 @@ def _parse(parse: Callable[[Any], bool], model: Any, notes: ErrorNotes) -> bool:
         return False
 
 
-def _check(network: Any, parser: Any, parsed: bool, notes: ErrorNotes, model: Any) -> None:
+def _check(
+    network: trt.INetworkDefinition, parser: trt.OnnxParser, parsed: bool, notes: ErrorNotes, model: str | bytes
+) -> None:
     if parsed and not parser.num_errors and network.num_outputs:
         notes.release()
         return

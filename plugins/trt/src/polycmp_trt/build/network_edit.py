@@ -5,13 +5,26 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from polycmp.errors import BackendError, ModelError, describe_exception, did_you_mean
+from polycmp.errors import ModelError, describe_exception, did_you_mean
 from polycmp.loader import Loader, immediate, resolve
 from polycmp.values import unknown_names
+from polycmp_trt.build.network_parts import (
+    layer_inputs,
+    layer_outputs,
+    layers,
+    network_inputs,
+    network_of,
+    network_outputs,
+)
 from polycmp_trt.features import enum_value, import_tensorrt, require
 from polycmp_trt.run.layout import tensorrt_dtype
+
+if TYPE_CHECKING:
+    import tensorrt as trt
+
+    from polycmp_trt.types import Network, NetworkSource
 
 _LOG = logging.getLogger("polycmp.trt")
 _OPENING = {"RECURRENCE", "ITERATOR", "CONDITIONAL_INPUT"}
@@ -19,71 +32,24 @@ _CLOSING = {"LOOP_OUTPUT", "CONDITIONAL_OUTPUT"}
 _NOT_MARKED = {"SHAPE", "CONSTANT", "TRIP_LIMIT", "CONDITION"}
 
 
-def layers(network: Any) -> Iterator[Any]:
-    """Yield the layers of a network."""
-    for index in range(network.num_layers):
-        yield network.get_layer(index)
-
-
-def layer_outputs(layer: Any) -> Iterator[Any]:
-    """Yield the tensors that a layer makes."""
-    for index in range(layer.num_outputs):
-        tensor = layer.get_output(index)
-        if tensor is not None:
-            yield tensor
-
-
-def layer_inputs(layer: Any) -> Iterator[Any]:
-    """Yield the tensors that a layer reads; optional ones that are absent are left out."""
-    for index in range(layer.num_inputs):
-        tensor = layer.get_input(index)
-        if tensor is not None:
-            yield tensor
-
-
-def network_inputs(network: Any) -> list[Any]:
-    """Return the input tensors of a network."""
-    return [network.get_input(index) for index in range(network.num_inputs)]
-
-
-def network_outputs(network: Any) -> list[Any]:
-    """Return the output tensors of a network."""
-    return [network.get_output(index) for index in range(network.num_outputs)]
-
-
-class _NetworkLoader(Loader[tuple[Any, ...]]):
+class _NetworkLoader(Loader["Network"]):
     """Base of what takes a network, changes it in place, and passes `(builder, network[, parser])` on."""
 
-    network: Any
+    network: NetworkSource
 
-    def call_impl(self) -> tuple[Any, ...]:
-        """Return the same tuple, or network, after changing the network in place.
+    def call_impl(self) -> Network:
+        """Return the same tuple after changing the network in place.
 
         Raises:
             ModelError: A name that was given is not in the network.
             BackendError: This release of TensorRT cannot do it.
         """
-        made = resolve(self.network)
+        made: Network = resolve(self.network)
         self._change(network_of(made))
-        return made  # type: ignore[no-any-return]
+        return made
 
-    def _change(self, network: Any) -> None:
+    def _change(self, network: trt.INetworkDefinition) -> None:
         raise NotImplementedError
-
-
-def network_of(made: Any) -> Any:
-    """Return the network out of `(builder, network[, parser])`.
-
-    Raises:
-        BackendError: It is something else.
-    """
-    if isinstance(made, tuple) and len(made) in {2, 3}:
-        return made[1]
-    raise BackendError(
-        f"expected (builder, network) or (builder, network, parser), got {type(made).__name__}",
-        whose="trt",
-        hint="return builder, network from the function that makes the network",
-    )
 
 
 class PostprocessNetwork(_NetworkLoader):
@@ -95,12 +61,12 @@ class PostprocessNetwork(_NetworkLoader):
         name: What to call the function in messages.
     """
 
-    def __init__(self, network: Any, func: Callable[..., Any], name: str | None = None) -> None:
+    def __init__(self, network: NetworkSource, func: Callable[..., Any], name: str | None = None) -> None:
         self.network = network
         self.func = func
         self.name = name
 
-    def _change(self, network: Any) -> None:
+    def _change(self, network: trt.INetworkDefinition) -> None:
         name = self.name or getattr(self.func, "__name__", repr(self.func))
         _LOG.info("changing the network with %s", name)
         try:
@@ -122,7 +88,7 @@ class ModifyNetworkOutputs(_NetworkLoader):
 
     def __init__(
         self,
-        network: Any,
+        network: NetworkSource,
         outputs: str | Sequence[str] | None = None,
         exclude_outputs: Sequence[str] | None = None,
         mark_layer_types: Sequence[Any] | None = None,
@@ -132,7 +98,7 @@ class ModifyNetworkOutputs(_NetworkLoader):
         self.exclude_outputs = exclude_outputs
         self.mark_layer_types = mark_layer_types
 
-    def _change(self, network: Any) -> None:
+    def _change(self, network: trt.INetworkDefinition) -> None:
         tensors = {tensor.name: tensor for layer in layers(network) for tensor in layer_outputs(layer)}
         wanted = self._wanted(network, tensors)
         drop = [tensor for tensor in network_outputs(network) if tensor.name not in wanted]
@@ -145,7 +111,7 @@ class ModifyNetworkOutputs(_NetworkLoader):
         if not network.num_outputs:
             raise ModelError("no output is left in the network", whose="trt", hint="--trt-outputs NAME...")
 
-    def _wanted(self, network: Any, tensors: Mapping[str, Any]) -> dict[str, None]:
+    def _wanted(self, network: trt.INetworkDefinition, tensors: Mapping[str, Any]) -> dict[str, None]:
         own = [tensor.name for tensor in network_outputs(network)]
         asked = [self.outputs] if isinstance(self.outputs, str) else list(self.outputs or [])
         if asked == ["mark", "all"] or asked in (["mark all"], ["mark-all"]):
@@ -163,14 +129,14 @@ class ModifyNetworkOutputs(_NetworkLoader):
         wanted.update(dict.fromkeys(self._by_type(network)))
         return {name: None for name in wanted if not any(fnmatchcase(name, out) for out in self.exclude_outputs or [])}
 
-    def _by_type(self, network: Any) -> Iterator[str]:
+    def _by_type(self, network: trt.INetworkDefinition) -> Iterator[str]:
         kinds = {enum_value("LayerType", kind, "--trt-outputs-by-type") for kind in self.mark_layer_types or ()}
         for layer in layers(network):
             if layer.type in kinds:
                 yield from (tensor.name for tensor in layer_outputs(layer))
 
 
-def markable_tensors(network: Any) -> list[str]:
+def markable_tensors(network: trt.INetworkDefinition) -> list[str]:
     """Return the tensors that may become outputs: not constants or shapes, nothing inside a loop or a condition."""
     inside: set[str] = set()
     names = []
@@ -195,11 +161,11 @@ class SetLayerPrecisions(_NetworkLoader):
         layer_precisions: Layer name -> member of `tensorrt.DataType`, or a type's name.
     """
 
-    def __init__(self, network: Any, layer_precisions: Mapping[str, Any]) -> None:
+    def __init__(self, network: NetworkSource, layer_precisions: Mapping[str, Any]) -> None:
         self.network = network
         self.layer_precisions = layer_precisions
 
-    def _change(self, network: Any) -> None:
+    def _change(self, network: trt.INetworkDefinition) -> None:
         require("layer_precision", "--layer-precisions")
         found = {layer.name: layer for layer in layers(network)}
         for name in unknown_names(self.layer_precisions, found):
@@ -217,10 +183,10 @@ class SetDecomposableAttentions(_NetworkLoader):
         network: `(builder, network[, parser])` or a callable that returns it.
     """
 
-    def __init__(self, network: Any) -> None:
+    def __init__(self, network: NetworkSource) -> None:
         self.network = network
 
-    def _change(self, network: Any) -> None:
+    def _change(self, network: trt.INetworkDefinition) -> None:
         require("decomposable_attention", "--decomposable-attentions")
         kinds = import_tensorrt().LayerType
         for layer in layers(network):
@@ -228,7 +194,7 @@ class SetDecomposableAttentions(_NetworkLoader):
                 layer.attention.decomposable = True
 
 
-def _boundary_tensors(network: Any, names: Iterable[str], option: str) -> dict[str, Any]:
+def _boundary_tensors(network: trt.INetworkDefinition, names: Iterable[str], option: str) -> dict[str, Any]:
     found = {tensor.name: tensor for tensor in (*network_inputs(network), *network_outputs(network))}
     for name in unknown_names(names, found):
         raise ModelError(
@@ -246,11 +212,11 @@ class SetTensorDatatypes(_NetworkLoader):
             counts.
     """
 
-    def __init__(self, network: Any, tensor_datatypes: Mapping[str, Any]) -> None:
+    def __init__(self, network: NetworkSource, tensor_datatypes: Mapping[str, Any]) -> None:
         self.network = network
         self.tensor_datatypes = tensor_datatypes
 
-    def _change(self, network: Any) -> None:
+    def _change(self, network: trt.INetworkDefinition) -> None:
         require("tensor_dtype", "--tensor-dtypes")
         found = _boundary_tensors(network, self.tensor_datatypes, "--tensor-dtypes")
         for pattern, dtype in self.tensor_datatypes.items():
@@ -267,11 +233,11 @@ class SetTensorFormats(_NetworkLoader):
         tensor_formats: Tensor name or pattern -> list of members of `tensorrt.TensorFormat`, or their names.
     """
 
-    def __init__(self, network: Any, tensor_formats: Mapping[str, Sequence[Any]]) -> None:
+    def __init__(self, network: NetworkSource, tensor_formats: Mapping[str, Sequence[Any]]) -> None:
         self.network = network
         self.tensor_formats = tensor_formats
 
-    def _change(self, network: Any) -> None:
+    def _change(self, network: trt.INetworkDefinition) -> None:
         found = _boundary_tensors(network, self.tensor_formats, "--tensor-formats")
         for pattern, formats in self.tensor_formats.items():
             mask = 0
@@ -290,11 +256,11 @@ class MarkDebug(_NetworkLoader):
         mark_debug: Names or patterns of tensors.
     """
 
-    def __init__(self, network: Any, mark_debug: Sequence[str]) -> None:
+    def __init__(self, network: NetworkSource, mark_debug: Sequence[str]) -> None:
         self.network = network
         self.mark_debug = mark_debug
 
-    def _change(self, network: Any) -> None:
+    def _change(self, network: trt.INetworkDefinition) -> None:
         require("debug_tensors", "--mark-debug")
         tensors = {tensor.name: tensor for layer in layers(network) for tensor in layer_outputs(layer)}
         tensors.update((tensor.name, tensor) for tensor in network_inputs(network))

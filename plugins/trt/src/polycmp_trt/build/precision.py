@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from polycmp.errors import BackendError, PluginError
 from polycmp.loader import Loader, resolve
 from polycmp_trt.features import has_enum, release, require, supports
+
+if TYPE_CHECKING:
+    import tensorrt as trt
+
+    from polycmp_trt.types import EngineSource
 
 __all__ = ["PrecisionPlan", "ReportPrecision", "plan_precision"]
 
@@ -109,7 +114,7 @@ def _require_convertible(name: str, from_onnx: bool) -> None:
         )
 
 
-class ReportPrecision(Loader[Any]):
+class ReportPrecision(Loader["trt.ICudaEngine"]):
     """Warns if an engine has no layer of a precision that was asked for, and passes the engine on.
 
     Args:
@@ -117,11 +122,11 @@ class ReportPrecision(Loader[Any]):
         wanted: Some of `fp16`, `bf16`, `int8`.
     """
 
-    def __init__(self, engine: Any, wanted: tuple[str, ...]) -> None:
+    def __init__(self, engine: EngineSource, wanted: tuple[str, ...]) -> None:
         self.engine = engine
         self.wanted = wanted
 
-    def call_impl(self) -> Any:
+    def call_impl(self) -> trt.ICudaEngine:
         """Return the `tensorrt.ICudaEngine`."""
         from polycmp_trt.build.layers import engine_layers, precisions
 

@@ -6,10 +6,14 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from polycmp.errors import BackendError, UsageError, describe_exception, did_you_mean
 from polycmp.values import parse_named_shapes, pick
+from polycmp_trt.build.network_parts import network_inputs
+
+if TYPE_CHECKING:
+    import tensorrt as trt
 
 __all__ = ["Profile", "ShapeTuple", "profiles_from_options"]
 
@@ -57,7 +61,7 @@ class Profile(MutableMapping[str, ShapeTuple]):
         self[name] = ShapeTuple(_dims(min), _dims(opt), _dims(max))
         return self
 
-    def fill_defaults(self, network: Any, default_shape_value: int = 1) -> Profile:
+    def fill_defaults(self, network: trt.INetworkDefinition, default_shape_value: int = 1) -> Profile:
         """Add a range for each dynamic input that has none yet, and return the profile.
 
         A warning names every range that was made up.
@@ -66,7 +70,7 @@ class Profile(MutableMapping[str, ShapeTuple]):
             network: A `tensorrt.INetworkDefinition`.
             default_shape_value: What unknown dimensions, and the values of shape tensors, become.
         """
-        for tensor in _inputs(network):
+        for tensor in network_inputs(network):
             if self._key(tensor.name) is not None:
                 continue
             shape = _dims(tensor.shape)
@@ -89,14 +93,14 @@ class Profile(MutableMapping[str, ShapeTuple]):
             self.add(tensor.name, dims, dims, dims)
         return self
 
-    def to_trt(self, builder: Any, network: Any) -> Any:
+    def to_trt(self, builder: trt.Builder, network: trt.INetworkDefinition) -> trt.IOptimizationProfile:
         """Return a `tensorrt.IOptimizationProfile` for a network.
 
         Raises:
             UsageError: The profile names an input that the network lacks, or a range does not fit the input.
             BackendError: TensorRT refuses the profile.
         """
-        tensors = list(_inputs(network))
+        tensors = network_inputs(network)
         self._check_names([tensor.name for tensor in tensors])
         profile = builder.create_optimization_profile()
         for tensor in tensors:
@@ -172,16 +176,11 @@ def _dims(shape: Iterable[int]) -> Shape:
         return ()
 
 
-def _inputs(network: Any) -> Iterator[Any]:
-    for index in range(network.num_inputs):
-        yield network.get_input(index)
-
-
 def _text(bounds: ShapeTuple) -> str:
     return f"min={list(bounds.min)}, opt={list(bounds.opt)}, max={list(bounds.max)}"
 
 
-def _check_bounds(tensor: Any, bounds: ShapeTuple) -> None:
+def _check_bounds(tensor: trt.ITensor, bounds: ShapeTuple) -> None:
     problem = ""
     if len({len(dims) for dims in bounds}) != 1:
         problem = "the three have different numbers of dimensions"

@@ -7,16 +7,24 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from polycmp.errors import BackendError, FileError, describe_exception
 from polycmp.files import atomic_write
 from polycmp.loader import Loader
 from polycmp_trt.build.callbacks import guarded, remember_errors
 from polycmp_trt.features import import_tensorrt, require
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import tensorrt as trt
+    from tensorrt import IAlgorithm, IAlgorithmContext
+
+    from polycmp_trt.types import FileLike
 
 __all__ = [
     "Algorithm",
@@ -30,7 +38,6 @@ __all__ = [
 
 _LOG = logging.getLogger("polycmp.trt")
 _CLASS = "polygraphy_class"
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ class TensorInfo:
         object.__setattr__(self, "strides", tuple(self.strides))
 
     @staticmethod
-    def from_trt(io_info: Any) -> TensorInfo:
+    def from_trt(io_info: trt.IAlgorithmIOInfo) -> TensorInfo:
         """Return what a `tensorrt.IAlgorithmIOInfo` says."""
         form = getattr(io_info, "tensor_format", None)
         return TensorInfo(
@@ -97,7 +104,7 @@ class Algorithm:
         object.__setattr__(self, "outputs", tuple(self.outputs))
 
     @staticmethod
-    def from_trt(context: Any, algorithm: Any) -> Algorithm:
+    def from_trt(context: trt.IAlgorithmContext, algorithm: trt.IAlgorithm) -> Algorithm:
         """Return what a `tensorrt.IAlgorithm` says, for the layer of an `IAlgorithmContext`."""
         count = context.num_inputs
         infos = [TensorInfo.from_trt(algorithm.get_algorithm_io_info(i)) for i in range(count + context.num_outputs)]
@@ -145,7 +152,7 @@ class TacticReplayData(MutableMapping[str, Algorithm]):
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise FileError("not a tactic replay file", why=describe_exception(error)) from error
 
-    def save(self, target: Any) -> None:
+    def save(self, target: FileLike) -> None:
         """Write a replay file.
 
         Args:
@@ -156,13 +163,13 @@ class TacticReplayData(MutableMapping[str, Algorithm]):
         """
         text = self.to_json()
         if hasattr(target, "write"):
-            _write(target, text)
+            _write(cast("IO[Any]", target), text)
             return
         with atomic_write(target) as file:
             file.write(text.encode())
 
     @staticmethod
-    def load(source: Any) -> TacticReplayData:
+    def load(source: FileLike) -> TacticReplayData:
         """Read a replay file.
 
         Args:
@@ -200,7 +207,7 @@ class TacticReplayData(MutableMapping[str, Algorithm]):
         return "\n".join(f"Layer: {name}\n    Algorithm: {algorithm}" for name, algorithm in self._layers.items())
 
 
-def _write(file: Any, text: str) -> None:
+def _write(file: IO[Any], text: str) -> None:
     try:
         file.write(text)
     except TypeError:
@@ -247,7 +254,9 @@ def _algorithm_from_dict(value: Mapping[str, Any]) -> Algorithm:
     )
 
 
-def TacticRecorder(record: Any) -> Any:  # noqa: N802  (the field's name for it; its class needs TensorRT to exist)
+def TacticRecorder(  # noqa: N802  (the field's name for it; its class needs TensorRT to exist)
+    record: TacticReplayData | FileLike,
+) -> trt.IAlgorithmSelector:
     """Return a `tensorrt.IAlgorithmSelector` that records the tactics of a build.
 
     Args:
@@ -265,20 +274,20 @@ def TacticRecorder(record: Any) -> Any:  # noqa: N802  (the field's name for it;
             self.data = record if isinstance(record, TacticReplayData) else TacticReplayData()
 
         @guarded(default=())
-        def select_algorithms(self, context: Any, choices: Any) -> list[int]:
+        def select_algorithms(self, context: IAlgorithmContext, choices: Sequence[IAlgorithm]) -> list[int]:
             return list(range(len(choices)))
 
         @guarded(default=None)
-        def report_algorithms(self, contexts: Any, choices: Any) -> None:
+        def report_algorithms(self, contexts: Sequence[IAlgorithmContext], choices: Sequence[IAlgorithm]) -> None:
             for context, choice in zip(contexts, choices, strict=False):
                 self.data.add(context.name, Algorithm.from_trt(context, choice))
-            if record is not self.data:
+            if not isinstance(record, TacticReplayData):
                 self.data.save(record)
 
     return TacticRecorder()
 
 
-def TacticReplayer(replay: Any) -> Any:  # noqa: N802  (see TacticRecorder)
+def TacticReplayer(replay: TacticReplayData | FileLike) -> trt.IAlgorithmSelector:  # noqa: N802  (see TacticRecorder)
     """Return a `tensorrt.IAlgorithmSelector` that makes a build use recorded tactics.
 
     A layer that the record lacks gets TensorRT's own choice, with a warning; a recorded tactic that TensorRT does not
@@ -301,24 +310,24 @@ def TacticReplayer(replay: Any) -> Any:  # noqa: N802  (see TacticRecorder)
             self.data = data
 
         @guarded(default=())
-        def select_algorithms(self, context: Any, choices: Any) -> list[int]:
+        def select_algorithms(self, context: IAlgorithmContext, choices: Sequence[IAlgorithm]) -> list[int]:
             return _replayed(data, context, choices)
 
         @guarded(default=None)
-        def report_algorithms(self, contexts: Any, choices: Any) -> None:
+        def report_algorithms(self, contexts: Sequence[IAlgorithmContext], choices: Sequence[IAlgorithm]) -> None:
             for context, choice in zip(contexts, choices, strict=False):
                 _check_replayed(data, context, choice)
 
     return TacticReplayer()
 
 
-def _selector_module(option: str) -> Any:
+def _selector_module(option: str) -> ModuleType:
     trt = import_tensorrt()
     require("algorithm_selector", option, trt)
     return trt
 
 
-def _replayed(data: TacticReplayData, context: Any, choices: Any) -> list[int]:
+def _replayed(data: TacticReplayData, context: trt.IAlgorithmContext, choices: Sequence[trt.IAlgorithm]) -> list[int]:
     wanted = data.get(context.name)
     if wanted is None:
         if data:
@@ -335,7 +344,7 @@ def _replayed(data: TacticReplayData, context: Any, choices: Any) -> list[int]:
     return [offered.index(wanted)]
 
 
-def _check_replayed(data: TacticReplayData, context: Any, choice: Any) -> None:
+def _check_replayed(data: TacticReplayData, context: trt.IAlgorithmContext, choice: trt.IAlgorithm) -> None:
     wanted = data.get(context.name)
     chosen = Algorithm.from_trt(context, choice)
     if wanted is not None and wanted != chosen:
@@ -346,7 +355,7 @@ def _check_replayed(data: TacticReplayData, context: Any, choice: Any) -> None:
         )
 
 
-class RecordTactics(Loader[Any]):
+class RecordTactics(Loader["trt.IAlgorithmSelector"]):
     """Makes a `TacticRecorder` once TensorRT is needed.
 
     Args:
@@ -356,12 +365,12 @@ class RecordTactics(Loader[Any]):
     def __init__(self, path: str | Path) -> None:
         self.path = path
 
-    def call_impl(self) -> Any:
+    def call_impl(self) -> trt.IAlgorithmSelector:
         """Return a new recorder; see `TacticRecorder` for the errors."""
         return TacticRecorder(self.path)
 
 
-class ReplayTactics(Loader[Any]):
+class ReplayTactics(Loader["trt.IAlgorithmSelector"]):
     """Makes a `TacticReplayer` once TensorRT is needed.
 
     Args:
@@ -371,6 +380,6 @@ class ReplayTactics(Loader[Any]):
     def __init__(self, path: str | Path) -> None:
         self.path = path
 
-    def call_impl(self) -> Any:
+    def call_impl(self) -> trt.IAlgorithmSelector:
         """Return a new replayer; see `TacticReplayer` for the errors."""
         return TacticReplayer(self.path)

@@ -8,10 +8,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from polycmp.errors import FileError, describe_exception
 from polycmp.files import atomic_write
+
+if TYPE_CHECKING:
+    import tensorrt as trt
+
+    from polycmp_trt.types import FileLike
 
 if sys.platform != "win32":
     import fcntl
@@ -59,7 +64,7 @@ def _acquire(lock: Path) -> int:
         raise FileError(f"cannot lock {lock}", why=describe_exception(error), hint=f"ls -ld {lock.parent}") from error
 
 
-def read_timing_cache(source: Any) -> bytes:
+def read_timing_cache(source: FileLike) -> bytes:
     """Return the bytes of a timing cache; none, and a warning, if the file does not exist.
 
     Args:
@@ -80,7 +85,7 @@ def read_timing_cache(source: Any) -> bytes:
         raise FileError(f"cannot read the timing cache {path}", why=describe_exception(error)) from error
 
 
-def use_timing_cache(config: Any, source: Any) -> None:
+def use_timing_cache(config: trt.IBuilderConfig, source: FileLike | None) -> None:
     """Give a builder configuration the timings of a file, or an empty cache that collects new ones.
 
     A cache of another device or release is of no use; a warning says so and the build times everything.
@@ -103,7 +108,7 @@ def use_timing_cache(config: Any, source: Any) -> None:
         config.set_timing_cache(empty, ignore_mismatch=False)
 
 
-def save_timing_cache(config: Any, target: Any) -> None:
+def save_timing_cache(config: trt.IBuilderConfig, target: FileLike) -> None:
     """Write the timings of a finished build, together with those that the file holds already.
 
     Several processes may write to one file at the same time: none loses another's timings, and whoever reads sees a
@@ -130,7 +135,7 @@ def save_timing_cache(config: Any, target: Any) -> None:
             file.write(merged)
 
 
-def _merged(config: Any, cache: Any, path: Path) -> bytes:
+def _merged(config: trt.IBuilderConfig, cache: trt.ITimingCache, path: Path) -> bytes:
     """Return the file's timings and the new ones together; the new ones alone if the file is of no use here."""
     from polycmp_trt.run.runtime import noted_errors
 
@@ -147,7 +152,7 @@ def _merged(config: Any, cache: Any, path: Path) -> bytes:
     return bytes(cache.serialize())
 
 
-def _takes(config: Any, cache: Any) -> bool:
+def _takes(config: trt.IBuilderConfig, cache: trt.ITimingCache) -> bool:
     """Return whether a cache is of this device and release: an empty cache can take over what it holds.
 
     TensorRT's own answer is not enough. TensorRT 8.6 says no on devices newer than itself, after it has merged.

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -20,6 +20,13 @@ from polycmp.tensors import TensorMetadata, to_numpy
 from polycmp.values import pick
 from polycmp_onnx.load import OnnxLoader
 from polycmp_trt.build.calibrator import calibration_feeds
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import onnx
+
+    from polycmp_trt.types import DataLoader, OnnxSource
 
 __all__ = ["ConvertToBf16", "QuantizeToInt8"]
 
@@ -44,10 +51,10 @@ class ConvertToBf16(OnnxLoader):
         model: An `onnx.ModelProto`, or a callable that returns one; it is not changed.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: OnnxSource) -> None:
         self.model = model
 
-    def call_impl(self) -> Any:
+    def call_impl(self) -> onnx.ModelProto:
         """Return the model in bfloat16.
 
         Raises:
@@ -74,7 +81,7 @@ class ConvertToBf16(OnnxLoader):
         return model
 
 
-def _narrow_graph(graph: Any, *, top: bool) -> None:
+def _narrow_graph(graph: onnx.GraphProto, *, top: bool) -> None:
     """Make every float32 in a graph bfloat16, casting at the inputs and outputs of the whole model."""
     float_, bfloat = 1, 16  # onnx.TensorProto.FLOAT and BFLOAT16
     kept = _float_operands(graph)
@@ -102,7 +109,7 @@ def _narrow_graph(graph: Any, *, top: bool) -> None:
                 value.type.tensor_type.elem_type = bfloat
 
 
-def _float_operands(graph: Any) -> set[str]:
+def _float_operands(graph: onnx.GraphProto) -> set[str]:
     return {
         name
         for node in graph.node
@@ -111,7 +118,7 @@ def _float_operands(graph: Any) -> set[str]:
     }
 
 
-def _narrow_tensor(tensor: Any) -> None:
+def _narrow_tensor(tensor: onnx.TensorProto) -> None:
     import onnx
 
     values = onnx.numpy_helper.to_array(tensor)
@@ -126,7 +133,7 @@ def _narrow_tensor(tensor: Any) -> None:
     tensor.raw_data = narrow.tobytes()
 
 
-def _narrow_value_attributes(node: Any) -> None:
+def _narrow_value_attributes(node: onnx.NodeProto) -> None:
     """Give a Constant written as plain numbers the form of a tensor, which alone can be bfloat16."""
     import onnx
 
@@ -139,7 +146,7 @@ def _narrow_value_attributes(node: Any) -> None:
         attribute.CopyFrom(onnx.helper.make_attribute("value", tensor))
 
 
-def _cast_boundary(graph: Any, float_: int, bfloat: int) -> None:
+def _cast_boundary(graph: onnx.GraphProto, float_: int, bfloat: int) -> None:
     from onnx import helper
 
     weights = {tensor.name for tensor in graph.initializer}
@@ -170,7 +177,7 @@ def _cast_boundary(graph: Any, float_: int, bfloat: int) -> None:
     graph.node.extend([*before, *nodes, *after])
 
 
-def _rename_inside(node: Any, rename: Mapping[str, str]) -> None:
+def _rename_inside(node: onnx.NodeProto, rename: Mapping[str, str]) -> None:
     """Rename what the graphs inside a node read from outside."""
     for attribute in node.attribute:
         if not attribute.HasField("g"):
@@ -196,8 +203,8 @@ class QuantizeToInt8(OnnxLoader):
 
     def __init__(
         self,
-        model: Any,
-        data_loader: Any,
+        model: OnnxSource,
+        data_loader: DataLoader,
         cache: str | None = None,
         base_class: str = "IInt8EntropyCalibrator2",
         input_shapes: Mapping[str, tuple[int, ...]] | None = None,
@@ -208,7 +215,7 @@ class QuantizeToInt8(OnnxLoader):
         self.base_class = base_class
         self.input_shapes = input_shapes or {}
 
-    def call_impl(self) -> Any:
+    def call_impl(self) -> onnx.ModelProto:
         """Return the quantised model.
 
         Raises:
@@ -230,7 +237,7 @@ class QuantizeToInt8(OnnxLoader):
                 file.write(made.SerializeToString())
         return made
 
-    def _quantise(self, model: Any) -> Any:
+    def _quantise(self, model: onnx.ModelProto) -> onnx.ModelProto:
         import onnx
 
         quantization = _quantization()
@@ -279,7 +286,7 @@ class QuantizeToInt8(OnnxLoader):
             return onnx.load(target)
 
 
-def _with_kernel_shapes(model: Any) -> Any:
+def _with_kernel_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
     """Return a copy whose convolutions say the shape of their kernels.
 
     ONNX lets them leave it to the weights, but TensorRT cannot see the weights behind Q/DQ nodes.
@@ -296,7 +303,7 @@ def _with_kernel_shapes(model: Any) -> Any:
     return copy
 
 
-def _quantization() -> Any:
+def _quantization() -> ModuleType:
     try:
         from onnxruntime import quantization
     except ImportError as error:
@@ -306,11 +313,11 @@ def _quantization() -> Any:
             why=describe_exception(error),
             hint="pip install 'polycmp-onnxrt[cpu]'",
         ) from error
-    return quantization
+    return cast("ModuleType", quantization)
 
 
-def _reader(quantization: Any, feeds: Iterator[Mapping[str, Any]]) -> Any:
-    class Reader(quantization.CalibrationDataReader):  # type: ignore[misc]
+def _reader(quantization: ModuleType, feeds: Iterator[Mapping[str, Any]]) -> Any:
+    class Reader(quantization.CalibrationDataReader):  # type: ignore[misc,name-defined]
         error: BaseException | None = None
         count = 0
 
@@ -330,7 +337,7 @@ def _reader(quantization: Any, feeds: Iterator[Mapping[str, Any]]) -> Any:
     return Reader()
 
 
-def _inputs(model: Any, input_shapes: Mapping[str, tuple[int, ...]]) -> TensorMetadata:
+def _inputs(model: onnx.ModelProto, input_shapes: Mapping[str, tuple[int, ...]]) -> TensorMetadata:
     from polycmp_onnx.graph import graph_inputs, tensor_metadata
 
     described = tensor_metadata(graph_inputs(model.graph))
@@ -340,7 +347,7 @@ def _inputs(model: Any, input_shapes: Mapping[str, tuple[int, ...]]) -> TensorMe
     return inputs
 
 
-def _read_cache(cache: str | None, mark: str) -> Any:
+def _read_cache(cache: str | None, mark: str) -> onnx.ModelProto | None:
     """Return the model in a cache file if it is the one asked for; None if there is no file or another model."""
     if not cache or not Path(cache).is_file() or not Path(cache).stat().st_size:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,9 +13,15 @@ from polycmp_trt.run.cuda import DeviceBuffer, driver
 from polycmp_trt.run.layout import numpy_dtype
 from polycmp_trt.run.views import DeviceView, capsule_pointer
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import tensorrt as trt
+    from tensorrt import DataType, Dims, TensorLocation
+
 
 @cache
-def output_allocator_class() -> Any:
+def output_allocator_class() -> type[trt.IOutputAllocator]:
     """Return the class that gives memory to an output whose shape depends on the data."""
     trt = import_tensorrt()
 
@@ -41,14 +47,14 @@ def output_allocator_class() -> Any:
         def reallocate_output_async(self, tensor_name: str, memory: int, size: int, alignment: int, stream: int) -> int:
             return self.reallocate_output(tensor_name, memory, size, alignment)
 
-        def notify_shape(self, tensor_name: str, shape: Any) -> None:
+        def notify_shape(self, tensor_name: str, shape: Dims) -> None:
             self.shape = tuple(int(dim) for dim in shape)
 
     return OutputAllocator
 
 
 @cache
-def debug_listener_class() -> Any:
+def debug_listener_class() -> type[trt.IDebugListener]:
     """Return the class that copies debug tensors to the host while an engine runs."""
     trt = import_tensorrt()
 
@@ -60,7 +66,15 @@ def debug_listener_class() -> Any:
             self.tensors: dict[str, np.ndarray[Any, Any]] = {}
             self.error: Exception | None = None
 
-        def process_debug_tensor(self, addr: Any, location: Any, type: Any, shape: Any, name: str, stream: int) -> bool:
+        def process_debug_tensor(
+            self,
+            addr: int | object,
+            location: TensorLocation,
+            type: DataType,
+            shape: Dims,
+            name: str,
+            stream: int,
+        ) -> bool:
             try:
                 array = _read(trt, addr, location, type, tuple(int(dim) for dim in shape), stream)
             except Exception as error:  # noqa: BLE001  (must not cross into TensorRT)
@@ -74,7 +88,12 @@ def debug_listener_class() -> Any:
 
 
 def _read(
-    trt: Any, addr: Any, location: Any, dtype: Any, shape: tuple[int, ...], stream: int
+    trt: ModuleType,
+    addr: int | object,
+    location: trt.TensorLocation,
+    dtype: trt.DataType,
+    shape: tuple[int, ...],
+    stream: int,
 ) -> np.ndarray[Any, Any] | None:
     kind = numpy_dtype(dtype)
     if is_low_bit(kind):
@@ -89,7 +108,7 @@ def _read(
     return DeviceView(address, shape, kind).numpy()
 
 
-def listen(context: Any, listener: Any = None) -> Any:
+def listen(context: trt.IExecutionContext, listener: trt.IDebugListener | None = None) -> trt.IDebugListener | None:
     """Attach a listener for debug tensors to a context, and return it; None where the release has no debug tensors.
 
     Args:

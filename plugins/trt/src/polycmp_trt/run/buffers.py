@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,12 @@ from polycmp_trt.features import import_tensorrt, supports
 from polycmp_trt.run.cuda import DeviceBuffer, HostBuffer, driver
 from polycmp_trt.run.layout import Layout, is_packed, numpy_dtype, pack, storage_bytes, unpack
 from polycmp_trt.run.views import DeviceView, is_pinned
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import pycuda.driver as cuda
+    import tensorrt as trt
 
 #: Host arrays larger than this go to the device in pieces, so that staging one piece and copying another overlap.
 PIECE = 4 << 20
@@ -42,7 +48,7 @@ class TensorInfo:
     alias: str = ""
 
     @staticmethod
-    def read(engine: Any, trt: Any, name: str, alias: str = "") -> TensorInfo:
+    def read(engine: trt.ICudaEngine, trt: ModuleType, name: str, alias: str = "") -> TensorInfo:
         """Return what the engine says of the tensor."""
         vectorized = int(engine.get_tensor_vectorized_dim(name))
         components = int(engine.get_tensor_components_per_element(name))
@@ -58,7 +64,7 @@ class TensorInfo:
         )
 
 
-def read_bindings(engine: Any) -> tuple[list[Binding], list[Binding]]:
+def read_bindings(engine: trt.ICudaEngine) -> tuple[list[Binding], list[Binding]]:
     """Return the inputs and the outputs of an engine, without memory yet."""
     trt = import_tensorrt()
     inputs: list[Binding] = []
@@ -130,7 +136,7 @@ class Binding:
         count = self.layout.count if self.layout is not None else int(np.prod(shape, dtype=np.int64))
         return storage_bytes(count, self.info.dtype)
 
-    def upload(self, array: np.ndarray[Any, Any], stream: Any) -> None:
+    def upload(self, array: np.ndarray[Any, Any], stream: cuda.Stream) -> None:
         """Start copying a host array to the device; the array must stay as it is until the stream is done."""
         if not self.plain:
             self._stage(array)
@@ -149,7 +155,7 @@ class Binding:
         if self.raw.size:
             driver().memcpy_htod_async(self.device.address, self.raw, stream)
 
-    def _upload_pieces(self, source: np.ndarray[Any, Any], stream: Any) -> None:
+    def _upload_pieces(self, source: np.ndarray[Any, Any], stream: cuda.Stream) -> None:
         copy, raw, address = driver().memcpy_htod_async, self.raw, self.device.address
         for start in range(0, raw.size, PIECE):
             piece = raw[start : start + PIECE]
@@ -164,7 +170,7 @@ class Binding:
         elif self.layout is not None:
             self.layout.fill(self.raw.view(self.info.dtype), array)
 
-    def download(self, address: int, stream: Any) -> None:
+    def download(self, address: int, stream: cuda.Stream) -> None:
         """Start copying the result to the host."""
         if self.raw.size:
             driver().memcpy_dtoh_async(self.raw, address, stream)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from polycmp.errors import BackendError, UsageError, did_you_mean
 from polycmp_trt.features import has, import_tensorrt, require, supports
 from polycmp_trt.run.cuda import DeviceBuffer, memory_trouble
 from polycmp_trt.run.runtime import noted_errors
 
+if TYPE_CHECKING:
+    import pycuda.driver as cuda
+    import tensorrt as trt
+
 _STRATEGIES = {"static": "STATIC", "profile": "ON_PROFILE_CHANGE", "runtime": "USER_MANAGED"}
 
 
-def create_context(engine: Any, strategy: str, whose: str) -> Any:
+def create_context(engine: trt.ICudaEngine, strategy: str, whose: str) -> trt.IExecutionContext:
     """Return a new execution context.
 
     Args:
@@ -41,7 +45,7 @@ def create_context(engine: Any, strategy: str, whose: str) -> Any:
     return context
 
 
-def bare_context(engine: Any) -> Any:
+def bare_context(engine: trt.ICudaEngine) -> trt.IExecutionContext:
     """Return an execution context without memory for activations: whoever runs it must give it some."""
     if has("ICudaEngine.create_execution_context_without_device_memory"):
         return engine.create_execution_context_without_device_memory()
@@ -49,7 +53,7 @@ def bare_context(engine: Any) -> Any:
     return engine.create_execution_context(strategies.USER_MANAGED)
 
 
-def _create(engine: Any, strategy: str) -> Any:
+def _create(engine: trt.ICudaEngine, strategy: str) -> trt.IExecutionContext:
     if strategy == "static":
         return engine.create_execution_context()
     if strategy == "runtime":
@@ -59,7 +63,9 @@ def _create(engine: Any, strategy: str) -> Any:
     return engine.create_execution_context(getattr(strategies, _STRATEGIES[strategy]))
 
 
-def choose_profile(context: Any, wanted: int | None, stream: Any, whose: str, *, is_new: bool = False) -> None:
+def choose_profile(
+    context: trt.IExecutionContext, wanted: int | None, stream: cuda.Stream, whose: str, *, is_new: bool = False
+) -> None:
     """Switch a context to an optimization profile.
 
     Args:
@@ -94,7 +100,7 @@ def choose_profile(context: Any, wanted: int | None, stream: Any, whose: str, *,
         raise BackendError(f"cannot use optimization profile {wanted}", whose=whose, why=notes.why())
 
 
-def reserve_activations(context: Any, buffer: DeviceBuffer) -> None:
+def reserve_activations(context: trt.IExecutionContext, buffer: DeviceBuffer) -> None:
     """Give a context of the strategy `runtime` the memory that its present shapes need."""
     if has("IExecutionContext.update_device_memory_size_for_shapes"):
         size = int(context.update_device_memory_size_for_shapes())
@@ -107,7 +113,7 @@ def reserve_activations(context: Any, buffer: DeviceBuffer) -> None:
         context.device_memory = address
 
 
-def set_weight_budget(engine: Any, budget: int | None, percent: float | None, whose: str) -> None:
+def set_weight_budget(engine: trt.ICudaEngine, budget: int | None, percent: float | None, whose: str) -> None:
     """Limit how many bytes of an engine's weights stay on the device, the rest being streamed when needed.
 
     Args:
@@ -140,7 +146,7 @@ def set_weight_budget(engine: Any, budget: int | None, percent: float | None, wh
         engine.weight_streaming_budget_v2 = min(int(budget or 0), total)
 
 
-def device_memory(engine: Any) -> int:
+def device_memory(engine: trt.ICudaEngine) -> int:
     """Return the bytes of device memory for activations in the largest profile."""
     if supports("device_memory_v2"):
         return int(engine.device_memory_size_v2)

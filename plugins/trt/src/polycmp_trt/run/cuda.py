@@ -12,21 +12,24 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from polycmp.errors import BackendError, PluginError, describe_exception
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from types import ModuleType
+
+    import pycuda.driver as cuda
+    from numpy.typing import DTypeLike, NDArray
 
 #: Device memory is taken in multiples of this, the alignment that TensorRT asks for at most.
 ALIGNMENT = 256
 
 
 @cache
-def driver() -> Any:
+def driver() -> ModuleType:
     """Return `pycuda.driver`, initialised.
 
     Raises:
@@ -58,11 +61,11 @@ def driver() -> Any:
         ) from error
     if not count:
         raise BackendError("there is no CUDA device", whose="trt", hint="nvidia-smi; echo $CUDA_VISIBLE_DEVICES")
-    return cuda
+    return cast("ModuleType", cuda)
 
 
 @cache
-def primary_context(device: int = 0) -> Any:
+def primary_context(device: int = 0) -> cuda.Context:
     """Return the primary context of a device, retained until the process ends.
 
     Raises:
@@ -217,7 +220,7 @@ class HostBuffer:
         self.raw = np.empty(0, np.uint8)
 
 
-def pinned_empty(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+def pinned_empty(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """Return an uninitialised array in page-locked host memory, or in ordinary memory where none can be locked.
 
     A runner copies such an array to the device without staging it first. Needs a current CUDA context.

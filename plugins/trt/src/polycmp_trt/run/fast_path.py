@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polycmp_trt.run.buffers import Binding
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import pycuda.driver
+    import tensorrt as trt
 
 #: Above this many bytes the general way takes no measurable time longer, and need not stage pinned arrays.
 LARGEST = 64 << 10
@@ -31,10 +37,10 @@ class FastPath:
 
     def __init__(
         self,
-        cuda: Any,
-        primary: Any,
-        context: Any,
-        stream: Any,
+        cuda: ModuleType,
+        primary: pycuda.driver.Context,
+        context: trt.IExecutionContext,
+        stream: pycuda.driver.Stream,
         events: tuple[Any, Any],
         inputs: Sequence[Binding],
         outputs: Sequence[Binding],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +13,11 @@ from polycmp_trt.features import supports
 from polycmp_trt.run.buffers import Binding, TensorInfo
 from polycmp_trt.run.views import DeviceView, device_view
 
+if TYPE_CHECKING:
+    import tensorrt as trt
 
-def profile_metadata(engine: Any, profile: int, infos: Iterable[TensorInfo]) -> dict[str, TensorEntry]:
+
+def profile_metadata(engine: trt.ICudaEngine, profile: int, infos: Iterable[TensorInfo]) -> dict[str, TensorEntry]:
     """Return the inputs of an engine as one of its profiles takes them.
 
     A shape tensor carries the values the profile was optimised for, because hardly any others make sense as data.
@@ -39,7 +42,7 @@ def profile_metadata(engine: Any, profile: int, infos: Iterable[TensorInfo]) -> 
     return entries
 
 
-def profile_values(engine: Any, profile: int, name: str) -> list[tuple[int, ...]]:
+def profile_values(engine: trt.ICudaEngine, profile: int, name: str) -> list[tuple[int, ...]]:
     """Return the smallest, best and largest values of a shape tensor in a profile; nothing if none were given.
 
     TensorRT 8.6 tells only the first values of a longer tensor.
@@ -134,8 +137,8 @@ def check_shapes(
     arrays: Mapping[str, Any],
     bindings: Mapping[str, Binding],
     metadata: TensorMetadata,
-    engine: Any,
-    context: Any,
+    engine: trt.ICudaEngine,
+    context: trt.IExecutionContext,
     whose: str,
 ) -> None:
     """Check that the shapes of a feed, and the values of its shape tensors, lie inside the active profile.
@@ -172,7 +175,7 @@ def check_shapes(
         )
 
 
-def _range(engine: Any, profile: int, name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _range(engine: trt.ICudaEngine, profile: int, name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
     shapes = engine.get_tensor_profile_shape(name, profile)
     return tuple(shapes[0]), tuple(shapes[2])
 

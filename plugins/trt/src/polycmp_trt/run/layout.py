@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polycmp.errors import BackendError, did_you_mean
 from polycmp.tensors import as_dtype, is_low_bit
+
+if TYPE_CHECKING:
+    import tensorrt as trt
+    from numpy.typing import DTypeLike
 
 #: Members of `tensorrt.DataType` -> element type here.
 TYPE_NAMES = {
@@ -29,7 +33,7 @@ TYPE_NAMES = {
 _PACKED = {"int4", "uint4", "float4_e2m1fn"}
 
 
-def numpy_dtype(dtype: Any) -> np.dtype[Any]:
+def numpy_dtype(dtype: trt.DataType) -> np.dtype[Any]:
     """Return the NumPy type of a `tensorrt.DataType`.
 
     Raises:
@@ -41,7 +45,7 @@ def numpy_dtype(dtype: Any) -> np.dtype[Any]:
     return as_dtype(TYPE_NAMES[name])
 
 
-def tensorrt_dtype(name: Any) -> Any:
+def tensorrt_dtype(name: trt.DataType | DTypeLike) -> trt.DataType:
     """Return the `tensorrt.DataType` for a type's name; one that is a member already is returned as it is.
 
     Args:

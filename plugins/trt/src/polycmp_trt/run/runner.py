@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from typing import Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
@@ -19,8 +19,13 @@ from polycmp_trt.run.context import choose_profile, create_context, reserve_acti
 from polycmp_trt.run.cuda import DeviceBuffer, current, driver, errors_as, primary_context
 from polycmp_trt.run.fast_path import FastPath
 from polycmp_trt.run.feeding import check_inputs, check_shapes, profile_metadata, take_in
-from polycmp_trt.run.runtime import last_errors, noted_errors
+from polycmp_trt.run.runtime import ErrorNotes, last_errors, noted_errors
 from polycmp_trt.run.views import DeviceView
+
+if TYPE_CHECKING:
+    import tensorrt as trt
+
+    from polycmp_trt.types import Array, EngineSource
 
 
 class TrtRunner(Runner):
@@ -58,13 +63,13 @@ class TrtRunner(Runner):
 
     def __init__(
         self,
-        engine: Any,
+        engine: trt.IExecutionContext | Callable[[], trt.IExecutionContext] | EngineSource,
         name: str = "",
         optimization_profile: int | None = None,
         allocation_strategy: str | None = None,
         weight_streaming_budget: int | None = None,
         weight_streaming_percent: float | None = None,
-        debug_listener: Any = None,
+        debug_listener: trt.IDebugListener | None = None,
         device: int = 0,
     ) -> None:
         super().__init__(name)
@@ -141,7 +146,7 @@ class TrtRunner(Runner):
         self._inputs = self._fast_path = None
         self._ready = False
 
-    def set_debug_listener(self, listener: Any) -> None:
+    def set_debug_listener(self, listener: trt.IDebugListener) -> None:
         """Send debug tensors to a `tensorrt.IDebugListener` from now on."""
         self._require_active("set_debug_listener()")
         self._listener = self._given_listener = listener
@@ -242,9 +247,10 @@ class TrtRunner(Runner):
 
     def _prepare(self, arrays: Mapping[str, Any]) -> None:
         """Check a feed of arrays and views, tell TensorRT its shapes, and get memory ready."""
-        check_inputs(arrays, self._by_name, self.get_input_metadata() if self._check else None)
-        if self._check:
-            check_shapes(arrays, self._by_name, self.get_input_metadata(), self.engine, self.context, self.name)
+        metadata = self.get_input_metadata() if self._check else None
+        check_inputs(arrays, self._by_name, metadata)
+        if metadata is not None:
+            check_shapes(arrays, self._by_name, metadata, self.engine, self.context, self.name)
         self._ready = False
         with noted_errors() as notes:
             for binding in self._in:
@@ -258,7 +264,7 @@ class TrtRunner(Runner):
             self._set_output(binding)
         self._ready = self._owns_context  # another runner may change a shared context in between
 
-    def _set_input(self, binding: Binding, value: Any, notes: Any) -> None:
+    def _set_input(self, binding: Binding, value: Array | DeviceView, notes: ErrorNotes) -> None:
         name, shape = binding.info.name, tuple(value.shape)
         if not self.context.set_input_shape(name, shape):
             raise DataError(f"TensorRT refuses shape {list(shape)} for input {name!r}", why=notes.why())

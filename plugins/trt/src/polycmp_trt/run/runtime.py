@@ -5,22 +5,27 @@ from __future__ import annotations
 import ctypes
 import logging
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from polycmp.errors import BackendError, FileError, describe_exception
 from polycmp.loader import Loader, immediate, resolve
 from polycmp.logger import SEVERITIES
 from polycmp_trt.features import import_tensorrt, require, supports
 
+if TYPE_CHECKING:
+    import tensorrt as trt
+    from tensorrt import ILogger
+
+T = TypeVar("T")
 _LOG = logging.getLogger("polycmp.trt")
 
 
 @cache
-def get_trt_logger() -> Any:
+def get_trt_logger() -> trt.ILogger:
     """Return the `tensorrt.ILogger` that everything here uses; it writes to the logger `polycmp.trt`.
 
     TensorRT keeps the first logger of a process and ignores any other, so there is one. It remembers the last errors
@@ -42,7 +47,7 @@ def get_trt_logger() -> Any:
             self.errors: deque[str] = deque(maxlen=64)
             self.warnings: deque[str] = deque(maxlen=16)
 
-        def log(self, severity: Any, message: str) -> None:
+        def log(self, severity: ILogger.Severity, message: str) -> None:
             level = levels.get(severity, logging.DEBUG)
             if level >= logging.ERROR:
                 self.errors.append(message)
@@ -112,7 +117,7 @@ def last_errors() -> str:
     return notes.why("it does not say; run again with -v")
 
 
-def new_object(make: Any, what: str) -> Any:
+def new_object(make: Callable[[trt.ILogger], T | None], what: str) -> T:
     """Return a Builder, Runtime or other root object, or say why TensorRT gave none.
 
     Args:
@@ -139,7 +144,7 @@ def new_object(make: Any, what: str) -> Any:
     return made
 
 
-class OnDevice(Loader[Any]):
+class OnDevice(Loader[T]):
     """Does what a loader does on a CUDA device other than the first.
 
     Args:
@@ -147,11 +152,11 @@ class OnDevice(Loader[Any]):
         device: The device.
     """
 
-    def __init__(self, obj: Any, device: int) -> None:
+    def __init__(self, obj: Callable[[], T], device: int) -> None:
         self.obj = obj
         self.device = device
 
-    def call_impl(self) -> Any:
+    def call_impl(self) -> T:
         """Return what the callable makes there.
 
         Raises:
@@ -160,7 +165,7 @@ class OnDevice(Loader[Any]):
         from polycmp_trt.run.cuda import current
 
         with current(self.device):
-            return resolve(self.obj)
+            return self.obj()
 
 
 class LoadPlugins(Loader[Any]):
@@ -200,7 +205,7 @@ def _load_library(path: str | Path) -> None:
         ) from error
 
 
-class LoadRuntime(Loader[Any]):
+class LoadRuntime(Loader["trt.Runtime"]):
     """Loads a lean TensorRT runtime from its library, for engines of another release built version-compatible.
 
     Args:
@@ -210,7 +215,7 @@ class LoadRuntime(Loader[Any]):
     def __init__(self, path: str | Path) -> None:
         self.path = path
 
-    def call_impl(self) -> Any:
+    def call_impl(self) -> trt.Runtime:
         """Return the `tensorrt.Runtime`.
 
         Raises:
@@ -234,7 +239,7 @@ class LoadRuntime(Loader[Any]):
         return loaded
 
 
-def make_runtime(*, host_code: bool = False) -> Any:
+def make_runtime(*, host_code: bool = False) -> trt.Runtime:
     """Return a new `tensorrt.Runtime`.
 
     Args:

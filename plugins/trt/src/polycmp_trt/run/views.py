@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polycmp.errors import DataError, describe_exception
 from polycmp.tensors import as_dtype
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 #: DLPack's device types whose memory a CUDA device reads in place: CUDA and CUDA's managed memory.
 _DL_DEVICES = {2, 13}
@@ -52,9 +56,9 @@ class DeviceView:
         self,
         ptr: int,
         shape: tuple[int, ...],
-        dtype: Any,
+        dtype: DTypeLike,
         strides: tuple[int, ...] | None = None,
-        owner: Any = None,
+        owner: object = None,
         stream: int | None = None,
         device: int | None = None,
     ) -> None:
@@ -146,7 +150,7 @@ def _exported(array: Any, stream: int, device: int, index: int) -> DeviceView:
         ) from error
 
 
-def _from_interface(interface: dict[str, Any], owner: Any) -> DeviceView:
+def _from_interface(interface: dict[str, Any], owner: object) -> DeviceView:
     from polycmp_trt.run.cuda import device_of
 
     shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
@@ -158,7 +162,7 @@ def _from_interface(interface: dict[str, Any], owner: Any) -> DeviceView:
     return DeviceView(address, shape, dtype, owner=owner, stream=interface.get("stream"), device=device_of(address))
 
 
-def _require_contiguous(shape: tuple[int, ...], strides: Any, itemsize: int) -> None:
+def _require_contiguous(shape: tuple[int, ...], strides: Sequence[int] | None, itemsize: int) -> None:
     if strides is None or 0 in shape:
         return
     expected = itemsize
@@ -192,14 +196,14 @@ class _DLTensor(ctypes.Structure):
     )
 
 
-def capsule_pointer(capsule: Any, name: bytes | None) -> int:
+def capsule_pointer(capsule: object, name: bytes | None) -> int:
     """Return the address inside a Python capsule."""
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     return int(get(capsule, name) or 0)
 
 
-def _from_dlpack(capsule: Any, source: Any, device: int) -> DeviceView:
+def _from_dlpack(capsule: object, source: object, device: int) -> DeviceView:
     tensor = ctypes.cast(capsule_pointer(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents
     code, bits = tensor.dtype.code, tensor.dtype.bits
     name = _DL_TYPES.get((code, bits))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.tensors import TensorEntry, dtype_name, format_shape
 from polycmp_trt.build.layers import Layer, engine_layers, precisions
-from polycmp_trt.build.network_edit import (
+from polycmp_trt.build.network_parts import (
     layer_inputs,
     layer_outputs,
     layers,
@@ -22,6 +22,9 @@ from polycmp_trt.features import import_tensorrt, supports
 from polycmp_trt.run.context import device_memory
 from polycmp_trt.run.feeding import profile_values
 from polycmp_trt.run.layout import numpy_dtype
+
+if TYPE_CHECKING:
+    import tensorrt as trt
 
 _SHOW = ("layers", "attrs", "weights")
 #: What every layer has, so that it says nothing about one.
@@ -73,13 +76,13 @@ def inspect_engine(loader: Callable[[], Any], show: Iterable[str] = ()) -> str:
     return "\n".join(lines)
 
 
-def _split(engine: Any, names: list[str]) -> tuple[list[str], list[str]]:
+def _split(engine: trt.ICudaEngine, names: list[str]) -> tuple[list[str], list[str]]:
     mode = import_tensorrt().TensorIOMode
     inputs = [name for name in names if engine.get_tensor_mode(name) == mode.INPUT]
     return inputs, [name for name in names if name not in inputs]
 
 
-def _engine_tensor(engine: Any, name: str) -> str:
+def _engine_tensor(engine: trt.ICudaEngine, name: str) -> str:
     trt = import_tensorrt()
     entry = TensorEntry(numpy_dtype(engine.get_tensor_dtype(name)), tuple(engine.get_tensor_shape(name)))
     notes = []
@@ -91,7 +94,7 @@ def _engine_tensor(engine: Any, name: str) -> str:
     return f"{name}: {entry}" + (f" ({', '.join(notes)})" if notes else "")
 
 
-def _engine_facts(engine: Any) -> list[str]:
+def _engine_facts(engine: trt.ICudaEngine) -> list[str]:
     facts = [f"  Device memory: {device_memory(engine)} bytes"]
     if supports("weight_streaming_budget") and engine.streamable_weights_size:
         facts.append(f"  Weights that can be streamed: {engine.streamable_weights_size} bytes")
@@ -100,7 +103,7 @@ def _engine_facts(engine: Any) -> list[str]:
     return facts
 
 
-def _range(engine: Any, profile: int, name: str) -> str:
+def _range(engine: trt.ICudaEngine, profile: int, name: str) -> str:
     values = []
     if engine.get_tensor_location(name) == import_tensorrt().TensorLocation.HOST:
         values = profile_values(engine, profile, name)
@@ -125,7 +128,7 @@ def _engine_layers(found: list[Layer], details: bool) -> Iterator[str]:
             yield from (f"      {key} = {_short(value)}" for key, value in layer.details.items())
 
 
-def _short(value: Any, limit: int = 160) -> str:
+def _short(value: object, limit: int = 160) -> str:
     text = " ".join(str(value).split())
     return text if len(text) <= limit else f"{text[:limit]}…"
 
@@ -157,7 +160,7 @@ def inspect_network(loader: Callable[[], Any], show: Iterable[str] = ()) -> str:
     return "\n".join(lines)
 
 
-def _tensor(tensor: Any) -> str:
+def _tensor(tensor: trt.ITensor) -> str:
     try:
         shape: tuple[int, ...] | None = tuple(tensor.shape)
     except ValueError:  # a rank that TensorRT does not know yet has a negative length
@@ -165,7 +168,7 @@ def _tensor(tensor: Any) -> str:
     return f"{tensor.name}: {dtype_name(numpy_dtype(tensor.dtype))}{format_shape(shape)}"
 
 
-def _network_layers(network: Any, parts: set[str]) -> Iterator[str]:
+def _network_layers(network: trt.INetworkDefinition, parts: set[str]) -> Iterator[str]:
     for index, layer in enumerate(layers(network)):
         if parts & {"layers", "attrs"}:
             yield f"    Layer {index} | {layer.name} [{layer.type.name}]"
@@ -186,7 +189,7 @@ def _weights(value: np.ndarray[Any, Any]) -> str:
         return f"{dtype_name(value.dtype)}{format_shape(value.shape)} {' '.join(str(value).split())}"
 
 
-def layer_attributes(layer: Any) -> Mapping[str, Any]:
+def layer_attributes(layer: trt.ILayer) -> Mapping[str, Any]:
     """Return the parameters of a layer by name, weights as NumPy arrays.
 
     TensorRT shows every layer through the common base class; its own class is found by its type.
@@ -202,7 +205,7 @@ def layer_attributes(layer: Any) -> Mapping[str, Any]:
         layer.__class__ = before
 
 
-def _special_class(kind: str) -> Any:
+def _special_class(kind: str) -> type[trt.ILayer] | None:
     trt = import_tensorrt()
     wanted = kind.replace("_", "").lower()
     aliases = {"gridsample": "igridsamplelayer", "onehot": "ionehotlayer", "slice": "islicelayer"}
@@ -211,7 +214,7 @@ def _special_class(kind: str) -> Any:
     return getattr(trt, names[wanted]) if wanted in names else None
 
 
-def _read_attributes(layer: Any) -> Iterator[tuple[str, Any]]:
+def _read_attributes(layer: trt.ILayer) -> Iterator[tuple[str, Any]]:
     for name in dir(type(layer)):
         if name.startswith("_") or name in _COMMON or not isinstance(getattr(type(layer), name, None), property):
             continue

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polycmp.errors import DataError
 from polycmp.loader import Loader, immediate, resolve
-from polycmp_trt.build.network_edit import (
+from polycmp_trt.build.network_parts import (
     layer_inputs,
     layer_outputs,
     layers,
@@ -19,11 +19,17 @@ from polycmp_trt.build.network_edit import (
 from polycmp_trt.run.layout import numpy_dtype
 from polycmp_trt.show.inspection import layer_attributes
 
+if TYPE_CHECKING:
+    import onnx
+    import tensorrt as trt
+
+    from polycmp_trt.types import NetworkSource
+
 #: Weights with more elements than this are described, not copied: the model is for looking at.
 _LARGEST = 4096
 
 
-class OnnxLikeFromNetwork(Loader[Any]):
+class OnnxLikeFromNetwork(Loader["onnx.ModelProto"]):
     """Writes a network down as an ONNX model whose nodes are TensorRT's layers.
 
     The operators are TensorRT's (`CONVOLUTION`, `SHUFFLE`, …) in a domain of their own: graph viewers show the model,
@@ -33,10 +39,10 @@ class OnnxLikeFromNetwork(Loader[Any]):
         network: `(builder, network[, parser])` or a callable that returns it.
     """
 
-    def __init__(self, network: Any) -> None:
+    def __init__(self, network: NetworkSource) -> None:
         self.network = network
 
-    def call_impl(self) -> Any:
+    def call_impl(self) -> onnx.ModelProto:
         """Return the `onnx.ModelProto`."""
         import onnx
         from onnx import helper
@@ -64,7 +70,7 @@ class OnnxLikeFromNetwork(Loader[Any]):
         return helper.make_model(graph, opset_imports=opset, producer_name="polycmp", ir_version=onnx.IR_VERSION)
 
 
-def _value(tensor: Any) -> Any:
+def _value(tensor: trt.ITensor) -> onnx.ValueInfoProto:
     from onnx import TensorProto, helper
 
     try:
@@ -78,7 +84,7 @@ def _value(tensor: Any) -> Any:
     return helper.make_tensor_value_info(tensor.name, kind, dims)
 
 
-def _attributes(layer: Any) -> dict[str, Any]:
+def _attributes(layer: trt.ILayer) -> dict[str, Any]:
     from onnx import numpy_helper
 
     found: dict[str, Any] = {}

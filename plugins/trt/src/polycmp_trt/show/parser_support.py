@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, describe_exception
 from polycmp.loader import BytesFromPath
+from polycmp_trt.build.network import ParserProblem, create_network, parser_problems
 from polycmp_trt.features import import_tensorrt, release, require, supports
+from polycmp_trt.run.runtime import get_trt_logger, new_object, noted_errors
 
-__all__ = ["Capability", "Part", "Problem", "check_model", "format_problems", "partition_model"]
+if TYPE_CHECKING:
+    import onnx
+    import tensorrt as trt
+
+__all__ = ["Capability", "Part", "Problem", "check_model", "format_problems", "partition_model", "problem_of"]
 
 RESULTS = "results.txt"
 
@@ -80,10 +86,7 @@ def check_model(path: str) -> Capability:
     return _parse(path, lambda parser: parser.parse_from_file(path))
 
 
-def _parse(model: Any, parse: Any) -> Capability:
-    from polycmp_trt.build.network import parser_problems
-    from polycmp_trt.run.runtime import noted_errors
-
+def _parse(model: str | bytes, parse: Callable[[trt.OnnxParser], bool]) -> Capability:
     parser, _keep = _new_parser()
     with noted_errors() as notes:
         parsed = parse(parser)
@@ -91,14 +94,22 @@ def _parse(model: Any, parse: Any) -> Capability:
     if parsed and not found:
         return Capability(True)
     functions = _function_stacks(parser)
-    problems = tuple(
-        Problem(item.operator or "?", item.node or str(item.index), item.reason, stack)
-        for item, stack in zip(found, functions, strict=True)
-    )
+    problems = tuple(problem_of(item, stack) for item, stack in zip(found, functions, strict=True))
     return Capability(False, problems or (Problem("?", "?", notes.why("the parser gave no reason")),))
 
 
-def _function_stacks(parser: Any) -> list[tuple[str, ...]]:
+def problem_of(found: ParserProblem, functions: tuple[str, ...] = ()) -> Problem:
+    """Return what the parser complains of in the words of this module; a node without a name is told by its number.
+
+    Args:
+        found: What the parser said.
+        functions: The local functions around the node, outermost first.
+    """
+    number = str(found.position) if found.position >= 0 else "?"
+    return Problem(found.operator or "?", found.node or number, found.reason, functions)
+
+
+def _function_stacks(parser: trt.OnnxParser) -> list[tuple[str, ...]]:
     errors = [parser.get_error(index) for index in range(parser.num_errors)]
     if not supports("parser_error_functions"):
         return [()] * len(errors)
@@ -106,9 +117,6 @@ def _function_stacks(parser: Any) -> list[tuple[str, ...]]:
 
 
 def _new_parser() -> tuple[Any, Any]:
-    from polycmp_trt.build.network import create_network
-    from polycmp_trt.run.runtime import get_trt_logger, new_object
-
     trt = import_tensorrt()
     builder, network = create_network()
     parser = new_object(lambda logger: trt.OnnxParser(network, logger), "ONNX parser")
@@ -135,7 +143,7 @@ def partition_model(path: str, folder: str) -> Capability:
         return Capability(True)
     values = _inferred(model)
 
-    def part_of(nodes: Sequence[int]) -> Any:
+    def part_of(nodes: Sequence[int]) -> onnx.ModelProto:
         return cut_out(model, nodes, values)
 
     supported = sorted(
@@ -159,7 +167,7 @@ def partition_model(path: str, folder: str) -> Capability:
     return Capability(False, tuple(problems), tuple(parts))
 
 
-def _problems_of(part: Any, nodes: Sequence[int]) -> list[Problem]:
+def _problems_of(part: onnx.ModelProto, nodes: Sequence[int]) -> list[Problem]:
     content = part.SerializeToString()
     found = _parse(content, lambda parser: parser.parse(content)).problems
     if not found:  # it parses alone, but not together with what is around it
@@ -170,8 +178,6 @@ def _problems_of(part: Any, nodes: Sequence[int]) -> list[Problem]:
 
 def _groups(content: bytes, path: str = "") -> list[tuple[tuple[int, ...], bool]] | None:
     """Return TensorRT's division of a model into groups of nodes; None if it parses the whole."""
-    from polycmp_trt.run.runtime import noted_errors
-
     parser, _keep = _new_parser()
     with noted_errors():
         if supports("parser_subgraphs"):
@@ -221,17 +227,14 @@ def divide(
     return found
 
 
-def _first_bad_node(part: Any) -> int:
+def _first_bad_node(part: onnx.ModelProto) -> int:
     """Return the number of the node that the parser stops at; the first if it does not say."""
-    from polycmp_trt.build.network import parser_problems
-    from polycmp_trt.run.runtime import noted_errors
-
     content = part.SerializeToString()
     parser, _keep = _new_parser()
     with noted_errors():
         parser.parse(content)
     known = range(len(part.graph.node))
-    numbers = [int(problem[0]) for problem in parser_problems(parser, content)]
+    numbers = [problem.position for problem in parser_problems(parser, content)]
     return next((number for number in numbers if number in known), 0)
 
 
@@ -246,7 +249,7 @@ def _runs(numbers: Iterable[int]) -> list[tuple[int, ...]]:
     return [tuple(run) for run in runs]
 
 
-def cut_out(model: Any, nodes: Sequence[int], values: Mapping[str, Any] | None = None) -> Any:
+def cut_out(model: onnx.ModelProto, nodes: Sequence[int], values: Mapping[str, Any] | None = None) -> onnx.ModelProto:
     """Return a model of some of a model's nodes, in their order, with the weights they read.
 
     Args:
@@ -278,21 +281,21 @@ def cut_out(model: Any, nodes: Sequence[int], values: Mapping[str, Any] | None =
     return part
 
 
-def _inferred(model: Any) -> Mapping[str, Any]:
+def _inferred(model: onnx.ModelProto) -> Mapping[str, Any]:
     from polycmp_onnx import infer_shapes
     from polycmp_onnx.graph import known_values
 
     return known_values(infer_shapes(model).graph)
 
 
-def _value(values: Mapping[str, Any], name: str) -> Any:
+def _value(values: Mapping[str, Any], name: str) -> onnx.ValueInfoProto:
     import onnx
 
     known = values.get(name)
     return known if known is not None else onnx.helper.make_empty_tensor_value_info(name)
 
 
-def _write(model: Any, path: str) -> None:
+def _write(model: onnx.ModelProto, path: str) -> None:
     from polycmp_onnx import save_onnx
 
     try:
