@@ -35,7 +35,7 @@ def collect_references(files: Iterable[str] = ()) -> tuple[References, list[str]
 def _load_extension(entry_point: Any) -> str:
     try:
         entry_point.load()
-    except (Exception, SystemExit) as error:  # noqa: BLE001  (somebody else's module must not stop anybody's run)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (a broken module of a third party must not stop the run)
         failure = f"the extension {entry_point.name} ({entry_point.value}) is broken: {describe_exception(error)}"
         logging.getLogger("polycmp").warning(failure)
         return failure

@@ -42,7 +42,7 @@ def operators_for(model: Any, references: References, failures: list[str], whose
         raise BackendError(
             "no reference for " + ", ".join(missing),
             whose=whose,
-            why="; ".join(failures) or "ONNX does not define it, and nobody registered a function for it",
+            why="; ".join(failures) or "ONNX does not define it, and no function is registered for it",
             hint=_how_to_add(missing[0].partition(" ")[0]),
         )
     return operators

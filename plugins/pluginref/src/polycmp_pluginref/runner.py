@@ -1,4 +1,4 @@
-"""The heavy half of the backend, imported when somebody runs it."""
+"""The part of the backend with heavy imports, loaded when a runner is made."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def check_names(options: Options) -> None:
         return
     try:
         trt = import_tensorrt()
-    except PluginError:  # whoever activates the runner is told
+    except PluginError:  # activating the runner raises this error
         return
     for name in sorted(given):
         flag = f"--trt-{name.replace('_', '-')}"

@@ -1,4 +1,4 @@
-"""From options to loaders: what the command line makes of a model, an engine file, or a network script."""
+"""From options to loaders: the loaders and runners for a model, an engine file, or a network script."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ class NetworkFromScript(Loader["Network"]):
 
 
 def make_onnx_like(source: str | Path | OnnxSource | NetworkSource, options: object = None) -> Loader[onnx.ModelProto]:
-    """Return a loader of a network written down as an ONNX model.
+    """Return a loader of a network exported as an ONNX model for viewers.
 
     Args:
         source: A loader of an ONNX model or of a network.
@@ -269,7 +269,7 @@ def save(loader: EngineSource, path: str) -> None:
 
 
 def save_onnx_like(loader: Callable[[], onnx.ModelProto], path: str) -> None:
-    """Write a network that was written down as an ONNX model.
+    """Write a network that was exported as an ONNX model.
 
     Args:
         loader: A callable that returns the `onnx.ModelProto`.

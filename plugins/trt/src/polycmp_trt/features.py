@@ -1,7 +1,7 @@
 """What the installed TensorRT can do: the only place that knows that releases differ.
 
 Every query looks for names in the module itself (`BuilderFlag.FP16`, `OnnxParser.supports_model_v2`), never at a
-version number, so a release that nobody has seen yet is judged by what it has. Queries take the module, or import it.
+version number, so an unknown release is judged by what it has. Queries take the module, or import it.
 """
 
 from __future__ import annotations
@@ -256,7 +256,7 @@ def supports(feature: str, trt: ModuleType | None = None) -> bool:
 
 
 def require(feature: str, option: str, trt: ModuleType | None = None) -> None:
-    """Refuse an option that the release cannot honour.
+    """Raise an error for an option that the release does not support.
 
     Args:
         feature: A key of `FEATURES`.

@@ -1,4 +1,4 @@
-"""The options of the backend `trt`: their names, what they take, and which combinations make no sense."""
+"""The options of the backend `trt`: names, values, and combinations that are refused."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Options:
         (), help=f"Largest input shapes. {_PER_PROFILE}", metavar="NAME:SHAPE"
     )
     # Precision
-    fp32: bool = opt(False, help="Nothing to switch on: float32 is always allowed.", alias="--fp32")
+    fp32: bool = opt(False, help="Accepted and ignored: float32 is always allowed.", alias="--fp32")
     tf32: bool = opt(False, help="Allow TF32 for float32 matrix products.", alias="--tf32")
     fp16: bool = opt(False, help="Allow float16, or convert the model where there is no such switch.", alias="--fp16")
     bf16: bool = opt(False, help="Allow bfloat16, or convert the model where there is no such switch.", alias="--bf16")
@@ -65,14 +65,14 @@ class Options:
     int8: bool = opt(False, help="Allow int8, calibrated with this run's data loader.", alias="--int8")
     precision_constraints: str = opt(
         "none",
-        help="What the precisions asked for per layer mean to the builder.",
+        help="How strictly the builder follows precisions set per layer.",
         choices=("prefer", "obey", "none"),
         alias="--precision-constraints",
     )
     layer_precisions: Mapping[str, str] = opt(
         {}, help="Precision per layer.", alias="--layer-precisions", metavar="LAYER:TYPE"
     )
-    strongly_typed: bool = opt(False, help="Keep the types that the model says.", alias="--strongly-typed")
+    strongly_typed: bool = opt(False, help="Keep the model's own types.", alias="--strongly-typed")
     # Calibration
     calibration_cache: str = opt(
         "", help="Read calibration from this file, or write it there.", alias="--calibration-cache", metavar="FILE"
@@ -96,8 +96,8 @@ class Options:
     exclude_lean_runtime: bool = opt(
         False, help="Leave the lean runtime out of a version-compatible engine.", alias="--exclude-lean-runtime"
     )
-    safety_restricted: bool = opt(False, help="Keep to what the safety runtime allows.")
-    refittable: bool = opt(False, help="Let the weights be exchanged later.", alias="--refittable")
+    safety_restricted: bool = opt(False, help="Restrict the engine to what the safety runtime supports.")
+    refittable: bool = opt(False, help="Allow the weights to be replaced later.", alias="--refittable")
     strip_plan: bool = opt(False, help="Leave refittable weights out of the engine.", alias="--strip-plan")
     use_dla: bool = opt(False, help="Run on the deep learning accelerator by default.", alias="--use-dla")
     allow_gpu_fallback: bool = opt(
@@ -124,14 +124,17 @@ class Options:
         metavar="NAME",
     )
     builder_optimization_level: int | None = opt(
-        None, help="How hard the builder tries, 0 to 5.", alias="--builder-optimization-level"
+        None, help="Effort of the builder, 0 to 5.", alias="--builder-optimization-level"
     )
     hardware_compatibility_level: str = opt(
-        "", help=f"Devices that shall run the engine, {_ENUM}.", alias="--hardware-compatibility-level", metavar="LEVEL"
+        "",
+        help=f"Devices that the engine must run on, {_ENUM}.",
+        alias="--hardware-compatibility-level",
+        metavar="LEVEL",
     )
     max_aux_streams: int | None = opt(None, help="Streams besides the main one.", alias="--max-aux-streams")
     profiling_verbosity: str = opt(
-        "detailed", help="What the engine tells of its layers.", alias="--profiling-verbosity", metavar="LEVEL"
+        "detailed", help="How much the engine records about its layers.", alias="--profiling-verbosity", metavar="LEVEL"
     )
     weight_streaming: bool = opt(False, help="Let weights stay on the host.", alias="--weight-streaming")
     runtime_platform: str = opt(
@@ -141,7 +144,10 @@ class Options:
         "", help=f"Restrictions of the engine, {_ENUM}.", alias="--engine-capability", metavar="CAPABILITY"
     )
     tiling_optimization_level: str = opt(
-        "", help=f"How hard to look for tilings, {_ENUM}.", alias="--tiling-optimization-level", metavar="LEVEL"
+        "",
+        help=f"Effort spent on searching for tilings, {_ENUM}.",
+        alias="--tiling-optimization-level",
+        metavar="LEVEL",
     )
     # Caches and replays
     timing_cache: str = opt(
@@ -193,7 +199,7 @@ class Options:
     )
     outputs: tuple[str, ...] = opt((), help="Tensors to make outputs instead of the network's: names, patterns, *.")
     exclude_outputs: tuple[str, ...] = opt((), help="Outputs to leave out: names or patterns.")
-    outputs_by_type: tuple[str, ...] = opt((), help="Make the outputs of these types of layers outputs.")
+    outputs_by_type: tuple[str, ...] = opt((), help="Mark the outputs of layers of these types as network outputs.")
     tensor_dtypes: Mapping[str, str] = opt(
         {},
         help="Types of inputs and outputs.",
@@ -217,7 +223,7 @@ class Options:
         (), help="Formats allowed for all inputs and outputs.", alias="--all-tensor-formats", metavar="FORMAT"
     )
     decomposable_attentions: bool = opt(
-        False, help="Let the builder take attention layers apart.", alias="--decomposable-attentions"
+        False, help="Allow the builder to decompose attention layers.", alias="--decomposable-attentions"
     )
     mark_debug: tuple[str, ...] = opt((), help="Tensors to show while running.", alias="--mark-debug", metavar="NAME")
     mark_unfused_tensors_as_debug_tensors: bool = opt(
@@ -228,9 +234,7 @@ class Options:
     # Engine and running
     save_engine: str = opt("", help="Write the engine.", alias="--save-engine", metavar="FILE")
     load_runtime: str = opt("", help="A lean runtime to run the engine with.", alias="--load-runtime", metavar="FILE")
-    engine_host_code_allowed: bool = opt(
-        False, help="Let an engine file bring host code of its own; only for engines you trust."
-    )
+    engine_host_code_allowed: bool = opt(False, help="Allow host code in engine files; only for engines you trust.")
     dla_workspace_allocation_strategy: str = opt(
         "",
         help=f"How the accelerator's workspace is shared, {_ENUM}.",
@@ -242,13 +246,13 @@ class Options:
     )
     allocation_strategy: str = opt(
         "static",
-        help="For what the activation memory is made large enough: all profiles, the profile, or the shapes in use.",
+        help="Size activation memory for all profiles, the active profile, or the shapes in use.",
         choices=("static", "profile", "runtime"),
         alias="--allocation-strategy",
     )
     weight_streaming_budget: str | None = opt(
         None,
-        help="Weights kept on the device: -2 all, -1 as TensorRT thinks, 0% to 100%, or a size.",
+        help="Weights kept on the device: -2 all, -1 chosen by TensorRT, 0% to 100%, or a size.",
         alias="--weight-streaming-budget",
         metavar="BUDGET",
         parse=parse_budget,

@@ -32,7 +32,7 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
 
 @hookimpl
 def polycmp_loaders() -> Iterator[LoaderSpec]:
-    """Describe engines, networks, and networks written down as ONNX for looking at.
+    """Describe engines, networks, and networks exported as ONNX for viewers.
 
     All take the options of the backend `trt`, so that what `convert` writes is what `run` runs.
     """
@@ -59,7 +59,7 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
     )
     yield LoaderSpec(
         name="onnx_like_trt_network",
-        summary="TensorRT network written as an ONNX file that viewers can show",
+        summary="TensorRT network written as an ONNX file for viewers",
         factory="polycmp_trt.factory:make_onnx_like",
         consumes=("onnx", "trt-network"),
         produces="onnx-like-trt-network",

@@ -1,4 +1,4 @@
-"""INT8 calibration: feeding TensorRT with representative data, and keeping what it learns in a cache."""
+"""INT8 calibration: feeding TensorRT with representative data, and keeping the result in a cache."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _wants_metadata(function: Callable[..., Any]) -> bool:
 
 @remember_errors
 class _Calibration:
-    """What every calibrator does, whichever of TensorRT's classes it is.
+    """What all calibrators do, whichever class of TensorRT they derive from.
 
     Attributes:
         data_loader: Where the data comes from.
@@ -154,7 +154,7 @@ class _Calibration:
         if name not in feed:
             raise DataError(f"calibration: no data for input {name!r}", whose="trt", why=did_you_mean(name, feed))
         value = feed[name]
-        if isinstance(value, int):  # a device pointer: its owner vouches for it
+        if isinstance(value, int):  # a device pointer, which cannot be checked
             return value
         from polycmp_trt.run.cuda import DeviceBuffer, current, driver
 
@@ -289,7 +289,7 @@ def Calibrator(  # noqa: N802  (the field's name and arguments; its class needs 
             one, given the inputs' metadata if it takes an argument. With dynamic shapes the data has the opt shapes.
         cache: Path of, or open binary file with, the calibration cache: read if it holds anything, else written.
         BaseClass: A calibrator class of TensorRT, or its name; by default `IInt8EntropyCalibrator2`.
-        batch_size: What TensorRT is told; without meaning for networks with an explicit batch dimension.
+        batch_size: Reported to TensorRT; has no effect on networks with an explicit batch dimension.
         quantile: Quantile of `IInt8LegacyCalibrator`.
         regression_cutoff: Cutoff of `IInt8LegacyCalibrator`.
         algo: A `tensorrt.CalibrationAlgoType` for `IInt8Calibrator`; by default min-max.

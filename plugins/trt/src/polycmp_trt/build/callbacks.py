@@ -1,7 +1,7 @@
-"""Python code that TensorRT calls while it builds: its errors must not get lost inside TensorRT.
+"""Python code that TensorRT calls while it builds: its errors must not be lost inside TensorRT.
 
 An exception cannot pass through TensorRT's own code. Each callback is guarded: it keeps the first error, gives
-TensorRT a harmless answer, and whoever started the build raises the error when TensorRT returns.
+TensorRT a harmless answer, and the caller of the build raises the error when TensorRT returns.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def guarded(default: Any) -> Callable[[F], F]:
 def raise_callback_errors(config: trt.IBuilderConfig) -> None:
     """Raise the error of a calibrator or algorithm selector of a configuration, if one failed during the build.
 
-    To be called when a build is over, whether TensorRT thinks it went well or not.
+    To be called when a build is over, whether TensorRT considers it successful or not.
 
     Args:
         config: The `tensorrt.IBuilderConfig` of the build.

@@ -76,19 +76,19 @@ class CreateConfig(Loader["trt.IBuilderConfig"]):
             cache off unless one is loaded.
         sparse_weights: Use 2:4 sparse weights.
         tactic_sources: The only tactic sources to use; an empty list means none.
-        restricted: Keep to what the safety runtime allows.
+        restricted: Restrict the engine to what the safety runtime supports.
         use_dla: Run on the deep learning accelerator by default.
         allow_gpu_fallback: Let the GPU run layers that the accelerator cannot.
-        profiling_verbosity: What the engine tells of its layers; `detailed` unless said otherwise.
+        profiling_verbosity: How much the engine records about its layers; `detailed` by default.
         memory_pool_limits: Bytes per memory pool.
-        refittable: Let the weights be exchanged later.
+        refittable: Allow the weights to be replaced later.
         strip_plan: Leave refittable weights out of the engine.
         preview_features: Preview features to switch on, all others off.
         engine_capability: Restrictions of the engine.
         direct_io: Forbid reformatting at inputs and outputs.
-        builder_optimization_level: How hard the builder tries.
+        builder_optimization_level: Effort of the builder, 0 to 5.
         fp8: Allow float8.
-        hardware_compatibility_level: Devices that shall run the engine.
+        hardware_compatibility_level: Devices that the engine must run on.
         max_aux_streams: Streams besides the main one.
         version_compatible: Build an engine that later releases can run.
         exclude_lean_runtime: Leave the lean runtime out of a version-compatible engine.
@@ -99,7 +99,7 @@ class CreateConfig(Loader["trt.IBuilderConfig"]):
         progress_monitor: A `tensorrt.IProgressMonitor`.
         weight_streaming: Let weights stay on the host; needs a strongly typed network.
         runtime_platform: Platform to build for.
-        tiling_optimization_level: How hard to look for tilings.
+        tiling_optimization_level: Effort spent on searching for tilings.
     """
 
     def __init__(
@@ -267,12 +267,12 @@ class CreateConfig(Loader["trt.IBuilderConfig"]):
         use_timing_cache(config, self.load_timing_cache)
 
 
-#: A workspace so many times larger than the device's memory is a slip of the unit, not meant for a larger device.
+#: A workspace so many times larger than the device's memory is a wrong unit, not a setting for a larger device.
 _ABSURD = 100
 
 
 def _limit_pool(config: trt.IBuilderConfig, pool: trt.MemoryPoolType, size: int) -> None:
-    """Set the limit of a memory pool, unless it cannot be meant.
+    """Set the limit of a memory pool, unless it is certainly a mistake.
 
     TensorRT takes any workspace and then uses what the device has, which is its limit by default.
     """

@@ -65,7 +65,7 @@ def _build(
 
 
 def _static_profile(builder: trt.Builder, network: trt.INetworkDefinition) -> trt.IOptimizationProfile:
-    """Return a profile of the shapes that a network has anyway.
+    """Return a profile of a network's static shapes.
 
     Without a profile TensorRT 8.6 cannot run outputs whose shapes depend on the data.
     """
@@ -108,7 +108,7 @@ class EngineBytesFromNetwork(Loader[bytes]):
         """Return the serialised engine.
 
         Raises:
-            BackendError: TensorRT could not build it; the text says what it complained of.
+            BackendError: TensorRT could not build it; the text contains TensorRT's messages.
         """
         plan, _, seconds = _build(self.network, self.config, self.save_timing_cache)
         content = bytes(plan)
@@ -119,8 +119,8 @@ class EngineBytesFromNetwork(Loader[bytes]):
 class EngineFromNetwork(Loader["trt.ICudaEngine"]):
     """Builds an engine and loads it.
 
-    After the build the log tells what came of it: layers per precision, device memory, time. A precision that was
-    allowed and that no layer has is a warning.
+    After the build the result is logged: layers per precision, device memory, time. A precision that was allowed but
+    that no layer uses gives a warning.
 
     Args:
         network: `(builder, network[, parser])` or a callable that returns it.
@@ -173,7 +173,7 @@ def _deserialize(
         source: Bytes, a buffer, or a stream reader.
         runtime: The runtime to use, a callable that makes one, or None for a new one.
         dla_strategy: See `EngineFromNetwork`.
-        trusted: It may bring host code of its own: it was built here, or the user vouches for it.
+        trusted: It may contain host code: it was built here, or the user trusts its source.
         what: What to call it in errors.
     """
     made = resolve(runtime)

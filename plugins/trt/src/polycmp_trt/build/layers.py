@@ -1,4 +1,4 @@
-"""What is inside a built engine: its layers as TensorRT tells them, and which precisions they really have."""
+"""What is inside a built engine: its layers as TensorRT reports them, and the precisions they actually have."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class Layer:
 
     Attributes:
         name: Its name; several fused layers are joined by TensorRT with ` + `.
-        kind: Its type; empty where the engine was built to tell only names.
+        kind: Its type; empty where the engine was built to record only names.
         inputs: Tensor name -> shape and format, as text.
         outputs: Tensor name -> shape and format, as text.
-        details: Everything else that TensorRT tells, by key: tactic, origin, parameters.
+        details: Everything else that TensorRT reports, by key: tactic, origin, parameters.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Layer:
 
     @property
     def precision(self) -> str:
-        """The element type of its first output, or where TensorRT does not tell it, the one in its kernel's name."""
+        """The element type of its first output, or where TensorRT does not report it, the one in its kernel's name."""
         for text in (*self.outputs.values(), *self.inputs.values()):
             if _type_of(text):
                 return _type_of(text)
@@ -99,7 +99,7 @@ def engine_layers(engine: trt.ICudaEngine, profile: int = 0) -> list[Layer]:
     inspector = engine.create_engine_inspector()
     with noted_errors():
         context = _context_with_shapes(engine, profile)
-        if context is not None:  # else TensorRT does not tell the types of layers whose shapes are dynamic
+        if context is not None:  # else TensorRT does not report the types of layers whose shapes are dynamic
             inspector.execution_context = context
         text = inspector.get_engine_information(trt.LayerInformationFormat.JSON)
     try:
@@ -110,7 +110,7 @@ def engine_layers(engine: trt.ICudaEngine, profile: int = 0) -> list[Layer]:
             for index in range(engine.num_layers)
         ]
     layers = [_layer(item) for item in raw]
-    # Where all profiles' layers are listed together, those of the second and later ones say so in their names.
+    # Where all profiles' layers are listed together, the names of the second and later ones end in a mark.
     marks = {f"[profile {index}]" for index in range(1, engine.num_optimization_profiles)}
     if profile == 0:
         return [layer for layer in layers if not any(layer.name.endswith(mark) for mark in marks)]
@@ -118,7 +118,7 @@ def engine_layers(engine: trt.ICudaEngine, profile: int = 0) -> list[Layer]:
 
 
 def _context_with_shapes(engine: trt.ICudaEngine, profile: int) -> trt.IExecutionContext | None:
-    """Return a context without memory, with the shapes that a profile is best at; None where that cannot be."""
+    """Return a context without memory, with the opt shapes of a profile; None where that is impossible."""
     trt = import_tensorrt()
     names = [engine.get_tensor_name(index) for index in range(engine.num_io_tensors)]
     inputs = [name for name in names if engine.get_tensor_mode(name) == trt.TensorIOMode.INPUT]
@@ -164,7 +164,7 @@ def _tensors(items: Iterable[object] | None) -> dict[str, str]:
 
 
 def precisions(layers: list[Layer]) -> dict[str, int]:
-    """Return how many layers there are of each precision, most frequent first; those that do not say are left out."""
+    """Return how many layers there are of each precision, most frequent first; unknown ones are left out."""
     return dict(Counter(layer.precision for layer in layers if layer.precision).most_common())
 
 

@@ -163,7 +163,7 @@ class NetworkFromOnnxBytes(_FromOnnx, _FromBytes):
 
 
 class ParserProblem(NamedTuple):
-    """One thing that TensorRT's parser does not like.
+    """One error of TensorRT's parser.
 
     Attributes:
         position: The node's position in the graph, -1 if it is not about a node.
@@ -185,20 +185,20 @@ class ParserProblem(NamedTuple):
 
 
 def parser_problems(parser: trt.OnnxParser, model: str | bytes) -> list[ParserProblem]:
-    """Return what a parser complains of, with the nodes' names and operators.
+    """Return the errors of a parser, with the nodes' names and operators.
 
     Args:
         parser: A `tensorrt.OnnxParser` after parsing.
-        model: The model's path or bytes, to look names up where the parser does not tell them.
+        model: The model's path or bytes, to look names up where the parser does not report them.
     """
     errors = [parser.get_error(index) for index in range(parser.num_errors)]
-    told = supports("parser_error_nodes")
-    nodes = [] if told or not errors else _nodes(model)
+    has_names = supports("parser_error_nodes")
+    nodes = [] if has_names or not errors else _nodes(model)
     problems = []
     for error in errors:
         index = int(error.node())
         name, operator = "", ""
-        if told:
+        if has_names:
             name, operator = error.node_name(), error.node_operator()
         elif 0 <= index < len(nodes):
             name, operator = nodes[index]
@@ -216,7 +216,7 @@ def _nodes(model: str | bytes) -> list[tuple[str, str]]:
             loaded = onnx.load(model, load_external_data=False)
         else:
             loaded = onnx.load_from_string(bytes(model))
-    except Exception:  # noqa: BLE001  (names are a courtesy; what cannot be read has none)
+    except Exception:  # noqa: BLE001  (names only improve the message; an unreadable model has none)
         return []
     return [(node.name, node.op_type) for node in loaded.graph.node]
 
@@ -224,7 +224,7 @@ def _nodes(model: str | bytes) -> list[tuple[str, str]]:
 def _parse(parse: Callable[[T], bool], model: T, notes: ErrorNotes) -> bool:
     try:
         return parse(model)
-    except RuntimeError as error:  # a plugin's library that the parser wants and cannot load
+    except RuntimeError as error:  # a plugin's library that the parser needs and cannot load
         notes.messages.append(describe_exception(error))
         return False
 

@@ -29,7 +29,7 @@ LAYER_NAMES = {"fp16": "FP16", "bf16": "BF16", "int8": "INT8", "fp8": "FP8"}
 
 @dataclass(frozen=True)
 class PrecisionPlan:
-    """How the precisions asked for come about on this release.
+    """How the requested precisions are obtained on this release.
 
     Attributes:
         flags: Those that are flags of the builder.
@@ -49,7 +49,7 @@ def plan_precision(wanted: tuple[str, ...], strongly_typed: bool, from_onnx: boo
 
     Args:
         wanted: Some of `tf32`, `fp16`, `bf16`, `fp8`, `int8`.
-        strongly_typed: Whether the model's own types shall be kept.
+        strongly_typed: Whether the model's own types are kept.
         from_onnx: Whether the network comes from an ONNX model, which can be converted.
 
     Raises:
@@ -88,7 +88,7 @@ def plan_precision(wanted: tuple[str, ...], strongly_typed: bool, from_onnx: boo
 def _has_flag(name: str) -> bool:
     try:
         return supports(name)
-    except PluginError:  # TensorRT is not there; whoever activates the runner is told so
+    except PluginError:  # TensorRT is not there; activating the runner raises this error
         return True
 
 

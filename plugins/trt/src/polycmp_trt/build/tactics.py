@@ -1,4 +1,4 @@
-"""Tactics: recording which ones the builder chose, and making it choose the same again.
+"""Tactics: recording those that the builder chose, and making it choose the same again.
 
 Replay files have the form that Polygraphy writes and reads. Reading and comparing them needs no TensorRT.
 """
@@ -42,15 +42,15 @@ _CLASS = "polygraphy_class"
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """How one input or output of an algorithm lies in memory.
+    """Memory layout of one input or output of an algorithm.
 
     Attributes:
         dtype: Its type by TensorRT's name, for example `DataType.FLOAT`.
         strides: Its strides in elements.
         vectorized_dim: The dimension whose elements are packed into vectors; -1 or None without one.
         components_per_element: Elements in a vector.
-        tensor_format: The format's name where TensorRT tells it; older Polygraphy wants it. Says nothing new, so it
-            does not count when algorithms are compared.
+        tensor_format: The format's name where TensorRT reports it; older Polygraphy needs it. It is redundant, so it
+            is ignored when algorithms are compared.
     """
 
     dtype: str
@@ -90,8 +90,8 @@ class Algorithm:
     Attributes:
         implementation: TensorRT's number for the implementation.
         tactic: Its number for the tactic.
-        inputs: How the inputs lie in memory.
-        outputs: How the outputs do.
+        inputs: Memory layouts of the inputs.
+        outputs: Memory layouts of the outputs.
     """
 
     implementation: int

@@ -28,7 +28,7 @@ _LOG = logging.getLogger("polycmp.trt")
 
 @contextmanager
 def locked(path: str | Path) -> Iterator[None]:
-    """Hold the lock of a file for a block, alone among all processes; the lock's own file goes when nobody waits.
+    """Hold the lock of a file for a block, exclusively among all processes; the lock file is removed afterwards.
 
     On Windows there is no lock; the rename alone keeps the file whole.
 
@@ -53,7 +53,7 @@ def _acquire(lock: Path) -> int:
         while True:
             handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
             fcntl.flock(handle, fcntl.LOCK_EX)
-            # Whoever held the lock before removed the file: then this handle locks a file that nobody else can see.
+            # The previous holder removed the file: this handle may lock a file that no other process can open any more.
             try:
                 if os.fstat(handle).st_ino == lock.stat().st_ino:
                     return handle
@@ -88,7 +88,7 @@ def read_timing_cache(source: FileLike) -> bytes:
 def use_timing_cache(config: trt.IBuilderConfig, source: FileLike | None) -> None:
     """Give a builder configuration the timings of a file, or an empty cache that collects new ones.
 
-    A cache of another device or release is of no use; a warning says so and the build times everything.
+    A cache of another device or release cannot be used; a warning is logged and the build times everything.
 
     Args:
         config: A `tensorrt.IBuilderConfig`.
@@ -97,7 +97,7 @@ def use_timing_cache(config: trt.IBuilderConfig, source: FileLike | None) -> Non
     from polycmp_trt.run.runtime import noted_errors
 
     content = read_timing_cache(source) if source is not None else b""
-    with noted_errors():  # whether the cache is taken is told below
+    with noted_errors():  # whether the cache is accepted is logged below
         cache = config.create_timing_cache(content)
         taken = cache is not None and config.set_timing_cache(cache, ignore_mismatch=False)
     if taken:
@@ -111,8 +111,8 @@ def use_timing_cache(config: trt.IBuilderConfig, source: FileLike | None) -> Non
 def save_timing_cache(config: trt.IBuilderConfig, target: FileLike) -> None:
     """Write the timings of a finished build, together with those that the file holds already.
 
-    Several processes may write to one file at the same time: none loses another's timings, and whoever reads sees a
-    whole cache.
+    Several processes may write to one file at the same time: no timings are lost, and a reader always sees a complete
+    cache.
 
     Args:
         config: The `tensorrt.IBuilderConfig` of the build.
@@ -136,13 +136,13 @@ def save_timing_cache(config: trt.IBuilderConfig, target: FileLike) -> None:
 
 
 def _merged(config: trt.IBuilderConfig, cache: trt.ITimingCache, path: Path) -> bytes:
-    """Return the file's timings and the new ones together; the new ones alone if the file is of no use here."""
+    """Return the file's timings and the new ones together; the new ones alone if the file cannot be used here."""
     from polycmp_trt.run.runtime import noted_errors
 
     if not path.is_file() or not path.stat().st_size:
         return bytes(cache.serialize())
     content = path.read_bytes()
-    with noted_errors():  # TensorRT complains of caches that it merges all the same; what came of it counts
+    with noted_errors():  # TensorRT logs errors about caches that it merges nonetheless; only the result counts
         both = config.create_timing_cache(content)
         usable = both is not None and _takes(config, both)
         if usable:
@@ -155,7 +155,7 @@ def _merged(config: trt.IBuilderConfig, cache: trt.ITimingCache, path: Path) -> 
 def _takes(config: trt.IBuilderConfig, cache: trt.ITimingCache) -> bool:
     """Return whether a cache is of this device and release: an empty cache can take over what it holds.
 
-    TensorRT's own answer is not enough. TensorRT 8.6 says no on devices newer than itself, after it has merged.
+    TensorRT's own answer is not enough. TensorRT 8.6 answers no on devices newer than itself, after it has merged.
     """
     empty = config.create_timing_cache(b"")
     size = len(bytes(empty.serialize()))

@@ -34,7 +34,7 @@ _LOG = logging.getLogger("polycmp.trt")
 
 #: The first opset whose arithmetic knows bfloat16.
 _BF16_OPSET = 13
-#: Inputs that ONNX wants in float32 whatever the data is: operator -> positions.
+#: Inputs that ONNX requires in float32 for data of any type: operator -> positions.
 _STAY_FLOAT = {"Resize": {1, 2}, "Upsample": {1}}
 _MARK = "polycmp.int8.source"
 _METHODS = {
@@ -348,7 +348,7 @@ def _inputs(model: onnx.ModelProto, input_shapes: Mapping[str, tuple[int, ...]])
 
 
 def _read_cache(cache: str | None, mark: str) -> onnx.ModelProto | None:
-    """Return the model in a cache file if it is the one asked for; None if there is no file or another model."""
+    """Return the model in a cache file if it is the expected one; None if there is no file or another model."""
     if not cache or not Path(cache).is_file() or not Path(cache).stat().st_size:
         return None
     import onnx

@@ -1,4 +1,4 @@
-"""Execution contexts: who sizes the memory for activations, and how many weights stay on the device."""
+"""Execution contexts: how memory for activations is sized, and how many weights stay on the device."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def create_context(engine: trt.ICudaEngine, strategy: str, whose: str) -> trt.IE
 
 
 def bare_context(engine: trt.ICudaEngine) -> trt.IExecutionContext:
-    """Return an execution context without memory for activations: whoever runs it must give it some."""
+    """Return an execution context without memory for activations: set some before running it."""
     if has("ICudaEngine.create_execution_context_without_device_memory"):
         return engine.create_execution_context_without_device_memory()
     strategies = import_tensorrt().ExecutionContextAllocationStrategy
@@ -80,11 +80,11 @@ def choose_profile(
     """
     active = context.active_optimization_profile
     if is_new and active < 0 and not wanted:
-        # A new context gets the first profile if that is free. To ask for it all the same crashes TensorRT 8.6.
+        # A new context gets the first profile if that is free. Setting it nonetheless crashes TensorRT 8.6.
         raise BackendError(
             "optimization profile 0 is taken by another execution context of the same engine",
             whose=whose,
-            hint="choose another profile, or let go of that context; newer releases share profiles",
+            hint="choose another profile, or free that context; newer releases share profiles",
         )
     if wanted is None or wanted == active:
         return

@@ -146,15 +146,15 @@ def _memory() -> str:
     return f"{free >> 20} of {total >> 20} MiB are free"
 
 
-#: With less than this free, whatever TensorRT complains of, it is for want of memory.
+#: With less than this free, a lack of memory is the cause of any error of TensorRT.
 _HARDLY_ANY = 256 << 20
 
 
 def memory_trouble() -> str:
-    """Return in words that the current device has hardly any memory left; empty if it has, or nobody can tell."""
+    """Return a message if the current device has hardly any memory left; empty if it has, or if that is unknown."""
     try:
         free, total = driver().mem_get_info()
-    except Exception:  # noqa: BLE001  (no driver, no current context: then something else is wrong, and is told)
+    except Exception:  # noqa: BLE001  (no driver, no current context: then the cause is another one, and is reported)
         return ""
     return f"out of memory: {free >> 20} of {total >> 20} MiB are free" if free < min(_HARDLY_ANY, total // 8) else ""
 
@@ -216,7 +216,7 @@ class HostBuffer:
         return int(self.raw.ctypes.data)
 
     def free(self) -> None:
-        """Give the memory back once nobody holds an array of it any more."""
+        """Release the memory once no array refers to it any more."""
         self.raw = np.empty(0, np.uint8)
 
 

@@ -1,4 +1,4 @@
-"""The short way through an inference, for a feed that looks like the last one: nothing is set up, only run."""
+"""Inference for a feed with the shapes of the last one: nothing is set up again."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     import pycuda.driver
     import tensorrt as trt
 
-#: Above this many bytes the general way takes no measurable time longer, and need not stage pinned arrays.
+#: Above this many bytes the general path is not measurably slower, and need not stage pinned arrays.
 LARGEST = 64 << 10
 
 
 class FastPath:
     """Runs an engine again whose shapes, addresses and buffers are as they were.
 
-    A tiny network takes about as long as Python takes for thirty calls, so this keeps everything at hand and does
-    nothing but copy, run, copy, and wait.
+    A tiny network takes about as long as Python takes for thirty calls, so this prepares everything beforehand and only
+    copies, runs, copies, and waits.
 
     Args:
         cuda: `pycuda.driver`.

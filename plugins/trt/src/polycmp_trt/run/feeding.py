@@ -1,4 +1,4 @@
-"""Feeds: what an engine's profile takes, and turning what people pass into arrays and device views."""
+"""Feeds: what an engine's profile takes, and turning what users pass into arrays and device views."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def profile_metadata(engine: trt.ICudaEngine, profile: int, infos: Iterable[TensorInfo]) -> dict[str, TensorEntry]:
     """Return the inputs of an engine as one of its profiles takes them.
 
-    A shape tensor carries the values the profile was optimised for, because hardly any others make sense as data.
+    A shape tensor carries the values the profile was optimised for, because few others are valid as data.
 
     Args:
         engine: The engine.
@@ -45,7 +45,7 @@ def profile_metadata(engine: trt.ICudaEngine, profile: int, infos: Iterable[Tens
 def profile_values(engine: trt.ICudaEngine, profile: int, name: str) -> list[tuple[int, ...]]:
     """Return the smallest, best and largest values of a shape tensor in a profile; nothing if none were given.
 
-    TensorRT 8.6 tells only the first values of a longer tensor.
+    TensorRT 8.6 reports only the first values of a longer tensor.
     """
     if supports("profile_values"):
         # The bindings declare the two arguments with each other's type but take them in this order.

@@ -1,4 +1,4 @@
-"""Element types and memory layouts of TensorRT's inputs and outputs, and how arrays get into and out of them."""
+"""Element types and memory layouts of TensorRT's inputs and outputs, and how arrays are converted to and from them."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Layout:
 
     Attributes:
         shape: The tensor's dimensions, as a model sees them.
-        strides: Vectors from one position to the next in each dimension, as TensorRT tells them.
+        strides: Vectors from one position to the next in each dimension, as TensorRT reports them.
         vectorized: The dimension that is split, -1 for none.
         components: Elements in a vector, 1 for none.
     """

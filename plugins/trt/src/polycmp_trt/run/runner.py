@@ -246,7 +246,7 @@ class TrtRunner(Runner):
         return True
 
     def _prepare(self, arrays: Mapping[str, Any]) -> None:
-        """Check a feed of arrays and views, tell TensorRT its shapes, and get memory ready."""
+        """Check a feed of arrays and views, set TensorRT's input shapes, and allocate memory."""
         metadata = self.get_input_metadata() if self._check else None
         check_inputs(arrays, self._by_name, metadata)
         if metadata is not None:
@@ -391,5 +391,5 @@ class TrtRunner(Runner):
         """Give back buffers, stream and context, and the engine if it is the runner's own."""
         if self._ran:
             self.last_inference_time()
-        with errors_as("cannot give its memory back", self.name), current(self.device):
+        with errors_as("cannot release its memory", self.name), current(self.device):
             self._cleanup.close()

@@ -29,7 +29,7 @@ def get_trt_logger() -> trt.ILogger:
     """Return the `tensorrt.ILogger` that everything here uses; it writes to the logger `polycmp.trt`.
 
     TensorRT keeps the first logger of a process and ignores any other, so there is one. It remembers the last errors
-    in `errors`, because TensorRT says why something failed there and nowhere else.
+    in `errors`, because TensorRT reports the reason of a failure only there.
     """
     trt = import_tensorrt()
     severity = trt.ILogger.Severity
@@ -63,10 +63,11 @@ def get_trt_logger() -> trt.ILogger:
 
 
 class ErrorNotes:
-    """TensorRT's own words about what went wrong in a block.
+    """TensorRT's messages about what went wrong in a block.
 
     Attributes:
         messages: The errors it logged, in order.
+        warnings: The warnings it logged, in order.
     """
 
     def __init__(self) -> None:
@@ -74,14 +75,14 @@ class ErrorNotes:
         self.warnings: list[str] = []
 
     def release(self) -> None:
-        """Log the errors as warnings: the block did what it should all the same."""
+        """Log the errors as warnings: the block succeeded nonetheless."""
         for message in dict.fromkeys(self.messages):
             _LOG.warning("%s", message)
 
     def why(self, otherwise: str = "") -> str:
-        """Return the errors as one text, shortest telling form first; `otherwise` if there were none."""
-        told = self.messages or (self.warnings if not otherwise else [])
-        unique = list(dict.fromkeys(" ".join(message.split()) for message in told))
+        """Return the errors as one text, in order, without repetitions; `otherwise` if there were none."""
+        messages = self.messages or (self.warnings if not otherwise else [])
+        unique = list(dict.fromkeys(" ".join(message.split()) for message in messages))
         if len(unique) > 4:
             unique = [*unique[:3], f"… ({len(unique) - 3} more, see --verbose)"]
         return "; ".join(unique) or otherwise
@@ -89,7 +90,7 @@ class ErrorNotes:
 
 @contextmanager
 def noted_errors() -> Iterator[ErrorNotes]:
-    """Collect the errors that TensorRT logs in a block, so that the exception raised for them tells them once.
+    """Collect the errors that TensorRT logs in a block, so that they are reported once, by the exception.
 
     A block that succeeded in spite of errors calls `release` on the notes, which logs them as warnings.
     """
@@ -118,7 +119,7 @@ def last_errors() -> str:
 
 
 def new_object(make: Callable[[trt.ILogger], T | None], what: str) -> T:
-    """Return a Builder, Runtime or other root object, or say why TensorRT gave none.
+    """Return a Builder, Runtime or other root object, or raise an error that says why TensorRT gave none.
 
     Args:
         make: Takes TensorRT's logger and returns the object.

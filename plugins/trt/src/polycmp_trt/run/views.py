@@ -1,4 +1,4 @@
-"""Arrays that live on a device, whoever made them: one small view for all, and how to find the address inside."""
+"""Arrays on a device, of any library: one small view for all of them, and how to find their addresses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DL_TYPES = {
 
 
 class DeviceView:
-    """A typed view of device memory that belongs to somebody else.
+    """A typed view of device memory that has another owner.
 
     It offers `__cuda_array_interface__`, so torch, CuPy, Numba and pycuda take it without a copy. Types that NumPy
     does not have (bfloat16, float8) appear there as unsigned integers of the same width.
@@ -183,7 +183,7 @@ class _DLDataType(ctypes.Structure):
 
 
 class _DLTensor(ctypes.Structure):
-    """The first member of DLPack's `DLManagedTensor`; the rest concerns only whoever takes the capsule over."""
+    """The first member of DLPack's `DLManagedTensor`; the rest is needed only to take over ownership."""
 
     _fields_ = (
         ("data", ctypes.c_void_p),
@@ -223,7 +223,7 @@ def is_pinned(array: np.ndarray[Any, Any]) -> bool:
     """Return whether a host array is known to lie in page-locked memory, so that it can be copied without staging.
 
     Recognised are pycuda's page-locked and registered arrays, `pinned_empty`, torch's pinned tensors, and CuPy's pinned
-    memory; whatever else is locked is staged all the same, which is slower and never wrong.
+    memory; other locked memory is staged, which is slower but correct.
     """
     base = array.base
     while base is not None:

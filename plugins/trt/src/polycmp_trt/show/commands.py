@@ -52,7 +52,7 @@ def diff_tactics(folder: str | None, good: str | None, bad: str | None) -> None:
     click.echo(f"read {len(innocent)} good and {len(guilty)} bad tactic replays")
     found = suspects(innocent, guilty)
     if not found:
-        click.echo("no tactic is used by bad engines only; more replays may tell more")
+        click.echo("no tactic is used by bad engines only; more replays may show some")
         return
     click.echo(f"used by bad engines only, in {len(found)} layers:")
     for layer, algorithms in found.items():

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import tensorrt as trt
 
 _SHOW = ("layers", "attrs", "weights")
-#: What every layer has, so that it says nothing about one.
+#: Attributes of all layers, which do not characterise one.
 _COMMON = {"name", "type", "num_inputs", "num_outputs", "num_ranks", "metadata", "precision", "precision_is_set"}
 
 
@@ -48,7 +48,7 @@ def inspect_engine(loader: Callable[[], Any], show: Iterable[str] = ()) -> str:
     Args:
         loader: A callable that returns a `tensorrt.ICudaEngine`.
         show: Further parts: "layers" for the layers of each profile, "attrs" for their tactics and parameters too;
-            "weights" adds nothing, since an engine does not give its weights away.
+            "weights" adds nothing, since the weights of an engine cannot be read.
 
     Raises:
         UsageError: There is no such part.

@@ -1,4 +1,4 @@
-"""A TensorRT network written down as an ONNX model, so that viewers of ONNX can show it; not for running."""
+"""A TensorRT network exported as an ONNX model for viewers; it cannot be run."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
     from polycmp_trt.types import NetworkSource
 
-#: Weights with more elements than this are described, not copied: the model is for looking at.
+#: Weights with more elements than this are described, not copied: the model is only displayed.
 _LARGEST = 4096
 
 
 class OnnxLikeFromNetwork(Loader["onnx.ModelProto"]):
-    """Writes a network down as an ONNX model whose nodes are TensorRT's layers.
+    """Exports a network as an ONNX model whose nodes are TensorRT's layers.
 
     The operators are TensorRT's (`CONVOLUTION`, `SHUFFLE`, …) in a domain of their own: graph viewers show the model,
     and no runtime can run it.

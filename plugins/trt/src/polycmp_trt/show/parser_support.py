@@ -58,7 +58,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Capability:
-    """What came of a check.
+    """The result of a check.
 
     Attributes:
         supported: Whether TensorRT parses the whole model.
@@ -72,7 +72,7 @@ class Capability:
 
 
 def check_model(path: str) -> Capability:
-    """Parse a whole model and collect what TensorRT complains of.
+    """Parse a whole model and collect the parser's errors.
 
     Args:
         path: An ONNX file; weights beside it are found.
@@ -99,10 +99,10 @@ def _parse(model: str | bytes, parse: Callable[[trt.OnnxParser], bool]) -> Capab
 
 
 def problem_of(found: ParserProblem, functions: tuple[str, ...] = ()) -> Problem:
-    """Return what the parser complains of in the words of this module; a node without a name is told by its number.
+    """Return an error of the parser as a `Problem`; a node without a name is identified by its number.
 
     Args:
-        found: What the parser said.
+        found: The parser's error.
         functions: The local functions around the node, outermost first.
     """
     number = str(found.position) if found.position >= 0 else "?"
@@ -133,7 +133,7 @@ def partition_model(path: str, folder: str) -> Capability:
 
     Raises:
         ModelError: The file is no ONNX model, or a part cannot be cut out.
-        BackendError: TensorRT cannot start, or this release cannot tell parts.
+        BackendError: TensorRT cannot start, or this release cannot divide models.
     """
     from polycmp_onnx import onnx_from_path
 
@@ -228,7 +228,7 @@ def divide(
 
 
 def _first_bad_node(part: onnx.ModelProto) -> int:
-    """Return the number of the node that the parser stops at; the first if it does not say."""
+    """Return the number of the node that the parser stops at; the first if it does not report one."""
     content = part.SerializeToString()
     parser, _keep = _new_parser()
     with noted_errors():
