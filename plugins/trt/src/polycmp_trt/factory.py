@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import onnx
     import tensorrt as trt
 
-    from polycmp_trt.types import DataLoader, Dims, EngineSource, Network, NetworkSource, OnnxSource
+    from polycmp_trt.types import DataLoader, Dims, EngineSource, Network, NetworkLoader, OnnxSource
 
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ def _with_plugins(loader: Loader[T], options: Options) -> Loader[T]:
 
 
 def engine_from_source(
-    source: OnnxSource | NetworkSource,
+    source: OnnxSource | NetworkLoader,
     options: Options,
     input_shapes: Mapping[str, Dims] | None = None,
     data_loader: DataLoader | None = None,
@@ -124,7 +124,7 @@ def engine_from_source(
     return SaveEngine(engine, options.save_engine) if options.save_engine else engine
 
 
-def network_from_source(source: OnnxSource | NetworkSource, options: Options) -> NetworkSource:
+def network_from_source(source: OnnxSource | NetworkLoader, options: Options) -> NetworkLoader:
     """Return a loader of the network, with everything that the options change in it.
 
     Args:
@@ -161,7 +161,7 @@ def _is_onnx(source: object) -> bool:
     return isinstance(source, (OnnxLoader, ConvertToBf16, QuantizeToInt8))
 
 
-def _parsed(source: OnnxSource, options: Options) -> NetworkSource:
+def _parsed(source: OnnxSource, options: Options) -> NetworkLoader:
     settings: dict[str, Any] = {
         "flags": _parser_flags(options) or None,
         "plugin_instancenorm": options.plugin_instancenorm or None,
@@ -187,7 +187,7 @@ def _parser_flags(options: Options) -> list[str]:
 
 
 def make_engine(
-    source: str | Path | OnnxSource | NetworkSource, options: Options | None = None, *, model: Any = None
+    source: str | Path | OnnxSource | NetworkLoader, options: Options | None = None, *, model: Any = None
 ) -> Loader[trt.ICudaEngine]:
     """Return a loader of an engine: read from a file, or built from a model.
 
@@ -206,7 +206,7 @@ def make_engine(
     return OnDevice(engine, options.device) if options.device else engine
 
 
-def make_network(source: str | Path | OnnxSource | NetworkSource, options: object = None) -> NetworkSource:
+def make_network(source: str | Path | OnnxSource | NetworkLoader, options: object = None) -> NetworkLoader:
     """Return a loader of `(builder, network[, parser])`: a function of a script, or a parsed ONNX model.
 
     Args:
@@ -248,7 +248,7 @@ class NetworkFromScript(Loader["Network"]):
         return made
 
 
-def make_onnx_like(source: str | Path | OnnxSource | NetworkSource, options: object = None) -> Loader[onnx.ModelProto]:
+def make_onnx_like(source: str | Path | OnnxSource | NetworkLoader, options: object = None) -> Loader[onnx.ModelProto]:
     """Return a loader of a network exported as an ONNX model for viewers.
 
     Args:

@@ -25,6 +25,7 @@ __all__ = [
     "EngineSource",
     "FileLike",
     "Network",
+    "NetworkLoader",
     "NetworkSource",
     "OnnxSource",
     "PathSource",
@@ -45,8 +46,10 @@ FileLike: TypeAlias = "str | Path | IO[Any]"
 Network: TypeAlias = (
     "tuple[trt.Builder, trt.INetworkDefinition] | tuple[trt.Builder, trt.INetworkDefinition, trt.OnnxParser]"
 )
+#: A callable that returns such a tuple.
+NetworkLoader: TypeAlias = "Callable[[], Network]"
 #: Such a tuple, or a callable that returns one.
-NetworkSource: TypeAlias = "Network | Callable[[], Network]"
+NetworkSource: TypeAlias = "Network | NetworkLoader"
 #: A builder configuration, or a callable that makes one for a builder and a network.
 ConfigSource: TypeAlias = "trt.IBuilderConfig | Callable[[trt.Builder, trt.INetworkDefinition], trt.IBuilderConfig]"
 #: An engine, or a callable that makes one.
