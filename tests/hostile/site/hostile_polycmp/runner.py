@@ -170,7 +170,13 @@ def monkeypatch(runner, x):
     return honest(runner, x)
 
 
+def zero_is_wrong(runner, x):
+    made = honest(runner, x)
+    return {**made, "y": made["y"] + 1} if not x.any() else made
+
+
 OUTPUTS = {
+    "zero_is_wrong": zero_is_wrong,
     "honest": honest,
     "off": _changed(y=lambda y: y + 1),
     "nan": _changed(y=lambda y: y * np.nan, z=lambda z: z * np.nan, w=lambda w: w * np.nan),
