@@ -14,11 +14,12 @@ CORE = ROOT / "core" / "src" / "polycmp"
 
 # Rooms that only hold words and values; anybody may use them.
 GROUND = {"errors", "values", "files", "script", "options", "logger", "spec", "precision"}
-MODELS = {"tensors", "loader", "func", "graph", "runner", "builtin"}
+MODELS = {"tensors", "arrays", "loader", "func", "graph", "runner", "builtin"}
 
 #: Room -> the rooms it may import. Each line only names rooms from the lines above it.
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "ending": set(),
     "logger": {"errors"},
     "values": {"errors"},
     "precision": set(),
@@ -27,6 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "spec": {"errors", "values"},
     "options": {"errors", "values", "spec"},
     "tensors": {"errors"},
+    "arrays": {"errors", "tensors"},
     "loader": {"errors", "files", "script"},
     "func": {"errors", "loader"},
     "graph": {"errors", "tensors", "loader"},
@@ -39,7 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "results": {*GROUND, "tensors", "compare"},  # of compare only its verdicts: tested below
     "plan": {"errors", "values", "spec", "options"},
     "plots": {"errors", "files", "tensors", "plan"},
-    "session": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "plots"},
+    "session": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "plots", "ending"},
     "invariants": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "plan", "session"},
     "locate": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "session"},
     "report": {*GROUND, "tensors", "graph", "results", "compare", "locate"},
@@ -62,7 +64,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "invariants",
         "testing",
     },
-    "__main__": {"cli"},
+    "__main__": {"cli", "ending"},
     "__init__": set(),
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sys
 
 
 def main() -> None:
@@ -12,8 +11,9 @@ def main() -> None:
     # a help text takes. Commands turn the collector on again before they do any work.
     gc.disable()
     from polycmp.cli.main import main as run
+    from polycmp.ending import end_process
 
-    sys.exit(run())
+    end_process(run())
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp.errors import ModelError, did_you_mean
+from polycmp.errors import ModelError, OthersCode, did_you_mean
 from polycmp.loader import Loader
 from polycmp.plugins.known import OTHER_KINDS, explain_suffix
 from polycmp.tensors import Feed, ModelDescription, TensorMetadata
@@ -114,7 +114,8 @@ class Model:
             return None
         describe = self.registry.load(self._reader, spec.describe)
         if self._description is None:
-            self._description = describe(self.source, self._options(spec))
+            with self._reading():
+                self._description = describe(self.source, self._options(spec))
         return self._description
 
     def graph(self) -> ModelGraph | None:
@@ -126,7 +127,9 @@ class Model:
         spec: LoaderSpec = self._reader.spec
         if not spec.graph:
             return None
-        graph: ModelGraph = self.registry.load(self._reader, spec.graph)(self.load(self.kind))
+        make = self.registry.load(self._reader, spec.graph)
+        with self._reading():
+            graph: ModelGraph = make(self.load(self.kind))
         return graph
 
     def part(self, loader: Loader[Any], *, same_inputs: bool = False) -> Model:
@@ -156,7 +159,12 @@ class Model:
         """
         if not self._reader.spec.save:
             raise ModelError(f"models of kind {self.kind} cannot be written", whose=self._reader.label)
-        self.registry.load(self._reader, self._reader.spec.save)(loader, path)
+        save = self.registry.load(self._reader, self._reader.spec.save)
+        with OthersCode(ModelError, "a part of it cannot be written", whose=self.path):
+            save(loader, path)
+
+    def _reading(self) -> OthersCode:
+        return OthersCode(ModelError, "cannot be read", whose=self.path)
 
     def _make(self, contribution: Contribution, source: Any) -> Loader[Any]:
         self.registry.require(contribution)

@@ -265,6 +265,11 @@ def to_numpy(array: Any) -> NDArray[Any]:
     return np.asarray(array)
 
 
+def native(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array in the byte order of this machine, copied only where it has another."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
 def check_feed(feed: Feed, inputs: TensorMetadata) -> None:
     """Check that a feed has exactly the inputs' names, types and shapes.
 

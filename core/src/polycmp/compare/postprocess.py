@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polycmp.errors import DataError, UsageError, describe_exception
+from polycmp.errors import DataError, OthersCode, UsageError
 from polycmp.script import load_script
 from polycmp.tensors import is_low_bit, to_numpy
 from polycmp.values import pick
@@ -84,10 +84,8 @@ def script_postprocess(path: str, name: str) -> Postprocess:
     function = load_script(path, name)
 
     def postprocess(outputs: Outputs) -> Outputs:
-        try:
+        with OthersCode(DataError, f"{path}:{name} failed"):
             changed = function(outputs)
-        except Exception as error:
-            raise DataError(f"{path}:{name} failed", why=describe_exception(error)) from error
         if not isinstance(changed, Mapping):
             raise DataError(f"{path}:{name} returned {type(changed).__name__} instead of outputs by name")
         return changed

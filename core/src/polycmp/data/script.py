@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import count
 from typing import Any
 
-from polycmp.errors import DataError, PolycmpError, describe_exception
+from polycmp.errors import DataError, OthersCode
 from polycmp.script import load_script
 from polycmp.tensors import TensorMetadata
 
@@ -33,19 +34,16 @@ def make_script_loader(path: str, name: str = "load_data") -> Callable[[TensorMe
             hint = "yield the feed, or return a list that holds it" if isinstance(feeds, Mapping) else ""
             raise DataError(f"gives {type(feeds).__name__} instead of several feeds", whose=owner, hint=hint)
         if hasattr(feeds, "input_metadata"):
-            feeds.input_metadata = inputs
+            with OthersCode(DataError, "does not take input_metadata", whose=owner):
+                feeds.input_metadata = inputs
         return _checked(feeds, owner)
 
     return load
 
 
 def _call(function: Callable[[], Any], owner: str) -> Any:
-    try:
+    with OthersCode(DataError, "fails when called without arguments", whose=owner):
         return function()
-    except PolycmpError:
-        raise
-    except Exception as error:
-        raise DataError("fails when called without arguments", whose=owner, why=describe_exception(error)) from error
 
 
 def _checked(feeds: Iterable[Any], owner: str) -> Iterator[dict[str, Any]]:
@@ -70,16 +68,12 @@ def _checked(feeds: Iterable[Any], owner: str) -> Iterator[dict[str, Any]]:
 
 
 def _guarded(feeds: Iterable[Any], owner: str) -> Iterator[Any]:
-    iterator = iter(feeds)
-    number = 0
-    while True:
-        try:
-            feed = next(iterator)
-        except StopIteration:
-            return
-        except PolycmpError:
-            raise
-        except Exception as error:
-            raise DataError(f"fails at iteration {number}", whose=owner, why=describe_exception(error)) from error
+    with OthersCode(DataError, "fails before iteration 0", whose=owner):
+        iterator = iter(feeds)
+    for number in count():
+        with OthersCode(DataError, f"fails at iteration {number}", whose=owner):
+            try:
+                feed = next(iterator)
+            except StopIteration:
+                return
         yield feed
-        number += 1

@@ -15,7 +15,8 @@ from polycmp.invariants.batch import Arrays, Batch, DoesNotApplyError, find_batc
 from polycmp.invariants.findings import Check
 from polycmp.invariants.settings import Settings
 from polycmp.runner import Runner
-from polycmp.session.stream import Source
+from polycmp.session.calls import infer, input_metadata
+from polycmp.session.stream import Source, open_feeds
 from polycmp.tensors import Feed, TensorMetadata, to_numpy
 
 
@@ -56,7 +57,7 @@ class Bench:
     @cached_property
     def inputs(self) -> TensorMetadata:
         """The model's inputs."""
-        return self.runner.get_input_metadata()
+        return input_metadata(self.runner)
 
     @cached_property
     def batch(self) -> Batch | str:
@@ -72,7 +73,7 @@ class Bench:
         inputs = self.inputs
         if isinstance(self.batch, Batch) and self.batch.size is None and not self.settings.shapes_given:
             inputs = self.batch.sized(inputs, self.settings.batch)
-        for feed in self._source(inputs):
+        for feed in open_feeds(self._source, inputs):
             return coerce_feed(feed, self.inputs, self.runner.name)
         raise DataError("the data loader gave no input", whose=self.runner.name)
 
@@ -83,7 +84,7 @@ class Bench:
 
     def infer(self, feed: Mapping[str, Any], runner: Runner | None = None) -> Arrays:
         """Return outputs that outlive the next call."""
-        made = (runner or self.runner).infer(dict(feed))
+        made = infer(runner or self.runner, feed, check_inputs=True)
         return {name: np.array(to_numpy(array)) for name, array in made.items()}
 
     def rows(self, at_least: int = 2) -> tuple[Batch, int]:

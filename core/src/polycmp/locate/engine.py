@@ -176,7 +176,8 @@ def _full(
 
     sweep = sweeper.sweep(feed, on_stage)
     found.rows = list(sweep.rows.values())
-    probe = found.probe = check_probe(plain, sweep.finals, expected, passes)
+    probe = check_probe(plain, sweep.finals, expected, passes)
+    found.probe = probe if sweep.finals else None  # a candidate that failed part by part shows nothing of itself
     unexplained = any(row.own is None and row.relative > worth_running(row.unit) for row in found.rows)
     if unexplained and not probe.trusted and not probe.probed_passed:
         found.rows = list(sweeper.sweep(feed, on_stage, distrust=True).rows.values())

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from polycmp.errors import FileError, UsageError
 from polycmp.files import atomic_write
 from polycmp.results.container import INPUTS, OUTPUTS, Sink
@@ -16,19 +18,24 @@ from polycmp.results.jsonfile import JsonInputsSink, JsonOutputsSink
 from polycmp.results.npzfile import NpzSink
 from polycmp.results.reading import SUFFIXES, read_file, unknown_suffix
 from polycmp.results.safetensorsfile import SafetensorsSink
+from polycmp.tensors import native
 
 _OURS = re.compile(r"\d{10}(\.\d+)?\.npz")
 _LEFT_OVER = re.compile(r"\.\d{10}(\.\d+)?\.npz\..+\.part")  # of a run that was killed while it wrote
 
 
 class _Writer:
-    """What both writers share: a single file that appears at the end, or a folder that fills up."""
+    """What both writers share: a single file that appears at the end, or a folder that fills up.
+
+    Attributes:
+        added: How many iterations were saved, by label; that of inputs is empty.
+    """
 
     def __init__(self, path: str | Path, kind: str) -> None:
         self.path = Path(path)
         self._kind = kind
         self._outdated: list[Path] = []
-        self._written: dict[str, int] = {}
+        self.added: dict[str, int] = {}
         self._file: AbstractContextManager[BinaryIO] | None = None
         self._sink: Sink | None = None
         if self.path.suffix not in ("", *SUFFIXES):
@@ -56,6 +63,11 @@ class _Writer:
         return NpzSink(file, self._kind)
 
     def _add(self, label: str, arrays: Mapping[str, Any], runtime: float | None) -> None:
+        arrays = {
+            name: native(array) if isinstance(array, np.ndarray) else array  # formats have no place for the byte order
+            for name, array in arrays.items()
+        }
+        self.added.setdefault(label, 0)
         try:
             if self._sink is not None:
                 self._sink.add(label, arrays, runtime)
@@ -66,13 +78,14 @@ class _Writer:
         except FileError as error:
             error.whose = error.whose or str(self.path)
             raise
+        self.added[label] += 1
 
     def _add_to_folder(self, label: str, arrays: Mapping[str, Any], runtime: float | None) -> None:
         for old in self._outdated:
             old.unlink(missing_ok=True)
         self._outdated = []
-        index = self._written.setdefault(label, 0)
-        run = f".{list(self._written).index(label)}" if self._kind == OUTPUTS else ""
+        index = self.added[label]
+        run = f".{list(self.added).index(label)}" if self._kind == OUTPUTS else ""
         with atomic_write(self.path / f"{index:010d}{run}.npz") as file:
             sink = NpzSink(file, self._kind)
             try:
@@ -80,7 +93,6 @@ class _Writer:
                 sink.finish()
             finally:
                 sink.discard()
-        self._written[label] = index + 1
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -88,6 +100,9 @@ class _Writer:
         if self._file is None or self._sink is None:
             return
         file, sink, self._file, self._sink = self._file, self._sink, None, None
+        if error is None and not self.added:  # a file that holds nothing would look complete
+            error = FileError("nothing was saved", whose=str(self.path))
+            kind = FileError
         try:
             if error is None:
                 sink.finish()
@@ -101,7 +116,7 @@ class _Writer:
 
 
 class InputsWriter(_Writer):
-    """Saves feeds as they come; a single file appears, whole, only when the block ends well.
+    """Saves feeds as they come; a single file appears, whole, only when the block ends well and there were feeds.
 
     Args:
         path: A file (`.json`, `.npz`, `.safetensors`) or a folder without a suffix.
@@ -124,7 +139,7 @@ class InputsWriter(_Writer):
 
 
 class OutputsWriter(_Writer):
-    """Saves outputs as they come; a single file appears, whole, only when the block ends well.
+    """Saves outputs as they come; a single file appears, whole, only when the block ends well and there were outputs.
 
     Args:
         path: A file (`.json`, `.npz`, `.safetensors`) or a folder without a suffix.

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from polycmp.errors import OthersCode, PluginError
 from polycmp.plan import ComparePlan, Plan
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ def make_functions(plan: ComparePlan, registry: Registry) -> dict[str, Callable[
         factory = registry.load(contribution)
         # Only functions that can tell more for a report take `detail`; the contract does not ask for it.
         extra = {"detail": plan.detail} if "detail" in inspect.signature(factory).parameters else {}
-        functions[choice.name] = factory(choice.options, **extra)
+        with OthersCode(PluginError, "the compare function cannot be made", whose=contribution.label):
+            functions[choice.name] = factory(choice.options, **extra)
     return functions
 
 

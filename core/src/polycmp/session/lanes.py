@@ -14,6 +14,7 @@ from polycmp.results.outcome import BackendResult, Timing
 from polycmp.runner import Runner
 from polycmp.session.live import LiveRun
 from polycmp.session.segments import Segment
+from polycmp.session.sharing import sharing
 from polycmp.session.showing import a_few, largest_working, real_numbers
 from polycmp.tensors import Feed, TensorMetadata, dtype_of
 
@@ -85,6 +86,10 @@ class Lane:
         """Return the element type of a wanted tensor that this backend has computed."""
         return self._seen[name][0]
 
+    def fail(self, error: str, hint: str = "") -> None:
+        """Record that this backend failed."""
+        self.result.error, self.result.hint = error, hint
+
     def begin(self, feed: Feed) -> None:
         """Start an iteration."""
         self.release()
@@ -117,7 +122,10 @@ class Lane:
             return None
         missing = [name for name in segment.outputs if name not in outputs]
         if missing:
-            self.result.error = f"returned no tensor {missing[0]!r} although it was asked for it"
+            self.fail(f"returned no tensor {missing[0]!r} although it was asked for it")
+            return None
+        if self._overwrites(segment, outputs, live):
+            self.fail("puts its outputs into memory of earlier ones, although it says that these stay valid")
             return None
         if keep:
             self._kept[segment.start] = live
@@ -273,6 +281,13 @@ class Lane:
         for name in segment.outputs:
             if name not in self._dead:
                 self.tensors[name] = _lasting(live, outputs[name])
+
+    def _overwrites(self, segment: Segment, outputs: Mapping[str, Any], live: LiveRun) -> bool:
+        """Return whether outputs lie where those of an earlier segment are that are still needed, and not copied."""
+        if not live.outputs_stay_valid:
+            return False
+        earlier = {name: array for name, array in self.tensors.items() if name not in segment.inputs}
+        return bool(sharing(outputs, {"": earlier}, [self.tensors[name] for name in segment.inputs]))
 
     def _note_hidden(self) -> None:
         """Say once how much was not compared."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 import copy
 import logging
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
+import numpy as np
+
 from polycmp.data.coerce import coerce_feed
-from polycmp.errors import PolycmpError, WorkerError, describe_exception
+from polycmp.errors import PolycmpError, WorkerError, describe_exception, is_users_failure
 from polycmp.results.outcome import BackendResult, Timing
 from polycmp.runner import Runner
+from polycmp.session.calls import infer, input_metadata
 from polycmp.tensors import Feed, TensorMetadata
 
 T = TypeVar("T")
@@ -30,11 +33,13 @@ class LiveRun:
     Attributes:
         result: The record.
         error: The exception that ended it, for those who want its trace; None while it is well.
+        shares_memory: Whether another run puts its outputs into the same memory, so that only copies outlive its calls.
     """
 
     def __init__(self, result: BackendResult, make: Callable[[], Runner], needs: tuple[str, ...] = ()) -> None:
         self.result = result
         self.error: BaseException | None = None
+        self.shares_memory = False
         self._make = make
         self._needs = needs
         self._runner: Runner | None = None
@@ -63,15 +68,14 @@ class LiveRun:
     def activate(self) -> None:
         """Make and activate the runner; a failure is recorded."""
         if self.error is None:
-            self._runner = self._guard("while it was activated", lambda: self._make().activate())
-            self.result.version = self._version(self._runner)
+            self._guard("while it was activated", self._activate)
 
     def inputs(self) -> TensorMetadata | None:
         """Return the runner's inputs; None if it failed."""
         runner = self._runner
         if runner is None:
             return None
-        return self._guard("while it described its inputs", runner.get_input_metadata)
+        return self._guard("while it described its inputs", lambda: input_metadata(runner))
 
     def infer(self, feed: Feed, *, measure: bool = True) -> Mapping[str, Any] | None:
         """Run once and return the outputs, valid until the next call; None if it failed.
@@ -85,9 +89,9 @@ class LiveRun:
             return None
 
         def call() -> Mapping[str, Any]:
-            outputs = runner.infer(coerce_feed(feed, inputs, self.label), check_inputs=False)
+            outputs = infer(runner, coerce_feed(feed, inputs, self.label))
             self._record(runner, outputs, measure)
-            return outputs
+            return copy_outputs(outputs) if self.shares_memory else outputs
 
         return self._guard(f"in iteration {self.result.iterations}", call)
 
@@ -95,8 +99,18 @@ class LiveRun:
         """Deactivate the runner; a failure is recorded."""
         runner, self._runner = self._runner, None
         if runner is not None:
-            self.result.notes.extend(note for note in runner.notes if note not in self.result.notes)
             self._guard("while it was deactivated", runner.deactivate)
+            self._guard("in its notes", lambda: self.add_notes(runner.notes))
+
+    def add_notes(self, notes: Iterable[str]) -> None:
+        """Add what is not noted yet to the record."""
+        self.result.notes.extend(note for note in map(str, notes) if note not in self.result.notes)
+
+    def _activate(self) -> None:
+        runner = self._make()
+        runner.activate()
+        self._runner = runner
+        self.result.version = self._version(runner)
 
     def _record(self, runner: Runner, outputs: Mapping[str, Any], measure: bool) -> None:
         self._seconds.append(runner.last_inference_time())
@@ -108,8 +122,11 @@ class LiveRun:
 
     def _guard(self, when: str, call: Callable[[], T]) -> T | None:
         try:
-            return call()
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - the fence around other people's code
+            with np.errstate():  # a library may change what NumPy does about overflow and the like
+                return call()
+        except BaseException as error:
+            if not is_users_failure(error):
+                raise
             self._fail(error, when)
             return None
 
@@ -120,9 +137,9 @@ class LiveRun:
         log.debug("%s failed %s", self.label, when, exc_info=error)
         self.deactivate()
 
-    def _version(self, runner: Runner | None) -> str:
-        if runner is not None and runner.backend_version:
-            return runner.backend_version
+    def _version(self, runner: Runner) -> str:
+        if runner.backend_version:
+            return str(runner.backend_version)
         for name in self._needs:
             version = getattr(sys.modules.get(name), "__version__", "")
             if version:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from polycmp.errors import FileError
 from polycmp.results.files import SavedRun, open_runs
 from polycmp.results.outcome import BackendResult
 from polycmp.tensors import TensorMetadata
@@ -49,7 +50,15 @@ def open_saved(paths: Iterable[str], taken: Iterable[str]) -> list[SavedLane]:
     used = set(taken)
     lanes = []
     for path in paths:
-        for run in open_runs(path):
+        runs = open_runs(path)
+        if not runs or any(run.count == 0 for run in runs):
+            raise FileError(
+                "holds no runs" if not runs else "holds a run without iterations",
+                whose=path,
+                why="the run that was to be saved there failed, or had no inputs",
+                hint="make it again: polycmp run … --save-outputs FILE",
+            )
+        for run in runs:
             label = unique_label(run.label, used)
             used.add(label)
             lanes.append(SavedLane(run, label))

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import UsageError, did_you_mean
@@ -56,12 +57,21 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
         for step in steps:
             if not session.take(step, sinks):
                 break
+    session.outcome.notes += sinks.lacking(run.label for run in prepared.runs)
     session.outcome.seconds = time.perf_counter() - start
     return session.finish()
 
 
 def _same_twice(plan: Plan) -> list[str]:
-    """Return a note if every run is the same thing, so that their agreement proves nothing."""
+    """Return notes on runs that are the same thing, so that their agreement proves nothing."""
+    files = [Path(path).resolve() for path in plan.files.load_outputs]
+    notes = [
+        f"{path} is loaded more than once: that its runs agree with themselves shows nothing"
+        for path, resolved in zip(plan.files.load_outputs, files, strict=True)
+        if files.count(resolved) > 1
+    ]
+    if notes:
+        return notes[:1]
     kinds = {(item.backend, repr(item.options), item.model, item.python) for item in plan.backends}
     if len(plan.backends) < 2 or len(kinds) > 1 or plan.files.load_outputs:
         return []
@@ -113,8 +123,8 @@ class _Session:
         self._repeats.add_errors(step.index, step.feed, self.outcome.backends)
         if not step.window:
             sinks.save(step, [run.label for run in self._prepared.runs])
+        invalid = sinks.validate(step.index, step.outputs)
         outputs = sinks.postprocess(step)
-        invalid = sinks.validate(step.index, outputs)
         self.outcome.invalid += invalid
         self._repeats.add_invalid(step.index, step.feed, invalid)
         same = self._compare(outputs, sinks, step)
@@ -184,6 +194,9 @@ class _Session:
             mine, expected = self._shown(made, reference), self._shown(outputs[reference], label)
             if not mine and not expected and made:
                 continue  # one of the two shows nothing of this part of the model
+            if self.plan.compare.postprocess:
+                raw = step.outputs[label], step.outputs[reference]
+                mine, expected = sinks.unhidden((mine, expected), raw)
             found = self._comparer(label, reference, step.window).add(mine, expected)
             self._recorder.add(step.index, label, reference, found)
             self._repeats.add(step.index, step.feed, label, found)

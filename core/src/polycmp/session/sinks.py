@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
@@ -15,7 +15,8 @@ from polycmp.results.files import InputsWriter, OutputsWriter, save_input_blob
 from polycmp.results.outcome import Invalid
 from polycmp.results.runs import IterationResult
 from polycmp.session.stream import Step
-from polycmp.values import split_script
+from polycmp.tensors import dtype_class, to_numpy
+from polycmp.values import pick, split_script
 
 
 class Sinks:
@@ -35,6 +36,7 @@ class Sinks:
         self._stack = ExitStack()
         self._inputs: InputsWriter | None = None
         self._outputs: OutputsWriter | None = None
+        self._steps = 0
         self._postprocess = _postprocess(plan.compare)
         self._pictures = ErrorPlots(plan.plots) if plan.plots else None
 
@@ -57,6 +59,7 @@ class Sinks:
         Raises:
             FileError: A file cannot be written.
         """
+        self._steps += 1
         if self._inputs is not None:
             self._inputs.add(step.feed)
         if self._plan.files.save_input_blob is not None:
@@ -65,6 +68,27 @@ class Sinks:
             for label in live:
                 if label in step.outputs:
                     self._outputs.add(label, step.outputs[label], step.seconds[label])
+
+    def lacking(self, labels: Iterable[str]) -> Iterator[str]:
+        """Yield what a reader of the saved files should know: that there are none, or what they lack.
+
+        Args:
+            labels: The runs that were to be saved.
+        """
+        files = self._plan.files
+        if self._inputs is not None and not self._inputs.added:
+            yield f"{files.save_inputs} is not written: there were no inputs"
+        if self._outputs is None:
+            return
+        if not self._outputs.added:
+            yield f"{files.save_outputs} is not written: there were no outputs"
+            return
+        for label in labels:
+            count = self._outputs.added.get(label, 0)
+            if not count:
+                yield f"{files.save_outputs} lacks {label}, which gave no outputs"
+            elif count < self._steps:
+                yield f"{files.save_outputs} holds {count} of {self._steps} iterations of {label}"
 
     def postprocess(self, step: Step) -> dict[str, Mapping[str, Any]]:
         """Return the outputs as they are to be compared, with who made them in what time, as user functions want it.
@@ -81,8 +105,35 @@ class Sinks:
             changed[label] = result
         return changed
 
+    def unhidden(
+        self, pair: tuple[Mapping[str, Any], Mapping[str, Any]], raw: tuple[Mapping[str, Any], Mapping[str, Any]]
+    ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """Return two runs' outputs with those as they were made of which top-K would hide that they are unlike.
+
+        The indices of the largest values have the same shape and type whatever they were taken from.
+
+        Args:
+            pair: Outputs of candidate and reference as they are to be compared.
+            raw: The same before post-processing.
+        """
+        candidate, reference = dict(pair[0]), dict(pair[1])
+        for name in pair[0]:
+            other = self._plan.compare.map_output.get(name, name)
+            chosen = pick(self._plan.compare.postprocess, name, "") or pick(self._plan.compare.postprocess, other, "")
+            if chosen and other in reference and name in raw[0] and other in raw[1]:
+                one, two = to_numpy(raw[0][name]), to_numpy(raw[1][other])
+                same_shape = one.shape == two.shape or not self._plan.compare.shape_check
+                if not same_shape or dtype_class(one.dtype) != dtype_class(two.dtype):
+                    candidate[name], reference[other] = one, two
+        return _like(candidate, pair[0]), _like(reference, pair[1])
+
     def validate(self, index: int, outputs: Mapping[str, Mapping[str, Any]]) -> list[Invalid]:
-        """Return the outputs that hold NaN or infinity, if the plan asks for that check."""
+        """Return the outputs that hold NaN or infinity, if the plan asks for that check.
+
+        Args:
+            index: The iteration.
+            outputs: Outputs by the run's label as the runs made them: post-processing may hide what is not finite.
+        """
         if not self._plan.compare.validate:
             return []
         return [
@@ -106,6 +157,11 @@ class Sinks:
             other = names.get(name, name)
             if other in expected:
                 self._pictures.draw(index, candidate, reference, name, array, expected[other])
+
+
+def _like(outputs: dict[str, Any], result: Mapping[str, Any]) -> Mapping[str, Any]:
+    runtime, name = getattr(result, "runtime", None), getattr(result, "runner_name", None)
+    return IterationResult(outputs, runtime, name)
 
 
 def _postprocess(plan: ComparePlan) -> list[Postprocess]:

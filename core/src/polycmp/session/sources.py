@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from polycmp.errors import OthersCode, PluginError
 from polycmp.plan import DataPlan
 from polycmp.tensors import Feed, ModelDescription, TensorMetadata
 from polycmp.values import split_script
@@ -81,5 +82,7 @@ def _inner_source(plan: DataPlan, registry: Registry) -> Source:
         return script
     contribution = registry.find_data_loader(plan.loader.name)
     registry.require(contribution)
-    loader: Source = registry.load(contribution)(plan.loader.options)
+    factory = registry.load(contribution)
+    with OthersCode(PluginError, "the data loader cannot be made", whose=contribution.label):
+        loader: Source = factory(plan.loader.options)
     return loader

@@ -8,8 +8,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-from polycmp.errors import DataError, PolycmpError, describe_exception
+from polycmp.arrays import copied
+from polycmp.errors import DataError, OthersCode
 from polycmp.session.live import LiveRun, copy_outputs
+from polycmp.session.sharing import sharing
 from polycmp.tensors import Feed, TensorMetadata
 
 Source = Callable[[TensorMetadata], Iterable[Feed]]
@@ -91,7 +93,7 @@ def _sequential(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Iterator
             if inputs is None:
                 continue
             if feeds is None:
-                feeds = [copy.copy(feed) for feed in open_feeds(source, inputs)]
+                feeds = [copy_feed(feed) for feed in open_feeds(source, inputs)]
                 collected = [Step(index, feed, {}, {}) for index, feed in enumerate(feeds)]
             if feeds:
                 _warm_up([run], feeds[0], pace)
@@ -115,13 +117,30 @@ def _inputs(runs: Iterable[LiveRun]) -> TensorMetadata | None:
     return None
 
 
-def _infer_all(runs: Iterable[LiveRun], feed: Feed) -> dict[str, Mapping[str, Any]]:
-    outputs = {}
+def _infer_all(runs: Sequence[LiveRun], feed: Feed) -> dict[str, Mapping[str, Any]]:
+    outputs: dict[str, Mapping[str, Any]] = {}
     for run in runs:
         result = run.infer(feed)
-        if result is not None:
-            outputs[run.label] = result
+        if result is None:
+            continue
+        overwritten = sharing(result, outputs, feed.values())
+        outputs[run.label] = copy_outputs(result) if overwritten else result
+        for other in runs:
+            if other.label in overwritten:
+                _separate(run, other)
+                again = other.infer(feed, measure=False)
+                if again is None:
+                    del outputs[other.label]
+                else:
+                    outputs[other.label] = again
     return outputs
+
+
+def _separate(one: LiveRun, two: LiveRun) -> None:
+    """Have the outputs of two runs copied from now on, and note why."""
+    for run, other in ((one, two), (two, one)):
+        run.shares_memory = True
+        run.add_notes([f"puts its outputs into the same memory as {other.label}: they are copied"])
 
 
 def _warm_up(runs: Iterable[LiveRun], feed: Feed, pace: Pace) -> None:
@@ -131,16 +150,34 @@ def _warm_up(runs: Iterable[LiveRun], feed: Feed, pace: Pace) -> None:
 
 
 def open_feeds(source: Source, inputs: TensorMetadata) -> Iterator[Feed]:
-    """Yield the source's feeds; whatever its code raises becomes an error that names it."""
-    try:
+    """Yield the source's feeds, each valid until the next is asked for.
+
+    Raises:
+        DataError: The source fails, or gives something else than feeds.
+    """
+    with OthersCode(DataError, "the data loader failed"):
         iterator = iter(source(inputs))
-        while True:
+    while True:
+        with OthersCode(DataError, "the data loader failed"):
             try:
                 feed = next(iterator)
             except StopIteration:
                 return
-            yield feed
-    except (PolycmpError, GeneratorExit):
-        raise
-    except Exception as error:
-        raise DataError("the data loader failed", why=describe_exception(error)) from error
+        if not isinstance(feed, Mapping) or not all(isinstance(name, str) for name in feed):
+            raise DataError(
+                f"the data loader gave {_kind(feed)} instead of a feed",
+                hint='a feed is a mapping from input name to array: {"input": array}',
+            )
+        yield feed
+
+
+def _kind(feed: Any) -> str:
+    return "names that are no text" if isinstance(feed, Mapping) else type(feed).__name__
+
+
+def copy_feed(feed: Feed) -> Feed:
+    """Return a feed that stays what it is when its source goes on; whatever else it says of itself is kept."""
+    kept: dict[str, Any] = copy.copy(feed) if isinstance(feed, dict) else dict(feed)
+    for name, array in feed.items():
+        kept[name] = copied(array)
+    return kept

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -12,7 +12,8 @@ from polycmp.graph import ModelGraph, final_outputs, same_structure
 from polycmp.session.lanes import Lane
 from polycmp.session.live import LiveRun, copy_outputs
 from polycmp.session.segments import Layout, Segment, memory_budget, plan_segments
-from polycmp.session.stream import Pace, Source, Step, open_feeds
+from polycmp.session.sharing import sharing
+from polycmp.session.stream import Pace, Source, Step, copy_feed, open_feeds
 from polycmp.tensors import Feed, TensorMetadata
 
 #: From this many outputs on, it is worth loading the model as a graph to see whether they fit the memory.
@@ -73,7 +74,7 @@ class Windows:
         Raises:
             DataError: The data source fails or gives what is no feed.
         """
-        iterator = open_feeds(source, self.graph.inputs)
+        iterator = map(copy_feed, open_feeds(source, self.graph.inputs))  # one is read ahead
         try:
             feed = next(iterator, None)
             index = 0
@@ -108,7 +109,8 @@ class Windows:
         for number, segment in enumerate(self.segments):
             if pace is not None:
                 pace.on_stage(f"operators {segment.start} to {segment.stop} of {len(self.graph.nodes)}")
-            outputs = {**self._run(segment, keep=keep, whole=whole), **self._of_closed(segment)}
+            made = self._run(segment, feed, keep=keep, whole=whole)
+            outputs = {**made, **self._of_closed(segment)}
             yield Window(segment, number, number == len(self.segments) - 1), outputs
             outputs.clear()  # whoever still holds the step must not hold its tensors
 
@@ -146,9 +148,23 @@ class Windows:
             if run.is_active
         }
 
-    def _run(self, segment: Segment, *, keep: bool, whole: bool) -> dict[str, Any]:
-        made = {lane.label: lane.run(segment, keep=keep, whole=whole) for lane in self.lanes}
-        return {label: outputs for label, outputs in made.items() if outputs is not None}
+    def _run(self, segment: Segment, feed: Feed, *, keep: bool, whole: bool) -> dict[str, Any]:
+        made: dict[str, Mapping[str, Any]] = {}
+        for lane in self.lanes:
+            outputs = lane.run(segment, keep=keep, whole=whole)
+            if outputs is None:
+                continue
+            overwritten = sharing(outputs, made, feed.values())
+            if overwritten:
+                lane.fail(
+                    f"puts its outputs into the same memory as {overwritten[0]}, which overwrites them",
+                    "run each in a process of its own: --use-subprocess",
+                )
+            made[lane.label] = outputs
+        return {label: outputs for label, outputs in made.items() if not self._lane(label).result.error}
+
+    def _lane(self, label: str) -> Lane:
+        return next(lane for lane in self.lanes if lane.label == label)
 
     def _budget(self) -> int:
         graphs = {id(lane.graph): lane.graph for lane in self.lanes}.values()

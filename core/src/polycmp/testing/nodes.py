@@ -33,7 +33,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from polycmp.errors import PolycmpError, describe_exception
+from polycmp.errors import PolycmpError, describe_exception, is_users_failure
 from polycmp.runner import Runner
 from polycmp.tensors import as_dtype, dtype_name, to_numpy
 from polycmp.testing.contract import Contract
@@ -226,7 +226,9 @@ class NodeCorpus(Contract):
             return Failure(" ".join(describe_exception(error).split()), in_words=True)
         except AssertionError as error:
             return Failure(" ".join(str(error).split())[:160], in_words=True)
-        except Exception as error:  # noqa: BLE001  whatever a backend lets through is what this is looking for
+        except BaseException as error:  # whatever a backend lets through is what this is looking for
+            if not is_users_failure(error):
+                raise
             return Failure(describe_exception(error), in_words=False)
         return None
 

@@ -10,9 +10,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from polycmp import __version__
+from polycmp.ending import end_process
+from polycmp.errors import is_users_failure
 from polycmp.model import Model, ModelSettings
 from polycmp.plugins import Registry
 from polycmp.runner import Runner
+from polycmp.session.calls import infer, input_metadata
 from polycmp.session.sources import make_source
 from polycmp.session.workers.job import data_plan, from_texts, restore
 from polycmp.session.workers.memory import Arena
@@ -53,7 +56,9 @@ def main(arguments: list[str]) -> int:
             return 0
         try:
             answer = getattr(worker, message["do"])(message)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - everything is told to the session
+        except BaseException as error:
+            if not is_users_failure(error):
+                raise
             answer = {"error": error_to_json(error)}
         channel.send(answer)
 
@@ -86,19 +91,19 @@ class _Worker:
         runner: Runner = registry.load(contribution)(model, restore(options, values, job["backend"]), name=job["label"])
         runner.activate()
         self._runner = runner
-        return {"inputs": _metadata(runner.get_input_metadata()), "version": _version(contribution.spec.needs)}
+        return {"inputs": _metadata(input_metadata(runner)), "version": _version(contribution.spec.needs)}
 
     def infer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Run once on the tensors in shared memory."""
         assert self._runner is not None
-        outputs = self._runner.infer(self._inputs.get(message["inputs"]), check_inputs=False)
+        outputs = infer(self._runner, self._inputs.get(message["inputs"]))
         return {"outputs": self._outputs.put(outputs), "seconds": self._runner.last_inference_time()}
 
     def deactivate(self, _message: Mapping[str, Any]) -> dict[str, Any]:
         """Deactivate the runner."""
         assert self._runner is not None
         self._runner.deactivate()
-        return {"notes": self._runner.notes}
+        return {"notes": [str(note) for note in self._runner.notes]}
 
 
 def _metadata(inputs: TensorMetadata) -> list[dict[str, Any]]:
@@ -131,4 +136,4 @@ def _die_with(parent: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    end_process(main(sys.argv[1:]))

@@ -17,7 +17,7 @@ from polycmp.errors import PluginError, PolycmpError, WorkerError
 from polycmp.runner import Runner
 from polycmp.session.workers import memory
 from polycmp.session.workers.job import Job
-from polycmp.session.workers.memory import Arena
+from polycmp.session.workers.memory import Arena, beside_standard
 from polycmp.session.workers.protocol import PROTOCOL, Channel, error_from_json
 from polycmp.tensors import TensorMetadata
 
@@ -83,8 +83,8 @@ class WorkerRunner(Runner):
             self._end()
 
     def _start(self) -> None:
-        to_child, from_parent = os.pipe()
-        to_parent, from_child = os.pipe()
+        to_child, from_parent = map(beside_standard, os.pipe())
+        to_parent, from_child = map(beside_standard, os.pipe())
         shared = [arena.descriptor for arena in self._arenas]
         mine = [str(item) for item in (to_child, from_child, *shared, os.getpid())]
         try:

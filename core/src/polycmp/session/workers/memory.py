@@ -10,18 +10,30 @@ from typing import Any
 
 import numpy as np
 
-from polycmp.tensors import as_dtype, dtype_name, to_numpy
+from polycmp.tensors import as_dtype, dtype_name, native, to_numpy
 
 #: Tensors start at multiples of this many bytes, as vector instructions and libraries like it.
 ALIGNMENT = 64
+_LAST_STANDARD = 2
 
 
 def create() -> int:
     """Return the file descriptor of new shared memory of size 0; it has no name anywhere."""
     if hasattr(os, "memfd_create"):
-        return os.memfd_create("polycmp")
+        return beside_standard(os.memfd_create("polycmp"))
     with tempfile.TemporaryFile() as file:
-        return os.dup(file.fileno())
+        return beside_standard(os.dup(file.fileno()))
+
+
+def beside_standard(descriptor: int) -> int:
+    """Return a descriptor above those of the standard streams, which are given out again where they were closed."""
+    if descriptor > _LAST_STANDARD:
+        return descriptor
+    import fcntl  # not on every platform
+
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _LAST_STANDARD + 1)
+    os.close(descriptor)
+    return moved
 
 
 class Arena:
@@ -38,7 +50,7 @@ class Arena:
 
     def put(self, tensors: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Copy tensors in and return where each one is; what was in before is overwritten."""
-        arrays = {name: to_numpy(array) for name, array in tensors.items()}
+        arrays = {name: native(to_numpy(array)) for name, array in tensors.items()}
         places, offset = [], 0
         for name, array in arrays.items():
             place: dict[str, Any] = {"name": name, "dtype": dtype_name(array.dtype), "shape": list(array.shape)}

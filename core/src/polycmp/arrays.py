@@ -1,0 +1,109 @@
+"""Tensors on their way between the core and a backend: inputs that nobody can write to, outputs that are arrays."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polycmp.errors import BackendError
+from polycmp.tensors import is_low_bit, native
+
+#: What an array that is not NumPy's has one of: how others get at its numbers.
+_INTERFACES = ("detach", "numpy", "__dlpack__", "__array__", "__cuda_array_interface__")
+#: Kinds of element types that tensors have; those of ml_dtypes come in addition.
+_KINDS = frozenset("biufcOUS")
+#: What NumPy says to those who write to memory that they may only read.
+_REFUSALS = ("is read-only", "WRITEABLE flag")
+
+
+def read_only(array: Any) -> Any:
+    """Return a NumPy array as a view that cannot be written through, nor be made writable; anything else as it is."""
+    if not isinstance(array, np.ndarray):
+        return array
+    plain = np.asarray(array)
+    # A buffer has no format for types that NumPy lacks, but for integers of the same width.
+    bits = plain.view(f"u{plain.itemsize}") if is_low_bit(plain.dtype) else plain
+    # The base of a view of an array is that array, whose owner can make it writable; a buffer stays read-only.
+    return np.asarray(memoryview(cast("Any", bits)).toreadonly()).view(plain.dtype)
+
+
+def copied(array: Any) -> Any:
+    """Return an array in memory of its own; one on a device that is no torch tensor belongs to whoever made it."""
+    if isinstance(array, np.ndarray):
+        return np.array(array)
+    if isinstance(array, (list, tuple)):
+        return copy.deepcopy(array)
+    return array.detach().clone() if hasattr(array, "detach") and hasattr(array, "clone") else array
+
+
+def refuses_to_write(error: BaseException) -> bool:
+    """Return whether NumPy raised this because somebody wrote to an array that is read-only."""
+    return isinstance(error, ValueError) and any(text in str(error) for text in _REFUSALS)
+
+
+def checked_outputs(outputs: Any, whose: str) -> dict[str, Any]:
+    """Return a backend's outputs as plain arrays in the byte order of this machine; arrays on devices as they are.
+
+    Args:
+        outputs: What the backend returned.
+        whose: The backend, for messages.
+
+    Raises:
+        BackendError: These are not arrays by name, or elements are of a type that no tensor has.
+    """
+    if not isinstance(outputs, Mapping):
+        raise BackendError(f"returned {type(outputs).__name__} instead of a dict of arrays by output name", whose=whose)
+    checked = {}
+    for name, value in dict(outputs).items():
+        if not isinstance(name, str):
+            raise BackendError(f"returned an output with the name {name!r}, which is no text", whose=whose)
+        checked[name] = _checked(name, value, whose)
+    return checked
+
+
+def _checked(name: str, value: Any, whose: str) -> Any:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _plain(name, np.asarray(value), whose)
+    is_array = hasattr(value, "dtype") and hasattr(value, "shape")
+    if is_array and any(hasattr(value, interface) for interface in _INTERFACES):
+        return value
+    kind = "None" if value is None else f"{_article(type(value).__name__)} {type(value).__name__}"
+    raise BackendError(
+        f"returned {kind} where an array is wanted, as output {name!r}",
+        whose=whose,
+        hint="the backend's infer_impl() has to return arrays: numpy.asarray(value, dtype)",
+    )
+
+
+def _plain(name: str, array: NDArray[Any], whose: str) -> NDArray[Any]:
+    dtype = array.dtype
+    if dtype.kind not in _KINDS and not is_low_bit(dtype):
+        raise BackendError(f"returned elements of type {dtype}, which no tensor has, as output {name!r}", whose=whose)
+    if dtype.kind == "O":
+        return _texts(name, array, whose)
+    return native(array)
+
+
+def _texts(name: str, array: NDArray[Any], whose: str) -> NDArray[Any]:
+    """Return an array of objects whose elements are text; an object of another kind may claim to equal everything."""
+    items = array.reshape(-1).tolist()
+    strange = [type(item).__name__ for item in items if not isinstance(item, (str, bytes))]
+    if strange:
+        raise BackendError(
+            f"returned an array of objects that holds {_article(strange[0])} {strange[0]}, as output {name!r}",
+            whose=whose,
+            why="only text is compared as objects",
+        )
+    if all(type(item) in (str, bytes) for item in items):
+        return array
+    plain = np.empty(len(items), object)
+    plain[:] = [str.__str__(item) if isinstance(item, str) else b"".join([item]) for item in items]
+    return plain.reshape(array.shape)
+
+
+def _article(noun: str) -> str:
+    return "an" if noun[:1].lower() in "aeiou" else "a"

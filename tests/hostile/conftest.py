@@ -1,0 +1,56 @@
+"""A third-party distribution found through a path, a model that it answers for, and both ways of running commands."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+SITE = Path(__file__).parent / "site"
+
+
+def three_outputs() -> onnx.ModelProto:
+    """x [2,4] -> y = 2x, z = x + 1, w = x: what the backend `hostile` computes when it is honest."""
+    nodes = [
+        helper.make_node("Mul", ["x", "two"], ["y"]),
+        helper.make_node("Add", ["x", "one"], ["z"]),
+        helper.make_node("Identity", ["x"], ["w"]),
+    ]
+    weights = [numpy_helper.from_array(np.array(value, np.float32), name) for name, value in (("two", 2), ("one", 1))]
+    values = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 4]) for name in "xyzw"}
+    graph = helper.make_graph(nodes, "g", [values["x"]], [values[name] for name in "yzw"], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.fixture
+def hostile(monkeypatch, tmp_path, polycmp) -> Path:
+    """Put the plugin on the path of this process and of its workers; return the model, in the current folder."""
+    monkeypatch.syspath_prepend(str(SITE))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(SITE), os.environ.get("PYTHONPATH", "")))))
+    onnx.save(three_outputs(), tmp_path / "m.onnx")
+    return Path("m.onnx")
+
+
+@pytest.fixture
+def fresh(hostile, tmp_path):
+    """Run `polycmp` in a process of its own, with files in the place of pipes, which whoever is left would keep open."""
+
+    def run(*words: object, closed: str = "", **environ: str) -> tuple[int, str, str]:
+        out, err = tmp_path / "stdout.txt", tmp_path / "stderr.txt"
+        command: list[Any] = [sys.executable, "-m", "polycmp", *map(str, words)]
+        if closed:
+            command = ["sh", "-c", f'exec "$@" {closed}', "sh", *command]
+        with out.open("wb") as stdout, err.open("wb") as stderr:
+            done = subprocess.run(
+                command, stdout=stdout, stderr=stderr, env={**os.environ, **environ}, timeout=60, check=False
+            )
+        return done.returncode, out.read_text(errors="replace"), err.read_text(errors="replace")
+
+    return run

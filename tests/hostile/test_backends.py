@@ -1,0 +1,335 @@
+"""A backend that lies, in every mode, in the ways in which backends run: what it does is its own fault, and is said."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("polycmp_onnx")
+
+STAGES = ("make", "activate", "describe", "infer", "deactivate")
+
+#: Mode -> exit status of a comparison with the reference, and what is said.
+OUTPUTS: dict[str, tuple[int, str]] = {
+    "honest": (0, "PASSED"),
+    "off": (1, "FAILED"),
+    "nan": (1, "NaN"),
+    "float": (3, "returned a float where an array is wanted, as output 'y'"),
+    "int": (3, "returned an int where an array is wanted, as output 'y'"),
+    "list": (3, "returned a list where an array is wanted, as output 'y'"),
+    "nested": (3, "returned a list where an array is wanted, as output 'y'"),
+    "none": (3, "returned None where an array is wanted, as output 'y'"),
+    "text": (3, "returned a str where an array is wanted, as output 'y'"),
+    "bytes": (3, "returned a bytes where an array is wanted, as output 'y'"),
+    "not_quite": (3, "returned a NotQuite where an array is wanted, as output 'y'"),
+    "scalar": (1, "shape [] instead of [2,4]"),
+    "missing": (1, "has no output 'y'"),
+    "extra": (1, "has no output 'more'"),
+    "renamed": (3, "no output in common"),
+    "number_name": (3, "returned an output with the name 5, which is no text"),
+    "none_name": (3, "returned an output with the name None, which is no text"),
+    "unhashable": (3, "unhashable"),
+    "nothing": (3, "NoneType"),
+    "no_outputs": (3, "COULD NOT COMPARE"),
+    "pairs": (3, "returned list instead of a dict"),
+    "generator": (3, "returned generator instead of a dict"),
+    "generator_output": (3, "returned a generator where an array is wanted, as output 'y'"),
+    "big_endian": (0, "PASSED"),
+    "big_endian_off": (1, "FAILED"),
+    "float64": (0, "float64 compared with float32"),
+    "integers": (1, "integer is not float"),
+    "booleans": (1, "bool is not float"),
+    "complex": (1, "complex is not float"),
+    "strings": (1, "string is not float"),
+    "objects": (3, "returned an array of objects that holds a float, as output 'y'"),
+    "agreeable": (3, "returned an array of objects that holds an Agreeable, as output 'y'"),
+    "structured": (3, "which no tensor has, as output 'y'"),
+    "dates": (3, "which no tensor has, as output 'y'"),
+    "zero_size": (1, "shape [0,4] instead of [2,4]"),
+    "zero_dim": (1, "shape [] instead of [2,4]"),
+    "deep": (1, "instead of [2,4]"),
+    "transposed": (1, "shape [4,2] instead of [2,4]"),
+    "strided": (0, "PASSED"),
+    "flattering": (1, "FAILED"),
+    "masked": (1, "FAILED"),
+    "reuse": (0, "PASSED"),
+    "late": (0, "PASSED"),
+    "write_hard": (3, "writes into its inputs"),
+    "write_soft": (0, "PASSED"),
+    "write_flag": (3, "writes into its inputs"),
+    "write_base": (3, "hostile"),
+    "write_out": (3, "writes into its inputs"),
+    "views": (0, "PASSED"),
+    "garbage": (0, "PASSED"),
+    "numpy_errors": (1, "FAILED"),
+    "activate_none": (0, "PASSED"),
+    "make_none": (3, "while it was activated"),
+    "inputs_none": (3, "describes its inputs by NoneType instead of TensorMetadata"),
+    "inputs_list": (3, "describes its inputs by list instead of TensorMetadata"),
+    "inputs_dict": (3, "describes its inputs by dict instead of TensorMetadata"),
+    "inputs_other": (3, "'x'"),
+    "odd_notes": (3, "NoneType"),
+}
+
+#: Mode -> what is said; all of them end a call, and with it the backend's part in the run.
+ENDINGS = {
+    "exit": "SystemExit: 0",
+    "exit_text": "SystemExit: goodbye",
+    "panic": "PanicException: the Rust side panicked",
+    "generator_exit": "GeneratorExit",
+    "cancelled": "CancelledError: cancelled",
+    "stop": "StopIteration",
+    "memory": "MemoryError",
+    "recursion": "RecursionError",
+    "unspeakable": "its text cannot be had",
+    "huge": "(5000000 characters)",
+}
+
+
+def spread(text: str) -> str:
+    """Return printed text in one line, whatever the width it was wrapped to."""
+    return " ".join(text.split())
+
+
+@pytest.fixture
+def versus(polycmp, hostile, monkeypatch):
+    """Compare the hostile backend with the reference."""
+    monkeypatch.setenv("COLUMNS", "400")
+
+    def run(mode: str, *words: object):
+        # By an input of its own, what spoils the inputs of those after it shows.
+        done = polycmp("run", hostile, "-b", f"hostile:mode={mode}", "-b", "onnx", "--iterations", 3, *words)
+        assert "fault of polycmp itself" not in done.err
+        return done.status, spread(done.out + done.err)
+
+    return run
+
+
+@pytest.mark.parametrize("mode", OUTPUTS)
+@pytest.mark.parametrize("pace", [(), ("--sequential-runners",)], ids=["streaming", "sequential"])
+def test_what_comes_back_is_looked_at(versus, mode, pace):
+    status, said = versus(mode, *pace)
+    assert (status, OUTPUTS[mode][1] in said) == (OUTPUTS[mode][0], True), said
+
+
+WORKERS = (
+    "honest off list nested none number_name generator big_endian big_endian_off agreeable deep flattering write_hard "
+    "write_soft write_flag views garbage inputs_list make_none late odd_notes"
+).split()  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", WORKERS)
+def test_a_worker_gives_the_same_answers(versus, mode):
+    status, said = versus(f"{mode},python={sys.executable}")
+    assert (status, OUTPUTS[mode][1] in said) == (OUTPUTS[mode][0], True), said
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("mode", ENDINGS)
+def test_what_ends_a_call_is_the_backends_failure(versus, mode, stage):
+    status, said = versus(f"{mode},when={stage}")
+    assert status == 3
+    assert ENDINGS[mode] in said
+    assert f"hostile:mode={mode}" in said
+    assert len(said) < 20_000
+
+
+@pytest.mark.parametrize("stage", ["make", "infer", "deactivate"])
+@pytest.mark.parametrize("mode", ["exit", "panic"])
+def test_what_ends_a_call_in_a_worker_is_the_backends_failure(versus, mode, stage):
+    status, said = versus(f"{mode},when={stage},python={sys.executable}")
+    assert status == 3
+    assert ENDINGS[mode] in said
+
+
+@pytest.mark.parametrize("mode", ["exit", "panic", "memory"])
+def test_the_others_go_on_where_one_fails_late(versus, mode):
+    status, said = versus(f"{mode},when=second")
+    assert status == 3
+    assert ENDINGS[mode] in said
+    assert "in iteration 1" in said
+
+
+def test_an_interrupt_stays_an_interrupt(versus):
+    assert versus("interrupt")[0] == 130
+
+
+@pytest.mark.parametrize("mode", ["surrogate", "control"])
+def test_any_text_of_an_error_is_told(versus, mode):
+    status, said = versus(mode)
+    assert status == 3
+    assert "RuntimeError" in said
+
+
+class TestOneAfterTheOther:
+    """What one backend does to what the next one gets."""
+
+    def test_two_that_share_a_buffer_are_not_compared_with_themselves(self, polycmp, hostile):
+        pair = ("-b", "hostile:mode=shared,seed=1", "-b", "hostile:mode=shared,seed=2")
+        for pace in ((), ("--sequential-runners",)):
+            done = polycmp("run", hostile, *pair, "--iterations", 2, *pace)
+            assert done.status == 1, done.out
+        streaming = polycmp("run", hostile, *pair)
+        assert "puts its outputs into the same memory as" in spread(streaming.out + streaming.err)
+
+    def test_three_that_share_a_buffer_are_right_where_they_are_equal(self, polycmp, hostile):
+        same = ["-b", "hostile:mode=shared"] * 3
+        done = polycmp("run", hostile, *same, "-b", "onnx", "--iterations", 2)
+        assert done.status == 0, done.out
+
+    def test_nothing_is_said_of_those_that_do_not_share(self, polycmp, hostile):
+        done = polycmp("run", hostile, "-b", "hostile:mode=views", "-b", "hostile:mode=views", "-b", "onnx")
+        assert done.status == 0
+        assert "same memory" not in spread(done.out + done.err)
+
+    @pytest.mark.parametrize("mode", ["write_soft", "write_hard", "write_flag", "write_out"])
+    @pytest.mark.parametrize("suffix", [".npz", ".json", ""])
+    def test_saved_inputs_are_those_that_were_meant(self, polycmp, hostile, mode, suffix):
+        from polycmp.results.files import open_inputs
+
+        polycmp("run", hostile, "-b", f"hostile:mode={mode}", "-b", "onnx", "--save-inputs", f"in{suffix}")
+        [feed] = open_inputs([f"in{suffix}"])
+        assert (feed["x"] != 0).any()
+
+
+class TestFilesOfFailedRuns:
+    @pytest.mark.parametrize("target", ["g.npz", "g.json", "g.safetensors", "g"])
+    def test_a_run_that_failed_leaves_no_file(self, polycmp, hostile, target):
+        done = polycmp("run", hostile, "-b", "hostile:mode=memory", "--save-outputs", target)
+        assert done.status == 3
+        assert not Path(target).exists()
+        assert f"{target} is not written" in spread(done.out + done.err)
+
+    def test_what_was_there_before_stays(self, polycmp, hostile):
+        assert polycmp("run", hostile, "-b", "onnx", "--save-outputs", "g.npz").status == 0
+        before = Path("g.npz").read_bytes()
+        assert polycmp("run", hostile, "-b", "hostile:mode=memory", "--save-outputs", "g.npz").status == 3
+        assert Path("g.npz").read_bytes() == before
+
+    def test_inputs_that_nobody_asked_for_are_not_saved(self, polycmp, hostile):
+        words = ("-b", "hostile:mode=panic,when=activate", "--save-inputs", "i.npz")
+        assert polycmp("run", hostile, *words).status == 3
+        assert not Path("i.npz").exists()
+
+    @pytest.mark.parametrize("target", ["g.npz", "g.json", "g.safetensors", "g"])
+    def test_a_file_that_lacks_a_run_says_so(self, polycmp, hostile, target):
+        done = polycmp("run", hostile, "-b", "hostile:mode=memory", "-b", "onnx", "--save-outputs", target)
+        assert done.status == 3
+        assert f"{target} lacks hostile:mode=memory" in spread(done.out + done.err)
+
+    def test_a_file_that_lacks_iterations_says_so(self, polycmp, hostile):
+        words = ("-b", "hostile:mode=memory,when=second", "-b", "onnx", "--iterations", 3, "--save-outputs", "g.npz")
+        done = polycmp("run", hostile, *words)
+        assert "g.npz holds 1 of 3 iterations of hostile" in spread(done.out + done.err)
+
+    @pytest.mark.parametrize("target", ["g.npz", "g.json", "g.safetensors"])
+    def test_a_file_without_runs_is_no_reference(self, polycmp, hostile, target):
+        write_without_runs(Path(target))
+        done = polycmp("run", hostile, "-b", "hostile:mode=off", "--load-outputs", target)
+        assert done.status == 3
+        assert "holds no runs" in done.err
+
+    def test_an_empty_folder_is_no_reference(self, polycmp, hostile):
+        Path("g").mkdir()
+        assert polycmp("run", hostile, "-b", "hostile:mode=off", "--load-outputs", "g").status == 3
+
+    def test_byte_order_survives_saving(self, polycmp, hostile):
+        for words in ((), ("--use-subprocess",)):
+            for target in ("g.npz", "g.json", "g.safetensors"):
+                done = polycmp("run", hostile, "-b", "hostile:mode=big_endian", "--save-outputs", target, *words)
+                assert done.status == 0
+                assert polycmp("run", hostile, "-b", "onnx", "--load-outputs", target).status == 0
+
+    def test_the_same_file_twice_is_told(self, polycmp, hostile):
+        assert polycmp("run", hostile, "-b", "onnx", "--save-outputs", "g.npz").status == 0
+        done = polycmp("run", "--load-outputs", "g.npz", "./g.npz")
+        assert "g.npz is loaded more than once" in spread(done.out + done.err)
+
+
+def write_without_runs(path: Path) -> None:
+    """Write what a run that failed used to leave."""
+    from polycmp.results.container import OUTPUTS
+    from polycmp.results.jsonfile import JsonOutputsSink
+    from polycmp.results.npzfile import NpzSink
+    from polycmp.results.safetensorsfile import SafetensorsSink
+
+    with path.open("wb") as file:
+        if path.suffix == ".json":
+            sink = JsonOutputsSink(file, path.parent)
+        else:
+            sink = (NpzSink if path.suffix == ".npz" else SafetensorsSink)(file, OUTPUTS)
+        sink.finish()
+
+
+class TestValidation:
+    def test_raw_outputs_are_validated(self, polycmp, hostile):
+        words = ("-b", "hostile:mode=nan", "-b", "onnx", "--postprocess", "top-1", "--compare", "indices", "--validate")
+        done = polycmp("run", hostile, *words)
+        assert done.status == 1
+        assert "NaN" in done.out
+
+    def test_a_script_that_replaces_nan_hides_none(self, polycmp, hostile):
+        Path("post.py").write_text(
+            "import numpy as np\ndef postprocess_outputs(o):\n    return {k: np.nan_to_num(v) * 0 for k, v in o.items()}\n"
+        )
+        words = ("-b", "hostile:mode=nan", "-b", "onnx", "--postprocess-func-script", "post.py")
+        assert polycmp("run", hostile, *words).status == 0
+        assert polycmp("run", hostile, *words, "--validate").status == 1
+
+
+class TestProcesses:
+    """What only shows in a process of its own."""
+
+    @pytest.mark.parametrize("words", [(), ("--use-subprocess",)], ids=["here", "worker"])
+    def test_threads_left_behind_do_not_keep_the_command(self, fresh, words):
+        status, out, _ = fresh("run", "m.onnx", "-b", "hostile:mode=leak_thread", "-b", "onnx", *words)
+        assert status == 0
+        assert "PASSED" in out
+
+    def test_a_child_left_behind_does_not_keep_the_command(self, fresh, tmp_path):
+        pid = tmp_path / "pid"
+        try:
+            status, out, _ = fresh("run", "m.onnx", "-b", "hostile:mode=leak_child", "-b", "onnx", HOSTILE_PID=str(pid))
+        finally:
+            with suppress(ProcessLookupError, FileNotFoundError):
+                os.kill(int(pid.read_text()), signal.SIGKILL)
+        assert status == 0
+        assert "PASSED" in out
+
+    @pytest.mark.parametrize("mode", ["exit", "panic", "generator_exit"])
+    def test_no_trace_and_no_verdict(self, fresh, mode):
+        status, out, err = fresh("run", "m.onnx", "-b", f"hostile:mode={mode}", "-b", "onnx")
+        assert status == 3
+        assert "Traceback" not in out + err
+        assert "PASSED" not in out
+
+    def test_garbage_does_not_look_like_a_result_of_a_worker(self, fresh):
+        status, out, _ = fresh("run", "m.onnx", "-b", f"hostile:mode=garbage,python={sys.executable}", "-b", "onnx")
+        assert status == 0
+        assert "garbage on" not in out
+        assert "raw garbage" not in out
+
+    @pytest.mark.parametrize("mode", ["close_descriptors", "chdir", "monkeypatch", "os_exit", "recursion"])
+    def test_a_worker_keeps_damage_to_itself(self, fresh, mode):
+        words = ("-b", f"hostile:mode={mode},python={sys.executable}", "-b", "hostile:mode=off", "-b", "onnx")
+        status, out, err = fresh("run", "m.onnx", *words)
+        assert status == (3 if mode in {"os_exit", "recursion"} else 1), out + err
+        assert "FAILED" in out or "COULD NOT" in out
+
+    @pytest.mark.parametrize("stage", ["infer", "deactivate"])
+    def test_a_worker_that_hangs_is_ended(self, fresh, stage):
+        words = ("-b", f"hostile:mode=hang,when={stage},python={sys.executable}", "-b", "onnx", "--timeout", 2)
+        status, out, err = fresh("run", "m.onnx", *words)
+        assert status == 3
+        assert "hung" in out + err
+
+    def test_closed_stdin_with_workers(self, fresh):
+        words = ("run", "m.onnx", "-b", "hostile", "-b", "onnx", "--use-subprocess")
+        status, out, err = fresh(*words, closed="<&-")
+        assert status == 0, err
+        assert "PASSED" in out
