@@ -57,6 +57,10 @@ class UsageError(PolycmpError):
     exit_code = EXIT_USAGE
 
 
+class InvalidValueError(UsageError, ValueError):
+    """A value in a Python program that cannot be right; also a `ValueError`, as Python programs expect."""
+
+
 class PluginError(PolycmpError):
     """A plugin that was asked for is missing, broken, excluded, or lacks a module it needs."""
 
@@ -91,6 +95,15 @@ def describe_exception(error: BaseException) -> str:
         return f"{error.what} ({error.why})" if error.why else error.what
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def is_users_failure(error: BaseException) -> bool:
+    """Return whether what other people's code raised is a failure of that code.
+
+    SystemExit is, and so is what is no `Exception`: extensions written in Rust raise such. Ctrl-C is not, nor is the
+    end of a generator of ours that is being closed.
+    """
+    return not isinstance(error, (KeyboardInterrupt, GeneratorExit))
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

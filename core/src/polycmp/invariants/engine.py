@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from polycmp.errors import PolycmpError, UsageError, describe_exception
+from polycmp.errors import PolycmpError, UsageError, describe_exception, is_users_failure
 from polycmp.invariants.batch import Batch, DoesNotApplyError
 from polycmp.invariants.bench import Bench
 from polycmp.invariants.checks import CHECK_FUNCTIONS
@@ -52,7 +52,9 @@ def check_invariants(
             _check_backend(replace(plan, backends=(backend,)), registry, settings, subject, on_stage)
         except UsageError:
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            if not is_users_failure(error):
+                raise
             log.debug("%s failed", backend.label, exc_info=error)
             subject.error = describe_exception(error)
             subject.hint = error.hint if isinstance(error, PolycmpError) else ""
@@ -92,7 +94,9 @@ def _make_check(name: str, bench: Bench) -> Check:
         return Check(name, "skipped", str(reason))
     except UsageError:
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if not is_users_failure(error):
+            raise
         log.debug("%s: %s could not be checked", bench.runner.name, name, exc_info=error)
         return Check(name, "error", f"could not be checked: {describe_exception(error)}")
 
