@@ -139,19 +139,22 @@ def _distance_of(pair: Pair) -> Callable[[], Callable[[Array, Array], NDArray[np
 
     def distance(candidate: Array, reference: Array) -> NDArray[np.float64]:
         blocks = candidate.reshape(-1), reference.reshape(-1)
-        a, b = (block.astype(dtype) for block in blocks)
-        left, right = ranks(a), ranks(b)
-        # as unsigned numbers the difference of any two int64 fits
-        apart = np.where(
-            left > right, left.view(np.uint64) - right.view(np.uint64), right.view(np.uint64) - left.view(np.uint64)
-        )
-        distances = apart.astype(np.float64)
+        a, b = (block.astype(dtype, copy=False) for block in blocks)
+        distances = _apart(ranks(a), ranks(b), wide=dtype.itemsize == 8)
         held = np.isfinite(a) & np.isfinite(b) if end is None else _below(blocks[0], end) & _below(blocks[1], end)
         if not held.all():
             distances[~held & ~_same_infinity(*blocks)] = np.inf
         return distances
 
     return lambda: distance
+
+
+def _apart(left: NDArray[np.int64], right: NDArray[np.int64], *, wide: bool) -> NDArray[np.float64]:
+    if not wide:
+        return np.absolute(left - right).astype(np.float64)
+    # as unsigned numbers the difference of any two int64 fits
+    one, two = left.view(np.uint64), right.view(np.uint64)
+    return np.where(left > right, one - two, two - one).astype(np.float64)
 
 
 def _end(dtype: np.dtype[Any]) -> float | None:
