@@ -43,9 +43,10 @@ class OutputJudge(ABC):
         Raises:
             InvalidValueError: A side is neither an array nor a mapping, or both are empty mappings.
         """
-        if isinstance(candidate, Mapping) and isinstance(reference, Mapping):
-            return self._judge_all(candidate, reference)
-        return self.judge(_array(candidate, "candidate"), _array(reference, "reference"), output)
+        with np.errstate(all="ignore"):  # what is not finite is judged, not warned of
+            if isinstance(candidate, Mapping) and isinstance(reference, Mapping):
+                return self._judge_all(candidate, reference)
+            return self.judge(_array(candidate, "candidate"), _array(reference, "reference"), output)
 
     @abstractmethod
     def judge(self, candidate: NDArray[Any], reference: NDArray[Any], output: str) -> DetailedVerdict:

@@ -62,7 +62,7 @@ class SquareSum:
 def _power_of_two(number: float) -> float:
     if number == 0.0 or not math.isfinite(number):
         return 1.0
-    return math.ldexp(1.0, max(math.frexp(number)[1], -1000))
+    return math.ldexp(1.0, min(max(math.frexp(number)[1], -1000), 1023))
 
 
 def _scale(largest: float) -> float:
@@ -119,7 +119,7 @@ def square_sums(candidate: Array, reference: Array) -> tuple[SquareSum, SquareSu
         # The difference of two finite numbers is beyond float64: that of their quarters is not.
         quarters = (array / array.dtype.type(4) for array in (candidate, reference))
         error = _square_sums(*quarters)[0]
-        error = replace(error, scale=4 * error.scale)
+        error = replace(error, value=16 * error.value)
     return error, signal
 
 
