@@ -117,10 +117,7 @@ def test_what_comes_back_is_looked_at(versus, mode, pace):
     assert (status, OUTPUTS[mode][1] in said) == (OUTPUTS[mode][0], True), said
 
 
-WORKERS = (
-    "honest off list nested none number_name generator big_endian big_endian_off agreeable deep flattering write_hard "
-    "write_soft write_flag views garbage inputs_list make_none late odd_notes"
-).split()  # fmt: skip
+WORKERS = ["honest", "off", "list", "nested", "none", "number_name", "generator", "big_endian", "big_endian_off", "agreeable", "deep", "flattering", "write_hard", "write_soft", "write_flag", "views", "garbage", "inputs_list", "make_none", "late", "odd_notes"]  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", WORKERS)

@@ -53,9 +53,7 @@ class TestEndings:
         assert ENDINGS[ending] in said
 
     def test_postprocess_script(self, runs, ending):
-        status, said = runs(
-            f"def postprocess_outputs(o):\n    {ending}\n", "--postprocess-func-script", "script.py"
-        )
+        status, said = runs(f"def postprocess_outputs(o):\n    {ending}\n", "--postprocess-func-script", "script.py")
         assert status == 3
         assert "script.py:postprocess_outputs failed" in said
         assert ENDINGS[ending] in said

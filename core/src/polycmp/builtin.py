@@ -36,11 +36,22 @@ def _tolerance(text: str | float) -> float:
     value = _number(text)
     if value < 0:
         raise ValueError(f"{text} is negative; a tolerance is 0 or more")
+    if value == math.inf:
+        raise ValueError(f"{text} lets everything pass; a tolerance is finite")
+    return value
+
+
+def _decibels(text: str | float) -> float:
+    value = _number(text)
+    if value == -math.inf:
+        raise ValueError(f"{text} lets everything pass; a smallest value is above -inf")
     return value
 
 
 def _index_tolerance(text: str | int) -> int:
     value = int(text)
+    if value != float(text):
+        raise ValueError(f"{text} is no whole number")
     if value < 0:
         raise ValueError(f"{text} is negative; a tolerance is 0 or more")
     return value
@@ -95,7 +106,7 @@ def _check_one(value: object, check: Callable[..., object], what: str) -> None:
     try:
         for item in value if isinstance(value, tuple) else (value,):
             check(item)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{what}: {error}") from None
 
 
@@ -104,15 +115,15 @@ class SimpleOptions:
     """Options of `simple`."""
 
     rtol: Mapping[str, float] = opt(
-        {"": 1e-5},
-        help="Relative tolerance, for all outputs or NAME:VALUE.",
+        {},
+        help="Relative tolerance, for all outputs or NAME:VALUE; 1e-5, and 0 for whole numbers.",
         alias=("--rtol", "--rel-tol"),
         metavar="[OUTPUT:]FLOAT",
         parse=_tolerance,
     )
     atol: Mapping[str, float] = opt(
-        {"": 1e-5},
-        help="Absolute tolerance, for all outputs or NAME:VALUE.",
+        {},
+        help="Absolute tolerance, for all outputs or NAME:VALUE; 1e-5, and 0 for whole numbers.",
         alias=("--atol", "--abs-tol"),
         metavar="[OUTPUT:]FLOAT",
         parse=_tolerance,
@@ -152,6 +163,10 @@ class SimpleOptions:
         _check(self.rtol, _tolerance, "rtol")
         _check(self.atol, _tolerance, "atol")
         _check(self.check_error_stat, _statistic, "check_error_stat")
+        for name, statistics in self.check_error_stat.items():
+            if not statistics:
+                what = f"check_error_stat of {name!r}" if name else "check_error_stat"
+                raise ValueError(f"{what}: without a statistic everything passes; name some of {', '.join(STATISTICS)}")
         _check(self.error_quantile, _quantile, "error_quantile")
         if self.nan not in NAN_POLICIES:
             raise ValueError(f"nan: {self.nan!r} is none of {', '.join(NAN_POLICIES)}")
@@ -214,11 +229,11 @@ class PsnrOptions:
         help="Smallest peak signal-to-noise ratio that passes, in dB.",
         alias=("--psnr-threshold", "--psnr-tolerance"),
         metavar="[OUTPUT:]DB",
-        parse=_number,
+        parse=_decibels,
     )
 
     def __post_init__(self) -> None:
-        _check(self.threshold, _number, "threshold")
+        _check(self.threshold, _decibels, "threshold")
 
 
 @dataclass(frozen=True)
@@ -230,11 +245,11 @@ class SnrOptions:
         help="Smallest signal-to-noise ratio that passes, in dB.",
         alias=("--snr-threshold", "--snr-tolerance"),
         metavar="[OUTPUT:]DB",
-        parse=_number,
+        parse=_decibels,
     )
 
     def __post_init__(self) -> None:
-        _check(self.threshold, _number, "threshold")
+        _check(self.threshold, _decibels, "threshold")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from polycmp.compare.pair import PairComparer
 from polycmp.compare.postprocess import PostprocessFunc
 from polycmp.compare.scripted import PairFunction, as_pair_function
 from polycmp.compare.verdicts import OutputComparison
-from polycmp.errors import ComparisonError, DataError, UsageError, did_you_mean
+from polycmp.errors import ComparisonError, DataError, InvalidValueError, UsageError, did_you_mean
 from polycmp.results.outcome import BackendResult
 from polycmp.results.runs import IterationResult, RunResults
 from polycmp.runner import Runner
@@ -223,29 +223,61 @@ class Comparator:
         Args:
             run_results: Outputs of runs.
             fail_fast: Stop at the first difference.
-            comparisons: Pairs of positions, candidate first.
+            comparisons: Pairs of positions, candidate first; negative ones count from the end.
             compare_func: Judges one output (`compare(candidate, reference, output=…)`), or all outputs of an iteration
-                (`compare(iteration, reference_iteration)` giving a mapping); by default `CompareFunc.simple()`.
+                (`compare(iteration, reference_iteration)` giving a mapping); by default `CompareFunc.simple()`. It gets
+                arrays that cannot be written to.
             map_output: Names in the candidate to names in the reference, where they differ.
             shape_check: Whether another shape is a difference.
             reference: Label of the run the others are compared with; by default the last.
 
         Raises:
             DataError: No run is called `reference`.
-            ComparisonError: There are fewer than two runs.
+            ComparisonError: There are fewer than two runs; or `compare_func` fails, or returns no verdict.
+            InvalidValueError: `comparisons` names a run that is not there, or compares one with itself.
         """
-        runs = list(run_results.items())
+        runs = _with_labels_of_their_own(run_results)
         if len(runs) < 2:
             raise ComparisonError("a comparison needs two runs", hint="pass two runners to Comparator.run()")
         result = AccuracyResult()
         settings = (compare_func or CompareFunc.simple(), dict(map_output or {}), shape_check)
-        for candidate, other in comparisons or _star(runs, reference):
+        for candidate, other in _positions(comparisons, len(runs)) or _star(runs, reference):
             if not _compare_pair(result, runs[candidate], runs[other], settings, fail_fast=fail_fast):
                 break
         return result
 
 
 _Run = tuple[str, list[IterationResult]]
+
+
+def _with_labels_of_their_own(run_results: RunResults) -> list[_Run]:
+    runs: list[_Run] = []
+    for label, iterations in run_results.items():
+        runs.append((unique_label(label, (known for known, _ in runs)), iterations))
+    return runs
+
+
+def _positions(comparisons: Sequence[tuple[int, int]] | None, count: int) -> list[tuple[int, int]]:
+    """Return pairs of positions from 0 on."""
+    found = []
+    for pair in comparisons or ():
+        if not isinstance(pair, Sequence) or len(pair) != 2 or not all(isinstance(place, int) for place in pair):
+            raise InvalidValueError(
+                f"comparisons: {pair!r} is no pair of positions", hint="comparisons=[(0, 1)] compares run 0 with run 1"
+            )
+        for place in pair:
+            if not -count <= place < count:
+                raise InvalidValueError(
+                    f"comparisons: there is no run at position {place}",
+                    why=f"there are {count} runs, at positions 0 to {count - 1}",
+                )
+        candidate, reference = (place % count for place in pair)
+        if candidate == reference:
+            raise InvalidValueError(
+                f"comparisons: {pair!r} compares a run with itself", why="that would pass whatever it holds"
+            )
+        found.append((candidate, reference))
+    return found
 
 
 def _star(runs: list[_Run], reference: str) -> list[tuple[int, int]]:

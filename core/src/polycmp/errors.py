@@ -58,6 +58,10 @@ class UsageError(PolycmpError):
     exit_code = EXIT_USAGE
 
 
+class InvalidValueError(UsageError, ValueError):
+    """A value in a Python program that cannot be right; also a `ValueError`, as Python programs expect."""
+
+
 class PluginError(PolycmpError):
     """A plugin that was asked for is missing, broken, excluded, or lacks a module it needs."""
 

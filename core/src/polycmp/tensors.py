@@ -96,6 +96,8 @@ def dtype_class(dtype: np.dtype[Any]) -> str:
     """Return what kind of thing a type holds: `float`, `integer`, `bool`, `string` or `complex`."""
     if is_floating(dtype):
         return "float"
+    if is_low_bit(dtype) and "complex" in dtype.name:
+        return "complex"
     if dtype.kind in "iu" or is_low_bit(dtype):
         return "integer"
     return {"b": "bool", "c": "complex", "O": "string", "U": "string", "S": "string"}.get(dtype.kind, str(dtype.name))
@@ -243,13 +245,14 @@ def dtype_of(array: Any) -> np.dtype[Any]:
 
 
 def to_numpy(array: Any) -> NDArray[Any]:
-    """Return a NumPy array that shares memory with the given one where that is possible.
+    """Return a plain NumPy array that shares memory with the given one where that is possible.
 
+    Subclasses of NumPy's array are taken off: they may bring a `==` and arithmetic of their own.
     Understands NumPy arrays, torch tensors on any device (bfloat16 too), objects with `numpy()`, DLPack or
     `__array__`, scalars and lists.
     """
     if isinstance(array, np.ndarray):
-        return array
+        return array if type(array) is np.ndarray else np.asarray(array)
     if hasattr(array, "detach") and hasattr(array, "cpu"):
         tensor = array.detach().cpu()
         name = str(tensor.dtype).rpartition(".")[2]

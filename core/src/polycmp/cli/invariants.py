@@ -80,7 +80,7 @@ def _invariants(**_: Any) -> None:
 
     ctx, command = current_command()
     given = command.given(ctx)
-    settings = _without_nan(convert(given, command.table, {**SECTIONS, **COMMAND_SECTIONS}))
+    settings = _with_infinities(convert(given, command.table, {**SECTIONS, **COMMAND_SECTIONS}))
     _check_usage(given, settings)
     plan = build_plan(given, settings, command.registry)
     start_logging(settings, ctx.params)
@@ -104,12 +104,15 @@ def _check_usage(given: Given, settings: Converted) -> None:
             raise UsageError("--report: what invariants find is written as .json only", whose=path)
 
 
-def _without_nan(settings: Converted) -> Converted:
-    """Return the settings with NaN equal to NaN unless somebody says otherwise: here it is the same computation."""
+def _with_infinities(settings: Converted) -> Converted:
+    """Return the settings with infinities equal unless the user says otherwise: here it is the same computation.
+
+    NaN is what it is for `run`: a backend that returns NaN everywhere agrees with itself, too.
+    """
     from dataclasses import replace
 
     key = ("compare_func", "simple")
-    given = {"nan": "equal", "infinities_compare_equal": True, **settings.by_owner.get(key, {})}
+    given = {"infinities_compare_equal": True, **settings.by_owner.get(key, {})}
     return replace(settings, by_owner={**settings.by_owner, key: given})
 
 

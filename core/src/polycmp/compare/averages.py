@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from polycmp.compare.usercode import as_verdict
 from polycmp.compare.verdicts import DetailedVerdict
-from polycmp.errors import ComparisonError
+from polycmp.errors import ComparisonError, OthersCode
 from polycmp.spec import Verdict
 
 
@@ -25,7 +26,10 @@ def recorded_metrics(verdict: Verdict) -> dict[str, float]:
         failed_elements=float(stats.failed),
         nan_candidate=float(stats.nan_candidate),
         nan_reference=float(stats.nan_reference),
+        nan_mismatched=float(stats.nan_mismatched),
     )
+    rare = {name: float(getattr(stats, name)) for name in ("nan_failed", "inf_matched", "inf_forgiven", "whole")}
+    metrics.update({name: figure for name, figure in rare.items() if figure})
     worst = stats.worst
     if worst is not None and _is_real(worst.candidate) and _is_real(worst.reference):
         error = abs(worst.candidate - worst.reference)  # type: ignore[operator]
@@ -64,8 +68,17 @@ def metrics_judge(function: Callable[..., Any]) -> Callable[..., Verdict] | None
 
     Any compare function may have a method `judge_metrics(metrics, *, output)` that returns a verdict.
     """
-    judge: Callable[..., Verdict] | None = getattr(function, "judge_metrics", None)
-    return judge
+    judge: Callable[..., Any] | None = getattr(function, "judge_metrics", None)
+    if judge is None:
+        return None
+    name = type(function).__name__
+
+    def fenced(metrics: Mapping[str, float], *, output: str = "") -> Verdict:
+        with OthersCode(ComparisonError, f"the compare function cannot judge figures of {output!r}", whose=name):
+            found = judge(metrics, output=output)
+        return as_verdict(found, name, output)
+
+    return fenced
 
 
 @dataclass

@@ -66,12 +66,35 @@ def _complex() -> Difference:
     return difference
 
 
+def _extended() -> Difference:
+    """Return a difference of numbers that float64 does not hold; no difference becomes 0, no magnitude infinite."""
+    largest, smallest = np.finfo(np.float64).max, np.finfo(np.float64).smallest_subnormal
+
+    def difference(candidate: Array, reference: Array) -> tuple[Floats, Floats]:
+        wide = np.result_type(candidate.dtype, reference.dtype, np.longdouble)
+        a, b = candidate.reshape(-1).astype(wide), reference.reshape(-1).astype(wide)
+        exact, size = np.absolute(a - b), np.absolute(b)
+        errors, magnitudes = exact.astype(np.float64), size.astype(np.float64)
+        errors[(exact > 0) & (errors == 0)] = smallest
+        magnitudes[np.isfinite(size) & np.isinf(magnitudes)] = largest
+        return errors, magnitudes
+
+    return difference
+
+
+def is_extended(dtype: np.dtype[Any]) -> bool:
+    """Return whether a type of real or complex numbers is longer than float64."""
+    return dtype.kind in "fc" and dtype.itemsize > (8 if dtype.kind == "f" else 16)
+
+
 def difference_of(candidate: np.dtype[Any], reference: np.dtype[Any]) -> Callable[[], Difference]:
     """Return what makes the difference function for a pair of element types; it owns the buffers of one thread.
 
     float64 holds every number of all other real types, low-bit ones included, but for 64-bit integers: those are
-    subtracted as unsigned numbers before they are rounded to float64.
+    subtracted as unsigned numbers before they are rounded to float64. NumPy's `longdouble` is subtracted as it is.
     """
+    if is_extended(candidate) or is_extended(reference):
+        return _extended
     if "complex" in {dtype_class(candidate), dtype_class(reference)}:
         return _complex
     pair = (candidate, reference)

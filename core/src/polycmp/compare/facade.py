@@ -11,7 +11,7 @@ from polycmp.compare.indices import Indices
 from polycmp.compare.norms import Norm
 from polycmp.compare.simple import Simple
 from polycmp.compare.ulp import Ulp
-from polycmp.errors import UsageError
+from polycmp.errors import InvalidValueError
 
 T = TypeVar("T")
 PerOutput = float | Mapping[str, float] | None
@@ -19,6 +19,8 @@ PerOutput = float | Mapping[str, float] | None
 
 class CompareFunc:
     """Makes compare functions: `compare(candidate, reference, output=NAME) -> Verdict`.
+
+    With the outputs of two iterations by name, instead of two arrays, they return a verdict by name.
 
     Values are one number for all outputs, or a mapping from output name or pattern to number in which the key `""`
     stands for all others. None means the default.
@@ -40,8 +42,8 @@ class CompareFunc:
 
         Args:
             check_error_stat: `elemwise`, `max`, `mean`, `median`, `quantile`, or several, which are all checked.
-            rtol: Relative tolerance; 1e-5.
-            atol: Absolute tolerance; 1e-5.
+            rtol: Relative tolerance; 1e-5, and 0 where both sides hold whole numbers or booleans.
+            atol: Absolute tolerance; likewise.
             error_quantile: The quantile for `quantile`; 0.99.
             infinities_compare_equal: Whether infinities of one sign are equal.
             nan: `forbid`, `equal` or `differ`.
@@ -50,7 +52,7 @@ class CompareFunc:
             detail: Whether to compute percentiles and the histogram, too.
 
         Raises:
-            UsageError: A value cannot be right.
+            InvalidValueError: A value cannot be right; it is a `ValueError`, too.
         """
         options = _options(
             builtin.SimpleOptions,
@@ -135,4 +137,4 @@ def _options(make: Callable[..., T], **fields: Any) -> T:
     try:
         return make(**{name: value for name, value in fields.items() if value is not None})
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise InvalidValueError(str(error)) from None

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp.compare.judge import OutputJudge
 from polycmp.compare.verdicts import DetailedVerdict
 from polycmp.compare.words import as_scalar, at_index, shape_reason
-from polycmp.tensors import to_numpy
+from polycmp.tensors import dtype_class, is_low_bit
 from polycmp.values import pick
 
 Array = NDArray[Any]
@@ -20,11 +21,12 @@ _GROUP = 1 << 20
 
 
 @dataclass(frozen=True)
-class Indices:
+class Indices(OutputJudge):
     """Judge lists of indices along the last axis by how far each index moved.
 
     An index passes if the reference has it at the same place, or has it for the first time at most `tolerance` places
-    away. The last `tolerance` entries of the candidate's list are not looked at, as theirs may have dropped out.
+    away. The last `tolerance` entries of the candidate's list are not looked at, as theirs may have dropped out; a
+    list that has no others fails, since nothing of it is checked.
 
     Args:
         tolerances: Places an index may move, per output.
@@ -32,7 +34,7 @@ class Indices:
 
     tolerances: Mapping[str, int]
 
-    def __call__(self, candidate: Any, reference: Any, *, output: str = "") -> DetailedVerdict:
+    def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:
         """Return the verdict on one output.
 
         Args:
@@ -40,7 +42,7 @@ class Indices:
             reference: What they should be.
             output: The output's name, for a tolerance of its own.
         """
-        a, b = to_numpy(candidate), to_numpy(reference)
+        a, b = candidate, reference
         allowed = pick(self.tolerances, output, 0)
         tolerance = {"index_tolerance": float(allowed)}
         if a.shape != b.shape:
@@ -49,7 +51,8 @@ class Indices:
         length = a.shape[-1]
         if a.size and allowed >= length:
             reason = f"the tolerance {allowed} covers the whole list of {length}, so nothing was checked"
-            return DetailedVerdict(True, reason, {"moved": 0.0}, None, tolerance)
+            return DetailedVerdict(False, reason, {"moved": 0.0}, None, tolerance)
+        a, b = _comparable(a, b)
         moved, first = _moved(a.reshape(-1, length), b.reshape(-1, length), allowed) if a.size else (0, -1)
         metrics = {"moved": float(moved)}
         if not moved:
@@ -60,6 +63,20 @@ class Indices:
             f"{as_scalar(a[index])} instead of {as_scalar(b[index])}"
         )
         return DetailedVerdict(False, reason, metrics, None, tolerance)
+
+
+def _comparable(candidate: Array, reference: Array) -> tuple[Array, Array]:
+    """Return both arrays in types whose `==` and order are exact; NumPy makes float64 of int64 beside uint64."""
+    a, b = _native(candidate), _native(reference)
+    if a.dtype != b.dtype and 8 in {a.dtype.itemsize, b.dtype.itemsize} and np.result_type(a, b).kind == "f":
+        return a.astype(object), b.astype(object)
+    return a, b
+
+
+def _native(array: Array) -> Array:
+    if not is_low_bit(array.dtype):
+        return array
+    return array.astype(np.complex64 if dtype_class(array.dtype) == "complex" else np.float32)
 
 
 def _moved(candidate: Array, reference: Array, tolerance: int) -> tuple[int, int]:
@@ -86,6 +103,7 @@ def _moved_places(candidate: Array, reference: Array, tolerance: int) -> NDArray
     known, firsts = _first_places(reference[lists], wanted, np.searchsorted(lists, row))
     found = np.abs(firsts - place) <= tolerance
     found &= known
+    found &= np.equal(wanted, wanted).astype(bool)  # NaN is no index that could have moved
     return np.asarray((row * length + place)[~found])
 
 

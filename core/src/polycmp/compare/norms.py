@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from polycmp.compare.averages import require_metric
 from polycmp.compare.blocks import BLOCK, Pair, for_each_block
-from polycmp.compare.difference import difference_of
+from polycmp.compare.difference import difference_of, is_extended
+from polycmp.compare.judge import OutputJudge
 from polycmp.compare.statistics import differences
 from polycmp.compare.strings import compare_strings
 from polycmp.compare.verdicts import DetailedVerdict
 from polycmp.compare.words import shape_reason, worst_reason
-from polycmp.tensors import dtype_class, to_numpy
+from polycmp.tensors import dtype_class
 from polycmp.values import pick
 
 Array = NDArray[Any]
@@ -61,7 +62,7 @@ class SquareSum:
 def _power_of_two(number: float) -> float:
     if number == 0.0 or not math.isfinite(number):
         return 1.0
-    return math.ldexp(1.0, max(math.frexp(number)[1], -1000))
+    return math.ldexp(1.0, min(max(math.frexp(number)[1], -1000), 1023))
 
 
 def _scale(largest: float) -> float:
@@ -71,7 +72,9 @@ def _scale(largest: float) -> float:
 def _real_pair(candidate: Array, reference: Array) -> Pair:
     if "complex" not in {dtype_class(candidate.dtype), dtype_class(reference.dtype)}:
         return Pair(candidate, reference)
-    reals = (np.ascontiguousarray(array, np.complex128).view(np.float64) for array in (candidate, reference))
+    long = is_extended(candidate.dtype) or is_extended(reference.dtype)
+    whole, part = ("G", "g") if long else ("D", "d")
+    reals = (np.ascontiguousarray(array, np.dtype(whole)).view(np.dtype(part)) for array in (candidate, reference))
     return Pair(*reals)
 
 
@@ -111,6 +114,21 @@ def _product(one: Floats, two: Floats) -> float:
 
 def square_sums(candidate: Array, reference: Array) -> tuple[SquareSum, SquareSum]:
     """Return the sums of squares of the difference and of the reference."""
+    error, signal = _square_sums(candidate, reference)
+    if math.isinf(error.largest) and _is_finite(candidate) and _is_finite(reference):
+        # The difference of two finite numbers is beyond float64: that of their quarters is not.
+        quarters = (array / array.dtype.type(4) for array in (candidate, reference))
+        error = _square_sums(*quarters)[0]
+        error = replace(error, value=16 * error.value)
+    return error, signal
+
+
+def _is_finite(array: Array) -> bool:
+    pair = Pair(array, array)
+    return all(bool(np.isfinite(pair.candidate[key]).all()) for key, _ in pair.cuts())
+
+
+def _square_sums(candidate: Array, reference: Array) -> tuple[SquareSum, SquareSum]:
     pair = _real_pair(candidate, reference)
     make_difference = difference_of(pair.candidate.dtype, pair.reference.dtype)
 
@@ -138,9 +156,19 @@ def square_sums(candidate: Array, reference: Array) -> tuple[SquareSum, SquareSu
     return error, signal
 
 
+def _normalised(array: Array) -> Array:
+    """Return an array of a type longer than float64 divided by a power of two, so that float64 holds its numbers."""
+    if not is_extended(array.dtype):
+        return array
+    largest = np.abs(array).max()
+    if largest == 0 or not np.isfinite(largest):
+        return array
+    return np.asarray(array / np.ldexp(np.longdouble(1), np.frexp(largest)[1]))
+
+
 def cosine(candidate: Array, reference: Array) -> float:
     """Return the cosine of the angle between two arrays as vectors; 1 if both are zero, 0 if only one is."""
-    pair = _real_pair(candidate, reference)
+    pair = _real_pair(_normalised(candidate), _normalised(reference))
 
     def once(scales: tuple[float, float]) -> _Accumulator:
         def make(total: _Accumulator) -> Callable[[Array, Array], None]:
@@ -167,7 +195,7 @@ def cosine(candidate: Array, reference: Array) -> float:
     if scales != (1.0, 1.0):
         total = once(scales)
     dot, left, right = total.sums
-    if math.isnan(left) or math.isnan(right):
+    if not (math.isfinite(left) and math.isfinite(right)):
         return math.nan
     if left == 0.0 or right == 0.0:
         return 1.0 if left == right else 0.0
@@ -200,7 +228,7 @@ def peak_signal_to_noise(candidate: Array, reference: Array) -> float:
 
 
 @dataclass(frozen=True)
-class Norm:
+class Norm(OutputJudge):
     """Judge an output by one number.
 
     Args:
@@ -219,7 +247,7 @@ class Norm:
     at_most: bool
     unit: str = ""
 
-    def __call__(self, candidate: Any, reference: Any, *, output: str = "") -> DetailedVerdict:
+    def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:
         """Return the verdict on one output.
 
         Args:
@@ -227,7 +255,7 @@ class Norm:
             reference: What it should be.
             output: The output's name, for a threshold of its own.
         """
-        a, b = to_numpy(candidate), to_numpy(reference)
+        a, b = candidate, reference
         threshold = pick(self.thresholds, output, self.default)
         tolerance = {"threshold": threshold}
         if a.shape != b.shape:

@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from polycmp.compare.tally import Tally, named_reason
+from polycmp.compare.usercode import as_verdict, read_only
 from polycmp.compare.verdicts import OutputComparison, PairComparison
-from polycmp.errors import ComparisonError, PolycmpError, UsageError, describe_exception, did_you_mean
+from polycmp.compare.words import kind_reason, shape_reason
+from polycmp.errors import ComparisonError, InvalidValueError, OthersCode, UsageError, did_you_mean
 from polycmp.spec import Verdict
 from polycmp.tensors import dtype_class, dtype_name, dtype_of, format_shape, to_numpy
 
@@ -29,6 +31,9 @@ class PairComparer:
         map_output: Names in the candidate -> names in the reference, where they differ.
         shape_check: Whether another shape fails; if not, arrays with equally many elements are compared in C order.
         postprocess: Applied to both sides' outputs first: `postprocess(outputs) -> outputs`.
+
+    Raises:
+        InvalidValueError: There is no function, so everything would pass.
     """
 
     def __init__(
@@ -41,6 +46,10 @@ class PairComparer:
         shape_check: bool = True,
         postprocess: Callable[[Outputs], Outputs] | None = None,
     ) -> None:
+        if not functions:
+            raise InvalidValueError(
+                "no compare function is given", why="without one everything passes", hint="--compare simple"
+            )
         self.candidate_label = candidate_label
         self.reference_label = reference_label
         self.functions = dict(functions)
@@ -155,14 +164,13 @@ class PairComparer:
         return f"{label} has no output {name!r}{hint}"
 
     def _judge(self, base: OutputComparison, left: Any, right: Any) -> OutputComparison:
-        kinds = dtype_class(left.dtype), dtype_class(right.dtype)
-        if kinds[0] != kinds[1]:
-            names = dtype_name(left.dtype), dtype_name(right.dtype)
-            return replace(base, reason=f"holds {names[0]} instead of {names[1]}: {kinds[0]} is not {kinds[1]}")
+        if dtype_class(left.dtype) != dtype_class(right.dtype):
+            return replace(base, reason=kind_reason(left, right))
         if left.shape != right.shape:
             if self.shape_check or left.size != right.size:
-                return replace(base, reason=f"shape {format_shape(left.shape)} instead of {format_shape(right.shape)}")
+                return replace(base, reason=shape_reason(left, right))
             left = left.reshape(right.shape)
+        left, right = read_only(left), read_only(right)
         verdicts = {
             name: self._call(name, function, left, right, base.output) for name, function in self.functions.items()
         }
@@ -177,20 +185,14 @@ class PairComparer:
             for name, verdict in verdicts.items()
             if passed and verdict.reason
         ]
-        if left.dtype != right.dtype:
+        if dtype_name(left.dtype) != dtype_name(right.dtype):
             reasons.append(f"{dtype_name(left.dtype)} compared with {dtype_name(right.dtype)}")
         return replace(base, passed=passed, reason="; ".join(reasons), verdicts=verdicts)
 
     def _call(self, name: str, function: CompareFunction, left: Any, right: Any, output: str) -> Verdict:
-        try:
-            verdict: Any = function(left, right, output=output)
-            return verdict if isinstance(verdict, Verdict) else Verdict(bool(verdict))
-        except PolycmpError:
-            raise
-        except Exception as error:
-            raise ComparisonError(
-                f"the compare function fails on output {output!r}", whose=name, why=describe_exception(error)
-            ) from error
+        with OthersCode(ComparisonError, f"the compare function fails on output {output!r}", whose=name):
+            found = function(left, right, output=output)
+        return as_verdict(found, name, output)
 
 
 def _describe(array: Any) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from polycmp.errors import DataError, OthersCode, UsageError
+from polycmp.compare.usercode import read_only_outputs
+from polycmp.errors import DataError, InvalidValueError, OthersCode, UsageError
 from polycmp.script import load_script
 from polycmp.tensors import is_low_bit, to_numpy
 from polycmp.values import pick
@@ -44,8 +45,14 @@ class PostprocessFunc:
         Args:
             k: How many; or `(how many, axis)`; or one of these per output name, where the name "" stands for all
                 others and an output without a value is left alone. More than an axis has is all it has.
+
+        Raises:
+            InvalidValueError: A number is below 1: of nothing everything would be equal.
         """
         wanted = k if isinstance(k, Mapping) else {"": k}
+        for value in wanted.values():
+            if (value[0] if isinstance(value, tuple) else value) < 1:
+                raise InvalidValueError(f"top-k: {value} leaves nothing to compare", hint="k is 1 or more")
 
         def postprocess(outputs: Outputs) -> Outputs:
             changed = dict(outputs)
@@ -85,7 +92,7 @@ def script_postprocess(path: str, name: str) -> Postprocess:
 
     def postprocess(outputs: Outputs) -> Outputs:
         with OthersCode(DataError, f"{path}:{name} failed"):
-            changed = function(outputs)
+            changed = function(read_only_outputs(outputs))
         if not isinstance(changed, Mapping):
             raise DataError(f"{path}:{name} returned {type(changed).__name__} instead of outputs by name")
         return changed

@@ -6,10 +6,10 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from polycmp.compare.usercode import as_verdict, read_only_outputs
 from polycmp.compare.verdicts import OutputComparison
-from polycmp.errors import ComparisonError, describe_exception
+from polycmp.errors import ComparisonError, OthersCode
 from polycmp.script import load_script
-from polycmp.spec import Verdict
 from polycmp.tensors import TensorMetadata
 
 #: Judges all outputs of one iteration.
@@ -21,11 +21,12 @@ def load_compare_script(path: str, name: str) -> Callable[..., Any]:
 
     Raises:
         DataError: The script or the name is missing.
-        ComparisonError: What the name stands for cannot be called.
+        ComparisonError: What the name stands for cannot be called, or a class cannot be instantiated.
     """
     function = load_script(path, name)
     if inspect.isclass(function):
-        function = function()
+        with OthersCode(ComparisonError, f"{path}:{name} cannot be made"):
+            function = function()
     if not callable(function):
         raise ComparisonError(f"{path}:{name} is no function", hint="def compare_outputs(result, reference): …")
     compare: Callable[..., Any] = function
@@ -46,10 +47,9 @@ def as_pair_function(function: Callable[..., Any]) -> PairFunction | None:
         return None
 
     def judge(candidate: Mapping[str, Any], reference: Mapping[str, Any]) -> list[OutputComparison]:
-        try:
-            found = function(candidate, reference)
-        except Exception as error:
-            raise ComparisonError("the compare function failed", why=describe_exception(error)) from error
+        sides = read_only_outputs(candidate), read_only_outputs(reference)
+        with OthersCode(ComparisonError, "the compare function failed"):
+            found = function(*sides)
         if not isinstance(found, Mapping):
             raise ComparisonError(
                 f"the compare function returned {type(found).__name__}",
@@ -61,7 +61,7 @@ def as_pair_function(function: Callable[..., Any]) -> PairFunction | None:
 
 
 def _comparison(name: str, value: Any, candidate: Mapping[str, Any], reference: Mapping[str, Any]) -> OutputComparison:
-    verdict = value if isinstance(value, Verdict) else Verdict(bool(value))
+    verdict = as_verdict(value, "script", name)
     reason = verdict.reason or ("" if verdict.passed else "the compare function says so")
     return OutputComparison(
         name,

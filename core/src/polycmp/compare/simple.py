@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.compare.blocks import Pair
+from polycmp.compare.judge import OutputJudge
 from polycmp.compare.order import (
     SMALL,
     approximate_quantiles,
@@ -21,12 +21,12 @@ from polycmp.compare.order import (
     quantiles,
     quantiles_of_sorted,
 )
-from polycmp.compare.rejudge import judge_errors
+from polycmp.compare.rejudge import judge_errors, tolerances
 from polycmp.compare.statistics import Limits, Sums, absolute_errors, gather, relative_errors, summarise
 from polycmp.compare.strings import compare_strings
 from polycmp.compare.verdicts import DetailedVerdict, ErrorStats
-from polycmp.compare.words import shape_reason, worst_reason
-from polycmp.tensors import dtype_class, to_numpy
+from polycmp.compare.words import passing_tolerances, shape_reason, worst_reason
+from polycmp.tensors import dtype_class
 from polycmp.values import pick
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Simple:
+class Simple(OutputJudge):
     """Judge an output by `|candidate - reference|` and by that divided by `|reference|`.
 
     Args:
@@ -47,7 +47,7 @@ class Simple:
     options: SimpleOptions
     detail: bool = False
 
-    def __call__(self, candidate: Any, reference: Any, *, output: str = "") -> DetailedVerdict:
+    def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:
         """Return the verdict on one output.
 
         Args:
@@ -55,11 +55,11 @@ class Simple:
             reference: What it should be; relative errors are relative to it.
             output: The output's name, for tolerances of its own.
         """
-        a, b = to_numpy(candidate), to_numpy(reference)
+        a, b = candidate, reference
         options = self.options
+        whole = {dtype_class(a.dtype), dtype_class(b.dtype)} <= {"integer", "bool"}
         limits = Limits(
-            pick(options.atol, output, 1e-5),
-            pick(options.rtol, output, 1e-5),
+            *tolerances(options, output, whole=whole),
             options.nan == "equal",
             options.infinities_compare_equal,
         )
@@ -81,7 +81,8 @@ class Simple:
         reasons += filter(None, (_check(statistic, stats, sums, limits) for statistic in wanted))
         if reasons and _is_constant(a) and not _is_constant(b):
             reasons.append("the candidate holds the same number everywhere, the reference does not")
-        return DetailedVerdict(not reasons, "; ".join(reasons), _metrics(stats), stats, tolerance)
+        remark = _whole_remark(pair, stats) if whole and not reasons else ""
+        return DetailedVerdict(not reasons, "; ".join(reasons) or remark, _metrics(stats), stats, tolerance)
 
     def judge_metrics(self, metrics: Mapping[str, float], *, output: str = "") -> DetailedVerdict:
         """Return the verdict on figures that were computed before.
@@ -96,7 +97,7 @@ class Simple:
         return judge_errors(self.options, metrics, output)
 
     def _stats(self, pair: Pair, sums: Sums, limits: Limits, wanted: tuple[str, ...], quantile: float) -> ErrorStats:
-        stats = summarise(pair, sums)
+        stats = summarise(pair, sums, limits)
         if self.detail:
             stats = _detailed(pair, limits, sums, stats)
         asked = [("median", 0.5)] if "median" in wanted else []
@@ -155,9 +156,16 @@ def _elementwise_reason(stats: ErrorStats) -> str:
     text = f"{stats.failed} of {stats.count} elements differ by more than both tolerances"
     if stats.worst is not None:
         text += f", {worst_reason(stats.worst)}"
-    if math.isinf(stats.required_abs):
-        return text + "; no tolerance would do"
-    return text + f"; atol {stats.required_abs:.5g} or rtol {stats.required_rel:.5g} would pass"
+    enough = passing_tolerances(stats.required_abs, stats.required_rel)
+    return f"{text}; {enough} would pass" if enough else f"{text}; no tolerance would do"
+
+
+def _whole_remark(pair: Pair, stats: ErrorStats) -> str:
+    """Return in words that whole numbers differ within the tolerances: an index that is nearly right is another one."""
+    if stats.max_abs == 0.0:
+        return ""
+    differing = sum(int(np.count_nonzero(pair.candidate[key] != pair.reference[key])) for key, _ in pair.cuts())
+    return f"{differing} of {pair.size} whole numbers differ within tolerance, by at most {stats.max_abs:.9g}"
 
 
 def _nan_reasons(sums: Sums, policy: str) -> list[str]:
@@ -179,8 +187,8 @@ def _largest(array: Array) -> float:
     pair = Pair(array, array)
     found = 0.0
     for key, _ in pair.cuts():
-        values = np.abs(pair.reference[key])
-        values = values.astype(np.float64)
+        block = pair.reference[key]  # widened first: the smallest int8 has no positive counterpart in its type
+        values = np.abs(block.astype(np.complex128 if dtype_class(block.dtype) == "complex" else np.float64))
         found = max(found, float(values.max(initial=0.0, where=np.isfinite(values))))
     return found
 

@@ -15,6 +15,7 @@ from polycmp.compare.difference import Difference, difference_of
 from polycmp.compare.order import BitCounts
 from polycmp.compare.verdicts import ErrorStats, Worst
 from polycmp.compare.words import as_scalar
+from polycmp.tensors import dtype_class, is_low_bit
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -37,6 +38,12 @@ class Limits:
     equal_inf: bool = False
 
 
+_ADDED = (
+    *("counted", "failed", "sum_abs", "sum_rel"),
+    *("nan_candidate", "nan_reference", "nan_failed", "nan_mismatched", "inf_matched"),
+)
+
+
 @dataclass
 class Sums:
     """Figures gathered so far; those of several threads are added up with `merge`."""
@@ -50,6 +57,8 @@ class Sums:
     nan_candidate: int = 0
     nan_reference: int = 0
     nan_failed: int = 0
+    nan_mismatched: int = 0
+    inf_matched: int = 0
     excess: float = -1.0
     worst: int = -1
     largest_at: int = -1
@@ -57,7 +66,7 @@ class Sums:
 
     def merge(self, other: Sums) -> None:
         """Add another thread's figures."""
-        for name in ("counted", "failed", "sum_abs", "sum_rel", "nan_candidate", "nan_reference", "nan_failed"):
+        for name in _ADDED:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.max_rel = max(self.max_rel, other.max_rel)
         # Threads finish in any order; the earlier of two equal elements makes the answer always the same.
@@ -84,7 +93,7 @@ class Block:
         largest: The largest absolute error.
         largest_rel: The largest relative error.
         nan: Where either side is NaN and that is not forgiven; None if nowhere.
-        nans: NaNs in candidate and reference.
+        irregular: How many NaNs and infinities; None where there are none.
     """
 
     errors: Floats
@@ -92,21 +101,45 @@ class Block:
     largest: float
     largest_rel: float
     nan: NDArray[np.bool_] | None = None
-    nans: tuple[int, int] = (0, 0)
+    irregular: Irregular | None = None
+
+
+@dataclass(frozen=True)
+class Irregular:
+    """NaNs and infinities of one block.
+
+    Attributes:
+        nan_candidate: NaNs in the candidate.
+        nan_reference: NaNs in the reference.
+        nan_mismatched: Positions where only one side is NaN.
+        inf_matched: Positions where both sides hold the same infinity.
+    """
+
+    nan_candidate: int
+    nan_reference: int
+    nan_mismatched: int
+    inf_matched: int
 
 
 class BlockErrors:
-    """What one thread uses to get the errors of a block; the arrays it gives are overwritten by the next block."""
+    """What one thread uses to get the errors of a block; the arrays it gives are overwritten by the next block.
 
-    def __init__(self, difference: Difference, limits: Limits) -> None:
+    Args:
+        difference: Gives absolute errors and magnitudes.
+        limits: What makes an element fail.
+        wide: Whether the magnitude of a finite number may exceed float64's range, as that of a complex one.
+    """
+
+    def __init__(self, difference: Difference, limits: Limits, *, wide: bool = False) -> None:
         self.difference = difference
         self.limits = limits
+        self.wide = wide
 
     def __call__(self, candidate: Array, reference: Array) -> Block:
         """Return the errors of a block."""
         errors, magnitudes = self.difference(candidate, reference)
         largest = float(errors.max())
-        if not math.isfinite(largest):
+        if not math.isfinite(largest) or (self.wide and not math.isfinite(magnitudes.max())):
             return self._irregular(candidate.reshape(-1), reference.reshape(-1), errors, magnitudes)
         relative = np.divide(errors, magnitudes, out=magnitudes)
         largest_rel = float(relative.max())
@@ -116,19 +149,42 @@ class BlockErrors:
 
     def _irregular(self, candidate: Array, reference: Array, errors: Floats, magnitudes: Floats) -> Block:
         """Take in a block that holds NaN or infinity, or differences beyond the largest float64."""
+        candidate, reference = _calculable(candidate), _calculable(reference)
         nan_candidate, nan_reference = np.isnan(candidate), np.isnan(reference)
         either = nan_candidate | nan_reference
-        lost = either & ~(nan_candidate & nan_reference) if self.limits.equal_nan else either
-        same_infinity = np.isinf(candidate) & (candidate == reference)
-        errors[same_infinity] = 0.0 if self.limits.equal_inf else np.inf
+        mismatched = nan_candidate != nan_reference
+        lost = mismatched if self.limits.equal_nan else either
+        infinite = (np.isinf(candidate) | np.isinf(reference)) & ~either
+        same_infinity = infinite & (candidate == reference)
+        # Not what was subtracted: the difference of two infinities is NaN, and NaN exceeds no tolerance.
+        errors[infinite] = np.inf
+        if self.limits.equal_inf:
+            errors[same_infinity] = 0.0
         errors[either] = 0.0
         magnitudes[either] = 1.0
+        overflown = ~(infinite | either) & ~(np.isfinite(errors) & np.isfinite(magnitudes))
         relative = np.divide(errors, magnitudes, out=magnitudes)
+        if overflown.any():
+            relative[overflown] = _scaled_relative(candidate[overflown], reference[overflown])
         undefined = np.isnan(relative)
         relative[undefined] = np.where(errors[undefined] == 0.0, 0.0, np.inf)
-        nans = int(np.count_nonzero(nan_candidate)), int(np.count_nonzero(nan_reference))
+        counts = (int(np.count_nonzero(one)) for one in (nan_candidate, nan_reference, mismatched, same_infinity))
         largest, largest_rel = float(errors.max()), float(relative.max())
-        return Block(errors, relative, largest, largest_rel, lost if lost.any() else None, nans)
+        return Block(errors, relative, largest, largest_rel, lost if lost.any() else None, Irregular(*counts))
+
+
+def _calculable(block: Array) -> Array:
+    """Return a block in a type that every NumPy calculates with; float64 holds all low-bit numbers."""
+    if not is_low_bit(block.dtype):
+        return block
+    return block.astype(np.complex128 if dtype_class(block.dtype) == "complex" else np.float64)
+
+
+def _scaled_relative(candidate: Array, reference: Array) -> Floats:
+    """Return relative errors of finite numbers whose difference or magnitude exceeds float64's range."""
+    wide = np.result_type(candidate.dtype, reference.dtype, np.float64)
+    a, b = candidate.astype(wide) / 4, reference.astype(wide) / 4
+    return np.asarray(np.absolute(a - b) / np.absolute(b), np.float64)
 
 
 class _Worker:
@@ -145,8 +201,9 @@ class _Worker:
             sums.counted += candidate.size
             return
         block = self.block_errors(candidate, reference)
-        sums.nan_candidate += block.nans[0]
-        sums.nan_reference += block.nans[1]
+        if block.irregular is not None:
+            for name, count in vars(block.irregular).items():
+                setattr(sums, name, getattr(sums, name) + count)
         sums.counted += block.errors.size
         if block.nan is not None:
             lost = int(np.count_nonzero(block.nan))
@@ -200,8 +257,10 @@ def _excess(errors: Floats, relative: Floats, limits: Limits) -> Floats:
 
 def block_errors(pair: Pair, limits: Limits) -> Callable[[], BlockErrors]:
     """Return what makes a thread's `BlockErrors` for a pair."""
-    make = difference_of(pair.original[0].dtype, pair.original[1].dtype)
-    return lambda: BlockErrors(make(), limits)
+    dtypes = pair.original[0].dtype, pair.original[1].dtype
+    make = difference_of(*dtypes)
+    wide = "complex" in {dtype_class(dtype) for dtype in dtypes}
+    return lambda: BlockErrors(make(), limits, wide=wide)
 
 
 def gather(pair: Pair, limits: Limits, *, counted: bool = False) -> Sums:
@@ -226,7 +285,7 @@ def gather(pair: Pair, limits: Limits, *, counted: bool = False) -> Sums:
     return total
 
 
-def summarise(pair: Pair, sums: Sums) -> ErrorStats:
+def summarise(pair: Pair, sums: Sums, limits: Limits) -> ErrorStats:
     """Return the statistics that every verdict carries."""
     at = sums.worst if sums.worst >= 0 else sums.largest_at
     index, candidate, reference = pair.values_at(max(at, 0))
@@ -243,13 +302,19 @@ def summarise(pair: Pair, sums: Sums) -> ErrorStats:
         worst=Worst(index, as_scalar(candidate), as_scalar(reference)),
         nan_candidate=sums.nan_candidate,
         nan_reference=sums.nan_reference,
+        nan_mismatched=sums.nan_mismatched,
+        nan_failed=sums.nan_failed,
+        inf_matched=sums.inf_matched,
+        inf_forgiven=sums.inf_matched if limits.equal_inf else 0,
+        whole=all(dtype_class(array.dtype) in {"integer", "bool"} for array in pair.original),
     )
 
 
 def differences(candidate: Array, reference: Array) -> ErrorStats:
     """Return the statistics of two arrays without any tolerance, for failures that another measure found."""
     pair = Pair(candidate, reference)
-    return summarise(pair, gather(pair, Limits(0.0, 0.0)))
+    limits = Limits(0.0, 0.0)
+    return summarise(pair, gather(pair, limits), limits)
 
 
 def absolute_errors(pair: Pair, limits: Limits) -> Callable[[], Callable[[Array, Array], Floats]]:

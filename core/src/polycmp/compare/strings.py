@@ -8,17 +8,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.compare.verdicts import DetailedVerdict
+from polycmp.errors import ComparisonError
 
 
 def _text(value: Any) -> str:
-    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+    # By the base classes' own methods: a subclass may say anything.
+    if isinstance(value, bytes):
+        return bytes.decode(value, "utf-8", "surrogateescape")
+    if isinstance(value, str):
+        return str.__str__(value)
+    raise ComparisonError(
+        f"an output holds objects of type {type(value).__name__}, which are neither numbers nor text",
+        hint="return arrays of numbers, or of str",
+    )
 
 
 def compare_strings(candidate: NDArray[Any], reference: NDArray[Any]) -> DetailedVerdict:
-    """Return whether two arrays of text, of one shape, are equal; bytes are taken as UTF-8."""
+    """Return whether two arrays of text, of one shape, are equal; bytes are taken as UTF-8.
+
+    Raises:
+        ComparisonError: An element is no text.
+    """
     failed, first = 0, -1
     for position, (a, b) in enumerate(zip(candidate.flat, reference.flat, strict=True)):
-        if a != b and _text(a) != _text(b):
+        if _text(a) != _text(b):
             first = position if first < 0 else first
             failed += 1
     metrics = {"differing": float(failed)}

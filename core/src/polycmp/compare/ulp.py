@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from polycmp.compare.averages import require_metric
 from polycmp.compare.blocks import Pair, for_each_block
-from polycmp.compare.difference import difference_of
+from polycmp.compare.difference import difference_of, is_extended
+from polycmp.compare.judge import OutputJudge
 from polycmp.compare.statistics import differences
 from polycmp.compare.strings import compare_strings
 from polycmp.compare.verdicts import DetailedVerdict, Worst
 from polycmp.compare.words import as_scalar, shape_reason, worst_reason
-from polycmp.tensors import dtype_class, is_floating, to_numpy
+from polycmp.tensors import dtype_class, is_floating, is_low_bit
 from polycmp.values import pick
 
 Array = NDArray[Any]
@@ -26,11 +27,12 @@ Ranks = Callable[[Array], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
-class Ulp:
+class Ulp(OutputJudge):
     """Judge each element by its distance in representable numbers.
 
     If the element types differ, both sides are first rounded to the one with the shorter mantissa. NaN is infinitely
-    far from everything. Whole numbers are compared by their difference.
+    far from everything, infinity from everything but itself, and so is a number that the shorter type cannot hold.
+    Whole numbers are compared by their difference.
 
     Args:
         tolerances: The largest distance that passes, per output.
@@ -38,7 +40,7 @@ class Ulp:
 
     tolerances: Mapping[str, int]
 
-    def __call__(self, candidate: Any, reference: Any, *, output: str = "") -> DetailedVerdict:
+    def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:
         """Return the verdict on one output.
 
         Args:
@@ -46,7 +48,7 @@ class Ulp:
             reference: What it should be.
             output: The output's name, for a tolerance of its own.
         """
-        a, b = to_numpy(candidate), to_numpy(reference)
+        a, b = candidate, reference
         allowed = pick(self.tolerances, output, 4)
         tolerance = {"ulp": float(allowed)}
         if a.shape != b.shape:
@@ -56,6 +58,10 @@ class Ulp:
             return compare_strings(a, b)
         if "complex" in kinds:
             return DetailedVerdict(False, "complex numbers have no distance in ulp", tolerance=tolerance)
+        if is_extended(a.dtype) or is_extended(b.dtype):
+            return DetailedVerdict(
+                False, "numbers longer than float64 have no distance in ulp here", tolerance=tolerance
+            )
         pair = Pair(a, b)
         found = _distances(pair, allowed)
         metrics = {"max_ulp": found.largest, "failed": float(found.failed)}
@@ -63,7 +69,7 @@ class Ulp:
             return DetailedVerdict(True, "", metrics, None, tolerance)
         index, left, right = pair.values_at(found.at)
         worst = worst_reason(Worst(index, as_scalar(left), as_scalar(right)))
-        distance = "NaN" if math.isinf(found.largest) else f"{found.largest:.0f} ulp"
+        distance = "NaN, or infinity on one side" if math.isinf(found.largest) else f"{found.largest:.0f} ulp"
         reason = f"{found.failed} of {pair.size} elements are more than {allowed} ulp apart, {worst} ({distance})"
         return DetailedVerdict(False, reason, metrics, differences(a, b), tolerance)
 
@@ -128,21 +134,48 @@ def _distance_of(pair: Pair) -> Callable[[], Callable[[Array, Array], NDArray[np
     if not (is_floating(one) and is_floating(two)):
         make = difference_of(one, two)
         return lambda: _first(make())
-    dtype = min((one, two), key=_mantissa)
-    ranks = _ranks(dtype)
+    dtype = min((one, two), key=_mantissa).newbyteorder("=")
+    ranks, end = _ranks(dtype), _end(dtype)
 
     def distance(candidate: Array, reference: Array) -> NDArray[np.float64]:
-        a, b = (block.reshape(-1).astype(dtype) for block in (candidate, reference))
-        left, right = ranks(a), ranks(b)
-        # as unsigned numbers the difference of any two int64 fits
-        apart = np.where(
-            left > right, left.view(np.uint64) - right.view(np.uint64), right.view(np.uint64) - left.view(np.uint64)
-        )
-        distances = apart.astype(np.float64)
-        distances[np.isnan(a) | np.isnan(b)] = np.inf
+        blocks = candidate.reshape(-1), reference.reshape(-1)
+        a, b = (block.astype(dtype, copy=False) for block in blocks)
+        distances = _apart(ranks(a), ranks(b), wide=dtype.itemsize == 8)
+        held = np.isfinite(a) & np.isfinite(b) if end is None else _below(blocks[0], end) & _below(blocks[1], end)
+        if not held.all():
+            distances[~held & ~_same_infinity(*blocks)] = np.inf
         return distances
 
     return lambda: distance
+
+
+def _apart(left: NDArray[np.int64], right: NDArray[np.int64], *, wide: bool) -> NDArray[np.float64]:
+    if not wide:
+        return np.absolute(left - right).astype(np.float64)
+    # as unsigned numbers the difference of any two int64 fits
+    one, two = left.view(np.uint64), right.view(np.uint64)
+    return np.where(left > right, one - two, two - one).astype(np.float64)
+
+
+def _end(dtype: np.dtype[Any]) -> float | None:
+    """Return from where on numbers are too large for a type that has neither infinity nor NaN; None for all others.
+
+    Such a type makes its largest number of everything beyond, where others show that there was more.
+    """
+    every = _every(dtype) if dtype.itemsize == 1 else np.array([np.inf])
+    if not np.isfinite(every).all():
+        return None
+    largest, before = np.unique(every)[[-1, -2]]
+    return float(largest + (largest - before) / 2)
+
+
+def _below(block: Array, end: float) -> NDArray[np.bool_]:
+    return np.asarray(np.abs(block.astype(np.float64)) < end)
+
+
+def _same_infinity(candidate: Array, reference: Array) -> NDArray[np.bool_]:
+    a, b = candidate.astype(np.float64), reference.astype(np.float64)
+    return np.asarray(np.isinf(a) & (a == b))
 
 
 def _first(difference: Callable[[Array, Array], tuple[Any, Any]]) -> Callable[[Array, Array], NDArray[np.float64]]:
@@ -155,7 +188,7 @@ def _first(difference: Callable[[Array, Array], tuple[Any, Any]]) -> Callable[[A
 
 
 def _mantissa(dtype: np.dtype[Any]) -> int:
-    if dtype.kind == "f":
+    if not is_low_bit(dtype):
         return int(np.finfo(dtype).nmant)
     import ml_dtypes
 
@@ -177,6 +210,11 @@ def _ranks(dtype: np.dtype[Any]) -> Ranks:
 
 
 def _ranks_of_table(dtype: np.dtype[Any]) -> Ranks:
-    every = np.arange(256, dtype=np.uint8).view(dtype).astype(np.float64)
+    every = _every(dtype)
     known = np.unique(every[~np.isnan(every)])  # both zeros are one entry
     return lambda block: np.searchsorted(known, block.astype(np.float64)).astype(np.int64)
+
+
+def _every(dtype: np.dtype[Any]) -> NDArray[np.float64]:
+    """Return all numbers of a type of one byte."""
+    return np.arange(256, dtype=np.uint8).view(dtype).astype(np.float64)

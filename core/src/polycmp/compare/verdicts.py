@@ -60,6 +60,11 @@ class ErrorStats:
         histogram: Distribution of the absolute error; None unless a report asked for it.
         nan_candidate: NaNs in the candidate.
         nan_reference: NaNs in the reference.
+        nan_mismatched: Positions where only one side is NaN.
+        nan_failed: NaNs that failed, those at one position of both sides counted once.
+        inf_matched: Positions where both sides hold the same infinity.
+        inf_forgiven: How many of those counted as equal.
+        whole: Whether both sides hold whole numbers or booleans.
     """
 
     count: int = 0
@@ -81,6 +86,11 @@ class ErrorStats:
     histogram: Histogram | None = None
     nan_candidate: int = 0
     nan_reference: int = 0
+    nan_mismatched: int = 0
+    nan_failed: int = 0
+    inf_matched: int = 0
+    inf_forgiven: int = 0
+    whole: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.compare.verdicts import Worst
-from polycmp.tensors import dtype_class, format_shape
+from polycmp.tensors import dtype_class, dtype_name, format_shape
 
 Scalar = float | int | str | bool
 
@@ -16,6 +17,13 @@ Scalar = float | int | str | bool
 def shape_reason(candidate: NDArray[Any], reference: NDArray[Any]) -> str:
     """Return in words that two shapes differ."""
     return f"shape {format_shape(candidate.shape)} instead of {format_shape(reference.shape)}"
+
+
+def kind_reason(candidate: NDArray[Any], reference: NDArray[Any]) -> str:
+    """Return in words that two arrays hold different kinds of things."""
+    names = dtype_name(candidate.dtype), dtype_name(reference.dtype)
+    kinds = dtype_class(candidate.dtype), dtype_class(reference.dtype)
+    return f"holds {names[0]} instead of {names[1]}: {kinds[0]} is not {kinds[1]}"
 
 
 def as_scalar(value: Any) -> Scalar:
@@ -36,6 +44,12 @@ def show(value: Scalar) -> str:
 def at_index(index: tuple[int, ...]) -> str:
     """Return ` at [i,j]`, or nothing for a scalar."""
     return f" at {format_shape(index)}" if index else ""
+
+
+def passing_tolerances(required_abs: float, required_rel: float) -> str:
+    """Return which tolerance would do, each for itself, or nothing where none would."""
+    needed = (("atol", required_abs), ("rtol", required_rel))
+    return " or ".join(f"{name} {value:.5g}" for name, value in needed if math.isfinite(value))
 
 
 def worst_reason(worst: Worst) -> str:

@@ -150,12 +150,15 @@ class Bench:
             what: What was compared, in words, for the result.
         """
         comparer = PairComparer("this", "that", self._functions)
-        bits, largest = True, 0.0
+        bits, largest, nans = True, 0.0, 0
         for made, wanted in pairs:
             bits = bits and all(_same_bits(made[key], wanted.get(key)) for key in made)
             for item in comparer.add(made, wanted):
-                largest = max(largest, item.stats.max_abs if item.stats is not None else 0.0)
+                if item.stats is not None:
+                    largest = max(largest, item.stats.max_abs)
+                    nans += item.stats.nan_candidate
         result = comparer.result()
+        what += f" ({nans} NaN count as equal)" if result.passed and nans else ""
         if not result.passed:
             failed = [item for item in result.outputs.values() if not item.passed]
             reason = f"{what}: output {failed[0].output!r}: {failed[0].reason}" if failed else result.reason

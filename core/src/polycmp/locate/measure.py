@@ -68,7 +68,7 @@ def unit_of(*lanes: Lane) -> float:
 
 def _largest(stats: ErrorStats) -> float:
     """Return the largest error; a NaN that only one side has is no finite one."""
-    return stats.max_abs if stats.nan_candidate == stats.nan_reference else math.inf
+    return math.inf if stats.nan_mismatched else stats.max_abs
 
 
 def relative_to(error: float, scale: float) -> float:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from polycmp.compare.averages import recorded_metrics
-from polycmp.compare.verdicts import OutputComparison
+from polycmp.compare.verdicts import DetailedVerdict, OutputComparison
 from polycmp.plan import ComparePlan
 from polycmp.results.metrics import MetricRecord, MetricsFile, PairRecord
 from polycmp.results.metricsfile import save_metrics
 from polycmp.results.outcome import Outcome
 from polycmp.session.comparers import settings_of
+from polycmp.spec import Verdict
 
 
 class Recorder:
@@ -68,5 +70,11 @@ class Recorder:
                 passed=verdict.passed,
                 reason=verdict.reason,
                 metrics=recorded_metrics(verdict),
-                settings=settings_of(self._options.get(name), item.output),
+                settings=_applied(settings_of(self._options.get(name), item.output), verdict),
             )
+
+
+def _applied(settings: Mapping[str, Any], verdict: Verdict) -> dict[str, Any]:
+    """Return a function's options with the tolerances that it chose itself where nothing was given."""
+    chosen = verdict.tolerance if isinstance(verdict, DetailedVerdict) else {}
+    return {name: chosen.get(name) if value is None else value for name, value in settings.items()}

@@ -9,6 +9,7 @@ import threading
 import time
 
 import numpy as np
+
 from hostile_polycmp.endings import ENDINGS
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata

@@ -1,0 +1,78 @@
+"""What all built-in compare functions share: they take two arrays, or the outputs of two iterations."""
+
+from __future__ import annotations
+
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polycmp.compare.verdicts import DetailedVerdict
+from polycmp.compare.words import kind_reason
+from polycmp.errors import InvalidValueError
+from polycmp.tensors import dtype_class, to_numpy
+
+#: What other libraries' arrays have one of.
+_ARRAY_METHODS = ("__array__", "__dlpack__", "detach", "numpy")
+
+
+class OutputJudge(ABC):
+    """A compare function for one output, which can be called with all outputs of two iterations, too."""
+
+    @overload
+    def __call__(
+        self, candidate: Mapping[str, Any], reference: Mapping[str, Any], *, output: str = ""
+    ) -> dict[str, DetailedVerdict]: ...
+
+    @overload
+    def __call__(self, candidate: Any, reference: Any, *, output: str = "") -> DetailedVerdict: ...
+
+    def __call__(
+        self, candidate: Any, reference: Any, *, output: str = ""
+    ) -> DetailedVerdict | dict[str, DetailedVerdict]:
+        """Return the verdict on one output, or those on all outputs of an iteration by name.
+
+        Args:
+            candidate: The array to judge; or a mapping from output name to array.
+            reference: What it should be, likewise.
+            output: The output's name, for tolerances of its own; a mapping brings names.
+
+        Raises:
+            InvalidValueError: A side is neither an array nor a mapping, or both are empty mappings.
+        """
+        with np.errstate(all="ignore"):  # what is not finite is judged, not warned of
+            if isinstance(candidate, Mapping) and isinstance(reference, Mapping):
+                return self._judge_all(candidate, reference)
+            return self.judge(_array(candidate, "candidate"), _array(reference, "reference"), output)
+
+    @abstractmethod
+    def judge(self, candidate: NDArray[Any], reference: NDArray[Any], output: str) -> DetailedVerdict:
+        """Return the verdict on one output."""
+
+    def _judge_all(self, candidate: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, DetailedVerdict]:
+        names = dict.fromkeys([*candidate, *reference])
+        if not names:
+            raise InvalidValueError("neither side has an output, so nothing would be compared")
+        return {name: self._judge_named(name, candidate, reference) for name in names}
+
+    def _judge_named(self, name: str, candidate: Mapping[str, Any], reference: Mapping[str, Any]) -> DetailedVerdict:
+        for side, outputs in (("candidate", candidate), ("reference", reference)):
+            if name not in outputs:
+                return DetailedVerdict(False, f"the {side} has no output {name!r}")
+        a, b = _array(candidate[name], f"candidate's {name!r}"), _array(reference[name], f"reference's {name!r}")
+        if dtype_class(a.dtype) != dtype_class(b.dtype):
+            return DetailedVerdict(False, kind_reason(a, b))
+        return self.judge(a, b, name)
+
+
+def _array(value: Any, what: str) -> NDArray[Any]:
+    if isinstance(value, (np.ndarray, np.generic, numbers.Number)) or any(hasattr(value, m) for m in _ARRAY_METHODS):
+        return to_numpy(value)
+    raise InvalidValueError(
+        f"the {what} is neither an array nor a mapping from output name to array",
+        why=f"it is of type {type(value).__name__}",
+        hint="pass two arrays, or two mappings such as iteration results",
+    )
