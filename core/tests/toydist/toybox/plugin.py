@@ -49,6 +49,7 @@ class RunnerOptions:
     fused: tuple[str, ...] = opt(
         (), help="Only while these tensors are computed in the same session and are no outputs.", metavar="NAME"
     )
+    beside: tuple[str, ...] = opt((), help="Only while these tensors are computed in the same session.", metavar="NAME")
     hides: tuple[str, ...] = opt((), help="Tensors refused as outputs.", metavar="NAME")
     refuses: tuple[str, ...] = opt((), help="Types of operators that it cannot run.", metavar="OP")
     after: int = opt(0, help="Calls that go well before anything goes wrong.")
