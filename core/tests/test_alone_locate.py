@@ -123,7 +123,8 @@ def test_backends_that_agree_on_a_wrong_answer(locate, tmp_path):
 
 def test_float64_sides_with_the_better_backend(locate, tmp_path):
     small(tmp_path / "m.toy")
-    _, found = locate("-b", "plain", "-b", "toy:name=bad,fault=scale,at=h,amount=0.5")
+    done, found = locate("-b", "plain", "-b", "toy:name=bad,fault=scale,at=h,amount=0.5")
+    assert done.status == 1
     assert any("float64 sides with the candidate: in the output 'y' bad is" in note for note in found["notes"])
 
 

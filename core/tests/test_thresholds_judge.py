@@ -87,7 +87,7 @@ def test_what_could_not_be_subtracted_is_wrong():
 
 @pytest.mark.parametrize(("relative", "verdict"), [(2.0**-10, ROUNDING), (above(2.0**-10), WORSE)])
 def test_what_the_reference_is_off_from_float64_counts_as_rounding(relative, verdict):
-    assert classify(row(relative, truth=(0.0, 2.0**-14))) == verdict
+    assert classify(row(relative, truth=(2.0**-14, 2.0**-14))) == verdict
 
 
 @pytest.mark.parametrize(("share", "explained"), [(2.0**-12, 2.0**-12), (below(2.0**-12), 2.0**-22)])
@@ -97,9 +97,9 @@ def test_an_operator_s_floor_counts_where_it_makes_a_quarter_of_the_error_itself
 
 def test_the_largest_of_all_floors_counts():
     assert floor(row(2.0**-10)) == 2.0**-22
-    assert floor(row(2.0**-10, truth=(0.0, 2.0**-15))) == 2.0**-15
-    assert floor(row(2.0**-10, truth=(0.0, 2.0**-15), own=own(2.0**-10, floor=2.0**-13))) == 2.0**-13
-    assert floor(row(2.0**-10, truth=(0.0, 2.0**-23), own=own(2.0**-10, floor=2.0**-23))) == 2.0**-22
+    assert floor(row(2.0**-10, truth=(2.0**-15, 2.0**-15))) == 2.0**-15
+    assert floor(row(2.0**-10, truth=(2.0**-15, 2.0**-15), own=own(2.0**-10, floor=2.0**-13))) == 2.0**-13
+    assert floor(row(2.0**-10, truth=(2.0**-23, 2.0**-23), own=own(2.0**-10, floor=2.0**-23))) == 2.0**-22
 
 
 # --- ill-conditioned: the reference itself is far from float64, and the candidate no further
