@@ -51,10 +51,13 @@ class ToyGraph:
         known = TensorMetadata(inputs)
         values = {name: np.zeros(entry.static_shape(), entry.dtype) for name, entry in inputs.items()}
         values.update({name: weight(spec) for name, spec in self.toy.weights.items()})
-        for node in self.toy.nodes:
+        last_reader = {name: index for index, node in enumerate(self.toy.nodes) for name in node.inputs}
+        for index, node in enumerate(self.toy.nodes):
             for name, array in zip(node.outputs, run_node(node, values, ""), strict=True):
                 values[name] = array
                 known.add(name, dtype_of(array), array.shape)
+            for name in [name for name in values if last_reader.get(name, -1) <= index]:
+                del values[name]
         return known
 
     def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> Loader[Toy]:
