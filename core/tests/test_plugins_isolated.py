@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from fakes import FakeSite, install_broken, runner
 
 from polycmp.plugins.discovery import discover

@@ -2,11 +2,8 @@ from __future__ import annotations
 
 import sys
 from importlib import invalidate_caches
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from fakes import BROKEN, REASONS, FakeSite, install_broken, runner
 
 from polycmp.errors import PluginError, UsageError

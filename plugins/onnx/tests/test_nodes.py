@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from polycmp.testing.nodes import NodeCorpus
+import numpy as np
+
+from polycmp.testing.nodes import NodeCorpus, node_cases
 from polycmp_onnx import ReferenceRunner
 
 
@@ -13,3 +15,12 @@ class TestNodes(NodeCorpus):
 
     def make_runner(self, model):
         return ReferenceRunner(model)
+
+
+def test_cases_have_one_node_and_arrays_by_name():
+    cases = node_cases()
+    assert len({case.name for case in cases}) == len(cases)
+    for case in cases:
+        assert len(case.model.graph.node) == 1
+        assert set(case.expected) == {value.name for value in case.model.graph.output}
+        assert all(isinstance(array, np.ndarray) for array in (*case.feed.values(), *case.expected.values()))

@@ -91,7 +91,8 @@ class _Worker:
         runner: Runner = registry.load(contribution)(model, restore(options, values, job["backend"]), name=job["label"])
         runner.activate()
         self._runner = runner
-        return {"inputs": _metadata(input_metadata(runner)), "version": _version(contribution.spec.needs)}
+        version = runner.backend_version or _version(contribution.spec.needs)
+        return {"inputs": _metadata(input_metadata(runner)), "version": version}
 
     def infer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Run once on the tensors in shared memory."""

@@ -1,0 +1,326 @@
+"""`polycmp run` on the toy box: inputs, running, comparing, results, and the words that go wrong."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from toymodels import node, number, residual, small, straight, write
+
+FOUR = {"x": ["float32", [4]]}
+TWO = ("-b", "toy", "-b", "plain")
+
+
+@pytest.fixture
+def run(polycmp, tmp_path):
+    """Run the small model; return what was printed, and the report."""
+    small(tmp_path / "m.toy")
+
+    def go(*words):
+        done = polycmp("run", "m.toy", *words, "--report", "r.json")
+        return done, done.report()
+
+    return go
+
+
+def shape_of(found, label="plain"):
+    return found["inference_results"][label]["outputs"]["y"]["shape"]
+
+
+# --- comparing
+
+
+def test_equal_backends(run):
+    done, found = run(*TWO)
+    assert (done.status, found["verdict"], found["reference"]) == (0, "passed", "plain")
+    assert "PASSED: 1 output within tolerance" in done.out
+    assert found["inference_results"]["toy"]["version"] == "toy 1"
+
+
+def test_backends_as_flags_with_options_of_their_own(run):
+    _, found = run("--toy", "--toy-dtype", "float16", "--toy-workers", "2", "--plain")
+    assert found["inference_results"]["toy"]["options"] == {"dtype": "float16", "threads": "2"}
+    assert found["inference_results"]["toy"]["precision"] == "float16"
+
+
+def test_a_difference(run):
+    done, found = run("-b", "toy:fault=add,at=y,amount=0.5", "-b", "plain")
+    assert (done.status, found["exit_code"]) == (1, 1)
+    [pair] = found["comparison_results"]
+    assert pair["outputs"]["y"]["max_error"] == pytest.approx(0.5)
+    assert "FAILED: 1 of 1 output differs" in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (("--atol", "0.4"), 1),
+        (("--atol", "0.6"), 0),
+        (("--atol", "y:0.6"), 0),
+        (("--atol", "z*:0.6"), 2),
+        (("--rtol", "100"), 0),
+        (("--check-error-stat", "mean", "--atol", "0.4"), 1),
+        (("--compare", "l2", "--l2-threshold", "9"), 0),
+        (("--compare", "l2", "simple", "--l2-threshold", "9"), 1),
+        (("--compare", "cosine_similarity", "--cosine-similarity-threshold", "0.1"), 0),
+        (("--compare", "psnr", "--psnr-threshold", "90"), 1),
+        (("--compare", "snr", "--snr-threshold", "-90"), 0),
+        (("--compare", "ulp"), 1),
+        (("--compare", "signs"), 0),
+        (("--compare", "simpel"), 2),
+        (("--postprocess", "top-1"), 0),
+        (("--compare-func-script", "c.py"), 0),
+        (("--compare-func-script", "c.py:never"), 1),
+        (("--postprocess-func-script", "p.py"), 0),
+        (("--map-output", "y=z"), 3),
+    ],
+)
+def test_how_it_is_compared(polycmp, tmp_path, words, status):
+    small(tmp_path / "m.toy")
+    (tmp_path / "c.py").write_text(
+        "def compare_outputs(result, other):\n    return {name: True for name in result}\n"
+        "def never(result, other):\n    return {name: False for name in result}\n"
+    )
+    (tmp_path / "p.py").write_text(
+        "def postprocess_outputs(result):\n    for name in result:\n        result[name] = result[name] * 0\n"
+        "    return result\n"
+    )
+    done = polycmp("run", "m.toy", "-b", "toy:fault=add,at=y,amount=0.5", "-b", "plain", *words)
+    assert done.status == status, done.out + done.err
+
+
+def test_outputs_of_other_names_and_shapes(polycmp, tmp_path):
+    write(tmp_path / "m.toy", [node("Identity", "x", "y")], inputs=FOUR)
+    write(tmp_path / "o.toy", [node("Add", "x k", "z")], {"k": {"dtype": "float32", "shape": [1, 4], "values": 0}},
+          FOUR, ["z"])  # fmt: skip
+    words = ("run", "m.toy", "-b", "toy", "-b", "plain:model=o.toy")
+    assert polycmp(*words).status == 3
+    assert polycmp(*words, "--map-output", "y=z").status == 1
+    done = polycmp(*words, "--map-output", "y=z", "--no-shape-check")
+    assert done.status == 0, done.out
+
+
+def test_the_reference_may_be_named_and_may_not_be_unknown(run, polycmp):
+    _, found = run(*TWO, "--reference", "toy")
+    assert found["comparison_results"][0]["candidate"] == "plain"
+    done = polycmp("run", "m.toy", *TWO, "--reference", "tony")
+    assert (done.status, "did you mean 'toy'" in done.err) == (2, True)
+
+
+def test_nan_is_a_failure_of_its_own_if_asked_for(run):
+    bad = "toy:name=bad,fault=nan,at=y"
+    done, found = run("-b", bad, "-b", f"{bad.replace('bad', 'worse')}", "--nan", "equal")
+    assert done.status == 0
+    done, found = run("-b", bad, "-b", f"{bad.replace('bad', 'worse')}", "--nan", "equal", "--validate")
+    assert done.status == 1
+    assert len(found["invalid_outputs"]) == 2
+    assert "NaN" in done.out
+
+
+def test_several_iterations_stop_at_the_first_failure_or_are_averaged(run):
+    bad = ("-b", "toy:name=bad,fault=add,at=y,amount=1e-4,after=2", "-b", "plain", "--iterations", "8", "--rtol", "0")
+    done, found = run(*bad)
+    assert (done.status, found["comparison_results"][0]["outputs"]["y"]["failed_iterations"]) == (1, 6)
+    _, found = run(*bad, "--fail-fast")
+    assert found["inference_results"]["bad"]["iterations"] == 3
+    done, _ = run(*bad, "--check-average", "--check-error-stat", "max", "--atol", "0.9e-4")
+    assert done.status == 0
+    done, _ = run(*bad, "--check-average", "--check-error-stat", "max", "--atol", "0.5e-4")
+    assert done.status == 1
+
+
+# --- inputs
+
+
+def test_shapes_and_ranges_of_inputs(run):
+    words = ("--input-shapes", "x:[3,8]", "--val-range", "x:[5,6]", "--seed", "3", "--save-inputs", "i.npz")
+    _, found = run(*TWO, *words)
+    assert shape_of(found) == [3, 8]
+    with np.load("i.npz") as saved:
+        [array] = [value for value in saved.values() if isinstance(value, np.ndarray) and value.shape == (3, 8)]
+    assert 5 <= array.min() <= array.max() < 6
+
+
+def test_several_shapes_take_turns(run):
+    _, found = run(*TWO, "--input-shapes", "x:[2,8]", "x:[5,8]", "--iterations", "2")
+    assert shape_of(found) == [5, 8]
+    assert found["comparison_results"][0]["iterations"] == 2
+
+
+def test_data_loaders(run):
+    _, found = run(*TWO, "--data-loader", "ramp", "--ramp-count", "4", "--input-shapes", "x:[2,8]")
+    assert found["inference_results"]["toy"]["iterations"] == 4
+    done, found = run(*TWO, "--data-loader", "stress", "--stress-kind", "signed", "tiny", "--stress-seed", "1")
+    assert (done.status, found["inference_results"]["toy"]["iterations"]) == (0, 2)
+
+
+def test_a_script_as_data_loader(run, polycmp, tmp_path):
+    (tmp_path / "d.py").write_text(
+        "import numpy as np\n\ndef load_data():\n    yield {'x': np.ones((6, 8), np.float32)}\n\n"
+        "def breaks():\n    raise OSError('no disk')\n"
+    )
+    assert shape_of(run(*TWO, "--data-loader-script", "d.py")[1]) == [6, 8]
+    done = polycmp("run", "m.toy", *TWO, "--data-loader-script", "d.py:breaks")
+    assert done.status == 3
+    assert "no disk" in done.err
+
+
+# --- saved inputs and outputs
+
+
+@pytest.mark.parametrize("name", ["i.json", "i.npz", "i.safetensors", "folder"])
+def test_inputs_and_outputs_saved_are_what_is_loaded(run, polycmp, name):
+    if name.endswith("safetensors"):
+        pytest.importorskip("safetensors")
+    words = ("--iterations", "2", "--input-shapes", "x:[3,8]", "--save-inputs", name, "--save-outputs", f"out_{name}")
+    assert run(*TWO, *words)[0].status == 0
+    done, found = run("-b", "plain:name=again", "--load-inputs", name, "--load-outputs", f"out_{name}")
+    assert done.status == 0
+    assert {pair["iterations"] for pair in found["comparison_results"]} == {2}
+    assert shape_of(found, "again") == [3, 8]
+    shown = polycmp("inspect", "data", name, "--show-values", "--histogram")
+    assert (shown.status, "float32[3,8]" in shown.out) == (0, True), shown.out
+    assert "toy" in polycmp("inspect", "data", f"out_{name}", "--all").out
+
+
+def test_saved_runs_are_compared_without_a_model(run, polycmp):
+    run("-b", "toy:name=one", "--save-outputs", "one.json")
+    run("-b", "toy:name=two,fault=add,at=y", "--save-outputs", "two.json")
+    done = polycmp("run", "--load-outputs", "one.json", "two.json")
+    assert (done.status, "FAILED" in done.out) == (1, True)
+
+
+def test_raw_inputs_and_inputs_that_would_be_overwritten(run, polycmp, tmp_path):
+    run(*TWO, "--save-input-blob", "blobs", "--save-inputs", "i.json")
+    assert sum(path.stat().st_size for path in (tmp_path / "blobs").rglob("*") if path.is_file()) == 8 * 4
+    done = polycmp("run", "m.toy", *TWO, "--load-inputs", "i.json", "--save-inputs", "i.json")
+    assert (done.status, "would overwrite" in done.err) == (2, True)
+
+
+# --- running
+
+
+@pytest.mark.parametrize(
+    "words", [("--warm-up", "2"), ("--sequential-runners",), ("--warm-up", "1", "--sequential-runners")]
+)
+def test_ways_to_run_give_the_same(run, words):
+    done, found = run("-b", "toy:name=toy,seconds=0.5", "-b", "plain", "--iterations", "3", *words)
+    assert done.status == 0
+    assert found["inference_results"]["toy"]["iterations"] == 3
+    assert found["inference_results"]["toy"]["runtime"]["median"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("backend", "says"),
+    [
+        ("toy:name=bad,fault=raise,at=h", "has had enough (in iteration 0)"),
+        ("toy:name=bad,fault=raise,at=h,after=1", "has had enough (in iteration 1)"),
+        ("toy:name=bad,fault=overwrite,at=h", "MemoryError: no room left (in iteration 0)"),
+        ("toy:name=bad,refuses=Softmax", "has no operator Softmax"),
+    ],
+)
+def test_a_backend_that_fails_is_a_result_and_the_others_go_on(run, backend, says):
+    done, found = run("-b", backend, "-b", "toy", "-b", "plain", "--iterations", "2")
+    assert done.status == 3
+    assert says in found["inference_results"]["bad"]["error"]
+    assert [pair["passed"] for pair in found["comparison_results"] if pair["candidate"] == "toy"] == [True]
+
+
+def test_notes_of_a_backend_reach_the_report(run):
+    done, found = run("-b", "toy:threads=9", "-b", "plain")
+    assert found["inference_results"]["toy:threads=9"]["notes"] == ["only 8 threads are used"]
+    assert "only 8 threads are used" in done.words
+
+
+def test_logging(run, tmp_path):
+    done, _ = run(*TWO, "-vv", "--log-file", "log.txt", "--log-format", "timestamp", "no-colors")
+    assert "unknown dimensions become 1: x:[1,8]" in (tmp_path / "log.txt").read_text()
+    done, _ = run(*TWO, "--silent")
+    assert done.err == ""
+    done, _ = run(*TWO, "--verbosity", "error")
+    assert "unknown dimensions" not in done.err
+
+
+# --- many outputs in bounded memory
+
+
+@pytest.mark.parametrize("memory", [(), ("--max-memory", "1")])
+def test_every_tensor_in_windows(run, tmp_path, memory):
+    residual(tmp_path / "m.toy")
+    bad = "toy:name=bad,fault=add,at=b"
+    done, found = run("-b", bad, "-b", "plain", "--toy-mark-all", "--iterations", "2", *memory)
+    assert done.status == 1
+    [pair] = found["comparison_results"]
+    assert len(pair["outputs"]) == 10
+    assert {name for name, item in pair["outputs"].items() if not item["passed"]} == {"b", "c", "y"}
+    assert found["inference_results"]["bad"]["iterations"] == 2
+
+
+def test_windows_keep_no_more_than_the_memory_asked_for(run, polycmp, tmp_path):
+    """40 tensors of 4 MB in each of two backends."""
+    straight(tmp_path / "m.toy", 40, 1 << 20)
+    tracemalloc.start()
+    done, found = run(*TWO, "--toy-mark-all", "--max-memory", "24M")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (done.status, len(found["comparison_results"][0]["outputs"])) == (0, 40)
+    assert peak < 80 << 20, f"{peak >> 20} MB, of 320 MB that all tensors take"
+
+
+@pytest.mark.parametrize(("length", "in_windows"), [(7, False), (8, True)])
+def test_windows_begin_with_eight_outputs(run, tmp_path, length, in_windows):
+    """A backend that shows nothing inside is compared by the outputs of the model; without windows it shows all."""
+    straight(tmp_path / "m.toy", length, 4)
+    _, found = run("-b", "shut", *TWO, "--toy-mark-all")
+    note = "shows no tensors inside the model, so only the model's outputs are compared"
+    assert (note in found["inference_results"]["shut"]["notes"]) is in_windows
+
+
+def test_a_backend_that_refuses_some_tensors_shows_the_others(run, tmp_path):
+    residual(tmp_path / "m.toy")
+    done, found = run("-b", "toy:name=shy,hides=[b,sf]", "-b", "plain", "--toy-mark-all")
+    assert done.status == 0
+    compared = {"ww", "a", "left", "right", "rows", "c", "y"}  # not s either: whole numbers are given up first
+    assert set(found["comparison_results"][0]["outputs"]) == compared
+    [note] = found["inference_results"]["shy"]["notes"]
+    assert "does not show 3 tensors inside the model, not compared: 'b', 's', 'sf'" in note
+
+
+# --- wrong words
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "says"),
+    [
+        (("m.toy",), 2, "no backend given"),
+        (("-b", "toy"), 2, "no model given"),
+        (("no.toy", "-b", "toy"), 3, "no such model file: no.toy"),
+        (("m.xyz", "-b", "toy"), 3, "no installed loader reads m.xyz"),
+        (("m.xyz", "-b", "toy", "--model-type", "toy"), 3, "m.xyz is no toy"),
+        (("m.toy", "-b", "tony"), 3, "did you mean 'toy'"),
+        (("m.toy", "-b", "onnx"), 3, "pip install polycmp-onnx"),
+        (("m.toy", "-b", "needy"), 3, "a_library_that_nobody_has"),
+        (("m.toy", "-b", "toy:dtype=float8"), 2, "float8"),
+        (("m.toy", "-b", "toy:thread=2"), 2, "did you mean 'threads'"),
+        (("m.toy", "-b", "toy", "--input-shapes", "z:[1]"), 2, "z"),
+        (("m.toy", "-b", "toy", "--atol", "much"), 2, "--atol"),
+        (("m.toy", "-b", "toy", "--report", "r.doc"), 2, "r.doc"),
+        (("m.toy", "-b", "toy", "--toy-outputs", "nobody"), 3, "no tensor is called 'nobody'"),
+        (("m.toy", "-b", "packs", "--model-type", "packed"), 3, "incorrect header check"),
+        (("m.toy", "-b", "toy", "--nonsense"), 2, "nonsense"),
+        (("m.onnx", "-b", "toy"), 3, "pip install polycmp-onnx"),
+    ],
+)
+def test_what_cannot_be_run(polycmp, tmp_path, words, status, says):
+    small(tmp_path / "m.toy")
+    for name in ("m.xyz", "m.onnx"):
+        (tmp_path / name).write_text("nothing")
+    done = polycmp("run", *words)
+    assert done.status == status, done.out + done.err
+    assert says in done.out + done.err
+
+
+def test_a_model_that_is_one_number(polycmp, tmp_path):
+    write(tmp_path / "m.toy", [node("Add", "x k", "y")], {"k": number(1)}, {"x": ["float32", []]})
+    assert polycmp("run", "m.toy", *TWO).status == 0

@@ -1,0 +1,85 @@
+"""Backends of the toy box in processes of their own, in this environment: `--use-subprocess` and `python=`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+from toymodels import chain, small
+
+HERE = f"python={sys.executable}"
+
+
+@pytest.fixture
+def run(polycmp, tmp_path):
+    small(tmp_path / "m.toy")
+
+    def go(*words):
+        done = polycmp("run", "m.toy", *words, "--report", "r.json")
+        return done, done.report()
+
+    return go
+
+
+def test_workers_give_what_this_process_gives(run):
+    words = (
+        "-b",
+        f"toy:name=there,threads=9,{HERE}",
+        "-b",
+        "toy:name=here",
+        "-b",
+        f"plain:{HERE}",
+        "--iterations",
+        "2",
+    )
+    done, found = run(*words, "--atol", "0", "--rtol", "0")
+    assert done.status == 0, done.out + done.err
+    there = found["inference_results"]["there"]
+    assert (there["backend"], there["version"], there["iterations"]) == ("toy", "toy 1", 2)
+    assert there["notes"] == ["only 8 threads are used"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ("die", "died with signal 11 (SIGSEGV) in iteration 1"),
+        ("leave", "ended with exit status 7 in iteration 1"),
+        ("raise", "has had enough (in iteration 1)"),
+        ("overwrite", "no room left"),
+    ],
+)
+def test_a_worker_that_fails_is_a_result_and_the_others_go_on(run, fault, says):
+    bad = f"toy:name=bad,fault={fault},at=h,after=1,{HERE}"
+    done, found = run("-b", bad, "-b", "toy", "-b", "plain", "--iterations", "2")
+    assert done.status == 3
+    assert says in found["inference_results"]["bad"]["error"]
+    assert found["inference_results"]["toy"]["iterations"] == 2
+
+
+def test_a_worker_that_never_answers_is_given_up(run):
+    done, found = run("-b", "toy:name=bad,fault=hang,at=h", "-b", "plain", "--use-subprocess", "--timeout", "3")
+    assert done.status == 3
+    assert "hung: no answer for 3 s" in found["inference_results"]["bad"]["error"]
+
+
+def test_parts_of_a_model_run_in_workers(polycmp, tmp_path):
+    chain(tmp_path / "m.toy", 2, changed=2)
+    chain(tmp_path / "good.toy", 2)
+    words = ("-b", f"toy:{HERE},name=cand", "-b", "plain:name=ref,model=good.toy", "--report", "r.json", "--no-float64")
+    done = polycmp("locate", "m.toy", *words)
+    assert (done.status, done.report()["first_bad"]) == (1, "h2")
+    assert not [name for name in os.listdir("/tmp") if name.startswith("polycmp-")]
+
+
+def test_an_interpreter_that_is_none(run):
+    done, found = run("-b", "toy:python=/no/such/python,name=bad", "-b", "plain")
+    assert done.status == 3
+    assert "cannot start /no/such/python" in found["inference_results"]["bad"]["error"]
+
+
+def test_a_backend_that_only_the_other_environment_would_have(run):
+    done, found = run("-b", f"tony:{HERE}", "-b", "plain")
+    assert done.status == 3
+    [bad] = [item for label, item in found["inference_results"].items() if label != "plain"]
+    assert "there is no backend 'tony'" in bad["error"]
