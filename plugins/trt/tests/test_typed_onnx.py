@@ -1,12 +1,11 @@
-"""Models with other types, for releases of TensorRT without switches for them; judged by ONNX Runtime."""
+"""Models with other types, for releases of TensorRT without switches for them; judged by ONNX's reference evaluator."""
 
 from __future__ import annotations
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, version_converter
 from onnx.reference import ReferenceEvaluator
 
 from polycmp.errors import BackendError, DataError, ModelError
@@ -45,10 +44,9 @@ def model(opset=17):
 
 
 def run(made, feed=FEEDS[0]):
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return session.run(None, feed)[0]
+    """Return what the model means: a runtime's own int8 kernels saturate on processors without VNNI."""
+    made = version_converter.convert_version(made, 19)  # the evaluator knows no older DequantizeLinear
+    return ReferenceEvaluator(made).run(None, feed)[0]
 
 
 class TestBfloat16:
