@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.builtin import STRESS_COMPARE
 from polycmp.cli.backends import plan_backends
 from polycmp.cli.settings import SECTIONS
-from polycmp.cli.table import FlagTable, Key
+from polycmp.cli.table import FlagTable, Key, Target
 from polycmp.errors import UsageError
 from polycmp.options import find_field, make_options
 from polycmp.plan import Choice, ComparePlan, DataPlan, FilesPlan, Plan, PlotsPlan
@@ -66,17 +66,25 @@ def convert(given: Given, table: FlagTable, sections: Mapping[str, type] = SECTI
     """
     values: dict[tuple[str, str], dict[str, Any]] = {}
     for key, occurrences in given.values.items():
-        target = table.targets[key]
-        try:
-            value = target.field.convert(occurrences)
-        except UsageError as error:
-            raise UsageError(error.what, whose=target.flags[0], why=error.why, hint=error.hint) from None
+        value = convert_one(table.targets[key], occurrences)
         values.setdefault((key.kind, key.owner), {})[key.field] = value
     core = {
         owner: make_options(options, values.pop(("core", owner), {}), "polycmp run")
         for owner, options in sections.items()
     }
     return Settings(core, values)
+
+
+def convert_one(target: Target, occurrences: Occurrences) -> Any:
+    """Turn the texts of one option into its value.
+
+    Raises:
+        UsageError: A text cannot be its value.
+    """
+    try:
+        return target.field.convert(occurrences)
+    except UsageError as error:
+        raise UsageError(error.what, whose=target.flags[0], why=error.why, hint=error.hint) from None
 
 
 def build_plan(given: Given, settings: Settings, registry: Registry) -> Plan:
