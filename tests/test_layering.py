@@ -13,24 +13,25 @@ ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "core" / "src" / "polycmp"
 
 # Rooms that only hold words and values; anybody may use them.
-GROUND = {"errors", "values", "files", "script", "options", "logger", "spec", "precision"}
+GROUND = {"errors", "terminal", "values", "files", "script", "options", "logger", "spec", "precision"}
 MODELS = {"tensors", "loader", "func", "graph", "runner", "builtin"}
 
 #: Room -> the rooms it may import. Each line only names rooms from the lines above it.
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
-    "logger": {"errors"},
+    "terminal": {"errors"},
+    "logger": {"errors", "terminal"},
     "values": {"errors"},
     "precision": set(),
     "files": {"errors"},
-    "script": {"errors"},
+    "script": {"errors", "files"},
     "spec": {"errors", "values"},
     "options": {"errors", "values", "spec"},
     "tensors": {"errors"},
     "loader": {"errors", "files", "script"},
     "func": {"errors", "loader"},
     "graph": {"errors", "tensors", "loader"},
-    "runner": {"errors", "tensors", "loader"},  # both remember the arguments they were made with, for export
+    "runner": {"errors", "files", "tensors", "loader"},  # both remember the arguments they were made with, for export
     "builtin": {"spec", "values"},
     "plugins": {"errors", "values", "spec"},
     "model": {*GROUND, "loader", "tensors", "graph", "plugins"},
@@ -62,7 +63,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "invariants",
         "testing",
     },
-    "__main__": {"cli"},
+    "__main__": {"terminal", "cli"},
     "__init__": set(),
 }
 

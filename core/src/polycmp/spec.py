@@ -367,10 +367,11 @@ class Hooks:
             with, in `my_backend/cli.py`::
 
                 import click
+                from polycmp.terminal import echo  # shows what a name holds instead of obeying it
 
                 @click.command()
                 def info():
-                    click.echo("everything")
+                    echo("everything")
         """
         raise NotImplementedError
 

@@ -12,6 +12,7 @@ import click
 from polycmp.cli.run import TableCommand, current_command
 from polycmp.cli.settings import DataSection, LogSection, ModelSection
 from polycmp.spec import opt
+from polycmp.terminal import echo
 
 if TYPE_CHECKING:
     from polycmp.cli.build import Settings
@@ -74,7 +75,7 @@ def _convert(output: str, **_: Any) -> None:
         raise ModelError(f"{model.path} is an engine already", hint=f"cp {model.path} {output}")
     command.registry.require(writer)
     command.registry.load(writer, writer.spec.save)(model.load(kind), output)
-    click.echo(f"wrote {output} ({Path(output).stat().st_size} bytes)")
+    echo(f"wrote {output} ({Path(output).stat().st_size} bytes)")
 
 
 def _writer(registry: Registry, output: str, convert_to: str) -> Contribution:

@@ -11,7 +11,7 @@ from typing import Any
 from polycmp.cli.build import Given, Occurrences
 from polycmp.cli.table import FlagTable, Key, Target
 from polycmp.errors import FileError, UsageError, describe_exception, did_you_mean
-from polycmp.files import atomic_write
+from polycmp.files import atomic_write, to_bytes
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -111,7 +111,7 @@ def write_run_file(given: Given, table: FlagTable, path: str) -> None:
         if key not in _NOT_WRITTEN:
             lines.append(_line(table.targets[key], occurrences))
     with atomic_write(path) as file:
-        file.write(("\n".join(lines) + "\n").encode())
+        file.write(to_bytes("\n".join(lines) + "\n"))
 
 
 def _line(target: Target, occurrences: Occurrences) -> str:
