@@ -119,7 +119,7 @@ def _remove(temporary: str) -> None:
 
 
 def to_bytes(text: str) -> bytes:
-    """Return a text in UTF-8; half a surrogate pair, which UTF-8 cannot hold, is spelled out: `\\udc80`."""
+    r"""Return a text in UTF-8; half a surrogate pair, which UTF-8 cannot hold, is spelled out: `\udc80`."""
     return text.encode("utf-8", "backslashreplace")
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.builtin import STRESS_COMPARE
 from polycmp.cli.backends import plan_backends
+from polycmp.cli.paths import refuse_collisions
 from polycmp.cli.settings import SECTIONS
 from polycmp.cli.table import FlagTable, Key, Target
 from polycmp.errors import UsageError
@@ -118,6 +118,7 @@ def build_plan(given: Given, settings: Settings, registry: Registry) -> Plan:
         command=given.command,
     )
     _check(plan)
+    refuse_collisions(settings, plan)
     return plan
 
 
@@ -126,9 +127,6 @@ def _check(plan: Plan) -> None:
         raise UsageError("no backend given", hint="polycmp run MODEL -b onnxrt -b onnx")
     if plan.backends and not plan.model and not all(backend.model for backend in plan.backends):
         raise UsageError("no model given", hint="polycmp run MODEL -b BACKEND (put the model first)")
-    same = {Path(path).resolve() for path in plan.data.files} & {Path(plan.files.save_inputs).resolve()}
-    if plan.files.save_inputs and same:
-        raise UsageError(f"--save-inputs would overwrite what --load-inputs reads: {plan.files.save_inputs}")
     if plan.data.script and plan.data.files:
         raise UsageError("--data-loader-script and --load-inputs both say where inputs come from", hint="give one")
 

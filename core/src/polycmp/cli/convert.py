@@ -40,12 +40,14 @@ def open_model(command: TableCommand, ctx: click.Context) -> tuple[Model, Settin
     """
     from polycmp.cli.build import convert, data_plan, loader_options, runner_options
     from polycmp.cli.carry import start_logging
+    from polycmp.cli.paths import refuse_collisions
     from polycmp.errors import UsageError
     from polycmp.model import Model, ModelSettings
     from polycmp.session.sources import make_source
 
     given = command.given(ctx)
     settings = convert(given, command.table, command.sections)
+    refuse_collisions(settings, others=[("MODEL", given.model)] if given.model else ())
     start_logging(settings, ctx.params)
     if not given.model:
         raise UsageError("no model given", hint=f"{ctx.command_path} MODEL (put the model first)")

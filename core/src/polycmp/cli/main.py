@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 import click
 
@@ -39,8 +41,21 @@ polycmp run model.onnx -b onnxrt -b onnx
 """
 
 
+class _SignalError(Exception):
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
 class LazyGroup(click.Group):
     """Commands by import string; those of plugins are looked up when none of the core's has the name."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a signal passes click as an error, since click takes it for Ctrl-C and prints a line."""
+        try:
+            return super().invoke(ctx)
+        except Ended as ended:
+            raise _SignalError(ended.number) from ended
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the core's commands; plugins are not imported for a help text."""
@@ -100,12 +115,14 @@ def _status(words: list[str], verbose: bool) -> int:
         error.show(shown)
         _say(shown.getvalue())
         return error.exit_code
-    except Ended as error:
+    except _SignalError as error:
         _say(f"polycmp: ended by {error}")
         return 128 + error.number
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as error:
+        if isinstance(error.__cause__, Ended):
+            return 128 + error.__cause__.number
         _say("polycmp: interrupted")
-        return 130
+        return 128 + signal.SIGINT
     except BrokenPipeError:
         return EXIT_FAILED
     except Exception as error:  # noqa: BLE001 - a fault of ours must not look like a verdict
