@@ -13,18 +13,19 @@ ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "core" / "src" / "polycmp"
 
 # Rooms that only hold words and values; anybody may use them.
-GROUND = {"errors", "values", "files", "script", "options", "logger", "spec", "precision"}
+GROUND = {"errors", "terminal", "values", "files", "script", "options", "logger", "spec", "precision"}
 MODELS = {"tensors", "arrays", "loader", "func", "graph", "runner", "builtin"}
 
 #: Room -> the rooms it may import. Each line only names rooms from the lines above it.
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "ending": set(),
-    "logger": {"errors"},
+    "terminal": {"errors"},
+    "logger": {"errors", "terminal"},
     "values": {"errors"},
     "precision": set(),
     "files": {"errors"},
-    "script": {"errors"},
+    "script": {"errors", "files"},
     "spec": {"errors", "values"},
     "options": {"errors", "values", "spec"},
     "tensors": {"errors"},
@@ -32,7 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "loader": {"errors", "files", "script"},
     "func": {"errors", "loader"},
     "graph": {"errors", "tensors", "loader"},
-    "runner": {"errors", "tensors", "loader"},  # both remember the arguments they were made with, for export
+    "runner": {"errors", "files", "tensors", "loader"},  # both remember the arguments they were made with, for export
     "builtin": {"spec", "values"},
     "plugins": {"errors", "values", "spec"},
     "model": {*GROUND, "loader", "tensors", "graph", "plugins"},
@@ -64,7 +65,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "invariants",
         "testing",
     },
-    "__main__": {"cli", "ending"},
+    "__main__": {"terminal", "cli", "ending"},
     "__init__": set(),
 }
 

@@ -70,6 +70,7 @@ def _accuracy(file: str, **_: Any) -> None:
     # None of this is needed for a help text, which has to come at once.
     from polycmp.cli.build import convert
     from polycmp.cli.carry import present, start_logging
+    from polycmp.cli.paths import refuse_collisions
     from polycmp.report import check_reports
     from polycmp.results.metricsfile import load_metrics, save_metrics
     from polycmp.session.judging import judge_file, judged_metrics
@@ -79,6 +80,7 @@ def _accuracy(file: str, **_: Any) -> None:
     settings = convert(given, command.table, SECTIONS)
     files = settings.core["file"]
     check_reports(files.report)
+    refuse_collisions(settings, others=[("FILE", file)])
     start_logging(settings, ctx.params)
     start = time.perf_counter()
     content = load_metrics(file)

@@ -132,28 +132,22 @@ def _how(settings: Converted) -> Settings:
 
 
 def _show(findings: Findings) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    from polycmp.report.console import STYLES as VERDICT_STYLES
-    from polycmp.report.console import make_console
+    from polycmp.report.screen import STYLES as VERDICT_STYLES
+    from polycmp.report.screen import Sentence, cell, make_console, make_table, words
 
     console = make_console()
     for subject in findings.subjects:
         title = " ".join(filter(None, [subject.label, subject.version and f"({subject.version})"]))
         title += f", batch: {subject.batch}" if subject.batch else ""
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, title=Text(title), title_justify="left")
-        for heading in ("", "Invariant", "Result"):
-            table.add_column(heading, overflow="fold")
+        table = make_table(("", "Invariant", "Result"), title)
         for check in subject.checks:
-            table.add_row(Text(MARKS[check.status], style=STYLES[check.status]), check.name, Text(check.reason))
+            table.add_row(cell(MARKS[check.status], STYLES[check.status]), cell(check.name), words(check.reason))
         if subject.error:
-            table.add_row(Text("error", style=STYLES["error"]), "", Text(subject.error))
+            table.add_row(cell("error", STYLES["error"]), "", words(subject.error))
         console.print(table)
         if subject.hint:
-            console.print(Text(f"  next: {subject.hint}"))
-    console.print(Text(_summary(findings), style=VERDICT_STYLES[findings.verdict]))
+            console.print(Sentence(f"  next: {subject.hint}"))
+    console.print(Sentence(_summary(findings), VERDICT_STYLES[findings.verdict]))
 
 
 def _summary(findings: Findings) -> str:

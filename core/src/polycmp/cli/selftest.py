@@ -117,25 +117,19 @@ def _plan(given: Given, settings: Settings, command: TableCommand) -> Plan:
 
 
 def _show(found: list[SelfTest], status: int) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    from polycmp.report.console import STYLES as VERDICT_STYLES
-    from polycmp.report.console import make_console
+    from polycmp.report.screen import STYLES as VERDICT_STYLES
+    from polycmp.report.screen import Sentence, cell, make_console, make_table, words
 
     console = make_console()
     for item in found:
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, title=Text(item.label), title_justify="left")
-        for heading in ("", "Fault", "At", "What the comparison says"):
-            table.add_column(heading, overflow="fold")
+        table = make_table(("", "Fault", "At", "What the comparison says"), item.label)
         mark = {True: "seen", False: "unseen", None: "error"}[item.agrees]
-        table.add_row(Text(MARKS[mark], style=STYLES[mark]), "none", "", Text(item.reason or "equal to itself"))
+        table.add_row(cell(MARKS[mark], STYLES[mark]), "none", "", words(item.reason or "equal to itself"))
         for trial in item.trials:
-            shown = Text(MARKS[trial.status], style=STYLES[trial.status])
-            table.add_row(shown, trial.fault, Text(trial.at), Text(trial.reason))
+            shown = cell(MARKS[trial.status], STYLES[trial.status])
+            table.add_row(shown, cell(trial.fault), cell(trial.at), words(trial.reason))
         console.print(table)
-    console.print(Text(_summary(found), style=VERDICT_STYLES[VERDICTS.get(status, "error")]))
+    console.print(Sentence(_summary(found), VERDICT_STYLES[VERDICTS.get(status, "error")]))
 
 
 def _summary(found: list[SelfTest]) -> str:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from polycmp.compare.verdicts import OutputComparison, PairComparison
+from polycmp.report.screen import STYLES, Sentence, cell, make_console, make_table, whole_line, words
 from polycmp.results.outcome import BackendResult, Outcome
+from polycmp.terminal import visible
 
 #: Rows that pass and are shown without -v; failures are always shown up to `FAILED_ROWS`.
 PASSED_ROWS = 8
 FAILED_ROWS = 20
-STYLES = {"passed": "bold green", "failed": "bold red", "error": "bold yellow"}
 
 
 def print_outcome(outcome: Outcome, *, verbose: bool = False, console: Console | None = None) -> None:
@@ -30,46 +29,34 @@ def print_outcome(outcome: Outcome, *, verbose: bool = False, console: Console |
     out = console or make_console()
     out.print(_backends(outcome))
     for backend in outcome.failed_backends:
-        out.print(Text(f"{backend.label} failed: {backend.error}", style="yellow"))
+        out.print(Sentence(f"{visible(backend.label)} failed: {backend.error}", "yellow"))
         if backend.hint:
-            out.print(Text(f"  next: {backend.hint}"))
+            out.print(Sentence(f"  next: {backend.hint}"))
     of_backends = [f"{backend.label} {note}" for backend in outcome.backends for note in backend.notes]
     for note in [*outcome.notes, *of_backends]:
-        out.print(Text(f"note: {note}"))
+        out.print(Sentence(f"note: {note}"))
     for item in outcome.invalid:
         out.print(
-            Text(
+            Sentence(
                 f"{item.label}: output {item.output!r} holds {item.nan} NaN and {item.inf} infinite values in "
                 f"iteration {item.iteration}, the first at {list(item.first)}",
-                style="red",
+                "red",
             )
         )
     for pair in outcome.comparisons:
         out.print(_pair(pair, verbose))
     for repeat in outcome.repeats:
-        out.print(Text(f"iteration {repeat.iteration} ({repeat.inputs}): {repeat.failed}"))
-        out.print(Text(f"  repeat: {repeat.command}"), soft_wrap=True)  # a command that is broken cannot be copied
-    out.print(Text(summary(outcome), style=STYLES[outcome.verdict]))
-
-
-def make_console() -> Console:
-    """Return a console on standard output, as wide as the terminal or 120 columns."""
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")
-    return Console(width=None if sys.stdout.isatty() else 120, highlight=False, soft_wrap=False)
+        out.print(Sentence(f"iteration {repeat.iteration} ({repeat.inputs}): {repeat.failed}"))
+        out.print(whole_line(f"  repeat: {repeat.command}"), soft_wrap=True)
+    out.print(Sentence(summary(outcome), STYLES[outcome.verdict]))
 
 
 def _backends(outcome: Outcome) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("Run", overflow="fold")
-    table.add_column("Version")
-    for heading in ("Iterations", "First", "Median", "p90"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("Result")
+    table = make_table(("Run", "Version", ">Iterations", ">First", ">Median", ">p90", "Result"))
     for backend in outcome.backends:
         label = f"{backend.label} (reference)" if backend.label == outcome.reference else backend.label
-        state = Text("failed", style="yellow") if backend.error else Text("ran" if backend.timing else "read")
-        table.add_row(Text(label), backend.version, str(backend.iterations), *_times(backend), state)
+        state = cell("failed", "yellow") if backend.error else cell("ran" if backend.timing else "read")
+        table.add_row(cell(label), cell(backend.version), str(backend.iterations), *_times(backend), state)
     return table
 
 
@@ -89,15 +76,8 @@ def duration(seconds: float) -> str:
 
 
 def _pair(pair: PairComparison, verbose: bool) -> Table:
-    table = Table(
-        box=SIMPLE_HEAD, pad_edge=False, title=Text(f"{pair.candidate} against {pair.reference}"), title_justify="left"
-    )
-    table.add_column("")
-    table.add_column("Output", overflow="fold")
-    table.add_column("Type", overflow="fold")
-    for heading in ("Max abs", "Max rel"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("Verdict", overflow="fold")
+    columns = ("", "Output", "Type", ">Max abs", ">Max rel", "Verdict")
+    table = make_table(columns, f"{pair.candidate} against {pair.reference}")
     outputs = list(pair.outputs.values())
     failed = [output for output in outputs if not output.passed]
     passed = [output for output in outputs if output.passed]
@@ -109,13 +89,13 @@ def _pair(pair: PairComparison, verbose: bool) -> Table:
         worse = max(0, len(failed) - FAILED_ROWS)
         table.add_row("", f"… {hidden} more", "", "", "", f"{worse} of them failed; -v shows all")
     if pair.reason:
-        table.add_row(Text("FAIL", style="red"), "", "", "", "", pair.reason)
+        table.add_row(cell("FAIL", "red"), "", "", "", "", words(pair.reason))
     return table
 
 
 def _row(output: OutputComparison) -> Iterable[str | Text]:
     stats = output.stats
-    mark = Text("ok", style="green") if output.passed else Text("FAIL", style="red")
+    mark = cell("ok", "green") if output.passed else cell("FAIL", "red")
     name = output.output
     if output.reference_output not in (None, name):
         name = f"{name} = {output.reference_output}"
@@ -126,7 +106,7 @@ def _row(output: OutputComparison) -> Iterable[str | Text]:
     if output.iterations > 1 and output.failed_iterations:
         reason = f"{output.failed_iterations} of {output.iterations} iterations: {reason}"
     figures = ("-", "-") if stats is None else (f"{stats.max_abs:.3g}", f"{stats.max_rel:.3g}")
-    return mark, Text(name), Text(kind), *figures, Text(reason)
+    return mark, cell(name), cell(kind), *figures, words(reason)
 
 
 def summary(outcome: Outcome) -> str:

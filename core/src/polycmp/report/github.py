@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from polycmp.errors import FileError, describe_exception
+from polycmp.files import located, to_bytes
 from polycmp.report.console import summary
 from polycmp.report.words import output_name, pair_title, reason_of
 from polycmp.results.outcome import Outcome
+from polycmp.terminal import shorten, visible, visible_lines
 
 #: GitHub shows ten annotations of a kind per step and drops the rest.
 ANNOTATIONS = 10
@@ -30,12 +31,12 @@ def annotate(outcome: Outcome, environ: Mapping[str, str] = os.environ) -> None:
         return
     messages = list(_messages(outcome))
     for title, text in messages[:ANNOTATIONS]:
-        print(f"::error title={_property(title)}::{_data(text)}")
+        print(f"::error title={_property(title)}::{_data(text)}")  # the one command that a line of ours may be
     path = environ.get("GITHUB_STEP_SUMMARY")
     if path:
         try:
-            with Path(path).open("a", encoding="utf-8") as file:
-                file.write(step_summary(outcome))
+            with located(path).open("ab") as file:
+                file.write(to_bytes(step_summary(outcome)))
         except OSError as error:
             raise FileError("cannot append the summary", whose=path, why=describe_exception(error)) from error
 
@@ -58,7 +59,7 @@ def _messages(outcome: Outcome) -> Iterator[tuple[str, str]]:
 
 def _data(text: str) -> str:
     """Escape a message as the workflow commands want it."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return visible_lines(shorten(text)).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:
@@ -92,4 +93,4 @@ def _cell(text: str) -> str:
         text = text.replace(character, escape)
     for character in "\\`*_[]|":
         text = text.replace(character, "\\" + character)
-    return " ".join(text.split())
+    return visible(shorten(" ".join(text.split())))

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from importlib import resources
 
 from polycmp import __version__
-from polycmp.files import atomic_write
+from polycmp.files import atomic_write, to_bytes
 from polycmp.report.page.elements import Markup, escape, join, tag
 from polycmp.report.page.outputs import pair_section
 from polycmp.report.page.sections import VERDICTS, about, command, hero, problems, timings, tools
@@ -22,7 +22,7 @@ def write(outcome: Outcome, path: str) -> None:
         FileError: The file cannot be written.
     """
     with atomic_write(path) as file:
-        file.write(to_html(outcome).encode())
+        file.write(to_bytes(to_html(outcome)))
 
 
 def to_html(outcome: Outcome) -> str:

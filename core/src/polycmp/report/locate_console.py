@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from polycmp.errors import EXIT_DIFFERENT, EXIT_OK
 from polycmp.locate.result import Located, Row
-from polycmp.report.console import make_console
+from polycmp.report.screen import Sentence, cell, make_console, make_table
+from polycmp.terminal import visible
 
 #: Rows shown before and behind the first bad one without -v.
 _BEFORE, _BEHIND = 3, 6
@@ -31,23 +31,24 @@ def print_located(
     """
     out = console or make_console()
     for backend in found.failed_backends:
-        out.print(Text(f"{backend.label} failed: {backend.error}", style="yellow"))
+        out.print(Sentence(f"{visible(backend.label)} failed: {backend.error}", "yellow"))
         if backend.hint:
-            out.print(Text(f"  next: {backend.hint}"))
+            out.print(Sentence(f"  next: {backend.hint}"))
     if found.rows:
         out.print(_table(found, verbose))
     if found.first_bad is not None:
-        out.print(_operator(found.first_bad, found))
+        for line in _operator(found.first_bad, found):
+            out.print(Sentence(visible(line)))
     if found.probe is not None:
-        out.print(Text(f"probe check: {found.probe.sentence}"))
+        out.print(Sentence(f"probe check: {found.probe.sentence}"))
     for note in found.notes:
-        out.print(Text(f"note: {note}"))
+        out.print(Sentence(f"note: {note}"))
     if explain:
         for line in found.explain:
-            out.print(Text(f"  {line}"))
+            out.print(Sentence(f"  {line}"))
     if found.saved:
-        out.print(Text(f"saved: {found.saved}"))
-    out.print(Text(summary(found), style=_style(found)))
+        out.print(Sentence(f"saved: {found.saved}"))
+    out.print(Sentence(summary(found), _style(found)))
 
 
 def summary(found: Located) -> str:
@@ -63,20 +64,15 @@ def _style(found: Located) -> str:
 
 
 def _table(found: Located, verbose: bool) -> Table:
-    title = Text(f"{found.candidate} against {found.reference}, in the order of the model")
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
-    table.add_column("")
-    table.add_column("Tensor", overflow="fold")
-    table.add_column("Operator", overflow="fold")
-    for heading in ("Max abs", "Relative", "Jump", "Own"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    columns = ("", "Tensor", "Operator", ">Max abs", ">Relative", ">Jump", ">Own")
+    table = make_table(columns, f"{found.candidate} against {found.reference}, in the order of the model")
     rows = found.rows
     at = rows.index(found.first_bad) if found.first_bad in rows else len(rows) - 1
     low, high = (0, len(rows)) if verbose else (max(0, at - _BEFORE), min(len(rows), at + _BEHIND + 1))
     if low:
         table.add_row("", f"… {low} before", "", "", "", "", "")
     for row in rows[low:high]:
-        table.add_row(_mark(row, found), Text(row.tensor), row.node.op_type, *_errors(row))
+        table.add_row(_mark(row, found), cell(row.tensor), cell(row.node.op_type), *_errors(row))
     if high < len(rows):
         failed = sum(not row.passed for row in rows[high:])
         table.add_row("", f"… {len(rows) - high} behind, {failed} outside the tolerance", "", "", "", "", "")
@@ -85,10 +81,10 @@ def _table(found: Located, verbose: bool) -> Table:
 
 def _mark(row: Row, found: Located) -> Text:
     if row is found.first_bad:
-        return Text("FIRST", style="bold red")
+        return cell("FIRST", "bold red")
     if row is found.origin:
-        return Text("origin", style="red")
-    return Text("ok", style="green") if row.passed else Text("bad", style="red")
+        return cell("origin", "red")
+    return cell("ok", "green") if row.passed else cell("bad", "red")
 
 
 def _errors(row: Row) -> Iterable[str]:
@@ -97,7 +93,7 @@ def _errors(row: Row) -> Iterable[str]:
     return f"{row.max_abs:.3g}", f"{row.relative:.2g}", jump, own
 
 
-def _operator(row: Row, found: Located) -> Text:
+def _operator(row: Row, found: Located) -> list[str]:
     node = row.node
     made = {item.tensor: item.reference for item in found.rows}
     lines = [f"operator: {node.label}" + (f" of domain {node.domain}" if node.domain else "")]
@@ -111,4 +107,4 @@ def _operator(row: Row, found: Located) -> Text:
         lines.append(f"  {row.reason}")
     if found.last_good is not None:
         lines.append(f"last good before it: {found.last_good.tensor!r}, relative error {found.last_good.relative:.2g}")
-    return Text("\n".join(lines))
+    return lines

@@ -11,7 +11,7 @@ from importlib import resources
 
 from polycmp import __version__
 from polycmp.errors import EXIT_DIFFERENT, EXIT_OK
-from polycmp.files import atomic_write
+from polycmp.files import atomic_write, to_bytes
 from polycmp.locate.result import Located, Row
 from polycmp.report.locate_console import summary
 from polycmp.report.page.drawings import histogram_svg, spark_svg
@@ -32,7 +32,7 @@ def write(found: Located, path: str) -> None:
         FileError: The file cannot be written.
     """
     with atomic_write(path) as file:
-        file.write(to_html(found).encode())
+        file.write(to_bytes(to_html(found)))
 
 
 def to_html(found: Located) -> str:

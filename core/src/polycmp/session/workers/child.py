@@ -1,4 +1,4 @@
-"""The worker: `python -m polycmp.session.workers.child`, started by `host` with its file descriptors as arguments."""
+"""The worker, started by `host` with its file descriptors as arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from polycmp import __version__
-from polycmp.ending import end_process
 from polycmp.errors import is_users_failure
 from polycmp.model import Model, ModelSettings
 from polycmp.plugins import Registry
@@ -134,7 +133,3 @@ def _die_with(parent: int) -> None:
         ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
         if os.getppid() != parent:  # the session died before we could ask
             os._exit(1)
-
-
-if __name__ == "__main__":
-    end_process(main(sys.argv[1:]))

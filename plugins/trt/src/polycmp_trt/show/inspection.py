@@ -9,6 +9,7 @@ import numpy as np
 
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.tensors import TensorEntry, dtype_name, format_shape
+from polycmp.terminal import visible
 from polycmp_trt.build.layers import Layer, engine_layers, precisions
 from polycmp_trt.build.network_parts import (
     layer_inputs,
@@ -73,7 +74,7 @@ def inspect_engine(loader: Callable[[], Any], show: Iterable[str] = ()) -> str:
         lines.append(f"  {_count(len(found), 'Layer')}{place}{_precisions(found)}")
         if parts & {"layers", "attrs"}:
             lines += _engine_layers(found, "attrs" in parts)
-    return "\n".join(lines)
+    return "\n".join(map(visible, lines))
 
 
 def _split(engine: trt.ICudaEngine, names: list[str]) -> tuple[list[str], list[str]]:
@@ -157,7 +158,7 @@ def inspect_network(loader: Callable[[], Any], show: Iterable[str] = ()) -> str:
     lines.append(f"  {_count(network.num_layers, 'Layer')}: {summary or 'none'}")
     if parts:
         lines += _network_layers(network, parts)
-    return "\n".join(lines)
+    return "\n".join(map(visible, lines))
 
 
 def _tensor(tensor: trt.ITensor) -> str:
