@@ -6,7 +6,10 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from polycmp.comparator import IterationResult, RunResults
 
 BOTH = ("-b", "onnxrt", "-b", "onnx")
 
@@ -340,6 +343,72 @@ class TestAverage:
         assert not (tmp_path / "o.json").exists()
 
 
+class TestNan:
+    """NaN at different places."""
+
+    @pytest.fixture
+    def saved(self, tmp_path):
+        """Two runs of two iterations with as many NaNs, at other places."""
+        for name, places in (("a", (0, 1)), ("b", (1, 0))):
+            iterations = []
+            for place in places:
+                y = np.zeros(4, np.float32)
+                y[place] = np.nan
+                iterations.append(IterationResult({"y": y}))
+            RunResults([(name, iterations)]).save(f"{tmp_path}/{name}.json")
+        return ("--load-outputs", "a.json", "b.json", "--nan", "equal")
+
+    @pytest.mark.parametrize("statistic", ["max", "mean"])
+    @pytest.mark.parametrize("average", [(), ("--check-average",)])
+    def test_fails_where_figures_are_judged(self, polycmp, model, saved, statistic, average):
+        words = ("--check-error-stat", statistic, "--save-accuracy-results", "m.json")
+        assert polycmp("run", model, *saved, *words, *average).status == 1
+        assert polycmp("check", "accuracy", "m.json", "--nan", "equal", "--atol", 1).status == 1
+
+    def test_what_an_older_file_does_not_tell_is_not_judged(self, polycmp, model, saved):
+        words = ("--check-error-stat", "max", "--save-accuracy-results", "m.json")
+        assert polycmp("run", model, *saved, *words).status == 1
+        content = json.loads(Path("m.json").read_text())
+        for record in content["records"]:
+            del record["metrics"]["nan_mismatched"], record["metrics"]["nan_failed"]
+        Path("old.json").write_text(json.dumps(content))
+        assert polycmp("check", "accuracy", "old.json", "--nan", "differ").status == 1
+        done = polycmp("check", "accuracy", "old.json", "--nan", "equal")
+        assert done.status == 3
+        assert "cannot be judged so" in done.err
+        assert "--save-accuracy-results" in done.err
+
+    def test_the_same_places_can_be_forgiven_later(self, polycmp, model, saved):
+        runs = ("--load-outputs", "a.json", "a.json")
+        assert polycmp("run", model, *runs, "--save-accuracy-results", "m.json").status == 1
+        assert polycmp("check", "accuracy", "m.json").status == 1
+        assert polycmp("check", "accuracy", "m.json", "--nan", "equal").status == 0
+
+
+class TestWholeNumbers:
+    """Exact by default, also in saved metrics."""
+
+    def test_a_tolerance_counts_where_it_is_given(self, polycmp, model, tmp_path):
+        for name, index in (("a", 200000), ("b", 200001)):
+            RunResults([(name, [IterationResult({"y": np.array([index])})])]).save(f"{tmp_path}/{name}.json")
+        runs = ("--load-outputs", "a.json", "b.json")
+        assert polycmp("run", model, *runs, "--save-accuracy-results", "m.json").status == 1
+        assert records("m.json")[0]["settings"]["rtol"] == 0
+        done = polycmp("run", model, *runs, "--rtol", "1e-5")
+        assert done.status == 0
+        assert "1 of 1 whole numbers differ within tolerance" in " ".join(done.out.split())
+        assert polycmp("check", "accuracy", "m.json", "--nan", "equal").status == 1
+        assert polycmp("check", "accuracy", "m.json", "--rtol", "1e-5").status == 0
+
+
+@pytest.mark.parametrize("option", ["--atol", "--rtol", "--l2-tolerance"])
+@pytest.mark.parametrize("value", ["inf", "nan", "-1", "y:inf"])
+def test_tolerances_that_let_everything_pass_are_wrong_usage(polycmp, model, option, value):
+    done = polycmp("run", model, *BOTH, "--compare", "simple", "l2", f"{option}={value}")
+    assert done.status == 2
+    assert option in done.err
+
+
 class TestScripts:
     """`--compare-func-script`."""
 
@@ -379,6 +448,14 @@ class TestScripts:
             ("def compare_outputs(one, two):\n    raise KeyError('gone')\n", 3, "gone"),
             ("def compare_outputs(one, two):\n    return 3\n", 3, "returned int"),
             ("def compare_outputs(one, two):\n    return {}\n", 3, "COULD NOT COMPARE"),
+            ("def compare_outputs(one, two):\n    raise SystemExit(0)\n", 3, "SystemExit: 0"),
+            ("def compare_outputs(one, two, output):\n    raise SystemExit(0)\n", 3, "SystemExit: 0"),
+            ("def compare_outputs(one, two):\n    raise BaseException('panic')\n", 3, "panic"),
+            ("def compare_outputs(one, two):\n    raise GeneratorExit\n", 3, "GeneratorExit"),
+            ("def compare_outputs(one, two):\n    return {'y': float('nan')}\n", 3, "nan (float)"),
+            ("def compare_outputs(one, two, output):\n    return one == two\n", 3, "an array of bool"),
+            ("def compare_outputs(one, two, output):\n    one[...] = two\n    return True\n", 3, "read-only"),
+            ("def compare_outputs(one, two):\n    one['y'][...] = two['y']\n    return {'y': True}\n", 3, "read-only"),
         ],
     )
     def test_scripts_that_cannot_be_used(self, polycmp, tmp_path, model, source, status, text):

@@ -164,3 +164,14 @@ def test_a_batch_that_the_backend_cannot_take_is_no_pass(polycmp, tmp_path):
     assert done.status == 3
     assert checks(tmp_path)["split"] == "error"
     assert checks(tmp_path)["repeat"] == "passed"
+
+
+def test_a_backend_that_returns_nan_everywhere(polycmp, tmp_path):
+    nodes = [helper.make_node("Neg", ["x"], ["less"]), helper.make_node("Sqrt", ["less"], ["y"])]
+    save(tmp_path / "m.onnx", nodes, [("x", ["n", 8])], [("y", ["n", 8])])
+    done = polycmp("invariants", "m.onnx", "-b", "onnx")
+    assert done.status == 1
+    assert "NaN" in done.out
+    forgiven = polycmp("invariants", "m.onnx", "-b", "onnx", "--nan", "equal")
+    assert forgiven.status == 0
+    assert "NaN count as equal" in " ".join(forgiven.out.split())
