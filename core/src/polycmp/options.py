@@ -57,6 +57,11 @@ class OptionField:
         """Whether the flag takes more than one value."""
         return self.kind in {"list", "groups", "mapping"}
 
+    @property
+    def is_path(self) -> bool:
+        """Whether the value is the path of a file or a folder, perhaps with the name of something in it."""
+        return self.metavar.strip("[]").startswith(("FILE", "DIR", "PATH"))
+
     def convert(self, occurrences: Sequence[Sequence[str]]) -> Any:
         """Return the field's value from the texts given for it.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter, not_
 from typing import TYPE_CHECKING, Any
@@ -293,3 +293,27 @@ def _shape_texts(sets: Iterable[Mapping[str, tuple[int, ...]]]) -> tuple[str, ..
         for name, shapes in by_name.items()
         for shape in shapes
     )
+
+
+def without_written_files(plan: Plan) -> Plan:
+    """Return a plan without the options that write files: what repeats a run must not overwrite what that left."""
+    writing = {
+        (owner, item.name) for owner, options in SECTIONS.items() for item in option_fields(options) if item.writes
+    }
+    parts: dict[str, dict[str, Any]] = {}
+    for place in PLACES:
+        if (place.section, place.option) in writing:
+            part, _, name = place.path.rpartition(".")
+            parts.setdefault(part, {})[name] = getattr(SECTIONS[place.section](), place.option)
+    return replace(
+        plan,
+        **{part: replace(getattr(plan, part), **values) for part, values in parts.items()},
+        loader_options={name: _writing_nothing(options) for name, options in plan.loader_options.items()},
+        backends=tuple(replace(item, options=_writing_nothing(item.options)) for item in plan.backends),
+    )
+
+
+def _writing_nothing(options: Any) -> Any:
+    if options is None:
+        return None
+    return replace(options, **{item.name: item.default for item in option_fields(type(options)) if item.writes})

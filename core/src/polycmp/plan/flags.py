@@ -107,7 +107,8 @@ def _plugin_targets(item: Contribution, heading: str, owned: Mapping[tuple[int, 
         flags = owned.get((id(item), option.name), [])
         generated = flag_of(item.name, option.name)
         # The core has no prefix to tell apart: people know --atol, not --simple-atol.
-        flags = sorted(flags, key=lambda flag: (flag != generated) != (item.plugin == BUILTIN))
+        order = (*option.aliases, generated) if item.plugin == BUILTIN else (generated, *option.aliases)
+        flags = sorted(flags, key=order.index)
         if flags:
             found.append(Target(Key(item.kind, item.name, option.name), option, tuple(flags), heading))
     return found

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.plan import Plan
 from polycmp.plan.backends import plain_backends, plan_backends, spec_texts
-from polycmp.plan.build import make_plan, plan_values, settings_of
+from polycmp.plan.build import SHAPES, make_plan, plan_values, settings_of
 from polycmp.plan.flags import FlagTable, Key, Target, build_table
-from polycmp.values import is_flag
+from polycmp.values import is_flag, split_name
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -116,20 +116,28 @@ def to_words(plan: Plan, registry: Registry, instead: Mapping[str, Any] | Sequen
     Args:
         plan: The plan.
         registry: The plugins.
-        instead: Options to give whatever the plan says, as in a run file or as words.
+        instead: Options to give whatever the plan says, as in a run file or as words; shapes of other inputs stay.
 
     Raises:
         PluginError: An option has a value that no text means.
         UsageError: An option has no flag of its own.
     """
     table = build_table(registry)
-    changes = read_values(_from_words(instead), table).values
-    values = {key: value for key, value in plan_values(plan, registry).items() if key not in changes}
+    values, changes = plan_values(plan, registry), dict(read_values(_from_words(instead), table).values)
+    if SHAPES in changes:
+        changes[SHAPES] = _other_shapes(values.get(SHAPES, ()), changes[SHAPES]) + changes[SHAPES]
+    values = {key: value for key, value in values.items() if key not in changes}
     specs = [word for spec in spec_texts(plan.backends) for word in ("-b", spec)]
     options = [word for key, value in {**values, **changes}.items() for word in _words(_target(table, key), value)]
     if plan.model.startswith("-"):
         return ["run", *specs, *options, "--", plan.model]
     return ["run", *([plan.model] if plan.model else []), *specs, *options]
+
+
+def _other_shapes(texts: Iterable[str], instead: Iterable[str]) -> tuple[str, ...]:
+    """Return those of some shapes that are not of inputs which have others instead."""
+    changed = {split_name(text)[0] for text in instead}
+    return tuple(text for text in texts if split_name(text)[0] not in changed)
 
 
 def to_command(plan: Plan, registry: Registry, instead: Mapping[str, Any] | Sequence[str] = ()) -> str:

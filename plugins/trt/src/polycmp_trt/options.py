@@ -149,7 +149,7 @@ class Options:
     )
     load_timing_cache: str = opt("", help="Read timings from this file.", alias="--load-timing-cache", metavar="FILE")
     save_timing_cache: str = opt(
-        "", help="Merge the timings into this file.", alias="--save-timing-cache", metavar="FILE"
+        "", help="Merge the timings into this file.", alias="--save-timing-cache", metavar="FILE", writes=True
     )
     error_on_timing_cache_miss: bool = opt(
         False, help="Fail instead of timing what the cache lacks.", alias="--error-on-timing-cache-miss"
@@ -158,7 +158,11 @@ class Options:
         False, help="Do not cache compiled kernels while building.", alias="--disable-compilation-cache"
     )
     save_tactics: str = opt(
-        "", help="Record the tactics chosen.", alias=("--save-tactics", "--save-tactic-replay"), metavar="FILE"
+        "",
+        help="Record the tactics chosen.",
+        alias=("--save-tactics", "--save-tactic-replay"),
+        metavar="FILE",
+        writes=True,
     )
     load_tactics: str = opt(
         "", help="Choose the tactics recorded here.", alias=("--load-tactics", "--load-tactic-replay"), metavar="FILE"
@@ -226,7 +230,7 @@ class Options:
         alias="--mark-unfused-tensors-as-debug-tensors",
     )
     # Engine and running
-    save_engine: str = opt("", help="Write the engine.", alias="--save-engine", metavar="FILE")
+    save_engine: str = opt("", help="Write the engine.", alias="--save-engine", metavar="FILE", writes=True)
     load_runtime: str = opt("", help="A lean runtime to run the engine with.", alias="--load-runtime", metavar="FILE")
     engine_host_code_allowed: bool = opt(
         False, help="Let an engine file bring host code of its own; only for engines you trust."
