@@ -40,7 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "data": {*GROUND, "tensors", "builtin"},
     "compare": {*GROUND, "tensors", "builtin"},
     "results": {*GROUND, "tensors", "compare"},  # of compare only its verdicts: tested below
-    "plan": {"errors", "values", "spec", "options"},
+    "plan": {"errors", "values", "spec", "options", "builtin", "plugins"},
     "plots": {"errors", "files", "tensors", "plan"},
     "session": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "plots", "ending"},
     "invariants": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "plan", "session"},

@@ -178,7 +178,7 @@ class TestShapes:
 def test_a_feed_depends_on_kind_seed_and_shape_alone():
     inputs = TensorMetadata().add("x", "float32", ("n", 3)).add("mask", "bool", ("n",))
     for feed in make_stress(StressOptions())(inputs):
-        kind, seed = feed.repeat[1], int(feed.repeat[3])
+        [kind], [seed] = feed.repeat["stress-kinds"], feed.repeat["stress-seeds"]
         shapes = {name: array.shape for name, array in feed.items()}
         pinned = TensorMetadata()
         for name, entry in inputs.items():

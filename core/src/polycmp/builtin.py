@@ -304,12 +304,16 @@ class StressOptions:
     kinds: tuple[str, ...] = opt(
         tuple(STRESS_KINDS),
         help="Kinds of input to try; those that the model has no input for are left out.",
-        alias="--stress-kind",
+        alias=("--stress-kinds", "--stress-kind"),
         metavar="KIND",
         parse=_kind,
     )
     seeds: tuple[int, ...] = opt(
-        (1, 2, 3), help="Seeds; each kind comes once with each.", alias="--stress-seed", metavar="N", parse=_seed
+        (1, 2, 3),
+        help="Seeds; each kind comes once with each.",
+        alias=("--stress-seeds", "--stress-seed"),
+        metavar="N",
+        parse=_seed,
     )
     sizes: tuple[int, ...] = opt(
         (1, 2, 3, 7, 8),

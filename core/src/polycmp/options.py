@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from polycmp.errors import PluginError, UsageError, did_you_mean
-from polycmp.values import parse_bool, split_list, split_name, unquote
+from polycmp.values import parse_bool, spell, split_name, unquote
 
 #: How the values of a field are given: a switch, one value, several, groups of several, or values by tensor name.
 KINDS = ("flag", "value", "list", "groups", "mapping")
@@ -30,8 +30,10 @@ class OptionField:
         aliases: Further flags wanted.
         metavar: What stands for the value in help texts.
         parse: Turns one value's text into the value.
+        format: Turns one value into text that `parse` understands, where `str` does not.
         bare: The text meant when the flag comes without a value, or None.
         hidden: Whether help leaves it out.
+        writes: Whether the value says where a file is written.
         accumulates: For a mapping: whether repeated names collect a tuple of values.
     """
 
@@ -44,14 +46,21 @@ class OptionField:
     aliases: tuple[str, ...] = ()
     metavar: str = ""
     parse: Callable[[str], Any] | None = None
+    format: Callable[[Any], str] | None = None
     bare: str | None = None
     hidden: bool = False
+    writes: bool = False
     accumulates: bool = False
 
     @property
     def several(self) -> bool:
         """Whether the flag takes more than one value."""
         return self.kind in {"list", "groups", "mapping"}
+
+    @property
+    def is_path(self) -> bool:
+        """Whether the value is the path of a file or a folder, perhaps with the name of something in it."""
+        return self.metavar.strip("[]").startswith(("FILE", "DIR", "PATH"))
 
     def convert(self, occurrences: Sequence[Sequence[str]]) -> Any:
         """Return the field's value from the texts given for it.
@@ -99,13 +108,14 @@ class OptionField:
         return values
 
     def _one(self, text: str) -> Any:
+        return self._made(unquote(text))
+
+    def _made(self, text: str) -> Any:
         try:
             if self.parse is not None:
                 value = self.parse(text)
-            elif self.item is bool:
-                value = parse_bool(text)
             else:
-                value = self.item(unquote(text))
+                value = parse_bool(text) if self.item is bool else self.item(text)
         except (ValueError, UsageError) as error:
             why = error.what if isinstance(error, UsageError) else str(error)
             raise UsageError(f"{text!r} is no value for {self.name!r}", why=why, hint=self._hint()) from None
@@ -115,9 +125,125 @@ class OptionField:
             )
         return value
 
+    def texts(self, value: Any, *, inline: bool = False) -> list[list[str]]:
+        """Return texts from which `convert` makes a value.
+
+        Args:
+            value: A value of this field.
+            inline: Whether the texts stand in an instance, between commas and perhaps in brackets.
+
+        Raises:
+            PluginError: No text means this value.
+        """
+        if self.kind == "groups":
+            found = [[spell(self._text(item), inline=inline) for item in group] for group in value]
+        elif self.kind == "list":
+            found = [[spell(self._text(item), inline=inline) for item in value]]
+        elif self.kind == "mapping":
+            pairs = ((name, item) for name, items in value.items() for item in (items if self.accumulates else [items]))
+            found = [[spell(self._text(item), name, named=True, inline=inline) for name, item in pairs]]
+        else:
+            found = [[spell(self._text(value), inline=inline)]]
+        if self.format is None and not self._comes_back(found, value):
+            raise self._unspeakable(value)
+        return found
+
+    def _comes_back(self, texts: list[list[str]], value: Any) -> bool:
+        try:
+            return bool(self.convert(texts) == value)
+        except UsageError:
+            return False
+
+    def inline(self, value: Any) -> str:
+        """Return the text that stands for a value in an instance, `NAME:KEY=TEXT`; errors as in `texts`."""
+        texts = self.texts(value, inline=True)
+        if self.kind == "groups":
+            return f"[{','.join(_bracketed(group) for group in texts)}]"
+        return texts[0][0] if len(texts[0]) == 1 else _bracketed(texts[0])
+
+    def _text(self, value: Any) -> str:
+        return self._plain_text(self._plain(value))
+
+    def _unspeakable(self, value: Any) -> PluginError:
+        return PluginError(
+            f"the value {value!r} of {self.name!r} cannot be written down",
+            hint=f"its plugin says how: {self.name} = opt(…, parse=…, format=…)",
+        )
+
+    def plain(self, value: Any) -> Any:
+        """Return a value as JSON and TOML can hold it.
+
+        Raises:
+            PluginError: They cannot hold it, nor is there a text that means it.
+        """
+        if self.kind == "mapping":
+            one = self._plain_list if self.accumulates else self._plain
+            return {name: one(item) for name, item in value.items()}
+        if self.kind == "groups":
+            return [self._plain_list(group) for group in value]
+        return self._plain_list(value) if self.kind == "list" else self._plain(value)
+
+    def _plain_list(self, values: Iterable[Any]) -> list[Any]:
+        return [self._plain(value) for value in values]
+
+    def _plain(self, value: Any) -> Any:
+        if self.format is not None:
+            return self.format(value)
+        if isinstance(value, (bool, int, float, str)):
+            return value
+        if isinstance(value, (tuple, list)):
+            return self._plain_list(value)
+        raise self._unspeakable(value)
+
+    def from_plain(self, plain: Any) -> Any:
+        """Return the value that `plain` gave, or that a user wrote into a run file.
+
+        Beside what `plain` returns, it takes texts as on the command line for values by tensor name, one value for a
+        list of one, and a text for a number.
+
+        Raises:
+            UsageError: It cannot be this field's value.
+        """
+        if self.kind == "mapping":
+            return self._mapping_from_plain(plain)
+        if self.kind not in {"list", "groups"}:
+            return self._from_plain(plain)
+        if isinstance(plain, Mapping):  # texts that begin with a name, such as shapes
+            return tuple(spell(self._plain_text(item), name, named=True) for name, item in plain.items())
+        items = plain if isinstance(plain, list) else [plain]
+        if self.kind == "list":
+            return tuple(map(self._from_plain, items))
+        groups = items if all(isinstance(item, list) for item in items) else [items]
+        return tuple(tuple(map(self._from_plain, group)) for group in groups)
+
+    def _mapping_from_plain(self, plain: Any) -> dict[str, Any]:
+        if not isinstance(plain, Mapping):
+            items = plain if isinstance(plain, list) else [plain]
+            return self._mapping(item if isinstance(item, str) else self._plain_text(item) for item in items)
+        if not self.accumulates:
+            return {name: self._from_plain(item) for name, item in plain.items()}
+        each = {name: items if isinstance(items, list) else [items] for name, items in plain.items()}
+        return {name: tuple(map(self._from_plain, items)) for name, items in each.items()}
+
+    def _from_plain(self, plain: Any) -> Any:
+        if self.parse is None and isinstance(plain, list):
+            raise UsageError(f"{self.name!r} takes one value, not {plain!r}")
+        return self._made(plain if isinstance(plain, str) else self._plain_text(plain))
+
+    def _plain_text(self, plain: Any) -> str:
+        if not isinstance(plain, (bool, int, float, str, list)):
+            raise UsageError(f"{plain!r} is no value for {self.name!r}", hint=self._hint())
+        if isinstance(plain, list):
+            return _bracketed(map(self._plain_text, plain))
+        return str(plain).lower() if isinstance(plain, bool) else str(plain)
+
     def _hint(self) -> str:
         wanted = {int: "a whole number", float: "a number", bool: "true or false"}.get(self.item, "")
         return f"it takes {wanted}" if wanted and self.parse is None else ""
+
+
+def _bracketed(texts: Iterable[str]) -> str:
+    return f"[{','.join(texts)}]"
 
 
 def option_fields(options: type | None) -> tuple[OptionField, ...]:
@@ -185,8 +311,10 @@ def _field(field: dataclasses.Field[Any], annotation: Any) -> OptionField:
         aliases=meta.get("alias", ()),
         metavar=meta.get("metavar") or _metavar(kind, item, meta.get("choices")),
         parse=meta.get("parse"),
+        format=meta.get("format"),
         bare=meta.get("bare"),
         hidden=meta.get("hidden", False),
+        writes=meta.get("writes", False),
         accumulates=accumulates,
     )
 
@@ -271,15 +399,3 @@ def changed_options(instance: Any) -> dict[str, Any]:
         for field in option_fields(type(instance))
         if getattr(instance, field.name) != field.default
     }
-
-
-def instance_texts(text: str) -> list[list[str]]:
-    """Return the occurrences meant by one value of an instance: `[a,b]` is a list, `[[a],[b]]` groups, else one."""
-    body = text.strip()
-    if not (body.startswith("[") and body.endswith("]")):
-        return [[body]]
-    items = [item.strip() for item in split_list(body[1:-1])]
-    items = [] if items == [""] else items
-    if items and all(item.startswith("[") and item.endswith("]") for item in items):
-        return [[part.strip() for part in split_list(item[1:-1])] for item in items]
-    return [items]

@@ -54,8 +54,10 @@ def opt(
     alias: str | tuple[str, ...] | None = None,
     metavar: str | None = None,
     parse: Callable[[str], Any] | None = None,
+    format: Callable[[Any], str] | None = None,
     bare: str | None = None,
     hidden: bool = False,
+    writes: bool = False,
 ) -> Any:
     """Declare one option as a field of a frozen dataclass.
 
@@ -72,9 +74,14 @@ def opt(
         alias: A further flag, or several, granted if nobody else claims it: `"--providers"`.
         metavar: What stands for the value in the help text.
         parse: Turns the text of one value into the value; raises `ValueError` with the reason.
+        format: Turns one value back into text that `parse` understands. Needed only where `parse` makes something else
+            than text, numbers, truth values or tuples of them; without it such a value reaches neither a worker process
+            nor a run file.
         bare: The text meant when the flag is given without a value; None if it needs one. Where several values are
             taken, `""` allows none of them. Every other option refuses an empty value.
         hidden: Leave the option out of the help text (old spellings).
+        writes: The value says where a file is written. Commands that repeat a run leave such options out, so that they
+            do not overwrite what the run left behind.
     """
     aliases = (alias,) if isinstance(alias, str) else tuple(alias or ())
     metadata = {
@@ -83,8 +90,10 @@ def opt(
         "alias": aliases,
         "metavar": metavar,
         "parse": parse,
+        "format": format,
         "bare": bare,
         "hidden": hidden,
+        "writes": writes,
     }
     if isinstance(default, (list, dict, set)):
         value = default

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+#: Text in quotes, where a quote of the same kind that belongs to the text stands twice.
+_QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 _SIZE = r"(?P<number>[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?)\s*(?P<unit>[kmgt]?)(?:i?b)?"
 
 
@@ -47,10 +49,49 @@ def split_list(text: str, separator: str = ",") -> list[str]:
 
 
 def unquote(text: str) -> str:
-    """Return text without one pair of matching quotes around it."""
-    if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":
-        return text[1:-1]
-    return text
+    """Return text without the quotes around it; a quote inside that stands twice is one."""
+    if not _QUOTED.fullmatch(text):
+        return text
+    mark = text[0]
+    return text[1:-1].replace(mark * 2, mark)
+
+
+def quote(text: str) -> str:
+    """Return text in quotes, so that `unquote` gives it back."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def is_flag(word: str) -> bool:
+    """Return whether a word of the command line is a flag, and no number such as `-1` or `-.5`."""
+    return len(word) > 1 and word[0] == "-" and not (word[1].isdigit() or word[1] in ".[")
+
+
+def spell(value: str, name: str = "", *, named: bool = False, inline: bool = False) -> str:
+    """Return the shortest text that means a value: the value itself, or with quotes where it needs them.
+
+    Args:
+        value: What `unquote` has to return.
+        name: The name in front of it, with a colon; empty for none.
+        named: Whether the text is taken apart with `split_name`.
+        inline: Whether the text stands in an instance, between commas and perhaps in brackets.
+    """
+    head = f"{name}:" if name else ""
+    for text in (head + value, head + quote(value), f"{quote(name)}:{value}"):
+        if _means(text, value, name, named) and (_fits_inline(text) if inline else text and not is_flag(text)):
+            return text
+    return f"{quote(name)}:{quote(value)}" if name else quote(value)
+
+
+def _means(text: str, value: str, name: str, named: bool) -> bool:
+    found, rest = split_name(text) if named else ("", text)
+    return (found, unquote(rest)) == (name, value)
+
+
+def _fits_inline(text: str) -> bool:
+    try:
+        return text != "" and text == text.strip() and not text.startswith("[") and split_list(text) == [text]
+    except UsageError:
+        return False
 
 
 def parse_size(text: str) -> int:
@@ -78,19 +119,51 @@ def parse_shape(text: str) -> tuple[int, ...]:
 
 
 def split_name(text: str) -> tuple[str, str]:
-    """Split `NAME:VALUE` at the last colon outside brackets; without one the name is empty."""
-    head, depth = len(text), 0
+    """Split `NAME:VALUE` at the last colon outside brackets and quotes; without one the name is empty.
+
+    Returns:
+        The name without its quotes, and the value as it stands there.
+    """
+    head = _colon(text)
+    return ("", text) if head is None else (unquote(text[:head]), text[head + 1 :])
+
+
+def _colon(text: str) -> int | None:
+    """Return where the colon behind the name stands."""
+    if _QUOTED.fullmatch(text):
+        return None
+    name = _QUOTED.match(text)
+    if name and text[name.end() :].startswith(":"):
+        return name.end()
+    colons = [match.start() for match in re.finditer(":", text)]
+    if text[-1:] in {"'", '"'}:
+        for index in colons:
+            if _QUOTED.fullmatch(text, index + 1):
+                return index
+    depth = 0
     for index in range(len(text) - 1, -1, -1):
-        if text[index] in "])":
-            depth += 1
-        elif text[index] in "[(":
-            depth -= 1
-        elif text[index] == ":" and depth == 0:
-            head = index
-            break
-    else:
-        return "", text
-    return unquote(text[:head]), text[head + 1 :]
+        depth += (text[index] in "])") - (text[index] in "[(")
+        if text[index] == ":" and depth == 0:
+            return index
+    return None
+
+
+def split_pair(text: str) -> tuple[str, str]:
+    """Split `A=B` at the first equals sign outside quotes; without one both are empty."""
+    quoted = _QUOTED.match(text)
+    start = quoted.end() if quoted else 0
+    head = text.find("=", start)
+    if head < 0 or (quoted and head != start):
+        head = text.find("=")
+    return ("", "") if head < 0 else (unquote(text[:head]), unquote(text[head + 1 :]))
+
+
+def join_pair(first: str, second: str) -> str:
+    """Return the text that `split_pair` takes apart again."""
+    for text in (f"{first}={second}", f"{first}={quote(second)}", f"{quote(first)}={second}"):
+        if split_pair(text) == (first, second):
+            return text
+    return f"{quote(first)}={quote(second)}"
 
 
 def parse_named_shapes(texts: Iterable[str]) -> dict[str, tuple[int, ...]]:

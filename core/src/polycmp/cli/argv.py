@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from polycmp.cli.foreign import explain_missing
-from polycmp.cli.table import FlagTable, Target
 from polycmp.errors import UsageError
+from polycmp.plan.flags import FlagTable, Target
 from polycmp.plugins import Registry
+from polycmp.values import is_flag
 
 JOINT = "\x1f"
 #: A flag for several values with none behind it, which is not the same as one that is empty.
@@ -34,8 +35,8 @@ def rewrite(words: Sequence[str], table: FlagTable, registry: Registry) -> list[
     queue = list(words)
     while queue:
         word = queue.pop(0)
-        if word == "--":
-            return _with_model([*result, word, *queue], table, registry)
+        if word == "--" and queue:
+            return [*result, word, *queue]
         flag, equals, _ = word.partition("=")
         if flag in table.backends and not equals:
             result += ["-b", table.backends[flag]]
@@ -59,7 +60,7 @@ def _use(target: Target, flag: str, queue: list[str]) -> list[str]:
         while queue and _belongs(target, queue[0], first=not values):
             values.append(queue.pop(0))
         return [f"{flag}={JOINT.join(values) if values else NOTHING}"]
-    if field.bare is not None and (not queue or _is_flag(queue[0])):
+    if field.bare is not None and (not queue or is_flag(queue[0])):
         return [f"{flag}={field.bare}"]
     if not queue:
         raise UsageError(f"{flag} needs a value: {field.metavar}")
@@ -67,7 +68,7 @@ def _use(target: Target, flag: str, queue: list[str]) -> list[str]:
 
 
 def _belongs(target: Target, word: str, *, first: bool) -> bool:
-    if _is_flag(word):
+    if is_flag(word):
         return False
     if first:
         return True
@@ -77,10 +78,6 @@ def _belongs(target: Target, word: str, *, first: bool) -> bool:
         # Whatever cannot be a further value is an argument: `--rtol 1e-3 model.onnx`.
         return Path(word).suffix == "" or not Path(word).exists()
     return True
-
-
-def _is_flag(word: str) -> bool:
-    return len(word) > 1 and word[0] == "-" and not (word[1].isdigit() or word[1] in ".[")
 
 
 def _refuse(flag: str, table: FlagTable, registry: Registry) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from polycmp.cli.build import Settings
 from polycmp.files import atomic_write, to_bytes
 from polycmp.logger import setup_logging
 from polycmp.plan import Plan
+from polycmp.plan.build import Settings
 from polycmp.plugins import Registry
 from polycmp.report import check_reports, write_reports
 from polycmp.report.console import print_outcome

@@ -12,13 +12,13 @@ import click
 
 from polycmp.cli.contributed import ContributedGroup
 from polycmp.cli.run import TableCommand, current_command
-from polycmp.cli.settings import LogSection
-from polycmp.cli.table import FlagTable, build_table
+from polycmp.plan.flags import FlagTable, build_table
+from polycmp.plan.sections import LogSection
 from polycmp.plugins import Registry
 from polycmp.spec import opt
 
 if TYPE_CHECKING:
-    from polycmp.cli.build import Settings
+    from polycmp.plan.build import Settings
     from polycmp.session.judging import Judgement
 
 EPILOG = """\b

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polycmp.cli.run import TableCommand, current_command
-from polycmp.cli.settings import DataSection, LogSection, ModelSection
+from polycmp.plan.sections import DataSection, LogSection, ModelSection
 from polycmp.spec import opt
 from polycmp.terminal import echo
 
 if TYPE_CHECKING:
-    from polycmp.cli.build import Settings
     from polycmp.model import Model
+    from polycmp.plan.build import Settings
     from polycmp.plugins import Contribution, Registry
 
 #: What other tools call the kinds.
@@ -38,11 +38,12 @@ def open_model(command: TableCommand, ctx: click.Context) -> tuple[Model, Settin
         UsageError: No model was given, or an option's value cannot be right.
         ModelError: There is no such file, or nothing reads it.
     """
-    from polycmp.cli.build import convert, data_plan, loader_options, runner_options
+    from polycmp.cli.build import convert, runner_options
     from polycmp.cli.carry import start_logging
     from polycmp.cli.paths import refuse_collisions
     from polycmp.errors import UsageError
     from polycmp.model import Model, ModelSettings
+    from polycmp.plan.build import data_plan, loader_options
     from polycmp.session.sources import make_source
 
     given = command.given(ctx)

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from polycmp.cli.run import TableCommand, common_params, current_command
-from polycmp.cli.settings import SECTIONS
 from polycmp.invariants.settings import CHECKS
+from polycmp.plan.sections import SECTIONS
 from polycmp.spec import opt
 
 if TYPE_CHECKING:
     from polycmp.cli.build import Given
-    from polycmp.cli.build import Settings as Converted
     from polycmp.invariants.findings import Findings
     from polycmp.invariants.settings import Settings
+    from polycmp.plan.build import Settings as Converted
 
 EPILOG = (
     """\b

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any
 
 from polycmp.cli.run import TableCommand, common_params, current_command
-from polycmp.cli.settings import SECTIONS
-from polycmp.cli.table import FlagTable, Target, build_table
+from polycmp.plan.flags import FlagTable, Target, build_table
+from polycmp.plan.sections import SECTIONS
 from polycmp.spec import opt
 
 EPILOG = """\b

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polycmp.cli.argv import JOINT, NOTHING
-from polycmp.cli.table import FlagTable, Key, Target
 from polycmp.options import option_fields
+from polycmp.plan.flags import FlagTable, Key, Target
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -28,12 +28,20 @@ class TableOption(click.Option):
     def __init__(self, target: Target) -> None:
         name = "__".join(target.key).replace("-", "_")
         names = list(target.flags)
-        if target.field.kind == "flag" and target.field.default is True:
-            names[0] = f"{names[0]}/--no-{names[0].removeprefix('--')}"
+        if target.negative:
+            names[0] = f"{names[0]}/{target.negative}"
         switch: dict[str, Any] = {"is_flag": True, "default": None} if target.field.kind == "flag" else {}
         plain: dict[str, Any] = {"multiple": True, "type": str, "metavar": target.field.metavar}
         super().__init__([name, *names], help=_help(target), hidden=target.field.hidden, **(switch or plain))
         self.target = target
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return what help shows; the flag that turns a switch off only where it is not off by default."""
+        off, self.secondary_opts = self.secondary_opts, self.secondary_opts if self.target.field.default else []
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.secondary_opts = off
 
     def occurrences(self, value: Any) -> Occurrences | None:
         """Return the texts of each use of the option; None if it was not used."""

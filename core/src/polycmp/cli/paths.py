@@ -14,8 +14,8 @@ from polycmp.options import option_fields
 from polycmp.values import split_script
 
 if TYPE_CHECKING:
-    from polycmp.cli.build import Settings
     from polycmp.plan import Plan
+    from polycmp.plan.build import Settings
 
 #: Options of the core that write, whatever command they belong to.
 _WRITTEN = {

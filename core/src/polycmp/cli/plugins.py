@@ -33,7 +33,7 @@ def plugins_command() -> None:
 def list_command(as_json: bool) -> None:
     """Print the table of plugins; exit status 0 whatever state they are in."""
     import polycmp
-    from polycmp.cli.table import CORE_FLAGS, core_targets
+    from polycmp.plan.flags import CORE_FLAGS, core_targets
     from polycmp.plugins.isolated import list_plugins
 
     reserved = [*CORE_FLAGS, *(flag for target in core_targets() for flag in target.flags)]

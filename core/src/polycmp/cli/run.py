@@ -12,8 +12,8 @@ import click
 
 from polycmp.cli.argv import rewrite
 from polycmp.cli.params import BackendOption, collect, table_options, write_sections
-from polycmp.cli.settings import SECTIONS
-from polycmp.cli.table import FlagTable, build_table
+from polycmp.plan.flags import FlagTable, build_table
+from polycmp.plan.sections import SECTIONS
 from polycmp.plugins import Registry
 
 if TYPE_CHECKING:
@@ -113,18 +113,22 @@ def _run(**_: Any) -> None:
     # None of this is needed for a help text, which has to come at once.
     from polycmp.cli.build import build_plan, convert, convert_one, unused_options
     from polycmp.cli.carry import carry_out, export
-    from polycmp.cli.runfile import CONFIG, merge, read_run_file, write_run_file
+    from polycmp.cli.runfile import CONFIG, read_run_file, write_run_file
+    from polycmp.plan.build import section_values
+    from polycmp.plan.text import plain_values, to_values
 
     ctx, command = current_command()
     given = command.given(ctx)
     if CONFIG in given.values:
         path = convert_one(command.table.targets[CONFIG], given.values[CONFIG])
-        given = merge(given, read_run_file(path, command.table))
+        given.run_file = read_run_file(path, command.table)
     settings = convert(given, command.table)
     plan = build_plan(given, settings, command.registry)
     result = settings.core["result"]
     if result.write_config:
-        write_run_file(given, command.table, result.write_config)
+        about_messages = plain_values(section_values("log", settings.core["log"]), command.table)
+        values = {**to_values(plan, command.registry), **about_messages}
+        write_run_file(values, result.write_config)
     if result.gen_script:
         ctx.exit(export(plan, command.registry, result.gen_script))
     unused = unused_options(settings, plan, command.table)

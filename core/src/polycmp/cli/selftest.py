@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from polycmp.cli.run import TableCommand, common_params, current_command
-from polycmp.cli.settings import SECTIONS
+from polycmp.plan.sections import SECTIONS
 from polycmp.spec import opt
 from polycmp.testing.plugin import FAULTS
 
 if TYPE_CHECKING:
-    from polycmp.cli.build import Given, Settings
+    from polycmp.cli.build import Given
     from polycmp.plan import Plan
+    from polycmp.plan.build import Settings
     from polycmp.testing.selftest import SelfTest
 
 EPILOG = (

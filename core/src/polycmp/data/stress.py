@@ -42,10 +42,10 @@ class LabelledFeed(dict[str, Any]):
     Args:
         arrays: Arrays by input name.
         label: What it is, in words: `large, seed 3, x:[2,8]`.
-        repeat: The options of the command line that make this feed, and no other.
+        repeat: The options that make this feed and no other, as in a run file.
     """
 
-    def __init__(self, arrays: dict[str, Any], label: str, repeat: tuple[str, ...]) -> None:
+    def __init__(self, arrays: dict[str, Any], label: str, repeat: Mapping[str, Any]) -> None:
         super().__init__(arrays)
         self.label = label
         self.repeat = repeat
@@ -114,13 +114,16 @@ def _feed(inputs: TensorMetadata, kind: str, seed: int, shapes: Shapes, options:
     arrays = {}
     for name, entry in inputs.items():
         arrays[name] = _array(name, entry, kind, shapes[name], state, options)
-    pinned = [
-        f"{name}:{format_shape(shapes[name])}"
+    pinned = {
+        name: list(shapes[name])
         for name, entry in inputs.items()
         if entry.values is None and entry.is_dynamic() and entry.shape is not None
-    ]
-    repeat = ("--stress-kinds", kind, "--stress-seeds", str(seed), *(("--input-shapes", *pinned) if pinned else ()))
-    return LabelledFeed(arrays, ", ".join([kind, f"seed {seed}", *pinned]), repeat)
+    }
+    repeat: dict[str, Any] = {"stress-kinds": [kind], "stress-seeds": [seed]}
+    if pinned:
+        repeat["input-shapes"] = pinned
+    shown = (f"{name}:{format_shape(shapes[name])}" for name in pinned)
+    return LabelledFeed(arrays, ", ".join([kind, f"seed {seed}", *shown]), repeat)
 
 
 def _array(

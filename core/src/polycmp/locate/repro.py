@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-import re
+import os
 import shlex
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.pair import PairComparer
-from polycmp.errors import FileError, describe_exception
+from polycmp.errors import EXIT_DIFFERENT, FileError, describe_exception
 from polycmp.files import atomic_write, to_bytes
 from polycmp.graph import ModelGraph, makers, static_tensors
 from polycmp.locate.result import Located, Row
-from polycmp.plan import DataPlan, FilesPlan, Plan
+from polycmp.options import option_fields
+from polycmp.plan import BackendPlan, DataPlan, FilesPlan, Plan
+from polycmp.plan.build import without_written_files
+from polycmp.plan.text import to_words
 from polycmp.results.files import InputsWriter, OutputsWriter
 from polycmp.session.functions import make_functions
+from polycmp.session.names import for_outputs
 from polycmp.session.prepare import model_of, open_lanes
-from polycmp.session.session import run_plan
 from polycmp.session.stream import open_feeds
 from polycmp.tensors import Feed
+from polycmp.values import split_script
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -135,12 +141,22 @@ class _Saver:
             file.write(to_bytes(self._readme(row)))
 
     def _script(self) -> str:
-        spec = shlex.quote(_without_model(self.found.candidate))
-        limits = _tolerances(self.plan.command)
-        return (
-            '#!/bin/sh\n# Exit status 1: the fault is there.\ncd "$(dirname "$0")" || exit 3\n'
-            f"exec polycmp run {self.model} -b {spec} --load-inputs inputs.npz --load-outputs expected.npz{limits}\n"
+        command = shlex.join(["polycmp", *self._words()])
+        return f'#!/bin/sh\n# Exit status 1: the fault is there.\ncd "$(dirname "$0")" || exit 3\nexec {command}\n'
+
+    def _words(self) -> list[str]:
+        """Return the words of the command that repeats the fault in the folder."""
+        row = self.found.first_bad
+        plan = replace(
+            self.plan,
+            model=self.model,
+            loader_options={},
+            backends=(_anywhere(replace(self.backend, model="")),),
+            data=DataPlan(files=("inputs.npz",)),
+            compare=for_outputs(replace(self.plan.compare, reference=""), [row.tensor] if row is not None else []),
+            files=FilesPlan(load_outputs=("expected.npz",)),
         )
+        return to_words(without_written_files(plan), self.registry)
 
     def _readme(self, row: Row) -> str:
         return (
@@ -151,16 +167,17 @@ class _Saver:
         )
 
     def _repeats(self) -> bool:
-        """Run the files that were saved, as the script does, and return whether they show the fault."""
-        backend = replace(self.backend, model="")
-        plan = Plan(
-            model=str(self.folder / self.model),
-            backends=(backend,),
-            data=DataPlan(files=(str(self.folder / "inputs.npz"),)),
-            compare=replace(self.plan.compare, reference="", detail=False),
-            files=FilesPlan(load_outputs=(str(self.folder / "expected.npz"),)),
+        """Run the command of the script in the folder, and return whether it shows the fault."""
+        paths = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+        done = subprocess.run(
+            [sys.executable, "-m", "polycmp", *self._words()],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(_absolute, paths))},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
         )
-        return run_plan(plan, self.registry).exit_code == 1
+        return done.returncode == EXIT_DIFFERENT
 
 
 def part_before(graph: ModelGraph, tensor: str, depth: int) -> tuple[list[str], int]:
@@ -187,15 +204,21 @@ def part_before(graph: ModelGraph, tensor: str, depth: int) -> tuple[list[str], 
     return list(border), len(chosen)
 
 
-def _without_model(spec: str) -> str:
-    """Return an instance as typed without its own model and name."""
-    return re.sub(r"[:,]$", "", re.sub(r"(?<=[:,])(model|name)=[^,]*,?", "", spec))
+def _anywhere(backend: BackendPlan) -> BackendPlan:
+    """Return a backend whose files are found from every folder."""
+    changed = {}
+    for field in option_fields(type(backend.options)) if backend.options is not None else ():
+        value = getattr(backend.options, field.name)
+        if field.is_path and isinstance(value, (str, tuple)):
+            changed[field.name] = _absolute(value) if isinstance(value, str) else tuple(map(_absolute, value))
+    options = replace(backend.options, **changed) if changed else backend.options
+    has_folder = Path(backend.python).name != backend.python
+    return replace(backend, options=options, python=_absolute(backend.python) if has_folder else backend.python)
 
 
-def _tolerances(command: str) -> str:
-    """Return the options of a command line that say what is equal."""
-    words, kept = shlex.split(command), []
-    for index, word in enumerate(words):
-        if word.partition("=")[0] in {"--atol", "--rtol", "--nan", "--check-error-stat"}:
-            kept += [word] if "=" in word else words[index : index + 2]
-    return "".join(f" {shlex.quote(word)}" for word in kept)
+def _absolute(text: Any) -> Any:
+    """Return the absolute path of a file that is there, with the name of something in it if that was given."""
+    path, name = split_script(text, "") if isinstance(text, str) else ("", "")
+    if not path or not Path(path).exists():
+        return text
+    return f"{Path(path).absolute()}:{name}" if name else str(Path(path).absolute())

@@ -31,10 +31,10 @@ class PartWorkerRunner(WorkerRunner):
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._model = model
         self._part = part
-        shapes = plan.data.input_shapes if same_inputs else {}
-        self._plan = replace(plan, loader_options={}, data=replace(plan.data, input_shapes=shapes))
+        data = plan.data if same_inputs else replace(plan.data, input_shapes={}, further_shapes=())
+        self._plan = replace(plan, loader_options={}, data=data)
         self._backend = backend
-        super().__init__(make_job(plan, backend), backend.python, plan.timeout)
+        super().__init__(make_job(self._plan, backend, model.registry), backend.python, plan.timeout)
 
     def activate_impl(self) -> None:
         """Write the part and start the worker.
@@ -46,7 +46,7 @@ class PartWorkerRunner(WorkerRunner):
         path = str(Path(self._folder.name) / f"part{Path(self._model.path).suffix}")
         try:
             self._model.save(self._part, path)
-            self._job = replace(make_job(self._plan, replace(self._backend, model=path)), part=True)
+            self._job = make_job(self._plan, replace(self._backend, model=path), self._model.registry, part=True)
             super().activate_impl()
         except BaseException:
             self._folder.cleanup()

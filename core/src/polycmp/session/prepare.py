@@ -256,7 +256,7 @@ def _live_run(plan: Plan, backend: BackendPlan, contribution: Contribution | Non
 
 def _make_runner(plan: Plan, backend: BackendPlan, contribution: Contribution | None, model: Model) -> Runner:
     if contribution is None or plan.subprocess or backend.python:
-        return WorkerRunner(make_job(plan, backend), backend.python, plan.timeout)
+        return WorkerRunner(make_job(plan, backend, model.registry), backend.python, plan.timeout)
     model.registry.require(contribution)
     runner: Runner = model.registry.load(contribution)(model, backend.options, name=backend.label)
     return runner

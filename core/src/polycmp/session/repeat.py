@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.verdicts import OutputComparison
+from polycmp.errors import PolycmpError
 from polycmp.plan import Plan
+from polycmp.plan.build import without_written_files
+from polycmp.plan.text import to_command
 from polycmp.results.outcome import BackendResult, Invalid, Repeat
 from polycmp.tensors import Feed
 
-#: Options that write files: repeating a run must not overwrite what the run left behind.
-WRITING = ("--report", "--save-", "--write-config", "--log-file")
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
 
 #: Outputs named in one line.
 SHOWN = 4
@@ -23,14 +26,16 @@ class Repeats:
     """Collects the feeds on which something failed.
 
     A feed takes part if it has the attributes `label`, what it is in words, and `repeat`, the options that make it
-    alone.
+    alone, as in a run file or as words of a command line.
 
     Args:
         plan: The plan of the run.
+        registry: The plugins.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, registry: Registry) -> None:
         self._plan = plan
+        self._registry = registry
         self._feeds: dict[int, tuple[str, str]] = {}
         self._failed: dict[int, list[str]] = {}
         self._broken: set[str] = set()
@@ -63,65 +68,38 @@ class Repeats:
     def _note(self, iteration: int, feed: Feed, failed: list[str]) -> None:
         label = getattr(feed, "label", "")
         if failed and label and hasattr(feed, "repeat"):
-            self._feeds[iteration] = label, repeat_command(self._plan, feed)
+            self._feeds[iteration] = label, repeat_command(self._plan, feed, self._registry)
             self._failed.setdefault(iteration, []).extend(failed)
 
 
-def repeat_command(plan: Plan, feed: Feed) -> str:
-    """Return the command line of the run, changed so that it makes this feed and no other.
+def repeat_command(plan: Plan, feed: Feed, registry: Registry) -> str:
+    """Return the command line of the run, changed so that it makes this feed and no other, and writes no file.
 
     Args:
-        plan: The run's plan; without a command line in it, only the options are returned.
+        plan: The run's plan.
         feed: A feed with the attribute `repeat`.
+        registry: The plugins.
+
+    Returns:
+        The command line; the whole run's where an option has a value that cannot be written down.
     """
-    added: list[str] = list(getattr(feed, "repeat", ()))
-    asked = _shapes_asked_for(plan, feed)
-    if asked:
-        added += asked if "--input-shapes" in added else ["--input-shapes", *asked]
+    data = replace(plan.data, input_shapes=_shapes_asked_for(plan, feed), further_shapes=())
+    alone = without_written_files(replace(plan, data=data))
     try:
-        words = shlex.split(plan.command)
-    except ValueError:
-        words = []
-    own = {word for word in added if word.startswith("--")}
-    aliases = {flag.removesuffix("s") for flag in own if flag.startswith("--stress-")}
-    kept = _without(words, {*own, *aliases}, plan.model)
-    return shlex.join([*kept, *added])
+        return to_command(alone, registry, getattr(feed, "repeat", ()))
+    except PolycmpError:
+        return plan.command
 
 
-def _shapes_asked_for(plan: Plan, feed: Feed) -> list[str]:
-    """Return the shapes that this feed has where several were asked for and take turns, or nothing."""
+def _shapes_asked_for(plan: Plan, feed: Feed) -> Mapping[str, tuple[int, ...]]:
+    """Return the shapes that were asked for, those of this feed where several take turns."""
     data = plan.data
     for shapes in (data.input_shapes, *data.further_shapes) if data.further_shapes else ():
         if all(any(_has(feed[name], shape) for name in feed if fnmatchcase(name, at)) for at, shape in shapes.items()):
-            return [f"{at}:[{','.join(map(str, shape))}]" for at, shape in shapes.items()]
-    return []
+            return shapes
+    return data.input_shapes
 
 
 def _has(array: Any, shape: tuple[int, ...]) -> bool:
     """Return whether an array has a shape, or as a shape tensor holds it."""
     return tuple(array.shape) == shape or (array.shape == (len(shape),) and tuple(array.tolist()) == shape)
-
-
-def _without(words: Sequence[str], flags: Iterable[str], model: str) -> list[str]:
-    """Return the words without some options and their values, and without those that write files."""
-    gone = set(flags)
-    if "--input-shapes" in gone:
-        gone.add("--inputs")
-    kept: list[str] = []
-    dropping = False
-    for word in words:
-        flag = word.partition("=")[0]
-        if _is_flag(word):
-            dropping = (flag in gone or flag.startswith(WRITING)) and "=" not in word
-            if flag in gone or flag.startswith(WRITING):
-                continue
-        if dropping and word != model:
-            continue
-        if word == model:
-            dropping = False
-        kept.append(word)
-    return kept
-
-
-def _is_flag(word: str) -> bool:
-    return len(word) > 1 and word[0] == "-" and not (word[1].isdigit() or word[1] in ".[")

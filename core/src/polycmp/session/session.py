@@ -86,7 +86,7 @@ class _Session:
         self._prepared = prepared
         self._saved = saved
         self._make_comparer = comparer_maker(plan.compare, registry)
-        self._repeats = Repeats(plan)
+        self._repeats = Repeats(plan, registry)
         self._comparers: dict[str, dict[int, Comparer]] = {}
         self._recorder = Recorder(plan.files.save_metrics, plan.compare)
         self._names_checked = prepared.names_checked

@@ -16,8 +16,8 @@ from polycmp.graph import GraphNode, ModelGraph, static_tensors
 from polycmp.loader import Loader
 from polycmp.model import Model
 from polycmp.options import make_options
+from polycmp.plan.backends import options_from_texts
 from polycmp.runner import Runner
-from polycmp.session.workers.job import from_texts
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, dtype_of, to_numpy
 from polycmp.testing.faults import ON_INPUT, ON_OUTPUTS, ROUNDING, concerns, end_fatally, spoil
 from polycmp.testing.plugin import FaultyOptions
@@ -205,7 +205,9 @@ def make_runner(model: Model, options: FaultyOptions, *, name: str) -> FaultyRun
     spec = contribution.spec
     if options.backend == "faulty" or spec.intermediates != "graph":
         raise BackendError("cannot be wrapped", whose=options.backend, why="it does not run parts of a model")
-    inner = make_options(spec.options, from_texts(spec.options, options.wrapped, options.backend), options.backend)
+    inner = make_options(
+        spec.options, options_from_texts(spec.options, options.wrapped, options.backend), options.backend
+    )
     registry.require(contribution)
 
     def graph() -> ModelGraph:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, ModelError, PolycmpError, describe_exception
 from polycmp.graph import GraphNode, ModelGraph, static_tensors
 from polycmp.model import Model, ModelSettings
-from polycmp.options import changed_options
 from polycmp.plan import BackendPlan, Plan
+from polycmp.plan.backends import option_texts
 from polycmp.results.outcome import Outcome
 from polycmp.session.session import run_plan
 from polycmp.tensors import TensorMetadata, dtype_class
@@ -179,19 +179,9 @@ def _try(fault: str, nodes: Sequence[GraphNode], plan: Plan, registry: Registry)
 
 def _with_fault(plan: Plan, fault: str, node: GraphNode) -> Plan:
     [backend] = plan.backends
-    wrapped = {name: _text(value) for name, value in changed_options(backend.options).items()}
-    options = FaultyOptions(backend.backend, fault, node.outputs[0], wrapped)
+    options = FaultyOptions(backend.backend, fault, node.outputs[0], option_texts(backend.options))
     faulty = BackendPlan(f"{backend.label} with {fault}", "faulty", options, backend.model)
     return replace(plan, backends=(faulty, backend), subprocess=plan.subprocess or fault in FATAL)
-
-
-def _text(value: Any) -> str:
-    """Return an option's value as the text that gives it in an instance."""
-    if isinstance(value, Mapping):
-        return "[" + ",".join(f"{key}:{_text(item)}" if key else _text(item) for key, item in value.items()) + "]"
-    if isinstance(value, (tuple, list)):
-        return "[" + ",".join(_text(item) for item in value) + "]"
-    return str(value)
 
 
 def _judge(fault: str, node: GraphNode, outcome: Outcome) -> Trial:

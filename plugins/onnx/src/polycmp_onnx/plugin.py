@@ -44,7 +44,7 @@ class LoaderOptions:
         alias="--fp-to-fp16",
     )  # fmt: skip
     save: str | None = opt(
-        None, help="Save the model as it is after these options.", metavar="PATH", alias="--save-onnx"
+        None, help="Save the model as it is after these options.", metavar="PATH", alias="--save-onnx", writes=True
     )
     save_external_data: str | None = opt(
         None,
@@ -52,6 +52,7 @@ class LoaderOptions:
         metavar="[NAME]",
         bare="",
         alias=("--save-external-data", "--external-data-path"),
+        writes=True,
     )
     external_data_size_threshold: int = opt(
         1024,

@@ -53,8 +53,12 @@ class Options:
     config: Mapping[str, str] = opt(
         {}, help="Session configuration entries, for example session.disable_prepacking:1.", metavar="KEY:VALUE"
     )
-    save_optimized: str | None = opt(None, help="Write the model as ONNX Runtime optimized it.", metavar="FILE")
-    profile: str | None = opt(None, help="Write ONNX Runtime's own profile of all runs as JSON.", metavar="FILE")
+    save_optimized: str | None = opt(
+        None, help="Write the model as ONNX Runtime optimized it.", metavar="FILE", writes=True
+    )
+    profile: str | None = opt(
+        None, help="Write ONNX Runtime's own profile of all runs as JSON.", metavar="FILE", writes=True
+    )
 
     def __post_init__(self) -> None:
         for text in self.providers:

@@ -160,7 +160,7 @@ class Options:
     )
     load_timing_cache: str = opt("", help="Read timings from this file.", alias="--load-timing-cache", metavar="FILE")
     save_timing_cache: str = opt(
-        "", help="Merge the timings into this file.", alias="--save-timing-cache", metavar="FILE"
+        "", help="Merge the timings into this file.", alias="--save-timing-cache", metavar="FILE", writes=True
     )
     error_on_timing_cache_miss: bool = opt(
         False, help="Fail instead of timing what the cache lacks.", alias="--error-on-timing-cache-miss"
@@ -169,7 +169,11 @@ class Options:
         False, help="Do not cache compiled kernels while building.", alias="--disable-compilation-cache"
     )
     save_tactics: str = opt(
-        "", help="Record the tactics chosen.", alias=("--save-tactics", "--save-tactic-replay"), metavar="FILE"
+        "",
+        help="Record the tactics chosen.",
+        alias=("--save-tactics", "--save-tactic-replay"),
+        metavar="FILE",
+        writes=True,
     )
     load_tactics: str = opt(
         "", help="Choose the tactics recorded here.", alias=("--load-tactics", "--load-tactic-replay"), metavar="FILE"
@@ -237,7 +241,7 @@ class Options:
         alias="--mark-unfused-tensors-as-debug-tensors",
     )
     # Engine and running
-    save_engine: str = opt("", help="Write the engine.", alias="--save-engine", metavar="FILE")
+    save_engine: str = opt("", help="Write the engine.", alias="--save-engine", metavar="FILE", writes=True)
     load_runtime: str = opt("", help="A lean runtime to run the engine with.", alias="--load-runtime", metavar="FILE")
     engine_host_code_allowed: bool = opt(False, help="Allow host code in engine files; only for engines you trust.")
     dla_workspace_allocation_strategy: str = opt(

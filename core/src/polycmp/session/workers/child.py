@@ -12,11 +12,11 @@ from typing import Any
 from polycmp import __version__
 from polycmp.errors import is_users_failure
 from polycmp.model import Model, ModelSettings
+from polycmp.plan.text import from_values
 from polycmp.plugins import Registry
 from polycmp.runner import Runner
 from polycmp.session.calls import infer, input_metadata
 from polycmp.session.sources import make_source
-from polycmp.session.workers.job import data_plan, from_texts, restore
 from polycmp.session.workers.memory import Arena
 from polycmp.session.workers.protocol import PROTOCOL, Channel, error_to_json
 from polycmp.tensors import TensorMetadata, dtype_name
@@ -74,20 +74,15 @@ class _Worker:
         """Make and activate the runner of a job."""
         job = message["job"]
         registry = Registry.discover()
-        contribution = registry.find_runner(job["backend"])
-        options = contribution.spec.options
-        values = {**job["values"], **from_texts(options, job["texts"], job["backend"])}
-        source = make_source(data_plan(job, registry), registry)
-        loaders = {
-            name: restore(registry.find_loader(name).spec.options, changed, f"loader {name}")
-            for name, changed in job["loader_options"].items()
-        }
-        shapes = {name: tuple(shape) for name, shape in job["input_shapes"].items()}
-        model = Model(job["model"], registry, ModelSettings(loaders, shapes, source, job["model_kind"]))
-        if job.get("part"):
+        plan = from_values(job["plan"], registry)
+        [backend] = plan.backends
+        contribution = registry.find_runner(backend.backend)
+        source, shapes = make_source(plan.data, registry), plan.data.input_shapes
+        model = Model(plan.model, registry, ModelSettings(plan.loader_options, shapes, source, plan.model_kind))
+        if job["part"]:
             model = model.part(model.load(model.kind), same_inputs=bool(shapes))
         registry.require(contribution)
-        runner: Runner = registry.load(contribution)(model, restore(options, values, job["backend"]), name=job["label"])
+        runner: Runner = registry.load(contribution)(model, backend.options, name=backend.label)
         runner.activate()
         self._runner = runner
         version = runner.backend_version or _version(contribution.spec.needs)

@@ -153,7 +153,7 @@ class Plan:
         timeout: Seconds after which a worker counts as hung; 0 means never.
         max_memory: Bytes that the process may take beside the models' weights while tensors inside a model are
             compared; 0 means a sane share of what is free.
-        command: The command line that made this plan.
+        command: The command line as typed, for reports; no part of what makes plans equal.
     """
 
     model: str = ""
@@ -169,4 +169,4 @@ class Plan:
     subprocess: bool = False
     timeout: float = 0.0
     max_memory: int = 0
-    command: str = ""
+    command: str = field(default="", compare=False)

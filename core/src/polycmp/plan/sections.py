@@ -54,9 +54,14 @@ class DataSection:
         help="Save the inputs: .json, .npz, .safetensors, or a folder.",
         alias="--save-input-data",
         metavar="PATH",
+        writes=True,
     )
     save_input_blob: str | None = opt(
-        None, help="Dump each input raw into this folder, one folder per iteration.", metavar="[DIR]", bare="."
+        None,
+        help="Dump each input raw into this folder, one folder per iteration.",
+        metavar="[DIR]",
+        bare=".",
+        writes=True,
     )
 
 
@@ -127,31 +132,40 @@ class CompareSection:
 class ResultSection:
     """Results."""
 
-    report: tuple[str, ...] = opt((), help="Write a report: .json, .html (one page), .xml (JUnit).", metavar="FILE")
+    report: tuple[str, ...] = opt(
+        (), help="Write a report: .json, .html (one page), .xml (JUnit).", metavar="FILE", writes=True
+    )
     save_outputs: str = opt(
         "",
         help="Save the outputs: .json, .npz, .safetensors, or a folder.",
         alias="--save-results",
         metavar="PATH",
+        writes=True,
     )
     load_outputs: tuple[str, ...] = opt(
         (), help="Saved outputs to compare with, behind the backends given.", alias="--load-results", metavar="PATH"
     )
     save_accuracy_results: str = opt(
-        "", help="Save metrics and verdicts, to judge them again with `polycmp check accuracy`.", metavar="FILE"
+        "",
+        help="Save metrics and verdicts, to judge them again with `polycmp check accuracy`.",
+        metavar="FILE",
+        writes=True,
     )
-    save_heatmaps: str = opt("", help="Draw heat maps of the error into this folder.", metavar="DIR")
+    save_heatmaps: str = opt("", help="Draw heat maps of the error into this folder.", metavar="DIR", writes=True)
     show_heatmaps: bool = opt(False, help="Show heat maps of the error.")
-    save_error_metrics_plot: str = opt("", help="Plot the error against the value into this folder.", metavar="DIR")
+    save_error_metrics_plot: str = opt(
+        "", help="Plot the error against the value into this folder.", metavar="DIR", writes=True
+    )
     show_error_metrics_plot: bool = opt(False, help="Show plots of the error against the value.")
     gen_script: str = opt(
         "",
         help="Write a Python script that does the same instead of running; - prints it.",
         alias="--gen",
         metavar="FILE",
+        writes=True,
     )
     config: str = opt("", help="Read options from a run file; the command line wins.", metavar="FILE.toml")
-    write_config: str = opt("", help="Write the run file that repeats this run.", metavar="FILE.toml")
+    write_config: str = opt("", help="Write the run file that repeats this run.", metavar="FILE.toml", writes=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -165,7 +179,7 @@ class LogSection:
     log_format: tuple[str, ...] = opt(
         (), help="What each message carries.", choices=("timestamp", "line-info", "no-colors")
     )
-    log_file: str = opt("", help="Write messages to this file, too.", metavar="FILE")
+    log_file: str = opt("", help="Write messages to this file, too.", metavar="FILE", writes=True)
 
 
 SECTIONS: dict[str, type] = {

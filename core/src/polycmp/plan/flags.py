@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from polycmp.cli.settings import SECTIONS
 from polycmp.options import OptionField, option_fields
+from polycmp.plan.sections import SECTIONS
 from polycmp.plugins import BUILTIN, Claim, flag_of, grant_aliases
 
 if TYPE_CHECKING:
@@ -33,12 +33,14 @@ class Target:
         field: What it takes.
         flags: How it is spelled, the spelling to show first.
         section: The heading it is listed under.
+        negative: For a switch: the flag that turns it off; empty if another option has that name.
     """
 
     key: Key
     field: OptionField
     flags: tuple[str, ...]
     section: str
+    negative: str = ""
 
 
 @dataclass(frozen=True)
@@ -89,8 +91,14 @@ def build_table(registry: Registry, sections: Mapping[str, type] = SECTIONS) -> 
         heading = _heading(item)
         headings[heading] = item.spec.summary
         targets += _plugin_targets(item, heading, owned)
+    targets = [_with_negative(target, {*reserved, *granted, *refused}) for target in targets]
     by_flag = {flag: target for target in targets for flag in target.flags}
     return FlagTable({target.key: target for target in targets}, by_flag, backends, refused, headings)
+
+
+def _with_negative(target: Target, taken: Container[str]) -> Target:
+    negative = f"--no-{target.flags[0].removeprefix('--')}"
+    return replace(target, negative=negative) if target.field.kind == "flag" and negative not in taken else target
 
 
 def _plugin_targets(item: Contribution, heading: str, owned: Mapping[tuple[int, str], list[str]]) -> list[Target]:
@@ -99,7 +107,8 @@ def _plugin_targets(item: Contribution, heading: str, owned: Mapping[tuple[int, 
         flags = owned.get((id(item), option.name), [])
         generated = flag_of(item.name, option.name)
         # The core has no prefix to tell apart: people know --atol, not --simple-atol.
-        flags = sorted(flags, key=lambda flag: (flag != generated) != (item.plugin == BUILTIN))
+        order = (*option.aliases, generated) if item.plugin == BUILTIN else (generated, *option.aliases)
+        flags = sorted(flags, key=order.index)
         if flags:
             found.append(Target(Key(item.kind, item.name, option.name), option, tuple(flags), heading))
     return found

@@ -1,0 +1,252 @@
+"""Backend instances: `NAME[:KEY=VALUE[,KEY=VALUE]...]` to plans and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from polycmp.errors import UsageError, did_you_mean
+from polycmp.options import OptionField, changed_options, find_field, make_options, option_fields
+from polycmp.plan import BackendPlan
+from polycmp.values import spell, split_list, unique_label, unquote
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+RESERVED = ("name", "model", "python")
+
+
+@dataclass
+class Instance:
+    """One instance as asked for.
+
+    Attributes:
+        text: The whole text, for errors.
+        backend: The backend's name.
+        values: The keys and the text of their values.
+        plain: Options as JSON and TOML hold them.
+        label: Its name in reports, before that is made unique.
+        model: Its own model file; empty means the plan's.
+        python: The interpreter of its environment; empty means this one.
+    """
+
+    text: str
+    backend: str
+    values: dict[str, str] = field(default_factory=dict)
+    plain: dict[str, Any] = field(default_factory=dict)
+    label: str = ""
+    model: str = ""
+    python: str = ""
+
+
+def parse_instance(text: str) -> Instance:
+    """Take an instance apart; a key alone means true.
+
+    Raises:
+        UsageError: The text is empty, or a key is given twice.
+    """
+    backend, _, rest = text.partition(":")
+    instance = Instance(text, backend.strip())
+    if not instance.backend:
+        raise UsageError(f"{text!r} names no backend", hint="-b NAME or -b NAME:KEY=VALUE,KEY=VALUE")
+    for part in split_list(rest) if rest.strip() else []:
+        key, equals, value = part.partition("=")
+        key = key.strip().replace("-", "_")
+        if not key:
+            raise UsageError(f"an option without a name in {text!r}", hint="-b NAME:KEY=VALUE,KEY=VALUE")
+        if key in instance.values:
+            raise UsageError(f"{key!r} is given twice in {text!r}")
+        instance.values[key] = value.strip() if equals else "true"
+    _require_values(text, {key: instance.values[key] for key in RESERVED if key in instance.values})
+    instance.label = unquote(instance.values.pop("name", text))
+    instance.model = unquote(instance.values.pop("model", ""))
+    instance.python = unquote(instance.values.pop("python", ""))
+    return instance
+
+
+def plan_backends(
+    asked: Iterable[str | Mapping[str, Any]],
+    defaults: Mapping[str, Mapping[str, Any]],
+    registry: Registry,
+    wins: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> tuple[BackendPlan, ...]:
+    """Return one plan per instance.
+
+    Args:
+        asked: The instances as typed, or as `plain_backends` writes them.
+        defaults: Per backend, the values that `--NAME-FIELD` gives to all its instances.
+        registry: The plugins.
+        wins: Per backend, values that count whatever an instance says.
+
+    Raises:
+        PluginError: A backend is unknown or broken.
+        UsageError: A key is unknown, or a value cannot be right.
+    """
+    labels: list[str] = []
+    plans = []
+    for item in asked:
+        instance = parse_instance(item) if isinstance(item, str) else _from_plain(item)
+        label = unique_label(instance.label, labels)
+        labels.append(label)
+        name = instance.backend
+        plans.append(_plan(instance, label, defaults.get(name, {}), wins.get(name, {}), registry))
+    return tuple(plans)
+
+
+def _from_plain(plain: Mapping[str, Any]) -> Instance:
+    """Return the instance that one of `plain_backends` stands for."""
+    wrong = [key for key in plain if key not in {"backend", "options", "texts", *RESERVED}]
+    tables = [plain.get(key, {}) for key in ("options", "texts")]
+    names = [plain.get(key, "") for key in ("backend", *RESERVED)]
+    if wrong or not plain.get("backend") or not all(isinstance(item, Mapping) for item in tables):
+        raise UsageError(
+            f"{dict(plain)!r} is no backend",
+            why=did_you_mean(wrong[0], ["backend", "options", *RESERVED]) if wrong else "",
+            hint='backend = [{backend = "onnxrt", name = "fast", options = {threads = 1}}]',
+        )
+    if not all(isinstance(item, str) for item in [*names, *tables[1].values()]):
+        raise UsageError(f"{dict(plain)!r} is no backend", why="backend, name, model and python are texts")
+    backend, label, model, python = names
+    return Instance(backend, backend, dict(tables[1]), dict(tables[0]), label or backend, model, python)
+
+
+def _plan(
+    instance: Instance, label: str, defaults: Mapping[str, Any], wins: Mapping[str, Any], registry: Registry
+) -> BackendPlan:
+    name, owner = instance.backend, f"-b {instance.text}"
+    if instance.python and name not in registry.runners and not instance.plain:
+        # The other environment knows the options, but what is wrong in every environment is refused here.
+        _require_values(instance.text, instance.values)
+        return BackendPlan(label, name, None, instance.model, instance.python, instance.values)
+    options = registry.find_runner(name).spec.options
+    values = {
+        **defaults,
+        **options_from_texts(options, instance.values, name, owner),
+        **options_from_plain(options, instance.plain, name, owner),
+        **wins,
+    }
+    return BackendPlan(label, name, make_options(options, values, owner), instance.model, instance.python)
+
+
+def _require_values(spec: str, given: Mapping[str, str]) -> None:
+    """Refuse a key with an empty value."""
+    for key, text in given.items():
+        groups = instance_texts(text)
+        if not all(groups) or not all(unquote(item).strip() for group in groups for item in group):
+            raise UsageError(f"{key!r} needs a value", whose=f"-b {spec}", hint=f"{key}=VALUE, or leave it out")
+
+
+def options_from_texts(options: type | None, texts: Mapping[str, str], name: str, owner: str = "") -> dict[str, Any]:
+    """Return option values from the texts of an instance.
+
+    Args:
+        options: The options dataclass of the backend.
+        texts: Text by key.
+        name: The backend.
+        owner: Whose the texts are, for errors.
+
+    Raises:
+        UsageError: There is no such option, or a text cannot be its value.
+    """
+    return _converted(options, texts, name, owner, lambda field, text: field.convert(instance_texts(text)))
+
+
+def options_from_plain(options: type | None, plain: Mapping[str, Any], name: str, owner: str = "") -> dict[str, Any]:
+    """Return option values from what JSON or TOML held; arguments and errors as in `options_from_texts`."""
+    return _converted(options, plain, name, owner, OptionField.from_plain)
+
+
+def _converted(
+    options: type | None,
+    given: Mapping[str, Any],
+    name: str,
+    owner: str,
+    convert: Callable[[OptionField, Any], Any],
+) -> dict[str, Any]:
+    values = {}
+    for key, value in given.items():
+        field = find_field(options, key)
+        if field is None:
+            raise UsageError(
+                f"the backend {name!r} has no option {key!r}",
+                whose=owner,
+                why=did_you_mean(key, [item.name for item in option_fields(options)] + list(RESERVED)),
+                hint="polycmp run --help",
+            )
+        try:
+            values[field.name] = convert(field, value)
+        except UsageError as error:
+            raise UsageError(error.what, whose=owner, why=error.why, hint=error.hint) from None
+    return values
+
+
+def option_texts(options: Any) -> dict[str, str]:
+    """Return the changed options of a backend as the texts of an instance.
+
+    Raises:
+        PluginError: An option has a value that no text means.
+    """
+    return {field.name: field.inline(value) for field, value in _changed(options)}
+
+
+def _changed(options: Any) -> list[tuple[OptionField, Any]]:
+    """Return the fields whose values differ from the defaults, with these values."""
+    values = changed_options(options)
+    fields = option_fields(type(options)) if values else ()
+    return [(field, values[field.name]) for field in fields if field.name in values]
+
+
+def spec_texts(backends: Iterable[BackendPlan]) -> list[str]:
+    """Return what to type behind `-b` for each of a plan's backends.
+
+    Raises:
+        PluginError: An option has a value that no text means.
+    """
+    labels: list[str] = []
+    specs = []
+    for item in backends:
+        given = {**option_texts(item.options), **item.texts}
+        paths = {"model": item.model, "python": item.python}
+        given.update({key: spell(text, inline=True) for key, text in paths.items() if text})
+        plain = _spec(item.backend, given)
+        labelled = _spec(item.backend, {**given, "name": spell(item.label, inline=True)})
+        specs.append(plain if unique_label(plain, labels) == item.label else labelled)
+        labels.append(item.label)
+    return specs
+
+
+def _spec(name: str, given: Mapping[str, str]) -> str:
+    parts = (key if text == "true" else f"{key}={text}" for key, text in given.items())
+    return f"{name}:{','.join(parts)}" if given else name
+
+
+def plain_backends(backends: Iterable[BackendPlan]) -> list[str | dict[str, Any]]:
+    """Return a plan's backends as JSON and TOML can hold them: names, and tables for those with options.
+
+    Raises:
+        PluginError: An option has a value that they cannot hold.
+    """
+    labels: list[str] = []
+    found: list[str | dict[str, Any]] = []
+    for item in backends:
+        options = {field.name: field.plain(value) for field, value in _changed(item.options)}
+        more = {"model": item.model, "python": item.python, "options": options, "texts": dict(item.texts)}
+        table = {"backend": item.backend, "name": item.label, **{key: value for key, value in more.items() if value}}
+        bare = len(table) == 2 and unique_label(item.backend, labels) == item.label
+        found.append(item.backend if bare else table)
+        labels.append(item.label)
+    return found
+
+
+def instance_texts(text: str) -> list[list[str]]:
+    """Return the occurrences meant by one value of an instance: `[a,b]` is a list, `[[a],[b]]` groups, else one."""
+    body = text.strip()
+    if not (body.startswith("[") and body.endswith("]")):
+        return [[body]]
+    items = [item.strip() for item in split_list(body[1:-1])]
+    items = [] if items == [""] else items
+    if items and all(item.startswith("[") and item.endswith("]") for item in items):
+        return [[part.strip() for part in split_list(item[1:-1])] for item in items]
+    return [items]
