@@ -38,7 +38,7 @@ def read_run_file(path: str, table: FlagTable) -> Asked:
     asked = read_values(content, table, path)
     for key, value in content.items():
         target = table.by_flag.get("--" + key.replace("_", "-"))
-        if _says_nothing(value) and (target is None or target.field.bare != ""):
+        if _says_nothing(value) and not (value == [] and target is not None and target.field.bare == ""):
             raise UsageError(f"{key!r} needs a value", whose=path, hint="leave the key out to have the default")
     return asked
 

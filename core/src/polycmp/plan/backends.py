@@ -175,6 +175,8 @@ def _converted(
                 why=did_you_mean(key, [item.name for item in option_fields(options)] + list(RESERVED)),
                 hint="polycmp run --help",
             )
+        if field.kind == "flag" and isinstance(value, str):
+            _require_values(owner.removeprefix("-b "), {key: value})
         try:
             values[field.name] = convert(field, value)
         except UsageError as error:
