@@ -196,7 +196,7 @@ class TestWholeNumbers:
         assert not CompareFunc.simple("mean")(np.arange(10**6) == 5, np.zeros(10**6, bool))
         verdict = CompareFunc.simple(rtol=1e-5)(a, b)
         assert verdict.passed
-        assert verdict.reason == "1 of 2 whole numbers differ within tolerance, by at most 1"
+        assert verdict.reason == "1 of 2 elements differ within tolerance, by at most 1"
         assert judge_with(CompareFunc.simple(rtol={"y": 1e-5}), a, b).reason == verdict.reason
 
     def test_equal_ones_get_no_remark_and_real_numbers_keep_their_tolerances(self):
