@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from types import TracebackType
 
 EXIT_OK = 0
 EXIT_DIFFERENT = 1
@@ -89,21 +90,78 @@ class ComparisonError(PolycmpError):
     """Nothing could be compared, although a comparison was asked for."""
 
 
+#: Characters of a library's text that one line shows; some put whole models into their messages.
+_LONGEST = 4000
+
+
 def describe_exception(error: BaseException) -> str:
     """Return one line for any exception, with its type unless the text already speaks for itself."""
     if isinstance(error, PolycmpError):
         return f"{error.what} ({error.why})" if error.why else error.what
-    text = " ".join(str(error).split())
+    text = _text_of(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def is_users_failure(error: BaseException) -> bool:
-    """Return whether what other people's code raised is a failure of that code.
+def _text_of(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except BaseException as second:
+        if not is_users_failure(second):
+            raise
+        return f"its text cannot be had, since that raises {type(second).__name__}"
+    cut = f" … ({len(text)} characters)" if len(text) > _LONGEST else ""
+    return " ".join(text[:_LONGEST].split()) + cut
 
-    SystemExit is, and so is what is no `Exception`: extensions written in Rust raise such. Ctrl-C is not, nor is the
-    end of a generator of ours that is being closed.
+
+def is_users_failure(error: BaseException) -> bool:
+    """Return whether an exception is the failure of the code that was called, whatever kind of exception it is.
+
+    A `SystemExit` of a user's function ends the function and not the command, and a `BaseException` that is no
+    `Exception`, as extensions in Rust raise it, is a failure like any other.
+
+    Args:
+        error: What was caught, with the traceback that it has at that place.
+
+    Returns:
+        False for a `KeyboardInterrupt`, and for the `GeneratorExit` of a generator that is being closed; True for
+        everything else.
     """
-    return not isinstance(error, (KeyboardInterrupt, GeneratorExit))
+    if isinstance(error, KeyboardInterrupt):
+        return False
+    if isinstance(error, GeneratorExit):
+        # Closing a generator raises at its own `yield`; what a function raises that was called comes from deeper.
+        return error.__traceback__ is not None and error.__traceback__.tb_next is not None
+    return True
+
+
+class OthersCode:
+    """A block that calls a user's or a plugin's code, whose failures become one error that names it.
+
+    Args:
+        kind: The error to raise.
+        what: What went wrong, as for `PolycmpError`.
+        whose: As for `PolycmpError`.
+        hint: As for `PolycmpError`.
+
+    Raises:
+        PolycmpError: The code failed: its own error where it is a `PolycmpError`, else one of `kind`.
+    """
+
+    def __init__(self, kind: type[PolycmpError], what: str, *, whose: str = "", hint: str = "") -> None:
+        self._kind = kind
+        self._what = what
+        self._whose = whose
+        self._hint = hint
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None or isinstance(error, PolycmpError) or not is_users_failure(error):
+            return
+        raise self._kind(self._what, whose=self._whose, why=describe_exception(error), hint=self._hint) from error
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

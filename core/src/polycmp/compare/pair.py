@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from polycmp.compare.tally import Tally, named_reason
-from polycmp.compare.usercode import as_verdict, call_users, read_only
+from polycmp.compare.usercode import as_verdict, judging, read_only
 from polycmp.compare.verdicts import OutputComparison, PairComparison
 from polycmp.compare.words import kind_reason, shape_reason
-from polycmp.errors import ComparisonError, InvalidValueError, UsageError, did_you_mean
+from polycmp.errors import InvalidValueError, UsageError, did_you_mean
 from polycmp.spec import Verdict
 from polycmp.tensors import dtype_class, dtype_name, dtype_of, format_shape, to_numpy
 
@@ -190,10 +190,8 @@ class PairComparer:
         return replace(base, passed=passed, reason="; ".join(reasons), verdicts=verdicts)
 
     def _call(self, name: str, function: CompareFunction, left: Any, right: Any, output: str) -> Verdict:
-        def failure(why: str) -> ComparisonError:
-            return ComparisonError(f"the compare function fails on output {output!r}", whose=name, why=why)
-
-        return as_verdict(call_users(failure, function, left, right, output=output), name, output)
+        with judging(name, output):
+            return as_verdict(function(left, right, output=output), name, output)
 
 
 def _describe(array: Any) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from polycmp.compare.usercode import call_users, read_only_outputs
-from polycmp.errors import DataError, InvalidValueError, UsageError
+from polycmp.compare.usercode import read_only_outputs
+from polycmp.errors import DataError, InvalidValueError, OthersCode, UsageError
 from polycmp.script import load_script
 from polycmp.tensors import is_low_bit, to_numpy
 from polycmp.values import pick
@@ -91,8 +91,8 @@ def script_postprocess(path: str, name: str) -> Postprocess:
     function = load_script(path, name)
 
     def postprocess(outputs: Outputs) -> Outputs:
-        given = read_only_outputs(outputs)
-        changed = call_users(lambda why: DataError(f"{path}:{name} failed", why=why), function, given)
+        with OthersCode(DataError, f"{path}:{name} failed"):
+            changed = function(read_only_outputs(outputs))
         if not isinstance(changed, Mapping):
             raise DataError(f"{path}:{name} returned {type(changed).__name__} instead of outputs by name")
         return changed

@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from polycmp.compare.usercode import as_verdict, call_users, read_only_outputs
+from polycmp.compare.usercode import as_verdict, read_only_outputs
 from polycmp.compare.verdicts import OutputComparison
-from polycmp.errors import ComparisonError
+from polycmp.errors import ComparisonError, OthersCode
 from polycmp.script import load_script
 from polycmp.tensors import TensorMetadata
 
@@ -25,7 +25,8 @@ def load_compare_script(path: str, name: str) -> Callable[..., Any]:
     """
     function = load_script(path, name)
     if inspect.isclass(function):
-        function = call_users(lambda why: ComparisonError(f"{path}:{name} cannot be made", why=why), function)
+        with OthersCode(ComparisonError, f"{path}:{name} cannot be made"):
+            function = function()
     if not callable(function):
         raise ComparisonError(f"{path}:{name} is no function", hint="def compare_outputs(result, reference): …")
     compare: Callable[..., Any] = function
@@ -47,7 +48,8 @@ def as_pair_function(function: Callable[..., Any]) -> PairFunction | None:
 
     def judge(candidate: Mapping[str, Any], reference: Mapping[str, Any]) -> list[OutputComparison]:
         sides = read_only_outputs(candidate), read_only_outputs(reference)
-        found = call_users(lambda why: ComparisonError("the compare function failed", why=why), function, *sides)
+        with OthersCode(ComparisonError, "the compare function failed"):
+            found = function(*sides)
         if not isinstance(found, Mapping):
             raise ComparisonError(
                 f"the compare function returned {type(found).__name__}",

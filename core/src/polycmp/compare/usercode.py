@@ -1,41 +1,22 @@
-"""The fence around compare functions and post-processing that polycmp did not write: what they may touch and return."""
+"""Compare functions and post-processing that polycmp did not write: what they may touch, and what they may return."""
 
 from __future__ import annotations
 
 import copy
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.errors import ComparisonError, PolycmpError, describe_exception, is_users_failure
+from polycmp.errors import ComparisonError, OthersCode
 from polycmp.spec import Verdict
 from polycmp.tensors import dtype_name, format_shape, to_numpy
 
 Outputs = Mapping[str, Any]
-#: Makes the error that stands for a function's failure, from the reason in words.
-MakeError = Callable[[str], PolycmpError]
 _HINT = "return a Verdict, True or False; of an array for example bool((a == b).all())"
-
-
-def call_users(make_error: MakeError, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Return what a function returns; whatever it raises becomes an error of ours, but for Ctrl-C.
-
-    Raises:
-        PolycmpError: The function raised something: an error of ours as it is, all else as `make_error` makes it.
-    """
-    try:
-        return function(*arguments, **named)
-    except PolycmpError:
-        raise
-    except BaseException as error:
-        # This is a plain call: a GeneratorExit that comes out of it is not the end of a generator of ours.
-        if not is_users_failure(error) and not isinstance(error, GeneratorExit):
-            raise
-        raise make_error(describe_exception(error)) from error
 
 
 def read_only(array: Any) -> NDArray[Any]:
@@ -52,6 +33,16 @@ def read_only_outputs(outputs: Outputs) -> Outputs:
         if isinstance(array, np.ndarray):
             kept[name] = read_only(array)
     return kept
+
+
+def judging(function: str, output: str) -> OthersCode:
+    """Return the fence around a compare function that judges one output.
+
+    Args:
+        function: The function's name.
+        output: The output that it judges.
+    """
+    return OthersCode(ComparisonError, _failure(output), whose=function)
 
 
 def as_verdict(value: Any, function: str, output: str) -> Verdict:
@@ -71,7 +62,8 @@ def as_verdict(value: Any, function: str, output: str) -> Verdict:
         return Verdict(bool(value))
     if _is_ambiguous(value):
         raise _wrong(function, output, f"it returned {_describe(value)}, which is neither a verdict nor true or false")
-    return Verdict(bool(call_users(lambda why: _wrong(function, output, why), bool, value)))
+    with judging(function, output):
+        return Verdict(bool(value))
 
 
 def _checked(verdict: Verdict, function: str, output: str) -> Verdict:
@@ -105,4 +97,8 @@ def _describe(value: Any) -> str:
 
 
 def _wrong(function: str, output: str, why: str) -> ComparisonError:
-    return ComparisonError(f"the compare function fails on output {output!r}", whose=function, why=why, hint=_HINT)
+    return ComparisonError(_failure(output), whose=function, why=why, hint=_HINT)
+
+
+def _failure(output: str) -> str:
+    return f"the compare function fails on output {output!r}"

@@ -6,8 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from polycmp.compare.usercode import call_users
-from polycmp.errors import PluginError
+from polycmp.errors import OthersCode, PluginError
 from polycmp.plan import ComparePlan, Plan
 
 if TYPE_CHECKING:
@@ -28,12 +27,9 @@ def make_functions(plan: ComparePlan, registry: Registry) -> dict[str, Callable[
         factory = registry.load(contribution)
         # Only functions that can tell more for a report take `detail`; the contract does not ask for it.
         extra = {"detail": plan.detail} if "detail" in inspect.signature(factory).parameters else {}
-        functions[choice.name] = call_users(_failure(choice.name), factory, choice.options, **extra)
+        with OthersCode(PluginError, "the compare function cannot be made", whose=contribution.label):
+            functions[choice.name] = factory(choice.options, **extra)
     return functions
-
-
-def _failure(name: str) -> Callable[[str], PluginError]:
-    return lambda why: PluginError("this compare function cannot be made", whose=name, why=why)
 
 
 def lenience(plan: Plan) -> list[str]:
