@@ -385,6 +385,20 @@ class TestNan:
         assert polycmp("check", "accuracy", "m.json", "--nan", "equal").status == 0
 
 
+class TestDamage:
+    """Files that would pass by what they do not say."""
+
+    @pytest.mark.parametrize("change", [{"passed": "false"}, {"passed": 1}, {"candidate": "nobody"}])
+    def test_is_told(self, polycmp, differing, change):
+        content = json.loads(differing.read_text())
+        for record in content["records"]:
+            record.update(change)
+        differing.write_text(json.dumps(content))
+        done = polycmp("check", "accuracy", differing)
+        assert done.status == 3
+        assert "damaged" in done.err
+
+
 class TestWholeNumbers:
     """Exact by default, also in saved metrics."""
 
@@ -396,7 +410,7 @@ class TestWholeNumbers:
         assert records("m.json")[0]["settings"]["rtol"] == 0
         done = polycmp("run", model, *runs, "--rtol", "1e-5")
         assert done.status == 0
-        assert "1 of 1 whole numbers differ within tolerance" in " ".join(done.out.split())
+        assert "1 of 1 elements differ within tolerance" in " ".join(done.out.split())
         assert polycmp("check", "accuracy", "m.json", "--nan", "equal").status == 1
         assert polycmp("check", "accuracy", "m.json", "--rtol", "1e-5").status == 0
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from polycmp.compare.usercode import as_verdict
+from polycmp.compare.usercode import as_verdict, judging
 from polycmp.compare.verdicts import DetailedVerdict
-from polycmp.errors import ComparisonError, OthersCode
+from polycmp.errors import ComparisonError
 from polycmp.spec import Verdict
 
 
@@ -74,9 +74,8 @@ def metrics_judge(function: Callable[..., Any]) -> Callable[..., Verdict] | None
     name = type(function).__name__
 
     def fenced(metrics: Mapping[str, float], *, output: str = "") -> Verdict:
-        with OthersCode(ComparisonError, f"the compare function cannot judge figures of {output!r}", whose=name):
-            found = judge(metrics, output=output)
-        return as_verdict(found, name, output)
+        with judging(name, output):
+            return as_verdict(judge(metrics, output=output), name, output)
 
     return fenced
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from polycmp.compare.tally import Tally, named_reason
-from polycmp.compare.usercode import as_verdict, read_only
+from polycmp.compare.usercode import as_verdict, judging, read_only
 from polycmp.compare.verdicts import OutputComparison, PairComparison
 from polycmp.compare.words import kind_reason, shape_reason
-from polycmp.errors import ComparisonError, InvalidValueError, OthersCode, UsageError, did_you_mean
+from polycmp.errors import InvalidValueError, UsageError, did_you_mean
 from polycmp.spec import Verdict
 from polycmp.tensors import dtype_class, dtype_name, dtype_of, format_shape, to_numpy
 
@@ -190,9 +190,8 @@ class PairComparer:
         return replace(base, passed=passed, reason="; ".join(reasons), verdicts=verdicts)
 
     def _call(self, name: str, function: CompareFunction, left: Any, right: Any, output: str) -> Verdict:
-        with OthersCode(ComparisonError, f"the compare function fails on output {output!r}", whose=name):
-            found = function(left, right, output=output)
-        return as_verdict(found, name, output)
+        with judging(name, output):
+            return as_verdict(function(left, right, output=output), name, output)
 
 
 def _describe(array: Any) -> str:

@@ -165,7 +165,7 @@ def _whole_remark(pair: Pair, stats: ErrorStats) -> str:
     if stats.max_abs == 0.0:
         return ""
     differing = sum(int(np.count_nonzero(pair.candidate[key] != pair.reference[key])) for key, _ in pair.cuts())
-    return f"{differing} of {pair.size} whole numbers differ within tolerance, by at most {stats.max_abs:.9g}"
+    return f"{differing} of {pair.size} elements differ within tolerance, by at most {stats.max_abs:.9g}"
 
 
 def _nan_reasons(sums: Sums, policy: str) -> list[str]:

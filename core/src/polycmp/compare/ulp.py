@@ -151,7 +151,7 @@ def _distance_of(pair: Pair) -> Callable[[], Callable[[Array, Array], NDArray[np
 
 def _apart(left: NDArray[np.int64], right: NDArray[np.int64], *, wide: bool) -> NDArray[np.float64]:
     if not wide:
-        return np.absolute(left - right).astype(np.float64)
+        return np.asarray(np.absolute(left - right), np.float64)
     # as unsigned numbers the difference of any two int64 fits
     one, two = left.view(np.uint64), right.view(np.uint64)
     return np.where(left > right, one - two, two - one).astype(np.float64)

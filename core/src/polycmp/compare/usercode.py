@@ -1,4 +1,4 @@
-"""The fence around compare functions and post-processing that polycmp did not write: what they may touch and return."""
+"""Compare functions and post-processing that polycmp did not write: what they may touch, and what they may return."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from polycmp.spec import Verdict
 from polycmp.tensors import dtype_name, format_shape, to_numpy
 
 Outputs = Mapping[str, Any]
-_FAILS = "the compare function fails on output {!r}"
 _HINT = "return a Verdict, True or False; of an array for example bool((a == b).all())"
 
 
@@ -36,6 +35,16 @@ def read_only_outputs(outputs: Outputs) -> Outputs:
     return kept
 
 
+def judging(function: str, output: str) -> OthersCode:
+    """Return the fence around a compare function that judges one output.
+
+    Args:
+        function: The function's name.
+        output: The output that it judges.
+    """
+    return OthersCode(ComparisonError, _failure(output), whose=function)
+
+
 def as_verdict(value: Any, function: str, output: str) -> Verdict:
     """Return what a compare function returned as a verdict.
 
@@ -53,7 +62,7 @@ def as_verdict(value: Any, function: str, output: str) -> Verdict:
         return Verdict(bool(value))
     if _is_ambiguous(value):
         raise _wrong(function, output, f"it returned {_describe(value)}, which is neither a verdict nor true or false")
-    with OthersCode(ComparisonError, _FAILS.format(output), whose=function, hint=_HINT):
+    with judging(function, output):
         return Verdict(bool(value))
 
 
@@ -88,4 +97,8 @@ def _describe(value: Any) -> str:
 
 
 def _wrong(function: str, output: str, why: str) -> ComparisonError:
-    return ComparisonError(_FAILS.format(output), whose=function, why=why, hint=_HINT)
+    return ComparisonError(_failure(output), whose=function, why=why, hint=_HINT)
+
+
+def _failure(output: str) -> str:
+    return f"the compare function fails on output {output!r}"

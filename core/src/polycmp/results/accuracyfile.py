@@ -57,6 +57,17 @@ def _records(pair: PairRecord, iterations: list[Mapping[str, Any]]) -> Iterator[
             yield _record(_Place(pair.candidate, pair.reference, index, output), value)
 
 
+def check_passed(value: Any, output: str) -> bool | None:
+    """Return the verdict of a record, None where it has none.
+
+    Raises:
+        ValueError: It is neither true nor false: texts such as "false" would be taken for true.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    raise ValueError(f"the verdict on output {output!r} is {value!r}, neither true nor false")
+
+
 def _record(place: _Place, value: Any) -> MetricRecord:
     common = {**vars(place), "candidate_type": UNKNOWN_TYPE, "reference_type": UNKNOWN_TYPE}
     if isinstance(value, bool):
@@ -70,7 +81,7 @@ def _record(place: _Place, value: Any) -> MetricRecord:
         }
         if isinstance(settings.get("check_error_stat"), str):
             settings["check_error_stat"] = [settings["check_error_stat"]]
-        passed = value.get("passed")
+        passed = check_passed(value.get("passed"), place.output)
         reason = "" if passed in (None, True) else "the file says so"
         return MetricRecord(
             **common, function="simple", passed=passed, reason=reason, metrics=metrics, settings=settings

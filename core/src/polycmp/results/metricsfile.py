@@ -9,7 +9,7 @@ from typing import Any
 
 from polycmp.errors import FileError, describe_exception
 from polycmp.files import write_document
-from polycmp.results.accuracyfile import from_accuracy_results
+from polycmp.results.accuracyfile import check_passed, from_accuracy_results
 from polycmp.results.metrics import MetricRecord, MetricsFile, PairRecord
 
 FORMAT = "polycmp metrics"
@@ -60,9 +60,15 @@ def _from_json(data: Mapping[str, Any], path: str) -> MetricsFile:
         raise FileError(
             f"is of schema {data['schema']}", whose=path, why=f"this polycmp reads schema {SCHEMA}", hint="update it"
         )
+    pairs = [PairRecord(**item) for item in data["pairs"]]
+    records = [_record(item) for item in data["records"]]
+    listed = {(pair.candidate, pair.reference) for pair in pairs}
+    for record in records:
+        if (record.candidate, record.reference) not in listed:
+            raise ValueError(f"{record.candidate!r} against {record.reference!r} is not among the pairs")
     return MetricsFile(
-        [_record(item) for item in data["records"]],
-        [PairRecord(**item) for item in data["pairs"]],
+        records,
+        pairs,
         dict(data["errors"]),
         str(data["command"]),
         bool(data["average"]),
@@ -71,4 +77,5 @@ def _from_json(data: Mapping[str, Any], path: str) -> MetricsFile:
 
 def _record(item: Mapping[str, Any]) -> MetricRecord:
     metrics = {str(name): float(value) for name, value in item["metrics"].items()}
+    check_passed(item["passed"], item["output"])
     return MetricRecord(**{**item, "metrics": metrics, "iteration": int(item["iteration"])})
