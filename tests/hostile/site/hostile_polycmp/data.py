@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from hostile_polycmp.endings import ENDINGS
 
 SHAPE = (2, 4)

@@ -9,6 +9,7 @@ import threading
 import time
 
 import numpy as np
+
 from hostile_polycmp.endings import ENDINGS
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata
@@ -182,7 +183,7 @@ OUTPUTS = {
     "nan": _changed(y=lambda y: y * np.nan, z=lambda z: z * np.nan, w=lambda w: w * np.nan),
     "float": _changed(y=lambda y: 2.0),
     "int": _changed(y=lambda y: 2),
-    "list": _changed(y=lambda y: list(y)),
+    "list": _changed(y=list),
     "nested": _changed(y=lambda y: y.tolist()),
     "none": _changed(y=lambda y: None),
     "text": _changed(y=lambda y: "2"),
