@@ -298,9 +298,8 @@ class TestValidation:
         assert "NaN" in done.out
 
     def test_a_script_that_replaces_nan_hides_none(self, polycmp, hostile):
-        Path("post.py").write_text(
-            "def postprocess_outputs(outputs):\n    return {name: (array == array) * 0 for name, array in outputs.items()}\n"
-        )
+        body = "return {name: (array == array) * 0 for name, array in outputs.items()}"
+        Path("post.py").write_text(f"def postprocess_outputs(outputs):\n    {body}\n")
         words = ("-b", "hostile:mode=nan", "-b", "onnx", "--postprocess-func-script", "post.py")
         assert polycmp("run", hostile, *words).status == 0
         assert polycmp("run", hostile, *words, "--validate").status == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 
 
 def main() -> None:
@@ -11,9 +12,11 @@ def main() -> None:
     # a help text takes. Commands turn the collector on again before they do any work.
     gc.disable()
     from polycmp.cli.main import main as run
-    from polycmp.ending import end_process
+    from polycmp.ending import abandon_threads
 
-    end_process(run())
+    status = run()
+    abandon_threads(status)
+    sys.exit(status)
 
 
 if __name__ == "__main__":
