@@ -184,3 +184,15 @@ class TestTopKHidesNothing:
 
     def test_shapes_that_need_not_be_equal(self, classes):
         assert classes([1, 10], [1, 1000], "--no-shape-check")[0] == 0
+
+
+def test_a_model_without_outputs_blames_no_option(polycmp, hostile):
+    import onnx
+
+    model = onnx.load(str(hostile))
+    del model.graph.output[:]
+    onnx.save(model, "none.onnx")
+    done = polycmp("run", "none.onnx", "-b", "onnx", "-b", "onnx")
+    assert done.status == 3
+    assert "the model has no outputs" in done.err
+    assert "exclude" not in done.err
