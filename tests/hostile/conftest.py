@@ -29,6 +29,30 @@ def three_outputs() -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
+def chain(count: int = 10, final: bool = False) -> onnx.ModelProto:
+    """x [2,4] -> y0 = -x -> y1 = -y0 -> …, all of them outputs or only the last."""
+    names = [f"y{i}" for i in range(count)]
+    values = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 4]) for name in ["x", *names]}
+    nodes = [helper.make_node("Neg", [one], [two]) for one, two in zip(["x", *names], names, strict=False)]
+    outputs = [values[name] for name in (names[-1:] if final else names)]
+    graph = helper.make_graph(nodes, "g", [values["x"]], outputs)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.fixture
+def many(hostile) -> Path:
+    """So many outputs that the model is run part by part."""
+    onnx.save(chain(), "many.onnx")
+    return Path("many.onnx")
+
+
+@pytest.fixture
+def deep(hostile) -> Path:
+    """One output, and tensors inside that can be looked at."""
+    onnx.save(chain(final=True), "deep.onnx")
+    return Path("deep.onnx")
+
+
 @pytest.fixture
 def hostile(monkeypatch, tmp_path, polycmp) -> Path:
     """Put the plugin on the path of this process and of its workers; return the model, in the current folder."""
@@ -40,7 +64,7 @@ def hostile(monkeypatch, tmp_path, polycmp) -> Path:
 
 @pytest.fixture
 def fresh(hostile, tmp_path):
-    """Run `polycmp` in a process of its own, with files in the place of pipes, which whoever is left would keep open."""
+    """Run `polycmp` in a process of its own, with files for its output: whoever is left would keep a pipe open."""
 
     def run(*words: object, closed: str = "", **environ: str) -> tuple[int, str, str]:
         out, err = tmp_path / "stdout.txt", tmp_path / "stderr.txt"

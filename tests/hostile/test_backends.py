@@ -117,7 +117,10 @@ def test_what_comes_back_is_looked_at(versus, mode, pace):
     assert (status, OUTPUTS[mode][1] in said) == (OUTPUTS[mode][0], True), said
 
 
-WORKERS = ["honest", "off", "list", "nested", "none", "number_name", "generator", "big_endian", "big_endian_off", "agreeable", "deep", "flattering", "write_hard", "write_soft", "write_flag", "views", "garbage", "inputs_list", "make_none", "late", "odd_notes"]  # fmt: skip
+#: Modes tried in a worker, too.
+WORKERS = ["honest", "off", "list", "nested", "none", "number_name", "generator", "big_endian", "big_endian_off"]
+WORKERS += ["agreeable", "deep", "flattering", "write_hard", "write_soft", "write_flag", "views", "garbage", "late"]
+WORKERS += ["inputs_list", "make_none", "odd_notes"]
 
 
 @pytest.mark.parametrize("mode", WORKERS)
@@ -192,6 +195,30 @@ class TestOneAfterTheOther:
         polycmp("run", hostile, "-b", f"hostile:mode={mode}", "-b", "onnx", "--save-inputs", f"in{suffix}")
         [feed] = open_inputs([f"in{suffix}"])
         assert (feed["x"] != 0).any()
+
+
+class TestPartByPart:
+    """The same where a model is cut into parts, whose outputs are handed on."""
+
+    def test_two_that_share_a_buffer(self, polycmp, many):
+        pair = ("-b", "hostile_parts:mode=shared,seed=1", "-b", "hostile_parts:mode=shared,seed=2")
+        done = polycmp("run", many, *pair)
+        assert done.status == 3
+        assert "puts its outputs into the same memory as" in spread(done.out)
+        assert "--use-subprocess" in done.out
+        assert polycmp("run", many, *pair, "--sequential-runners").status == 1
+
+    def test_one_that_says_wrongly_that_its_outputs_stay(self, polycmp, many):
+        words = ("-b", "hostile_parts:mode=stays", "-b", "onnx", "--max-memory", "1B")
+        done = polycmp("run", many, *words)
+        assert done.status == 3
+        assert "although it says that these stay valid" in spread(done.out)
+
+    def test_nothing_is_said_of_probing_where_nothing_could_be_seen(self, polycmp, deep):
+        words = ("-b", "hostile_parts:mode=only_whole", "-b", "hostile_parts:mode=only_whole")
+        done = polycmp("locate", deep, *words)
+        assert done.status == 3
+        assert "probing did not move" not in spread(done.out)
 
 
 class TestFilesOfFailedRuns:
@@ -271,9 +298,8 @@ class TestValidation:
         assert "NaN" in done.out
 
     def test_a_script_that_replaces_nan_hides_none(self, polycmp, hostile):
-        Path("post.py").write_text(
-            "import numpy as np\ndef postprocess_outputs(o):\n    return {k: np.nan_to_num(v) * 0 for k, v in o.items()}\n"
-        )
+        body = "return {name: (array == array) * 0 for name, array in outputs.items()}"
+        Path("post.py").write_text(f"def postprocess_outputs(outputs):\n    {body}\n")
         words = ("-b", "hostile:mode=nan", "-b", "onnx", "--postprocess-func-script", "post.py")
         assert polycmp("run", hostile, *words).status == 0
         assert polycmp("run", hostile, *words, "--validate").status == 1

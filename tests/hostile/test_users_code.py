@@ -120,20 +120,12 @@ class TestOneReusedArray:
         words = ("-b", "hostile:mode=zero_is_wrong", "-b", "onnx", "--data-loader-script", "script.py")
         assert polycmp("run", hostile, *words, *pace).status == 1
 
-    def test_windows_read_one_feed_ahead(self, polycmp, hostile):
-        import onnx
-        from onnx import TensorProto, helper
-
-        names = [f"y{i}" for i in range(10)]  # so many outputs that the model is run part by part
-        values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 4]) for name in ["x", *names]]
-        nodes = [helper.make_node("Neg", [one], [two]) for one, two in zip(["x", *names], names, strict=False)]
-        graph = helper.make_graph(nodes, "g", values[:1], values[1:])
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "many.onnx")
-        Path("script.py").write_text(HEAD + self.SCRIPT)
-        words = ("--data-loader-script", "script.py", "--save-inputs", "i.npz")
-        assert polycmp("run", "many.onnx", "-b", "onnx", "-b", "onnx", *words).status == 0
+    def test_windows_read_one_feed_ahead(self, polycmp, many):
         from polycmp.results.files import open_inputs
 
+        Path("script.py").write_text(HEAD + self.SCRIPT)
+        words = ("--data-loader-script", "script.py", "--save-inputs", "i.npz")
+        assert polycmp("run", many, "-b", "onnx", "-b", "onnx", *words).status == 0
         assert [feed["x"][0, 0] for feed in open_inputs(["i.npz"])] == [0, 1, 2]
 
 
@@ -192,3 +184,15 @@ class TestTopKHidesNothing:
 
     def test_shapes_that_need_not_be_equal(self, classes):
         assert classes([1, 10], [1, 1000], "--no-shape-check")[0] == 0
+
+
+def test_a_model_without_outputs_blames_no_option(polycmp, hostile):
+    import onnx
+
+    model = onnx.load(str(hostile))
+    del model.graph.output[:]
+    onnx.save(model, "none.onnx")
+    done = polycmp("run", "none.onnx", "-b", "onnx", "-b", "onnx")
+    assert done.status == 3
+    assert "the model has no outputs" in done.err
+    assert "exclude" not in done.err

@@ -15,9 +15,11 @@ def main() -> None:
 
     open_standard_streams()
     from polycmp.cli.main import main as run
-    from polycmp.ending import end_process
+    from polycmp.ending import abandon_threads
 
-    end_process(run())
+    status = run()
+    abandon_threads(status)
+    sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -7,21 +7,23 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from typing import NoReturn
 
 #: Seconds that threads left behind may take to end by themselves.
 GRACE = 1.0
 
 
-def end_process(status: int) -> NoReturn:
-    """End this process with an exit status.
+def abandon_threads(status: int) -> None:
+    """Have this process, which is about to exit, not wait for threads that a backend has left behind.
 
-    Python waits for all threads that are not daemons, those included that a backend has left behind. They get a short
-    time; what has been printed is printed whatever they do.
+    Python waits for all threads that are not daemons. Here they get a short time; what has been printed is printed
+    whatever they do.
+
+    Args:
+        status: The exit status, if the threads do not end by themselves.
     """
-    if any(not thread.daemon and thread is not threading.current_thread() for thread in threading.enumerate()):
+    here = threading.current_thread()
+    if any(not thread.daemon and thread is not here for thread in threading.enumerate()):
         threading.Thread(target=_end_later, args=(status,), daemon=True).start()
-    sys.exit(status)
 
 
 def _end_later(status: int) -> None:

@@ -19,8 +19,8 @@ class Runner(Recorded):
     A subclass implements `activate_impl`, `get_input_metadata_impl`, `infer_impl` and `deactivate_impl`; whoever uses
     it calls `activate`, `infer`, `deactivate`, or `with`. Nothing heavy is loaded or allocated before activation.
 
-    The runner owns what `infer` returns and may overwrite it in the next `infer`: copy to keep. It must not write to
-    its inputs. Calls come from one thread at a time.
+    The runner owns what `infer` returns and may overwrite it in its next `infer`: copy to keep. It must not write to
+    its inputs, which are read-only where a session runs it. Calls come from one thread at a time.
 
     Args:
         name: The label in reports; by default the class's name.

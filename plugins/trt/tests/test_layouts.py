@@ -91,6 +91,12 @@ def test_types_of_tensorrt():
         numpy_dtype(Member)
 
 
+class RegisteredHostMemory:
+    """Pinned memory by its type's name."""
+
+    __array_interface__ = np.zeros(4, np.float32).__array_interface__
+
+
 class TestViews:
     def test_what_others_see(self):
         view = DeviceView(4096, (2, 3), "float16")
@@ -128,12 +134,15 @@ class TestViews:
         assert view.owner[1] is source
 
     def test_pinned_arrays_are_recognised_by_their_owner(self):
-        class RegisteredHostMemory:
-            __array_interface__ = np.zeros(4, np.float32).__array_interface__
-
         assert is_pinned(np.asarray(RegisteredHostMemory())[1:])
         assert not is_pinned(np.zeros((4, 4))[1:])
         assert not is_pinned(np.zeros(4))
+
+    def test_a_view_that_can_only_be_read_is_pinned_where_its_memory_is(self):
+        from polycmp.arrays import read_only
+
+        assert is_pinned(read_only(np.asarray(RegisteredHostMemory())))
+        assert not is_pinned(read_only(np.zeros(4)))
 
 
 class Foreign:

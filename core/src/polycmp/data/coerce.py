@@ -11,7 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.errors import DataError, did_you_mean
-from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, dtype_name, dtype_of, format_shape, to_numpy
+from polycmp.tensors import (
+    TensorEntry,
+    TensorMetadata,
+    dtype_class,
+    dtype_name,
+    dtype_of,
+    format_shape,
+    native,
+    to_numpy,
+)
 
 _LOG = logging.getLogger("polycmp.data")
 
@@ -56,6 +65,8 @@ def _fit(name: str, entry: TensorEntry, feed: Mapping[str, Any], extra: list[str
         )
     if isinstance(value, np.ndarray) and value.dtype.kind == "U":
         value = value.astype(object)  # text of fixed width: the same values in the form that models take
+    if isinstance(value, np.ndarray):
+        value = native(value)
     if entry.dtype is None or dtype_of(value) == entry.dtype:
         return value
     return _convert(name, to_numpy(value), entry.dtype, owner)

@@ -124,7 +124,7 @@ class Lane:
         if missing:
             self.fail(f"returned no tensor {missing[0]!r} although it was asked for it")
             return None
-        if self._overwrites(segment, outputs, live):
+        if live.outputs_stay_valid and sharing(outputs, {"": self.tensors}):
             self.fail("puts its outputs into memory of earlier ones, although it says that these stay valid")
             return None
         if keep:
@@ -281,13 +281,6 @@ class Lane:
         for name in segment.outputs:
             if name not in self._dead:
                 self.tensors[name] = _lasting(live, outputs[name])
-
-    def _overwrites(self, segment: Segment, outputs: Mapping[str, Any], live: LiveRun) -> bool:
-        """Return whether outputs lie where those of an earlier segment are that are still needed, and not copied."""
-        if not live.outputs_stay_valid:
-            return False
-        earlier = {name: array for name, array in self.tensors.items() if name not in segment.inputs}
-        return bool(sharing(outputs, {"": earlier}, [self.tensors[name] for name in segment.inputs]))
 
     def _note_hidden(self) -> None:
         """Say once how much was not compared."""

@@ -10,22 +10,19 @@ import numpy as np
 _Span = tuple[int, int]
 
 
-def sharing(made: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]], given: Iterable[Any] = ()) -> list[str]:
+def sharing(made: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the keys of those outputs that lie in the same memory as some of these.
 
     Bounds of memory are compared, so it may be that no element is shared. Only NumPy arrays are looked at, and among
-    them those that somebody can write to: constants of a model may well be shared.
+    them those that somebody can write to: inputs and a model's constants may well be shared.
 
     Args:
         made: The outputs of the last call.
         others: Outputs of earlier calls.
-        given: The inputs of the last call; views of them may well be shared, too.
     """
     if not others:
         return []
-    inputs = _spans(given)
-    variable = (array for array in made.values() if not _is_constant(array))
-    mine = [span for span in _spans(variable) if not _overlap(inputs, [span])]
+    mine = _spans(array for array in made.values() if not _is_constant(array))
     return [key for key, outputs in others.items() if _overlap(mine, _spans(outputs.values()))]
 
 
@@ -34,13 +31,11 @@ def _spans(arrays: Iterable[Any]) -> list[_Span]:
 
 
 def _is_constant(array: Any) -> bool:
-    """Return whether nobody can write to an array, nor to what it is a view of."""
+    """Return whether nobody can write to an array, nor to what it is a view of, such as the inputs of a call."""
     while isinstance(array, np.ndarray):
         if array.flags.writeable:
             return False
         array = array.base
-    if isinstance(array, memoryview):
-        return _is_constant(array.obj) if array.readonly else False
     try:
         return array is None or memoryview(array).readonly
     except TypeError:

@@ -123,7 +123,7 @@ def _infer_all(runs: Sequence[LiveRun], feed: Feed) -> dict[str, Mapping[str, An
         result = run.infer(feed)
         if result is None:
             continue
-        overwritten = sharing(result, outputs, feed.values())
+        overwritten = sharing(result, outputs)
         outputs[run.label] = copy_outputs(result) if overwritten else result
         for other in runs:
             if other.label in overwritten:

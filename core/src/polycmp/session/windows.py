@@ -109,8 +109,7 @@ class Windows:
         for number, segment in enumerate(self.segments):
             if pace is not None:
                 pace.on_stage(f"operators {segment.start} to {segment.stop} of {len(self.graph.nodes)}")
-            made = self._run(segment, feed, keep=keep, whole=whole)
-            outputs = {**made, **self._of_closed(segment)}
+            outputs = {**self._run(segment, keep=keep, whole=whole), **self._of_closed(segment)}
             yield Window(segment, number, number == len(self.segments) - 1), outputs
             outputs.clear()  # whoever still holds the step must not hold its tensors
 
@@ -148,13 +147,13 @@ class Windows:
             if run.is_active
         }
 
-    def _run(self, segment: Segment, feed: Feed, *, keep: bool, whole: bool) -> dict[str, Any]:
+    def _run(self, segment: Segment, *, keep: bool, whole: bool) -> dict[str, Any]:
         made: dict[str, Mapping[str, Any]] = {}
         for lane in self.lanes:
             outputs = lane.run(segment, keep=keep, whole=whole)
             if outputs is None:
                 continue
-            overwritten = sharing(outputs, made, feed.values())
+            overwritten = sharing(outputs, made)
             if overwritten:
                 lane.fail(
                     f"puts its outputs into the same memory as {overwritten[0]}, which overwrites them",

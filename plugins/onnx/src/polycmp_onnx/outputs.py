@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from polycmp.errors import UsageError, did_you_mean
+from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.loader import immediate
 from polycmp_onnx.graph import NO_TENSOR, computed_tensors
 from polycmp_onnx.load import OnnxLoader, own_model
@@ -51,6 +51,7 @@ class ModifyOutputs(OnnxLoader):
 
         Raises:
             UsageError: A name, a pattern or a type fits nothing, or no output is left.
+            ModelError: The model has no outputs.
         """
         model = own_model(self.model)
         names = chosen_outputs(model.graph, self.outputs, self.exclude_outputs, self.mark_types)
@@ -86,6 +87,7 @@ def chosen_outputs(
 
     Raises:
         UsageError: A name, a pattern or a type fits nothing, or no output is left.
+        ModelError: The graph has no outputs.
     """
     order = list(dict.fromkeys([*computed_tensors(graph), *(value.name for value in graph.output)]))
     tensors = [name for node in graph.node if _is_tensor(node) for name in node.output if name]
@@ -101,6 +103,10 @@ def chosen_outputs(
         marked = [name for name in order if name in chosen]
         chosen.difference_update(_matching(_words(exclude), marked, order, graph, "--onnx-exclude-outputs"))
     names = [name for name in order if name in chosen]
+    if not names and not exclude:
+        raise ModelError(
+            "the model has no outputs", hint="make some of its tensors outputs: --onnx-outputs NAME, or --mark-all"
+        )
     if not names:
         raise UsageError("no output is left", whose="--onnx-exclude-outputs", hint="exclude fewer names")
     return names

@@ -28,6 +28,14 @@ def polycmp_runners():
         options=Options,
         accepts=("onnx",),
     )
+    yield RunnerSpec(
+        name="hostile_parts",
+        summary="Misbehaves with parts of models",
+        factory="hostile_polycmp.parts:make_runner",
+        options=Options,
+        accepts=("onnx",),
+        intermediates="graph",
+    )
 
 
 @hookimpl

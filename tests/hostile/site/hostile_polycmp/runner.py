@@ -183,7 +183,7 @@ OUTPUTS = {
     "nan": _changed(y=lambda y: y * np.nan, z=lambda z: z * np.nan, w=lambda w: w * np.nan),
     "float": _changed(y=lambda y: 2.0),
     "int": _changed(y=lambda y: 2),
-    "list": _changed(y=lambda y: list(y)),
+    "list": _changed(y=list),
     "nested": _changed(y=lambda y: y.tolist()),
     "none": _changed(y=lambda y: None),
     "text": _changed(y=lambda y: "2"),

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from polycmp import __version__
+from polycmp.ending import abandon_threads
 from polycmp.errors import is_users_failure
 from polycmp.model import Model, ModelSettings
 from polycmp.plan.text import from_values
@@ -52,6 +53,7 @@ def main(arguments: list[str]) -> int:
     while True:
         message = channel.receive()
         if message is None or message["do"] == "stop":
+            abandon_threads(0)
             return 0
         try:
             answer = getattr(worker, message["do"])(message)

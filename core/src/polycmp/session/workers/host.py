@@ -32,9 +32,8 @@ _CHILD = """
 import sys
 if sys.path and sys.path[0] == "":
     del sys.path[0]
-from polycmp.ending import end_process
 from polycmp.session.workers.child import main
-end_process(main(sys.argv[1:]))
+sys.exit(main(sys.argv[1:]))
 """
 
 

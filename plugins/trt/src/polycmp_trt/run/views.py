@@ -225,12 +225,12 @@ def is_pinned(array: np.ndarray[Any, Any]) -> bool:
     Recognised are pycuda's page-locked and registered arrays, `pinned_empty`, torch's pinned tensors, and CuPy's pinned
     memory; other locked memory is staged, which is slower but correct.
     """
-    base = array.base
+    base: Any = array.base
     while base is not None:
         kind = type(base)
         if kind.__name__ in {"PagelockedHostAllocation", "RegisteredHostMemory"} or "pinned_memory" in kind.__module__:
             return True
         if hasattr(base, "is_pinned"):
             return bool(base.is_pinned())
-        base = getattr(base, "base", None)
+        base = base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
     return False
