@@ -18,7 +18,9 @@ from toys import graph_model, small_model
 
 ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 BACKENDS = ("-b", "onnxrt:name=mine,threads=1", "-b", "onnxrt:name=ref,model=good.onnx")
-LIBRARY = "from onnx.reference.op_run import OpRun\n\nclass Other(OpRun):\n    op_domain = 'x'\n    def _run(self, x):\n"
+LIBRARY = (
+    "from onnx.reference.op_run import OpRun\n\nclass Other(OpRun):\n    op_domain = 'x'\n    def _run(self, x):\n"
+)
 LIBRARY += "        return (x,)\n\nnew_ops = [Other]\n"
 
 
@@ -101,6 +103,16 @@ class TestScript:
 
 class TestCommand:
     STRESS = ("--data-loader", "stress", "--stress-kinds", "signed", "large", "--stress-seeds", "2")
+
+    @pytest.fixture
+    def polycmp(self, polycmp, monkeypatch):
+        """Run `polycmp` as if it had been typed."""
+
+        def run(*words):
+            monkeypatch.setattr("sys.argv", ["polycmp", *words])
+            return polycmp(*words)
+
+        return run
 
     def repeats(self, polycmp, folder, *words):
         assert polycmp("run", *words, *self.STRESS, "--report", "r.json").status == 1
