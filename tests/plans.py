@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from hypothesis import strategies as st
@@ -17,8 +18,9 @@ from polycmp.testing.plugin import FAULTS
 #: What breaks grammars: separators, brackets, quotes, flags, blanks, line ends, other alphabets, escapes.
 NASTY = [
     "a b", " a", "a ", "a,b", ",", "a=b", "=", "a:b", ":", "[", "]", "[a]", "[a,b", "(a", "a)", "[[a]]", "'", '"', "''",
-    "'a'", '"a"', "it's", "'a':'b'", "'a','b'", "a'b\"c", "-a", "--", "--atol", "-b", "-1", "-.5", "true", "false", "#2",
-    "ä☃𝄞", "a\nb", "\t", "a\\b", "$HOME", "`x`", "%", "*", "a#2", "\x7f", "e:[1,2]", "top-3,axis=1", "{x}", "!", "~",
+    "'a'", '"a"', "it's", "'a':'b'", "'a','b'", "a'b\"c", "-a", "--", "--atol", "-b", "-1", "-.5", "true", "false",
+    "#2", "ä☃𝄞", "a\nb", "\t", "a\\b", "$HOME", "`x`", "%", "*", "a#2", "\x7f", "e:[1,2]", "top-3,axis=1", "{x}",
+    "!", "~",
 ]  # fmt: skip
 CHARS = st.characters(
     exclude_categories=("Cs",), exclude_characters="\0\x1f"
@@ -143,8 +145,10 @@ def data_of(registry):
         )
     )
     none = st.just([{}])
-    source = st.one_of(st.just({}), st.builds(lambda item: {"script": item}, paths("py")),
-                       st.builds(lambda item: {"files": tuple(item)}, st.lists(paths("npz"), min_size=1, unique=True)))  # fmt: skip
+    files = st.lists(paths("npz"), min_size=1, max_size=3, unique=True).map(tuple)
+    source = st.one_of(
+        st.just({}), st.fixed_dictionaries({"script": paths("py")}), st.fixed_dictionaries({"files": files})
+    )
     return st.builds(
         lambda loader, sets, source: DataPlan(loader, input_shapes=sets[0], further_shapes=tuple(sets[1:]), **source),
         choice_of(registry.data_loaders), st.one_of(none, sets), source,
@@ -174,8 +178,9 @@ def plans_of(registry):
         lambda chosen: {item.name: item.options for item in chosen if item.options != type(item.options)()}
     )
     plan = st.builds(
-        Plan, model=st.one_of(paths("onnx"), text.filter(str.strip)), model_kind=maybe(text), loader_options=loader_options,
-        backends=backends_of(registry), data=data_of(registry), compare=compare, files=files,
+        Plan, model=st.one_of(paths("onnx"), text.filter(str.strip)), model_kind=maybe(text),
+        loader_options=loader_options, backends=backends_of(registry), data=data_of(registry), compare=compare,
+        files=files,
         plots=st.builds(PlotsPlan, maybe(paths("maps")), st.booleans(), maybe(paths("plots")), st.booleans()),
         sequential=st.booleans(), warm_up=st.integers(0, 3), subprocess=st.booleans(),
         timeout=st.sampled_from([0.0, 0.1, 1e9]), max_memory=st.sampled_from([0, 1, 2**40]),
@@ -185,8 +190,6 @@ def plans_of(registry):
 
 def consistent(plan):
     """Return the plan with what the rest of it decides."""
-    from dataclasses import replace
-
     detail = bool(plan.files.reports or plan.files.save_metrics)
     return replace(plan, compare=replace(plan.compare, detail=detail))
 

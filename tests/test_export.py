@@ -8,6 +8,11 @@ import sys
 
 import pytest
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 
 def run_script(path, cwd):
     return subprocess.run(
@@ -99,9 +104,43 @@ class TestRunFile:
         over = polycmp("run", "--config", "run.toml", "--input-shapes", "x:[7,8]", "-b", "onnx")
         assert (over.status, "float32[7,8]" in over.out, "only one run" in over.out) == (0, False, True)
 
+    def test_holds_values_of_the_types_of_their_options(self, polycmp, model, tmp_path):
+        words = ("-b", "onnxrt:threads=1,name='a, b'", "-b", "onnx", "--iterations", 3, "--atol", "y:1e-3", "--silent")
+        first = polycmp("run", model, *words, "--input-shapes", "x:[2,8]", "x:[3,8]", "--write-config", "run.toml")
+        content = tomllib.loads((tmp_path / "run.toml").read_text())
+        assert content == {
+            "model": str(model),
+            "backend": [{"backend": "onnxrt", "name": "a, b", "options": {"threads": 1}}, "onnx"],
+            "input-shapes": ["x:[2,8]", "x:[3,8]"],
+            "iterations": 3,
+            "atol": {"y": 1e-3},
+            "silent": True,
+        }
+        again = polycmp("run", "--config", "run.toml", "--report", "again.json")
+        assert (first.status, again.status) == (0, 0)
+        assert list(again.report(tmp_path / "again.json")["inference_results"]) == ["a, b", "onnx"]
+
+    def test_the_command_line_wins_over_options_of_the_file_s_backends(self, polycmp, model, tmp_path):
+        polycmp("run", model, "-b", "onnxrt:threads=1", "--write-config", "run.toml")
+        polycmp("run", "--config", "run.toml", "--onnxrt-threads", 2, "--write-config", "two.toml")
+        [backend] = tomllib.loads((tmp_path / "two.toml").read_text())["backend"]
+        assert backend["options"] == {"threads": 2}
+
+    @pytest.mark.parametrize("name", ["a b'.onnx", 'x"[1,2].onnx', "ü\n.onnx", "back\\slash,=.onnx", "-m.onnx"])
+    def test_repeats_models_of_any_name(self, polycmp, model, tmp_path, name):
+        model.rename(tmp_path / name)
+        assert polycmp("run", "-b", "onnxrt", "-b", "onnx", "--write-config", "run.toml", "--", name).status == 0
+        assert polycmp("run", "--config", "run.toml").status == 0
+
     @pytest.mark.parametrize(
         ("text", "status", "words"),
         [
+            ("backend = [{name = 'x'}]", 2, "is no backend"),
+            ("backend = [{backend = 'onnx', option = {}}]", 2, "did you mean 'options'"),
+            ("backend = [{backend = 'onnx', options = {dtyp = 'x'}}]", 2, "did you mean 'dtype'"),
+            ("backend = [{backend = 'onnxrt', options = {threads = 'x'}}]", 2, "whole number"),
+            ("backend = [{backend = 'onnx', name = 3}]", 2, "are texts"),
+            ("backend = ['onnx']\natol = {y = {z = 1}}", 2, "no value for 'atol'"),
             ("backend = [", 3, "no TOML"),
             ("bakcend = ['onnx']", 2, "did you mean 'backend'"),
             ("backend = [1]", 2, "list of texts"),

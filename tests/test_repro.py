@@ -104,6 +104,16 @@ class TestScript:
 class TestCommand:
     STRESS = ("--data-loader", "stress", "--stress-kinds", "signed", "large", "--stress-seeds", "2")
 
+    @pytest.fixture
+    def polycmp(self, polycmp, monkeypatch):
+        """Run `polycmp` as if it had been typed."""
+
+        def run(*words):
+            monkeypatch.setattr("sys.argv", ["polycmp", *words])
+            return polycmp(*words)
+
+        return run
+
     def repeats(self, polycmp, folder, *words):
         assert polycmp("run", *words, *self.STRESS, "--report", "r.json").status == 1
         return json.loads((folder / "r.json").read_text())["repeats"]

@@ -178,7 +178,9 @@ class OptionField:
         """
         if self.kind == "mapping":
             one = self._plain_list if self.accumulates else self._plain
-            return {name: one(item) for name, item in value.items()}
+            plain = {name: one(item) for name, item in value.items()}
+            alone = plain.get("") if len(plain) == 1 else None
+            return plain if alone is None or isinstance(alone, (str, list)) else alone
         if self.kind == "groups":
             return [self._plain_list(group) for group in value]
         return self._plain_list(value) if self.kind == "list" else self._plain(value)

@@ -81,7 +81,8 @@ def build_plan(given: Given, settings: Settings, registry: Registry) -> Plan:
     if given.backends:
         backends = plan_backends(given.backends, defaults, registry)
     else:
-        backends = plan_backends(given.run_file.backends, defaults, registry, wins=_typed_for_backends(given, defaults))
+        typed = _typed_for_backends(given, defaults)
+        backends = plan_backends(given.run_file.backends, defaults, registry, typed, given.run_file.whose)
     plan = make_plan(given.model or given.run_file.model, backends, settings, registry, given.command)
     _check(plan)
     refuse_collisions(settings, plan)

@@ -23,7 +23,7 @@ class Instance:
     """One instance as asked for.
 
     Attributes:
-        text: The whole text, for errors.
+        owner: Whose mistakes in it are, for errors.
         backend: The backend's name.
         values: The keys and the text of their values.
         plain: Options as JSON and TOML hold them.
@@ -32,7 +32,7 @@ class Instance:
         python: The interpreter of its environment; empty means this one.
     """
 
-    text: str
+    owner: str
     backend: str
     values: dict[str, str] = field(default_factory=dict)
     plain: dict[str, Any] = field(default_factory=dict)
@@ -48,7 +48,7 @@ def parse_instance(text: str) -> Instance:
         UsageError: The text is empty, or a key is given twice.
     """
     backend, _, rest = text.partition(":")
-    instance = Instance(text, backend.strip())
+    instance = Instance(f"-b {text}", backend.strip())
     if not instance.backend:
         raise UsageError(f"{text!r} names no backend", hint="-b NAME or -b NAME:KEY=VALUE,KEY=VALUE")
     for part in split_list(rest) if rest.strip() else []:
@@ -71,6 +71,7 @@ def plan_backends(
     defaults: Mapping[str, Mapping[str, Any]],
     registry: Registry,
     wins: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    whose: str = "",
 ) -> tuple[BackendPlan, ...]:
     """Return one plan per instance.
 
@@ -79,6 +80,7 @@ def plan_backends(
         defaults: Per backend, the values that `--NAME-FIELD` gives to all its instances.
         registry: The plugins.
         wins: Per backend, values that count whatever an instance says.
+        whose: Where instances that are no texts come from, for errors.
 
     Raises:
         PluginError: A backend is unknown or broken.
@@ -87,7 +89,7 @@ def plan_backends(
     labels: list[str] = []
     plans = []
     for item in asked:
-        instance = parse_instance(item) if isinstance(item, str) else _from_plain(item)
+        instance = parse_instance(item) if isinstance(item, str) else _from_plain(item, whose)
         label = unique_label(instance.label, labels)
         labels.append(label)
         name = instance.backend
@@ -95,7 +97,7 @@ def plan_backends(
     return tuple(plans)
 
 
-def _from_plain(plain: Mapping[str, Any]) -> Instance:
+def _from_plain(plain: Mapping[str, Any], whose: str) -> Instance:
     """Return the instance that one of `plain_backends` stands for."""
     wrong = [key for key in plain if key not in {"backend", "options", "texts", *RESERVED}]
     tables = [plain.get(key, {}) for key in ("options", "texts")]
@@ -103,19 +105,21 @@ def _from_plain(plain: Mapping[str, Any]) -> Instance:
     if wrong or not plain.get("backend") or not all(isinstance(item, Mapping) for item in tables):
         raise UsageError(
             f"{dict(plain)!r} is no backend",
+            whose=whose,
             why=did_you_mean(wrong[0], ["backend", "options", *RESERVED]) if wrong else "",
             hint='backend = [{backend = "onnxrt", name = "fast", options = {threads = 1}}]',
         )
     if not all(isinstance(item, str) for item in [*names, *tables[1].values()]):
-        raise UsageError(f"{dict(plain)!r} is no backend", why="backend, name, model and python are texts")
+        raise UsageError(f"{dict(plain)!r} is no backend", whose=whose, why="backend, name, model and python are texts")
     backend, label, model, python = names
-    return Instance(backend, backend, dict(tables[1]), dict(tables[0]), label or backend, model, python)
+    owner = f"{whose}: {backend}" if whose else f"-b {backend}"
+    return Instance(owner, backend, dict(tables[1]), dict(tables[0]), label or backend, model, python)
 
 
 def _plan(
     instance: Instance, label: str, defaults: Mapping[str, Any], wins: Mapping[str, Any], registry: Registry
 ) -> BackendPlan:
-    name, owner = instance.backend, f"-b {instance.text}"
+    name, owner = instance.backend, instance.owner
     if instance.python and name not in registry.runners and not instance.plain:
         # The other environment knows the options, but what is wrong in every environment is refused here.
         _require_values(instance.text, instance.values)

@@ -32,11 +32,13 @@ class Asked:
         model: The model file.
         backends: The instances: texts, or tables.
         values: Values of options.
+        whose: Where they come from, for errors.
     """
 
     model: str = ""
     backends: tuple[str | Mapping[str, Any], ...] = ()
     values: Mapping[Key, Any] = field(default_factory=dict)
+    whose: str = ""
 
 
 def to_values(plan: Plan, registry: Registry) -> dict[str, Any]:
@@ -96,7 +98,7 @@ def read_values(content: Mapping[str, Any], table: FlagTable, whose: str = "") -
             whose=whose,
             hint='backend = ["onnxrt", "onnx"]',
         )
-    return Asked(model, tuple(backends), dict(_read(content, table, whose)))
+    return Asked(model, tuple(backends), dict(_read(content, table, whose)), whose)
 
 
 def _read(content: Mapping[str, Any], table: FlagTable, whose: str) -> Iterator[tuple[Key, Any]]:
@@ -109,7 +111,9 @@ def _read(content: Mapping[str, Any], table: FlagTable, whose: str) -> Iterator[
         try:
             yield target.key, target.field.from_plain(value)
         except UsageError as error:
-            raise UsageError(error.what, whose=f"{whose}: {key}", why=error.why, hint=error.hint) from None
+            raise UsageError(
+                error.what, whose=f"{whose}: {key}" if whose else key, why=error.why, hint=error.hint
+            ) from None
 
 
 def _find(key: str, table: FlagTable, whose: str) -> Target:
