@@ -141,7 +141,7 @@ def _map_entry(file: OpenFile, info: zipfile.ZipInfo) -> NDArray[Any] | None:
     """Return the entry as read-only bytes of the file, or None where they do not lie there as an array."""
     if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1 or not info.file_size:
         return None
-    fields = _LOCAL_HEADER.unpack(file.bytes_at(info.header_offset, _LOCAL_HEADER.size))
+    fields = _LOCAL_HEADER.unpack(file.bytes_at(info.header_offset, _LOCAL_HEADER.size).tobytes())
     start = info.header_offset + _LOCAL_HEADER.size + fields[-2] + fields[-1]
     entry = file.bytes_at(start, info.file_size)
     stream = io.BytesIO(entry[: _ALIGNMENT * 1024].tobytes())
