@@ -47,7 +47,7 @@ class ExternalModel:
         for tensor in external_tensors(model):
             if self.own and _place(tensor).location == self.own:
                 tensor.raw_data = self._mapped(tensor).tobytes()
-                tensor.data_location = onnx.TensorProto.DEFAULT
+                tensor.ClearField("data_location")
                 del tensor.external_data[:]
         load_weights(model, self.folder, str(self.folder))
         return model
