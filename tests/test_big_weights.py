@@ -1,4 +1,4 @@
-"""Models with weights of more than 2 GB, which no protobuf message can hold: files with holes in place of the weights."""
+"""Weights of more than 2 GB, which no protobuf message can hold: here they lie in files with holes for content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs files with holes and the peak of a child's memory")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="needs files with holes and the peak of a child's memory"
+)
 
 ROWS, WIDTH = 610_352, 1024
 #: What a process takes here is that of Python and the backends; the weight alone would be 2.5 GB.

@@ -82,7 +82,8 @@ class ExternalModel:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
         raw = self._mapped(tensor)
         if dtype.kind in _PLAIN_KINDS and dtype.isbuiltin and raw.nbytes == math.prod(tensor.dims) * dtype.itemsize:
-            return raw.view(dtype.newbyteorder("<")).reshape(tuple(tensor.dims))
+            plain: NDArray[Any] = raw.view(dtype.newbyteorder("<")).reshape(tuple(tensor.dims))
+            return plain
         inside = onnx.TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
         inside.raw_data = raw.tobytes()
         array: NDArray[Any] = onnx.numpy_helper.to_array(inside)

@@ -94,7 +94,8 @@ def _referring(tensor: memoryview, offset: int, location: str) -> bytes:
     end, length = found[0]
     entries = {"location": location, "offset": str(offset + end - length), "length": str(length)}
     parts = [bytes(tensor[start:stop]) for field, start, stop, _ in fields if field not in _REFERENCE]
-    parts += [_message(EXTERNAL_DATA, _message(1, key.encode()) + _message(2, text.encode())) for key, text in entries.items()]
+    for key, text in entries.items():
+        parts.append(_message(EXTERNAL_DATA, _message(1, key.encode()) + _message(2, text.encode())))
     return b"".join([*parts, _varint(DATA_LOCATION << 3 | _VARINT), _varint(1)])
 
 
