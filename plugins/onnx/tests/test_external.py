@@ -14,9 +14,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 from polycmp.errors import ModelError
 from polycmp.tensors import TensorMetadata
-from polycmp_onnx import ModifyOutputs, OnnxFromPath, ReferenceRunner, SaveOnnx
+from polycmp_onnx import ModifyOutputs, OnnxFromPath, ReferenceRunner, SaveOnnx, graph
 from polycmp_onnx.inspect import inspect
 from polycmp_onnx.model_graph import open_graph
+from polycmp_onnx.save import save
 
 FLOAT = TensorProto.FLOAT
 RNG = np.random.default_rng(0)
@@ -34,8 +35,8 @@ def two_products() -> onnx.ModelProto:
     ]
     values = [helper.make_tensor_value_info(name, FLOAT, [2, 64]) for name in "xy"]
     weights = [numpy_helper.from_array(FIRST, "a"), numpy_helper.from_array(SECOND, "b")]
-    graph = helper.make_graph(nodes, "two products", values[:1], values[1:], weights)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    made = helper.make_graph(nodes, "two products", values[:1], values[1:], weights)
+    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
 def write(folder: Path, outside: bool) -> Path:
@@ -68,6 +69,22 @@ def test_a_part_that_is_called_for_holds_its_weights(path):
     [weight] = part.graph.initializer
     assert np.array_equal(numpy_helper.to_array(weight), SECOND)
     onnx.checker.check_model(part)
+
+
+def test_a_part_too_large_for_one_file_is_saved_with_its_weights_beside_it(path, tmp_path, monkeypatch):
+    """Workers get their parts as files."""
+    monkeypatch.setattr(graph, "PROTOBUF_LIMIT", FIRST.nbytes)
+    target = tmp_path / "new" / "part.onnx"
+    save(second_half(path), str(target))
+    assert sorted(item.name for item in target.parent.iterdir()) == ["part.onnx", "part.onnx.data"]
+    assert target.stat().st_size < 1000
+    [weight] = onnx.load(target).graph.initializer
+    assert np.array_equal(numpy_helper.to_array(weight), SECOND)
+
+
+def test_a_weight_of_more_than_2_GB_is_too_large():
+    huge = TensorProto(name="w", data_type=FLOAT, dims=[1 << 15, 1 << 14])  # asking for its bytes would serialize it
+    assert graph.is_too_large(helper.make_model(helper.make_graph([], "g", [], [], [huge])))
 
 
 def test_other_outputs_leave_the_weights_where_they_are(path):
@@ -110,9 +127,9 @@ def test_the_graph_is_made_and_cut_without_reading_weights(tmp_path):
     with (tmp_path / "big.bin").open("wb") as file:
         file.truncate(1 << 30)
     before = int(counters.read_text().split()[1]) if counters.exists() else 0
-    graph = open_graph(OnnxFromPath(big))
-    graph.cut(TensorMetadata().add("r", np.dtype(np.float32), (2, 1 << 14)), ["y"]).external()
-    assert sum(graph.weights.values()) == 2 << 30
+    opened = open_graph(OnnxFromPath(big))
+    opened.cut(TensorMetadata().add("r", np.dtype(np.float32), (2, 1 << 14)), ["y"]).external()
+    assert sum(opened.weights.values()) == 2 << 30
     assert "Initializers" in inspect(OnnxFromPath(big))
     assert "a: float32[16384,16384] = [0.0, 0.0" in inspect(OnnxFromPath(big), ["weights"])
     if counters.exists():
@@ -209,8 +226,8 @@ def test_weights_in_inner_graphs_are_read_with_the_graph(tmp_path):
     values = [helper.make_tensor_value_info("x", FLOAT, [2, 64]), helper.make_tensor_value_info("y", FLOAT, [2, 64])]
     flag = helper.make_tensor_value_info("c", TensorProto.BOOL, [])
     large = numpy_helper.from_array(SECOND, "unused")
-    graph = helper.make_graph([node], "outer", [flag, values[0]], values[1:], [large])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    outer = helper.make_graph([node], "outer", [flag, values[0]], values[1:], [large])
+    model = helper.make_model(outer, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
     loader = ModifyOutputs(OnnxFromPath(tmp_path / "m.onnx"), ["y"])
     with ReferenceRunner(loader) as runner:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from polycmp.errors import ModelError, describe_exception
 from polycmp_onnx.graph import subgraphs
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 #: Element types whose bytes in a file are those of a NumPy array.
 _PLAIN_KINDS = "biufc"
+_CHUNK = 4 << 20
+#: Where weights begin in a file of their own, so that they can be mapped as arrays.
+_ALIGNMENT = 4096
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,32 @@ class ExternalModel:
                 tensor.ClearField("data_location")
                 del tensor.external_data[:]
         load_weights(model, self.folder, str(self.folder))
+        return model
+
+    def copied_to(self, data: BinaryIO, location: str) -> ModelProto:
+        """Copy the weights into a file and return a model that refers to that instead; they pass through no memory.
+
+        Args:
+            data: The file to write to.
+            location: What to call it in references.
+
+        Raises:
+            OSError: Something cannot be read or written.
+        """
+        import onnx
+
+        model = onnx.ModelProto()
+        model.CopyFrom(self.model)
+        for tensor in external_tensors(model):
+            place = _place(tensor)
+            start = data.tell()
+            with (self.folder / place.location).open("rb") as source:
+                source.seek(place.offset or 0)
+                _copy(source, data, place.length)
+            del tensor.external_data[:]
+            for key, value in (("location", location), ("offset", start), ("length", data.tell() - start)):
+                tensor.external_data.add(key=key, value=str(value))
+            data.write(bytes(-data.tell() % _ALIGNMENT))
         return model
 
     def without_weights(self) -> ModelProto:
@@ -98,6 +127,16 @@ class ExternalModel:
         if length == 0:
             return np.empty(0, np.uint8)
         return np.memmap(file, np.uint8, mode="r", offset=offset, shape=(length,))
+
+
+def _copy(source: BinaryIO, target: BinaryIO, length: int | None) -> None:
+    left = length
+    while left is None or left > 0:
+        chunk = source.read(_CHUNK if left is None else min(_CHUNK, left))
+        if not chunk:
+            return
+        target.write(chunk)
+        left = None if left is None else left - len(chunk)
 
 
 def external_model(model: ModelProto, file: Path, folder: Path | None = None) -> ExternalModel | None:
