@@ -1,6 +1,6 @@
-"""How long saving and loading one large output takes, beside numpy.savez and, if given, Polygraphy.
+"""How long saving and loading one large output and many small ones takes, beside numpy.savez and Polygraphy if given.
 
-    python benchmarks/bench_files.py [--megabytes 134] [--repeats 5] [--polygraphy-python PYTHON]
+    python benchmarks/bench_files.py [--megabytes 134] [--repeats 5] [--iterations 10000] [--polygraphy-python PYTHON]
 
 The interpreter with Polygraphy can also come from the environment variable POLYGRAPHY_PYTHON. The variants take turns,
 so that a busy machine treats them alike; medians are printed, and ratios to numpy.savez. A file is read until every
@@ -45,6 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--megabytes", type=float, default=134.0, help="size of the output (default: 134)")
     parser.add_argument("--repeats", type=int, default=5, help="how often to measure each variant (default: 5)")
+    parser.add_argument("--iterations", type=int, default=10_000, help="small iterations in one file (default: 10000)")
     parser.add_argument("--folder", help="where to write (default: the system's temporary folder)")
     parser.add_argument("--polygraphy-python", default=os.environ.get("POLYGRAPHY_PYTHON"))
     options = parser.parse_args()
@@ -55,7 +56,28 @@ def main() -> None:
             times["Polygraphy .json"] = measure_polygraphy(
                 array, Path(folder), options.repeats, options.polygraphy_python
             )
-    report(array, times)
+        report(array, times)
+        report_many(Path(folder), options.iterations)
+
+
+def report_many(folder: Path, iterations: int) -> None:
+    """Print what each format needs for a quarter of many small iterations and for all of them: four times as much."""
+    print(f"\n{iterations} iterations of 64 bytes, and a quarter of them")
+    print(f"{'':22}{'save s':>9}{'quarter':>9}{'load s':>9}{'quarter':>9}")
+    for suffix in (".npz", ".safetensors", ".json", ""):
+        row = [_many(folder / f"{count}{suffix}", count) for count in (iterations, iterations // 4)]
+        cells = "".join(f"{all_of:9.3f}{quarter:9.3f}" for all_of, quarter in zip(*row, strict=True))
+        print(f"polycmp {suffix or 'folder':14}{cells}")
+
+
+def _many(path: Path, iterations: int) -> tuple[float, float]:
+    start = time.perf_counter()
+    with OutputsWriter(path) as writer:
+        for number in range(iterations):
+            writer.add("bench", {"y": np.full(16, number, np.float32)}, 0.1)
+    saved = time.perf_counter()
+    _load(path)
+    return saved - start, time.perf_counter() - saved
 
 
 def measure(array: np.ndarray, folder: Path, repeats: int) -> dict[str, list[tuple[float, float]]]:

@@ -1,9 +1,9 @@
 """Models to measure on, built with random weights; nothing is downloaded.
 
-    python benchmarks/models.py chain|changed|half|resnet50 FILE.onnx
+    python benchmarks/models.py chain|changed|half|resnet50|big FILE.onnx
 
 `chain` is 60 convolutions 1x1 with Relus on 64x184x184, `changed` the same with one weight of the 38th changed, `half`
-30 pairs.
+30 pairs. `big` looks rows up in a table of 2.5 GB, which lies beside the model in a file with a hole for content.
 """
 
 from __future__ import annotations
@@ -120,6 +120,32 @@ def resnet50(path: str | Path, batch: int = 8) -> None:
     builder.save(path, {"image": [batch, 3, 224, 224]}, [builder.add("Gemm", [pooled, weight, bias], "logits")])
 
 
+def big(path: str | Path, rows: int = 610_352, width: int = 1024) -> None:
+    """Write a model whose only weight is larger than a protobuf message can be.
+
+    Args:
+        path: Where to; the weight goes beside it.
+        rows: Rows of the table.
+        width: Its columns, of float32.
+    """
+    data = Path(f"{path}.data")
+    with data.open("wb") as file:
+        file.truncate(4 * rows * width)
+    table = onnx.TensorProto(name="table", data_type=TensorProto.FLOAT, dims=[rows, width])
+    table.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in (("location", data.name), ("offset", 0), ("length", 4 * rows * width)):
+        table.external_data.add(key=key, value=str(value))
+    ids = helper.make_tensor_value_info("ids", TensorProto.INT64, [8, 128])
+    nodes = [
+        helper.make_node("Gather", ["table", "ids"], ["rows"], name="lookup"),
+        helper.make_node("Cos", ["rows"], ["cos"], name="cos"),
+        helper.make_node("Add", ["cos", "rows"], ["y"], name="sum"),
+    ]
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [8, 128, width])
+    graph = helper.make_graph(nodes, "big", [ids], [y], [table])
+    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), str(path))
+
+
 def write_apart(kind: str, path: Path) -> str:
     """Write a model from a process of its own and return its path.
 
@@ -135,8 +161,8 @@ def write_apart(kind: str, path: Path) -> str:
 
 if __name__ == "__main__":
     wanted, file = sys.argv[1:]
-    if wanted == "resnet50":
-        resnet50(file)
+    if wanted in {"resnet50", "big"}:
+        {"resnet50": resnet50, "big": big}[wanted](file)
     else:
         lengths = {"chain": (60, None), "changed": (60, 38), "half": (30, None)}
         length, changed_at = lengths[wanted]

@@ -117,17 +117,75 @@ def test_the_formats_can_be_mixed_and_chained(tmp_path):
     assert len(list(open_inputs([tmp_path / name for name in PATHS]))) == 4
 
 
-def test_npz_and_safetensors_are_mapped_not_read(tmp_path):
+def test_large_arrays_are_mapped_not_read(tmp_path):
     for name in ("a.npz", "a.safetensors", "folder"):
         with InputsWriter(tmp_path / name) as writer:
-            writer.add({"odd name of 17 ch": np.arange(1000, dtype=np.float64), "y": np.ones(7, np.float16)})
+            writer.add({"odd name of 17 ch": np.arange(20_000.0), "y": np.ones(70_001, np.float16), "z": np.ones(7)})
         [feed] = open_inputs([tmp_path / name])
-        for array in feed.values():
+        assert all(array.flags.aligned for array in feed.values())
+        for array in (feed["odd name of 17 ch"], feed["y"]):
             base = array
             while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
                 base = base.base
             assert isinstance(base, np.memmap)
-            assert array.flags.aligned
+
+
+_OPENED: list[str] = []  # an audit hook cannot be removed, so there is one for all tests here
+sys.addaudithook(lambda event, args: _OPENED.append(str(args[0])) if event == "open" else None)
+
+
+def read_all(path):
+    """Return how often the file was opened, and how many bytes were read from anywhere, for all its iterations."""
+    counters = Path("/proc/self/io")
+    before = int(counters.read_text().split()[1]) if counters.exists() else 0
+    _OPENED.clear()
+    for run in open_runs(path):
+        for iteration in run.iterations:
+            iteration["y"].sum()
+    opened = _OPENED.count(str(path))
+    return opened, (int(counters.read_text().split()[1]) if counters.exists() else 0) - before
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.npz", "a.safetensors"])
+def test_reading_is_linear_in_the_iterations(tmp_path, name):
+    work = {}
+    for count in (20, 400):
+        path = tmp_path / f"{count}{name}"
+        with OutputsWriter(path) as writer:
+            for i in range(count):
+                writer.add("one", {"y": np.full(16, i)}, 0.1)
+        work[count] = read_all(path)
+    assert work[400][0] == work[20][0] <= 3
+    assert work[400][1] <= 25 * max(work[20][1], 8192)
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.safetensors"])
+def test_a_file_that_is_replaced_is_read_to_its_end_as_it_was(tmp_path, name):
+    path = tmp_path / name
+    write_outputs(path, ("one",), 3)
+    with OutputsWriter(tmp_path / f"new-{name}") as writer:
+        writer.add("one", {"other": np.zeros(3)}, 0.1)
+    [run] = open_runs(path)
+    iterations = run.iterations
+    first = next(iterations)
+    (tmp_path / f"new-{name}").replace(path)
+    rest = list(iterations)
+    assert [set(iteration) for iteration in rest] == [set(first)] * 2
+    with pytest.raises(FileError, match="3 iterations were to be read, 1 are there"):
+        list(run.iterations)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux lists the files that a process has open")
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
+def test_opening_many_files_keeps_none_of_them_open(tmp_path, suffix):
+    paths = [tmp_path / f"{i}{suffix}" for i in range(20)]
+    for path in paths:
+        write_inputs(path, 1)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    feeds = open_inputs(paths)
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before
+    assert [int(feed["i"][0]) for feed in feeds] == [0] * 20
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before + 1
 
 
 def test_numpy_reads_our_npz_without_us(tmp_path):

@@ -349,3 +349,33 @@ def test_the_program_in_the_readme_runs(tmp_path, monkeypatch):
     (program,) = re.findall(r"```python\n(.*?)```", (Path(__file__).parents[1] / "README.md").read_text(), re.DOTALL)
     done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "{'y': [2.0, 4.0]}\n"), done.stderr
+
+
+@pytest.mark.parametrize("place", ["in the file", "beside the file", "behind a link"])
+@pytest.mark.parametrize("release", [onnxruntime.__version__, "1.20.1"])
+def test_a_session_of_a_changed_model_reads_the_weights_from_where_they_lie(tmp_path, monkeypatch, place, release):
+    """Releases before 1.21 cannot, and get the weights with the model."""
+    from polycmp_onnx import ModifyOutputs, OnnxFromPath, save_onnx
+
+    weight = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Relu", ["h"], ["y"])]
+    initializer = [onnx.numpy_helper.from_array(weight, "w")]
+    path = tmp_path / "m.onnx"
+    made = model(nodes, [value("x", shape=[2, 64])], [value("y", shape=[2, 64])], initializer=initializer)
+    save_onnx(made, path, external_data_path="w.bin" if place == "beside the file" else None)
+    if place == "behind a link":
+        (tmp_path / "links").mkdir()
+        path = tmp_path / "links" / "link.onnx"
+        path.symlink_to(tmp_path / "m.onnx")
+    given = []
+    original = onnxruntime.InferenceSession
+
+    def seen(content, *args, **settings):
+        given.append(content)
+        return original(content, *args, **settings)
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", seen)
+    monkeypatch.setattr(onnxruntime, "__version__", release)
+    x = np.ones((2, 64), np.float32)
+    assert np.allclose(infer(ModifyOutputs(OnnxFromPath(path), ["h"]), x=x)["h"], x @ weight, atol=1e-4)
+    assert (len(given[0]) < 1000) == (release != "1.20.1")

@@ -54,10 +54,12 @@ class Stored:
     Attributes:
         kind: `inputs`, `outputs`, or `arrays` if the file does not say.
         runs: The iterations by label.
+        keeps_file_open: Whether the file stays open for as long as this object, or a function that reads, lives.
     """
 
     kind: str
     runs: list[StoredRun]
+    keeps_file_open: bool = False
 
 
 class Manifest:
@@ -134,7 +136,7 @@ def stored_from_manifest(text: str | bytes, read: Callable[[str], NDArray[Any]])
         ]
     except (ValueError, KeyError, TypeError) as error:
         raise FileError("its list of contents is damaged", why=repr(error)) from error
-    return Stored(kind, runs)
+    return Stored(kind, runs, keeps_file_open=True)
 
 
 def stored_from_arrays(names: Sequence[str], label: str, read: Callable[[str], NDArray[Any]]) -> Stored:
@@ -143,7 +145,7 @@ def stored_from_arrays(names: Sequence[str], label: str, read: Callable[[str], N
     def iteration() -> IterationResult:
         return IterationResult({name: unpack(read(name), "", ()) for name in names}, None, label)
 
-    return Stored(ARRAYS, [StoredRun(label, [iteration])])
+    return Stored(ARRAYS, [StoredRun(label, [iteration])], keeps_file_open=True)
 
 
 def _reader(

@@ -19,6 +19,7 @@ import numpy as np
 from polycmp.errors import FileError, describe_exception
 from polycmp.results.container import Manifest, Stored, stored_from_arrays, stored_from_manifest
 from polycmp.results.jsoncode import read_npy_header
+from polycmp.results.openfile import OpenFile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,43 +87,63 @@ def read_npz(path: Path) -> Stored:
         FileError: It is no such archive, or damaged.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-            manifest = archive.read(MANIFEST) if MANIFEST in names else None
+        archive = _Archive(path)
+        manifest = archive.manifest()
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError) as error:
         raise FileError("this is no npz archive, or only a part of one", why=describe_exception(error)) from error
     if manifest is not None:
-        return stored_from_manifest(manifest, lambda entry: _read_entry(path, f"{entry}.npy"))
-    arrays = [name.removesuffix(".npy") for name in names if name.endswith(".npy")]
+        return stored_from_manifest(manifest, archive.read)
+    arrays = archive.arrays()
     if not arrays:
         raise FileError("this zip archive holds no arrays")
-    return stored_from_arrays(arrays, path.stem, lambda entry: _read_entry(path, f"{entry}.npy"))
+    return stored_from_arrays(arrays, path.stem, archive.read)
 
 
-def _read_entry(path: Path, name: str) -> NDArray[Any]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            info = archive.getinfo(name)
-            mapped = _map_entry(path, info)
+class _Archive:
+    """An archive whose directory is read once, however many of its arrays are read.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = OpenFile(path)
+        self._zip = zipfile.ZipFile(self._file.stream)
+
+    def manifest(self) -> bytes | None:
+        """Return the list of contents, None if there is none."""
+        return self._zip.read(MANIFEST) if MANIFEST in self._zip.NameToInfo else None
+
+    def arrays(self) -> list[str]:
+        """Return the names of all arrays."""
+        return [name.removesuffix(".npy") for name in self._zip.namelist() if name.endswith(".npy")]
+
+    def read(self, entry: str) -> NDArray[Any]:
+        """Return an array by its name.
+
+        Raises:
+            FileError: There is none, or it is damaged.
+        """
+        try:
+            info = self._zip.getinfo(f"{entry}.npy")
+            mapped = _map_entry(self._file, info)
             if mapped is not None:
                 return mapped
-            with archive.open(info) as stream:
+            with self._zip.open(info) as stream:
                 return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
-    except (zipfile.BadZipFile, zlib.error, struct.error, KeyError, ValueError, EOFError, OSError) as error:
-        raise FileError(
-            f"its array {name.removesuffix('.npy')!r} is damaged", whose=str(path), why=describe_exception(error)
-        ) from error
+        except (zipfile.BadZipFile, zlib.error, struct.error, KeyError, ValueError, EOFError, OSError) as error:
+            raise FileError(
+                f"its array {entry!r} is damaged", whose=str(self._file.path), why=describe_exception(error)
+            ) from error
 
 
-def _map_entry(path: Path, info: zipfile.ZipInfo) -> NDArray[Any] | None:
-    """Return the entry as a read-only view of the file, or None where its bytes do not lie there as an array."""
+def _map_entry(file: OpenFile, info: zipfile.ZipInfo) -> NDArray[Any] | None:
+    """Return the entry as read-only bytes of the file, or None where they do not lie there as an array."""
     if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1 or not info.file_size:
         return None
-    with path.open("rb") as file:
-        file.seek(info.header_offset)
-        fields = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
+    fields = _LOCAL_HEADER.unpack(file.bytes_at(info.header_offset, _LOCAL_HEADER.size).tobytes())
     start = info.header_offset + _LOCAL_HEADER.size + fields[-2] + fields[-1]
-    entry: NDArray[np.uint8] = np.memmap(path, np.uint8, mode="r", offset=start, shape=(info.file_size,))
+    entry = file.bytes_at(start, info.file_size)
     stream = io.BytesIO(entry[: _ALIGNMENT * 1024].tobytes())
     shape, fortran_order, dtype = read_npy_header(stream)
     offset = stream.tell()

@@ -85,6 +85,7 @@ class _Source:
 
     def iterations(self, position: int) -> Iterator[IterationResult]:
         wanted = list(self._counts)[position]
+        read = 0
         for file in self._files:
             for key, run in self._runs(file):
                 if key not in self._counts:
@@ -95,6 +96,14 @@ class _Source:
                     )
                 if key == wanted:
                     yield from _read_all(run, file)
+                    read += len(run.iterations)
+        expected = self.count(position)
+        if expected is not None and read != expected:
+            raise FileError(
+                f"it was changed while it was in use: {expected} iterations were to be read, {read} are there",
+                whose=str(self.path),
+                hint="run the command again",
+            )
 
     def _runs(self, file: Path) -> Iterator[tuple[_RunKey, StoredRun]]:
         seen: Counter[str] = Counter()
@@ -114,6 +123,8 @@ class _Source:
                     whose=str(file),
                     hint=f"pass it to {_FLAGS[stored.kind]}",
                 )
+            if stored.keeps_file_open:  # only while it is read: a process may have few files open at once
+                return stored
             self._last = (file, stored)
         return self._last[1]
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from polycmp.errors import FileError, PluginError, describe_exception
 from polycmp.results.container import Manifest, Stored, stored_from_arrays, stored_from_manifest
+from polycmp.results.openfile import OpenFile
 from polycmp.tensors import as_dtype
 
 if TYPE_CHECKING:
@@ -106,34 +107,59 @@ def read_safetensors(path: Path) -> Stored:
 
     try:
         with safe_open(path, framework="np") as opened:  # checks that the header fits the file
-            metadata = opened.metadata() or {}
             names = list(opened.keys())
     except SafetensorError as error:
         raise FileError("this is no safetensors file, or only a part of one", why=describe_exception(error)) from error
-    if _KEY in metadata:
-        return stored_from_manifest(metadata[_KEY], lambda name: _map_tensor(path, name))
-    return stored_from_arrays(names, path.stem, lambda name: _map_tensor(path, name))
+    tensors = _Tensors(path)
+    if _KEY in tensors.metadata:
+        return stored_from_manifest(tensors.metadata[_KEY], tensors.read)
+    return stored_from_arrays(names, path.stem, tensors.read)
 
 
-def _map_tensor(path: Path, name: str) -> NDArray[Any]:
-    """Return a tensor as a read-only view of the file; the package itself would copy, and knows fewer types."""
-    try:
-        with path.open("rb") as file:
-            size = int.from_bytes(file.read(8), "little")
-            listed = json.loads(file.read(size))[name]
-        begin, end = listed["data_offsets"]
-        shape = tuple(int(dim) for dim in listed["shape"])
-        dtype = as_dtype(_DTYPES[listed["dtype"]])
-        if begin == end:
-            return np.empty(shape, dtype)
-        raw: NDArray[np.uint8] = np.memmap(path, np.uint8, mode="r", offset=8 + size + begin, shape=(end - begin,))
-        if (8 + size + begin) % dtype.alignment:
-            raw = np.array(raw)
-        return np.asarray(raw).view(dtype).reshape(shape)
-    except (KeyError, ValueError, TypeError, OSError) as error:
-        raise FileError(
-            f"its tensor {name!r} cannot be read", whose=str(path), why=describe_exception(error)
-        ) from error
+class _Tensors:
+    """A file whose header is read once, however many of its tensors are read.
+
+    Args:
+        path: The file.
+
+    Attributes:
+        metadata: The free text that the file holds besides its tensors.
+
+    Raises:
+        FileError: The header is no longer the one that was checked.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = OpenFile(path)
+        try:
+            size = int.from_bytes(self._file.bytes_at(0, 8).tobytes(), "little")
+            self._listed = json.loads(self._file.bytes_at(8, size).tobytes())
+            self.metadata: dict[str, str] = self._listed.pop("__metadata__", None) or {}
+        except (ValueError, AttributeError) as error:
+            raise FileError("its header is damaged", why=describe_exception(error)) from error
+        self._start = 8 + size
+
+    def read(self, name: str) -> NDArray[Any]:
+        """Return a tensor, read-only; the package itself would copy, and knows fewer types.
+
+        Raises:
+            FileError: There is none, or it is damaged.
+        """
+        try:
+            listed = self._listed[name]
+            begin, end = listed["data_offsets"]
+            shape = tuple(int(dim) for dim in listed["shape"])
+            dtype = as_dtype(_DTYPES[listed["dtype"]])
+            if begin == end:
+                return np.empty(shape, dtype)
+            raw = self._file.bytes_at(self._start + begin, end - begin)
+            if (self._start + begin) % dtype.alignment:
+                raw = np.array(raw)
+            return np.asarray(raw).view(dtype).reshape(shape)
+        except (KeyError, ValueError, TypeError, OSError) as error:
+            raise FileError(
+                f"its tensor {name!r} cannot be read", whose=str(self._file.path), why=describe_exception(error)
+            ) from error
 
 
 def _require() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -61,10 +62,14 @@ class Windows:
         """The graph of the last lane, the reference unless somebody says otherwise."""
         return self.lanes[-1].graph
 
+    @cached_property
+    def _finals(self) -> frozenset[str]:
+        return frozenset(final_outputs(self.graph))
+
     def visible(self, label: str) -> frozenset[str] | None:
         """Return the tensors that a backend can show, None if all."""
         if any(run.label == label for run in self._closed):
-            return frozenset(final_outputs(self.graph))
+            return self._finals
         hidden = next((lane.hidden for lane in self.lanes if lane.label == label), None)
         return frozenset(self.wanted) - hidden if hidden else None
 
@@ -138,7 +143,7 @@ class Windows:
             self._held[run.label] = {} if outputs is None else copy_outputs(outputs)
 
     def _of_closed(self, segment: Segment) -> dict[str, Any]:
-        shown = [name for name in segment.wanted if name in final_outputs(self.graph)]
+        shown = self._finals.intersection(segment.wanted) if self._closed else ()
         if not shown:
             return {}
         return {

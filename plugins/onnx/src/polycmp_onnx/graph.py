@@ -28,7 +28,7 @@ def is_too_large(model: Any) -> bool:
     Args:
         model: An `onnx.ModelProto` of any size.
     """
-    return bool(sum(item.ByteSize() for item in model.graph.initializer) >= PROTOBUF_LIMIT)
+    return sum(map(tensor_bytes, model.graph.initializer)) >= PROTOBUF_LIMIT
 
 
 def tensor_bytes(tensor: Any) -> int:

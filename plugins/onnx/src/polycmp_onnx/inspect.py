@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.tensors import TensorMetadata, format_shape
 from polycmp.terminal import visible
 from polycmp_onnx.graph import graph_inputs, subgraphs, tensor_metadata
+from polycmp_onnx.load import OnnxLoader
 
 _SHOW = ("layers", "attrs", "weights")
 _LONG = 60
@@ -27,7 +28,8 @@ def inspect(loader: Callable[[], Any], show: Iterable[str] = ()) -> str:
     parts = set(show)
     for part in parts - set(_SHOW):
         raise UsageError(f"--show {part!r} is not offered for ONNX models", why=did_you_mean(part, _SHOW))
-    model = loader()
+    external = loader.external() if isinstance(loader, OnnxLoader) else None
+    model = loader() if external is None else external.model
     graph = model.graph
     opsets = ", ".join(f"{item.domain or 'ONNX'} {item.version}" for item in model.opset_import)
     lines = ["ONNX model", f"  Name: {graph.name or '(none)'} | Opset: {opsets} | IR version: {model.ir_version}"]
@@ -35,7 +37,7 @@ def inspect(loader: Callable[[], Any], show: Iterable[str] = ()) -> str:
         lines.append(f"  Producer: {model.producer_name} {model.producer_version}".rstrip())
     lines += _values("Input", tensor_metadata(graph_inputs(graph)))
     lines += _values("Output", tensor_metadata(graph.output))
-    lines += _weights(graph, "weights" in parts)
+    lines += _weights(graph, {} if external is None else external.arrays()) if "weights" in parts else _number(graph)
     lines += [f"  {_count(len(graph.node), 'Node')}: {_kinds(graph)}"]
     if parts & {"layers", "attrs"}:
         lines += _nodes(graph, "attrs" in parts, "    ")
@@ -58,15 +60,19 @@ def _kinds(graph: Any) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in ordered) or "none"
 
 
-def _weights(graph: Any, values: bool) -> list[str]:
+def _number(graph: Any) -> list[str]:
+    return [f"  {_count(len(graph.initializer), 'Initializer')}"]
+
+
+def _weights(graph: Any, arrays: Mapping[str, Any]) -> list[str]:
     import onnx
 
-    lines = [f"  {_count(len(graph.initializer), 'Initializer')}"]
-    if not values:
-        return lines
+    lines = _number(graph)
     for item in graph.initializer:
         kind = onnx.helper.tensor_dtype_to_np_dtype(item.data_type).name
-        if onnx.external_data_helper.uses_external_data(item):
+        if item.name in arrays:
+            text = _flat(arrays[item.name])
+        elif onnx.external_data_helper.uses_external_data(item):
             text = "outside the file, not loaded"
         else:
             text = _flat(onnx.numpy_helper.to_array(item))

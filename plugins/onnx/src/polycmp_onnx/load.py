@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, describe_exception
 from polycmp.loader import Loader, immediate, resolve
+from polycmp_onnx.external import ExternalModel, external_model, load_weights
 from polycmp_onnx.structure import read_structure
 
 if TYPE_CHECKING:
@@ -36,6 +37,14 @@ class OnnxLoader(Loader["ModelProto"]):
     """
 
     path: str | None = None
+
+    def external(self) -> ExternalModel | None:
+        """Return the model with its large weights left in the files they lie in; None if they lie in no file as such.
+
+        Raises:
+            ModelError: The model, or one of its weights, cannot be read.
+        """
+        return None
 
 
 #: From this size on, reading the structure alone is worth its while.
@@ -70,8 +79,20 @@ class OnnxFromPath(OnnxLoader):
         """
         model = _read(self.file)
         if not self.ignore_external_data:
-            _load_weights(model, self.external_data_dir or self.file.parent, str(self.file))
+            load_weights(model, self.external_data_dir or self.file.parent, str(self.file))
         return model
+
+    def external(self) -> ExternalModel | None:
+        """Return the model with its large weights left in the files they lie in; None if it has none.
+
+        Raises:
+            ModelError: The file is missing, empty, cut short, or no ONNX model; or its external weights are missing.
+        """
+        if self.ignore_external_data or self.file.suffix != ".onnx" or not self.file.is_file():
+            return None
+        start, name = _start(self.file), self.file.resolve().name
+        model = _checked(str(self.file), start, lambda: read_structure(self.file, name))
+        return external_model(model, self.file, self.external_data_dir)
 
 
 class OnnxFromBytes(OnnxLoader):
@@ -137,13 +158,21 @@ def _is_fresh(source: Any) -> bool:
 def _read(file: Path) -> ModelProto:
     import onnx
 
+    return _checked(str(file), _start(file), lambda: onnx.load_model(str(file), load_external_data=False))
+
+
+def _start(file: Path) -> bytes:
+    """Return a file's first bytes.
+
+    Raises:
+        ModelError: There is no such file, or it cannot be read.
+    """
     try:
-        content_start = _first_bytes(file)
+        return _first_bytes(file)
     except OSError as error:
         hint = f"ls -l {file.parent}" if not file.exists() else ""
         what = f"there is no file {file}" if not file.exists() else f"cannot read {file}"
         raise ModelError(what, why="" if not file.exists() else describe_exception(error), hint=hint) from error
-    return _checked(str(file), content_start, lambda: onnx.load_model(str(file), load_external_data=False))
 
 
 def _first_bytes(file: Path) -> bytes:
@@ -178,17 +207,3 @@ def _guess(start: bytes, error: Exception | None) -> str:
     if all(byte >= 32 or byte in b"\t\r\n" for byte in start):
         return "it looks like a text file"
     return "it is damaged, cut short, or of another format" + (f" ({describe_exception(error)})" if error else "")
-
-
-def _load_weights(model: ModelProto, folder: Path, whose: str) -> None:
-    import onnx.external_data_helper
-
-    try:
-        onnx.external_data_helper.load_external_data_for_model(model, str(folder))
-    except Exception as error:
-        raise ModelError(
-            "cannot load the weights that lie outside the file",
-            whose=whose,
-            why=describe_exception(error),
-            hint="say where they are with --external-data-dir DIR",
-        ) from error

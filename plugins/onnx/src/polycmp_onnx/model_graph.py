@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from polycmp_onnx.shapes import structure, value_types
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+    from polycmp_onnx.external import ExternalModel
 #: Elements of an attribute that are worth showing.
 _SHOWN = 16
 
@@ -34,11 +36,13 @@ class OnnxGraph:
     """An ONNX model as `polycmp.graph.ModelGraph` describes.
 
     Args:
-        model: The model with its weights; neither it nor its parts may be changed.
+        model: The model; neither it nor its parts may be changed.
+        external: The same model together with where its weights are, if it refers to them as external data.
     """
 
-    def __init__(self, model: ModelProto) -> None:
+    def __init__(self, model: ModelProto, external: ExternalModel | None = None) -> None:
         self.model = model
+        self.external = external
 
     @cached_property
     def inputs(self) -> TensorMetadata:
@@ -199,17 +203,28 @@ class _Part(OnnxLoader):
         self.outputs = outputs
 
     def call_impl(self) -> ModelProto:
-        """Return the part."""
-        return self.graph.part(self.inputs, self.outputs)
+        """Return the part with its weights.
+
+        Raises:
+            ModelError: They cannot be read.
+        """
+        external = self.external()
+        return self.graph.part(self.inputs, self.outputs) if external is None else external.loaded()
+
+    def external(self) -> ExternalModel | None:
+        """Return the part with its large weights left in the model's files; None if they lie in no file as such."""
+        whole = self.graph.external
+        return None if whole is None else replace(whole, model=self.graph.part(self.inputs, self.outputs))
 
 
 def open_graph(loader: Any) -> OnnxGraph:
-    """Return the model that a loader gives as a graph.
+    """Return the model that a loader gives as a graph, its large weights left in their files where it can.
 
     Args:
         loader: A loader of this package, with whatever options it was made.
     """
-    return OnnxGraph(loader())
+    external = loader.external() if isinstance(loader, OnnxLoader) else None
+    return OnnxGraph(loader()) if external is None else OnnxGraph(external.model, external)
 
 
 def _elem_type(entry: Any, declared: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from polycmp_onnx.shapes import value_types
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+    from polycmp_onnx.external import ExternalModel
     from polycmp_onnx.load import ModelSource
 
 #: In place of a list of names: every tensor.
@@ -53,7 +55,19 @@ class ModifyOutputs(OnnxLoader):
             UsageError: A name, a pattern or a type fits nothing, or no output is left.
             ModelError: The model has no outputs.
         """
-        model = own_model(self.model)
+        return self._with_outputs(own_model(self.model))
+
+    def external(self) -> ExternalModel | None:
+        """Return the model with its new outputs and its large weights left in their files; None if it has none.
+
+        Raises:
+            UsageError: As when called.
+            ModelError: The model, or one of its weights, cannot be read.
+        """
+        found = self.model.external() if isinstance(self.model, OnnxLoader) else None
+        return None if found is None else replace(found, model=self._with_outputs(found.model))
+
+    def _with_outputs(self, model: ModelProto) -> ModelProto:
         names = chosen_outputs(model.graph, self.outputs, self.exclude_outputs, self.mark_types)
         known = value_types(model)
         values = [_value_info(known, name) for name in names]

@@ -16,15 +16,18 @@ from polycmp_onnx.graph import reads
 from polycmp_onnx.precision import PRECISIONS, Precision, widened_call
 
 
-def make_evaluator(model: Any, new_ops: Sequence[type[Any]] = (), dtype: str = "") -> Any:
+def make_evaluator(
+    model: Any, new_ops: Sequence[type[Any]] = (), dtype: str = "", weights: Mapping[str, Any] | None = None
+) -> Any:
     """Return an evaluator of a model: `evaluator.run(None, feed)` gives the list of its outputs.
 
     Args:
-        model: An `onnx.ModelProto` with its weights in memory.
+        model: An `onnx.ModelProto` with its weights in memory, but those given apart.
         new_ops: Classes derived from `onnx.reference.op_run.OpRun`, each with `op_domain`; the class name is the
             operator's. They come before the corrections made here and before ONNX's own operators, in the main graph,
             in subgraphs and in model-local functions alike.
         dtype: "" for the model's own types, or a key of `polycmp_onnx.precision.PRECISIONS`.
+        weights: Arrays by name in place of initializers, which the evaluator only reads.
 
     Raises:
         BackendError: The evaluator lacks an operator; the text names it, its domain and its node.
@@ -40,7 +43,7 @@ def make_evaluator(model: Any, new_ops: Sequence[type[Any]] = (), dtype: str = "
             whose="onnx",
             hint="load the model without --ignore-external-data",
         )
-    members = {"own_ops": tuple(new_ops), "precision": PRECISIONS[dtype]}
+    members = {"own_ops": tuple(new_ops), "precision": PRECISIONS[dtype], "weights": dict(weights or {})}
     # ONNX makes the evaluators of subgraphs and functions from the class alone and forgets `new_ops` for functions.
     evaluator = type("PreciseEvaluator", (Evaluator,), members)
     return evaluator(model)
@@ -51,10 +54,13 @@ class Evaluator(ReferenceEvaluator):  # type: ignore[misc]
 
     own_ops: tuple[type[Any], ...] = ()
     precision: Precision = PRECISIONS[""]
+    weights: Mapping[str, Any] = {}
 
     def __init__(self, proto: Any, *args: Any, **kwargs: Any) -> None:
         kwargs["new_ops"] = [*self.own_ops, *self.precision.operators]
         super().__init__(proto, *args, **kwargs)
+        if isinstance(proto, onnx.ModelProto):  # else the body of a function or a subgraph, which has its own
+            self.rt_inits_.update(self.weights)
         self.rt_inits_: dict[str, Any] = {name: self.precision.value(value) for name, value in self.rt_inits_.items()}
         self.last_use_ = _last_uses(self.nodes_)
 

@@ -49,9 +49,13 @@ class ReferenceRunner(Runner):
             BackendError: There is none; the text names operator, domain and node.
             ModelError: The model cannot be loaded.
         """
+        from polycmp_onnx.load import OnnxLoader
         from polycmp_onnx.reference import make_evaluator
 
-        self._evaluator = make_evaluator(resolve(self._source), self._new_ops, self._dtype)
+        external = self._source.external() if isinstance(self._source, OnnxLoader) else None
+        model = resolve(self._source) if external is None else external.without_weights()
+        weights = {} if external is None else external.arrays()
+        self._evaluator = make_evaluator(model, self._new_ops, self._dtype, weights)
 
     def deactivate_impl(self) -> None:
         """Drop the model."""

@@ -95,18 +95,17 @@ class SaveOnnx(OnnxLoader):
 
         with _external(model, self.size_threshold) as stripped, _errors(self.target):
             location = self.external_data_path or f"{self.target.name}.data"
-            self.target.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(prefix=f".{self.target.name}.", dir=self.target.parent) as folder:
-                (Path(folder) / location).parent.mkdir(parents=True, exist_ok=True)
+            with _folder_beside(self.target) as folder:
+                (folder / location).parent.mkdir(parents=True, exist_ok=True)
                 onnx.save_model(
                     stripped,
-                    str(Path(folder) / self.target.name),
+                    str(folder / self.target.name),
                     save_as_external_data=True,
                     all_tensors_to_one_file=self.all_tensors_to_one_file,
                     location=location if self.all_tensors_to_one_file else None,
                     size_threshold=self.size_threshold,
                 )
-                _move_all(Path(folder), self.target)
+                _move_all(folder, self.target)
 
 
 bytes_from_onnx = immediate(BytesFromOnnx)
@@ -120,7 +119,24 @@ def save(loader: Callable[[], Any], path: str) -> None:
         loader: A callable that returns a model.
         path: Where to write.
     """
-    SaveOnnx(loader, path)()
+    external = loader.external() if isinstance(loader, OnnxLoader) else None
+    if external is None or not is_too_large(external.model):
+        SaveOnnx(loader, path)()
+        return
+    target = Path(path)
+    with _errors(target), _folder_beside(target) as folder:
+        with (folder / f"{target.name}.data").open("wb") as data:
+            model = external.copied_to(data, f"{target.name}.data")
+        (folder / target.name).write_bytes(_serialized(model, target))
+        _move_all(folder, target)
+
+
+@contextmanager
+def _folder_beside(target: Path) -> Iterator[Path]:
+    """Yield a folder for what is about to be moved to a file's place."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
+        yield Path(folder)
 
 
 def _serialized(model: ModelProto, target: Path) -> bytes:

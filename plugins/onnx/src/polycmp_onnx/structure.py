@@ -19,13 +19,20 @@ GRAPH_OF_MODEL = 7
 INITIALIZER_OF_GRAPH = 5
 #: float_data, int32_data, string_data, int64_data, raw_data, double_data, uint64_data of a TensorProto
 CONTENT_OF_TENSOR = frozenset({4, 5, 6, 7, 9, 10, 11})
+RAW_DATA, EXTERNAL_DATA, DATA_LOCATION = 9, 13, 14
+_REFERENCE = frozenset({RAW_DATA, EXTERNAL_DATA, DATA_LOCATION})
 #: Initializers up to this many bytes keep their content, since shape inference wants the shapes that some hold.
 KEPT_BYTES = 4096
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 
 
-def read_structure(file: Path) -> ModelProto:
+def read_structure(file: Path, location: str = "") -> ModelProto:
     """Return the model in a `.onnx` file, its large initializers without their content.
+
+    Args:
+        file: The file.
+        location: What to call the file in references to it: if given, an initializer whose content is left out says
+            as external data where in the file that lies, and one whose content cannot be referred to keeps it.
 
     Raises:
         ValueError: The file ends too early, or is no protobuf.
@@ -33,10 +40,18 @@ def read_structure(file: Path) -> ModelProto:
     """
     import onnx
 
+    def lightened(tensor: memoryview, start: int) -> bytes:
+        if len(tensor) <= KEPT_BYTES:
+            return bytes(tensor)
+        return _referring(tensor, start, location) if location else _without_content(tensor)
+
+    def light_graph(graph: memoryview, start: int) -> bytes:
+        return _rewritten(graph, INITIALIZER_OF_GRAPH, lightened, start)
+
     with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
         view = memoryview(content)
         try:
-            light = _rewritten(view, GRAPH_OF_MODEL, lambda graph: _rewritten(graph, INITIALIZER_OF_GRAPH, _lightened))
+            light = _rewritten(view, GRAPH_OF_MODEL, light_graph, 0)
         finally:
             view.release()
     model = onnx.ModelProto()
@@ -44,12 +59,19 @@ def read_structure(file: Path) -> ModelProto:
     return model
 
 
-def _rewritten(message: memoryview, number: int, change: Callable[[memoryview], bytes]) -> bytes:
-    """Return a message with each of its submessages of one number changed."""
+def _rewritten(message: memoryview, number: int, change: Callable[[memoryview, int], bytes], offset: int) -> bytes:
+    """Return a message with each of its submessages of one number changed.
+
+    Args:
+        message: The message.
+        number: Which submessages.
+        change: Gets a submessage and where in the file it begins.
+        offset: Where in the file the message begins.
+    """
     parts = []
     for field, start, end, content in _fields(message):
         if field == number and content is not None:
-            changed = change(content)
+            changed = change(content, offset + end - len(content))
             content.release()
             parts += [_varint(number << 3 | _LENGTH), _varint(len(changed)), changed]
         else:
@@ -57,11 +79,28 @@ def _rewritten(message: memoryview, number: int, change: Callable[[memoryview], 
     return b"".join(parts)
 
 
-def _lightened(tensor: memoryview) -> bytes:
-    if len(tensor) <= KEPT_BYTES:
-        return bytes(tensor)
+def _without_content(tensor: memoryview) -> bytes:
     kept = [(start, end) for field, start, end, _ in _fields(tensor) if field not in CONTENT_OF_TENSOR]
     return b"".join(bytes(tensor[start:end]) for start, end in kept)
+
+
+def _referring(tensor: memoryview, offset: int, location: str) -> bytes:
+    """Return a tensor with a reference in place of its content, or as it is if that does not lie there as raw bytes."""
+    fields = list(_fields(tensor))
+    found = [(end, len(content)) for field, _, end, content in fields if field == RAW_DATA and content is not None]
+    others = [field for field, *_ in fields if field in CONTENT_OF_TENSOR and field != RAW_DATA]
+    if len(found) != 1 or others or found[0][1] <= KEPT_BYTES:
+        return bytes(tensor)
+    end, length = found[0]
+    entries = {"location": location, "offset": str(offset + end - length), "length": str(length)}
+    parts = [bytes(tensor[start:stop]) for field, start, stop, _ in fields if field not in _REFERENCE]
+    for key, text in entries.items():
+        parts.append(_message(EXTERNAL_DATA, _message(1, key.encode()) + _message(2, text.encode())))
+    return b"".join([*parts, _varint(DATA_LOCATION << 3 | _VARINT), _varint(1)])
+
+
+def _message(number: int, content: bytes) -> bytes:
+    return _varint(number << 3 | _LENGTH) + _varint(len(content)) + content
 
 
 def _fields(message: memoryview) -> Iterator[tuple[int, int, int, memoryview | None]]:

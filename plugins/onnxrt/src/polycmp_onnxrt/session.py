@@ -15,7 +15,7 @@ from polycmp_onnxrt.choices import OPTIMIZATION_LEVELS, parse_optimization
 from polycmp_onnxrt.logs import captured, severity
 from polycmp_onnxrt.providers import Provider, require_providers, resolve_providers
 from polycmp_onnxrt.reasons import loading_failed, missing_runtime, shorten
-from polycmp_onnxrt.source import native_path, path_of, serialized
+from polycmp_onnxrt.source import WEIGHTS_FOLDER, external_of, native_path, path_of, reads_from_folder, serialized
 
 #: Threads that wait busily for their session's next operator take the cores from the other backends of a comparison.
 _NO_SPINNING = {"session.intra_op.allow_spinning": "0", "session.inter_op.allow_spinning": "0"}
@@ -108,7 +108,7 @@ class SessionFromOnnx(Loader[Any]):
     def _make_session(self, ort: Any) -> Any:
         providers = resolve_providers(self.providers, tuple(ort.get_available_providers()))
         options = self._session_options(ort)
-        source, name = self._source()
+        source, name = self._source(ort, options)
         with source as path_or_bytes:
             try:
                 session = ort.InferenceSession(
@@ -124,11 +124,15 @@ class SessionFromOnnx(Loader[Any]):
         require_providers(session, [provider for provider, _ in providers])
         return session
 
-    def _source(self) -> tuple[Any, str]:
+    def _source(self, ort: Any, options: Any) -> tuple[Any, str]:
         """Return a context manager that gives a path or bytes for the session, and what to call the model."""
         path = path_of(self.model)
         if path is not None:
             return nullcontext(native_path(path)), path
+        external = external_of(self.model) if reads_from_folder(ort) else None
+        if external is not None:
+            options.add_session_config_entry(WEIGHTS_FOLDER, str(external.folder.absolute()))
+            return serialized(external.model), "the model"
         return serialized(self.model() if callable(self.model) else self.model), "the model"
 
     def _explain_with_the_loader(self, error: Exception) -> None:

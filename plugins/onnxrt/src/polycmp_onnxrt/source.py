@@ -14,6 +14,31 @@ from polycmp.loader import Loader
 #: Serialized models end at 2 GiB (protobuf); larger ones go to the session through a file with external weights.
 MAX_MODEL_BYTES = 2**31 - 1
 
+#: Tells ONNX Runtime where the weights are of a model that it gets as bytes.
+WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
+
+
+def reads_from_folder(ort: Any) -> bool:
+    """Return whether ONNX Runtime knows `WEIGHTS_FOLDER`: releases before 1.21 ignore it.
+
+    Args:
+        ort: The module `onnxruntime`.
+    """
+    major, minor = (int(part) for part in ort.__version__.split(".")[:2])
+    return (major, minor) >= (1, 21)
+
+
+def external_of(model: Any) -> Any:
+    """Return the `ExternalModel` that a loader gives, for a session that reads the weights from where they lie.
+
+    Args:
+        model: Anything that a session is made of; None comes back for what is no loader of ONNX models, and for models
+            whose weights lie in no file.
+    """
+    from polycmp_onnx.load import OnnxLoader
+
+    return model.external() if isinstance(model, OnnxLoader) else None
+
 
 def path_of(model: Any) -> str | None:
     """Return the file to give to ONNX Runtime, or None if the model has to be made first.

@@ -1,0 +1,249 @@
+"""Models whose large weights stay in the files they lie in, so that parts of a model cost no copy of its weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from polycmp.errors import ModelError, describe_exception
+from polycmp_onnx.graph import subgraphs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from onnx import ModelProto
+
+#: Element types whose bytes in a file are those of a NumPy array.
+_PLAIN_KINDS = "biufc"
+_CHUNK = 4 << 20
+#: Where weights begin in a file of their own, so that they can be mapped as arrays.
+_ALIGNMENT = 4096
+
+
+@dataclass(frozen=True)
+class ExternalModel:
+    """A model that refers to its weights as external data, and where those lie.
+
+    Attributes:
+        model: The model; neither it nor its parts may be changed.
+        folder: The folder that the locations in the model begin in.
+        own: The name in that folder of the file that the model itself was read from, to which the model refers for the
+            weights inside that file; empty if it does not.
+    """
+
+    model: ModelProto
+    folder: Path
+    own: str = ""
+
+    def loaded(self) -> ModelProto:
+        """Return a copy of the model that holds its weights.
+
+        Raises:
+            ModelError: They cannot be read.
+        """
+        import onnx
+
+        model = onnx.ModelProto()
+        model.CopyFrom(self.model)
+        for tensor in external_tensors(model):
+            if self.own and _place(tensor).location == self.own:
+                tensor.raw_data = self._mapped(tensor).tobytes()
+                tensor.ClearField("data_location")
+                del tensor.external_data[:]
+        load_weights(model, self.folder, str(self.folder))
+        return model
+
+    def copied_to(self, data: BinaryIO, location: str) -> ModelProto:
+        """Copy the weights into a file and return a model that refers to that instead; they pass through no memory.
+
+        Args:
+            data: The file to write to.
+            location: What to call it in references.
+
+        Raises:
+            OSError: Something cannot be read or written.
+        """
+        import onnx
+
+        model = onnx.ModelProto()
+        model.CopyFrom(self.model)
+        for tensor in external_tensors(model):
+            place = _place(tensor)
+            start = data.tell()
+            with (self.folder / place.location).open("rb") as source:
+                source.seek(place.offset or 0)
+                _copy(source, data, place.length)
+            del tensor.external_data[:]
+            for key, value in (("location", location), ("offset", start), ("length", data.tell() - start)):
+                tensor.external_data.add(key=key, value=str(value))
+            data.write(bytes(-data.tell() % _ALIGNMENT))
+        return model
+
+    def without_weights(self) -> ModelProto:
+        """Return a copy of the model without the initializers that are external data, as initializers or inputs."""
+        import onnx
+
+        away = {tensor.name for tensor in external_tensors(self.model)}
+        model = onnx.ModelProto()
+        model.CopyFrom(self.model)
+        for field in (model.graph.initializer, model.graph.input):
+            kept = [item for item in field if item.name not in away]
+            del field[:]
+            field.extend(kept)
+        return model
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the initializers that are external data by name, mapped into memory where their types allow that.
+
+        Raises:
+            ModelError: They cannot be read.
+        """
+        try:
+            return {tensor.name: self._array(tensor) for tensor in external_tensors(self.model)}
+        except (OSError, ValueError) as error:
+            raise _unreadable(str(self.folder), error) from error
+
+    def _array(self, tensor: Any) -> NDArray[Any]:
+        import onnx
+
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
+        raw = self._mapped(tensor)
+        if dtype.kind in _PLAIN_KINDS and dtype.isbuiltin and raw.nbytes == math.prod(tensor.dims) * dtype.itemsize:
+            plain: NDArray[Any] = raw.view(dtype.newbyteorder("<")).reshape(tuple(tensor.dims))
+            return plain
+        inside = onnx.TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
+        inside.raw_data = raw.tobytes()
+        array: NDArray[Any] = onnx.numpy_helper.to_array(inside)
+        return array
+
+    def _mapped(self, tensor: Any) -> NDArray[Any]:
+        import numpy as np
+
+        place = _place(tensor)
+        file, offset = self.folder / place.location, place.offset or 0
+        length = file.stat().st_size - offset if place.length is None else place.length
+        if length == 0:
+            return np.empty(0, np.uint8)
+        return np.memmap(file, np.uint8, mode="r", offset=offset, shape=(length,))
+
+
+def _copy(source: BinaryIO, target: BinaryIO, length: int | None) -> None:
+    left = length
+    while left is None or left > 0:
+        chunk = source.read(_CHUNK if left is None else min(_CHUNK, left))
+        if not chunk:
+            return
+        target.write(chunk)
+        left = None if left is None else left - len(chunk)
+
+
+def external_model(model: ModelProto, file: Path, folder: Path | None = None) -> ExternalModel | None:
+    """Return a model with all of its large weights as external data; None if it has none.
+
+    Args:
+        model: What `read_structure` returns for the file and the name that the file really has.
+        file: The file.
+        folder: Folder of the weights that lie outside the file; None for the file's own.
+
+    Raises:
+        ModelError: Weights outside the file are missing, cut short, or lie outside the folder.
+    """
+    import onnx
+
+    real = file.resolve()
+    base = file.parent if folder is None else folder
+    if any(_place(tensor).location != real.name for tensor in external_tensors(model)):
+        own = real.name if folder is None and not file.is_symlink() else ""
+        if not own:  # the file and the weights outside it have no folder in common to refer to both from
+            model = onnx.load_model(str(file), load_external_data=False)
+        found = ExternalModel(model, base, own)
+        _check(found, str(file))
+    else:
+        found = ExternalModel(model, real.parent, real.name)
+    for tensor in _inner_tensors(model.graph):
+        _load(tensor, base, str(file))
+    return found if any(external_tensors(model)) else None
+
+
+def external_tensors(model: ModelProto) -> Iterator[Any]:
+    """Yield a model's initializers whose content is external data."""
+    from onnx.external_data_helper import uses_external_data
+
+    return (tensor for tensor in model.graph.initializer if uses_external_data(tensor))
+
+
+def load_weights(model: ModelProto, folder: Path, whose: str) -> None:
+    """Read a model's external data into the model.
+
+    Args:
+        model: The model, which is changed.
+        folder: The folder that its locations begin in.
+        whose: The model's name in errors.
+
+    Raises:
+        ModelError: They are missing, cut short, or lie outside the folder.
+    """
+    for tensor in (*external_tensors(model), *_inner_tensors(model.graph)):
+        _load(tensor, folder, whose)
+
+
+def _load(tensor: Any, folder: Path, whose: str) -> None:
+    from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
+
+    if not uses_external_data(tensor):
+        return
+    try:
+        load_external_data_for_tensor(tensor, str(folder))
+    except Exception as error:
+        raise _unreadable(whose, error) from error
+    tensor.data_location = type(tensor).DEFAULT
+    del tensor.external_data[:]
+
+
+def _inner_tensors(graph: Any) -> Iterator[Any]:
+    """Yield the tensors among the attributes of a graph's nodes, and those of the graphs among them."""
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("t"):
+                yield attribute.t
+            yield from attribute.tensors
+        for inner in subgraphs(node):
+            yield from inner.initializer
+            yield from _inner_tensors(inner)
+
+
+def _check(found: ExternalModel, whose: str) -> None:
+    """Make sure that all weights outside the file are there, and that their files lie in the folder."""
+    import onnx
+
+    sizes: dict[str, int] = {}
+    for tensor in external_tensors(found.model):
+        place = _place(tensor)
+        if place.location == found.own:
+            continue
+        if place.location not in sizes:  # ONNX's own check, on one byte: it refuses links and paths that lead outside
+            byte = onnx.TensorProto(name=tensor.name, data_location=onnx.TensorProto.EXTERNAL)
+            byte.external_data.add(key="location", value=place.location)
+            byte.external_data.add(key="length", value="1")
+            _load(byte, found.folder, whose)
+            sizes[place.location] = (found.folder / place.location).stat().st_size
+        end = (place.offset or 0) + (place.length or 0)
+        if end > sizes[place.location]:
+            raise _unreadable(whose, ValueError(f"the file {place.location} ends before the weight {tensor.name!r}"))
+
+
+def _place(tensor: Any) -> Any:
+    from onnx.external_data_helper import ExternalDataInfo
+
+    return ExternalDataInfo(tensor)
+
+
+def _unreadable(whose: str, error: Exception) -> ModelError:
+    return ModelError(
+        "cannot load the weights that lie outside the file",
+        whose=whose,
+        why=describe_exception(error),
+        hint="say where they are with --external-data-dir DIR",
+    )

@@ -1,0 +1,250 @@
+"""Large weights stay in the files they lie in: parts of a model refer to them, and nothing else may be reached so."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from polycmp.errors import ModelError
+from polycmp.tensors import TensorMetadata
+from polycmp_onnx import ModifyOutputs, OnnxFromPath, ReferenceRunner, SaveOnnx, graph
+from polycmp_onnx.inspect import inspect
+from polycmp_onnx.model_graph import open_graph
+from polycmp_onnx.save import save
+
+FLOAT = TensorProto.FLOAT
+RNG = np.random.default_rng(0)
+FIRST, SECOND = (RNG.standard_normal((64, 64)).astype(np.float32) for _ in range(2))
+FEED = {"x": RNG.standard_normal((2, 64)).astype(np.float32)}
+EXPECTED = np.maximum(FEED["x"] @ FIRST, 0) @ SECOND
+
+
+def two_products() -> onnx.ModelProto:
+    """Return x -> MatMul a -> h -> Relu -> r -> MatMul b -> y; each weight has 16 kB."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "a"], ["h"]),
+        helper.make_node("Relu", ["h"], ["r"]),
+        helper.make_node("MatMul", ["r", "b"], ["y"]),
+    ]
+    values = [helper.make_tensor_value_info(name, FLOAT, [2, 64]) for name in "xy"]
+    weights = [numpy_helper.from_array(FIRST, "a"), numpy_helper.from_array(SECOND, "b")]
+    made = helper.make_graph(nodes, "two products", values[:1], values[1:], weights)
+    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def write(folder: Path, outside: bool) -> Path:
+    """Write the model, its weights in the file or beside it."""
+    path = folder / "m.onnx"
+    SaveOnnx(two_products(), path, external_data_path="w.bin" if outside else None)()
+    return path
+
+
+@pytest.fixture(params=[False, True], ids=["in the file", "beside the file"])
+def path(tmp_path, request):
+    return write(tmp_path, request.param)
+
+
+def second_half(path: Path):
+    inputs = TensorMetadata().add("r", np.dtype(np.float32), (2, 64))
+    return open_graph(OnnxFromPath(path)).cut(inputs, ["y"])
+
+
+def test_a_part_refers_to_its_weights(path):
+    external = second_half(path).external()
+    assert [item.name for item in external.model.graph.initializer] == ["b"]
+    assert len(external.model.SerializeToString()) < 1000
+    assert external.folder.samefile(path.parent)
+    assert np.array_equal(external.arrays()["b"], SECOND)
+
+
+def test_a_part_that_is_called_for_holds_its_weights(path):
+    part = second_half(path)()
+    [weight] = part.graph.initializer
+    assert np.array_equal(numpy_helper.to_array(weight), SECOND)
+    onnx.checker.check_model(part)
+
+
+def test_a_part_too_large_for_one_file_is_saved_with_its_weights_beside_it(path, tmp_path, monkeypatch):
+    """Workers get their parts as files."""
+    monkeypatch.setattr(graph, "PROTOBUF_LIMIT", FIRST.nbytes)
+    target = tmp_path / "new" / "part.onnx"
+    save(second_half(path), str(target))
+    assert sorted(item.name for item in target.parent.iterdir()) == ["part.onnx", "part.onnx.data"]
+    assert target.stat().st_size < 1000
+    [weight] = onnx.load(target).graph.initializer
+    assert np.array_equal(numpy_helper.to_array(weight), SECOND)
+
+
+def test_a_weight_of_more_than_2_GB_is_too_large():
+    huge = TensorProto(name="w", data_type=FLOAT, dims=[1 << 15, 1 << 14])  # asking for its bytes would serialize it
+    assert graph.is_too_large(helper.make_model(helper.make_graph([], "g", [], [], [huge])))
+
+
+def test_other_outputs_leave_the_weights_where_they_are(path):
+    loader = ModifyOutputs(OnnxFromPath(path), "*")
+    assert len(loader.external().model.SerializeToString()) < 1000
+    assert [value.name for value in loader.external().model.graph.output] == ["h", "r", "y"]
+    assert loader.external().loaded() == loader()
+
+
+@pytest.mark.parametrize("dtype", ["", "float64"])
+def test_the_reference_evaluator_maps_them(path, dtype):
+    with ReferenceRunner(ModifyOutputs(OnnxFromPath(path), ["y"]), dtype) as runner:
+        assert list(runner.get_input_metadata()) == ["x"]
+        assert np.allclose(runner.infer(FEED)["y"], EXPECTED, atol=1e-4)
+    with ReferenceRunner(second_half(path)) as runner:
+        made = runner.infer({"r": np.maximum(FEED["x"] @ FIRST, 0)})
+        assert np.allclose(made["y"], EXPECTED, atol=1e-4)
+
+
+_OPENED: list[str] = []  # an audit hook cannot be removed, so there is one for all tests here
+sys.addaudithook(lambda event, args: _OPENED.append(str(args[0])) if event == "open" else None)
+
+
+def test_the_graph_is_made_and_cut_without_reading_weights(tmp_path):
+    path = tmp_path / "m.onnx"
+    SaveOnnx(two_products(), path, external_data_path="w.bin")()
+    with (tmp_path / "w.bin").open("r+b") as file:  # an open that is seen proves that the next ones would be, too
+        file.read(1)
+    assert any(name.endswith("w.bin") for name in _OPENED)
+    counters = Path("/proc/self/io")
+    big = tmp_path / "big.onnx"
+    model = onnx.load(path, load_external_data=False)
+    for tensor in model.graph.initializer:
+        size = 1 << 30  # the file has holes in place of content
+        del tensor.external_data[:], tensor.dims[:]
+        tensor.dims.extend([1 << 14, 1 << 14])
+        for key, value in (("location", "big.bin"), ("offset", 0), ("length", size)):
+            tensor.external_data.add(key=key, value=str(value))
+    onnx.save(model, big)
+    with (tmp_path / "big.bin").open("wb") as file:
+        file.truncate(1 << 30)
+    before = int(counters.read_text().split()[1]) if counters.exists() else 0
+    opened = open_graph(OnnxFromPath(big))
+    opened.cut(TensorMetadata().add("r", np.dtype(np.float32), (2, 1 << 14)), ["y"]).external()
+    assert sum(opened.weights.values()) == 2 << 30
+    assert "Initializers" in inspect(OnnxFromPath(big))
+    assert "a: float32[16384,16384] = [0.0, 0.0" in inspect(OnnxFromPath(big), ["weights"])
+    if counters.exists():
+        assert int(counters.read_text().split()[1]) - before < 1 << 20
+
+
+def relocated(path: Path, location: str) -> None:
+    model = onnx.load(path, load_external_data=False)
+    for tensor in model.graph.initializer:
+        next(entry for entry in tensor.external_data if entry.key == "location").value = location
+    onnx.save(model, path)
+
+
+@pytest.mark.parametrize("way", ["up", "absolute", "link"])
+def test_weights_outside_the_folder_are_refused(tmp_path, way):
+    secret = tmp_path / "secret.bin"
+    secret.write_bytes(bytes(1 << 16))
+    inner = tmp_path / "model"
+    inner.mkdir()
+    path = write(inner, outside=True)
+    (inner / "w.bin").unlink()
+    if way == "link":
+        (inner / "w.bin").symlink_to(secret)
+    else:
+        relocated(path, "../secret.bin" if way == "up" else str(secret))
+    loader = OnnxFromPath(path)
+    for use in (loader, loader.external, lambda: open_graph(loader), ModifyOutputs(loader, "*").external):
+        with pytest.raises(ModelError, match="cannot load the weights that lie outside the file"):
+            use()
+
+
+def test_weights_that_are_cut_short_or_gone_are_told(tmp_path):
+    path = write(tmp_path, outside=True)
+    (tmp_path / "w.bin").write_bytes((tmp_path / "w.bin").read_bytes()[:-1])
+    with pytest.raises(ModelError, match=r"w\.bin ends before the weight 'b'"):
+        open_graph(OnnxFromPath(path))
+    (tmp_path / "w.bin").unlink()
+    with pytest.raises(ModelError, match="cannot load the weights") as caught:
+        open_graph(OnnxFromPath(path))
+    assert "--external-data-dir" in caught.value.hint
+
+
+@pytest.mark.parametrize("outside", [False, True])
+def test_weights_in_another_folder(tmp_path, outside):
+    path = write(tmp_path, outside)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    if outside:
+        (tmp_path / "w.bin").rename(elsewhere / "w.bin")
+    part = open_graph(OnnxFromPath(path, external_data_dir=elsewhere)).mark(["h"])
+    assert np.array_equal(numpy_helper.to_array(part().graph.initializer[0]), FIRST)
+
+
+@pytest.mark.parametrize("how", ["symbolic", "hard"])
+def test_a_model_behind_a_link_is_referred_to_as_well(tmp_path, how):
+    real = write(tmp_path, outside=False)
+    (tmp_path / "links").mkdir()
+    link = tmp_path / "links" / "other name.onnx"
+    link.symlink_to(real) if how == "symbolic" else os.link(real, link)
+    part = second_half(link)
+    assert len(part.external().model.SerializeToString()) < 1000
+    assert np.array_equal(part.external().arrays()["b"], SECOND)
+    assert np.array_equal(numpy_helper.to_array(part().graph.initializer[0]), SECOND)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float8_e4m3fn", "int4", "uint8", "bool", "complex64"])
+def test_every_type_of_weight_comes_back(tmp_path, dtype):
+    kind = np.dtype(getattr(ml_dtypes, dtype)) if hasattr(ml_dtypes, dtype) else np.dtype(dtype)
+    array = (np.arange(20_000).reshape(100, 200) % 7).astype(kind)
+    model = helper.make_model(
+        helper.make_graph(
+            [helper.make_node("Identity", ["w"], ["y"])],
+            "one weight",
+            [],
+            [helper.make_tensor_value_info("y", helper.np_dtype_to_tensor_dtype(kind), None)],
+            [numpy_helper.from_array(array, "w")],
+        )
+    )
+    onnx.save(model, tmp_path / "m.onnx")
+    external = OnnxFromPath(tmp_path / "m.onnx").external()
+    assert external.arrays()["w"].tobytes() == array.tobytes()
+    assert external.loaded() == model
+
+
+def test_weights_in_inner_graphs_are_read_with_the_graph(tmp_path):
+    inner = helper.make_graph(
+        [helper.make_node("Add", ["x", "w"], ["z"])],
+        "inner",
+        [],
+        [helper.make_tensor_value_info("z", FLOAT, None)],
+        [numpy_helper.from_array(FIRST[:2], "w")],
+    )
+    node = helper.make_node("If", ["c"], ["y"], then_branch=inner, else_branch=inner)
+    values = [helper.make_tensor_value_info("x", FLOAT, [2, 64]), helper.make_tensor_value_info("y", FLOAT, [2, 64])]
+    flag = helper.make_tensor_value_info("c", TensorProto.BOOL, [])
+    large = numpy_helper.from_array(SECOND, "unused")
+    outer = helper.make_graph([node], "outer", [flag, values[0]], values[1:], [large])
+    model = helper.make_model(outer, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
+    loader = ModifyOutputs(OnnxFromPath(tmp_path / "m.onnx"), ["y"])
+    with ReferenceRunner(loader) as runner:
+        made = runner.infer({"c": np.array(True), "x": FEED["x"]})
+    assert np.allclose(made["y"], FEED["x"] + FIRST[:2])
+
+
+def test_what_lies_in_no_file_is_not_referred_to(tmp_path):
+    small = helper.make_model(
+        helper.make_graph(
+            [helper.make_node("Relu", ["x"], ["y"])],
+            "small",
+            [helper.make_tensor_value_info("x", FLOAT, [2])],
+            [helper.make_tensor_value_info("y", FLOAT, [2])],
+        )
+    )
+    onnx.save(small, tmp_path / "m.onnx")
+    assert OnnxFromPath(tmp_path / "m.onnx").external() is None
+    assert open_graph(OnnxFromPath(tmp_path / "m.onnx")).mark(["y"]).external() is None
+    assert ModifyOutputs(two_products(), "*").external() is None

@@ -1,0 +1,95 @@
+"""Weights of more than 2 GB, which no protobuf message can hold: here they lie in files with holes for content."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="needs files with holes and the peak of a child's memory"
+)
+
+ROWS, WIDTH = 610_352, 1024
+#: What a process takes here is that of Python and the backends; the weight alone would be 2.5 GB.
+MOST_BYTES = 600_000_000
+
+
+@pytest.fixture
+def big(tmp_path) -> Path:
+    """Return a model that looks rows up in a table of 2.5 GB."""
+    path = tmp_path / "big.onnx"
+    size = ROWS * WIDTH * 4
+    table = TensorProto(name="table", data_type=TensorProto.FLOAT, dims=[ROWS, WIDTH])
+    table.data_location = TensorProto.EXTERNAL
+    for key, value in (("location", "big.data"), ("offset", 0), ("length", size)):
+        table.external_data.add(key=key, value=str(value))
+    nodes = [
+        helper.make_node("Gather", ["table", "ids"], ["rows"], name="lookup"),
+        helper.make_node("Cos", ["rows"], ["c"], name="cos"),
+        helper.make_node("Add", ["c", "c"], ["y"], name="sum"),
+    ]
+    ids = helper.make_tensor_value_info("ids", TensorProto.INT64, [2, 3])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3, WIDTH])
+    graph = helper.make_graph(nodes, "big", [ids], [y], [table])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    with (tmp_path / "big.data").open("wb") as file:
+        file.truncate(size)
+    np.savez(tmp_path / "ids.npz", ids=np.array([[0, 1, 2], [5, ROWS - 1, 7]]))
+    return path
+
+
+def polycmp(*words: str | Path) -> tuple[int, str, int]:
+    """Return the exit status, the output, and the most memory that the process took."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "polycmp", *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert process.stdout is not None
+    text = process.stdout.read()
+    process.stdout.close()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, text, usage.ru_maxrss * 1024
+
+
+LOOKING = ["locate -b onnxrt -b onnx", "locate --bisect -b onnxrt -b onnx", "run --mark-all -b onnxrt -b onnx"]
+
+
+@pytest.mark.parametrize("words", LOOKING)
+def test_looking_inside_takes_no_memory_for_the_weight(big, tmp_path, words):
+    command, *options = words.split()
+    status, text, peak = polycmp(command, big, *options, "--load-inputs", tmp_path / "ids.npz", "--atol", "1e-3")
+    assert status == 0, text
+    assert peak < MOST_BYTES
+
+
+@pytest.mark.parametrize("show", [(), ("--show", "weights")], ids=["", "weights"])
+def test_inspect_does_not_read_the_weight(big, show):
+    status, text, peak = polycmp("inspect", "model", big, *show)
+    assert status == 0, text
+    assert ("table: float32[610352,1024] = [0.0, 0.0" in text) == bool(show)
+    assert peak < MOST_BYTES
+
+
+@pytest.mark.parametrize("backend", ["onnx", "onnxrt"])
+@pytest.mark.parametrize("way", ["link", "absolute"])
+def test_weights_outside_the_models_folder_are_refused(big, tmp_path, way, backend):
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    model = onnx.load(big, load_external_data=False)
+    if way == "link":
+        (inner / "big.data").symlink_to(tmp_path / "big.data")
+    else:
+        model.graph.initializer[0].external_data[0].value = str(tmp_path / "big.data")
+    onnx.save(model, inner / "big.onnx")
+    words = ("-b", backend, "-b", f"{backend}:name=again", "--load-inputs", tmp_path / "ids.npz")
+    for command in ("run", "locate"):
+        status, text, _ = polycmp(command, inner / "big.onnx", *words)
+        assert status == 3, text
+        assert "Traceback" not in text
