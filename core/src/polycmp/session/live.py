@@ -95,8 +95,9 @@ class LiveRun:
         """Deactivate the runner; a failure is recorded."""
         runner, self._runner = self._runner, None
         if runner is not None:
-            self.result.notes.extend(note for note in runner.notes if note not in self.result.notes)
             self._guard("while it was deactivated", runner.deactivate)
+            # Only now: a worker tells its notes when it ends.
+            self.result.notes.extend(note for note in runner.notes if note not in self.result.notes)
 
     def _record(self, runner: Runner, outputs: Mapping[str, Any], measure: bool) -> None:
         self._seconds.append(runner.last_inference_time())
