@@ -42,7 +42,8 @@ def read_run_file(path: str, table: FlagTable) -> Given:
     model = content.pop("model", "")
     backends = content.pop("backend", [])
     backends = [backends] if isinstance(backends, str) else backends
-    if not isinstance(model, str) or not all(isinstance(item, str) for item in backends):
+    is_list = isinstance(backends, list) and all(isinstance(item, str) for item in backends)
+    if not isinstance(model, str) or not is_list:
         raise UsageError(
             "`model` is a text and `backend` a list of texts", whose=path, hint='backend = ["onnxrt", "onnx"]'
         )
