@@ -2,15 +2,17 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+ALONE := .venv-core
 PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/trt
 PROJECTS := $(PACKAGES:%=%/pyproject.toml)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-gpu check format bench clean
+.PHONY: help demo test test-core test-gpu check format bench clean
 
 help:
 	@echo "make demo      compare a model on two backends (ONNX Runtime and the ONNX reference)"
 	@echo "make test      run all tests that need no GPU"
+	@echo "make test-core run the tests of the core where only the core is installed"
 	@echo "make check     ruff and mypy"
 	@echo "make bench     measure beside Polygraphy"
 	@echo "make test-gpu  run the tests that need TensorRT and a GPU, in the current environment"
@@ -36,6 +38,14 @@ demo: $(VENV)/installed
 test: $(VENV)/developed
 	$(BIN)/python -m pytest -m "not gpu" $(PYTEST_ARGS)
 
+$(ALONE)/developed: core/pyproject.toml requirements-dev.txt
+	$(PYTHON) -m venv $(ALONE)
+	$(ALONE)/bin/python -m pip --disable-pip-version-check install --quiet -e 'core[plot,safetensors]' $$(grep -E '^(build|editables|hatchling|hypothesis|pytest)' requirements-dev.txt)
+	@touch $@
+
+test-core: $(ALONE)/developed
+	$(ALONE)/bin/python -m pytest $(PYTEST_ARGS) core/tests
+
 test-gpu:
 	python -m pytest -m gpu $(PYTEST_ARGS)
 
@@ -52,4 +62,4 @@ bench: $(VENV)/developed
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
 clean:
-	rm -rf $(VENV) demo dist .cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(ALONE) demo dist .cache .mypy_cache .ruff_cache

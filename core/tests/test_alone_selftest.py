@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from toymodels import node, number, small, write
+from toymodels import drawn, node, number, small, write
 
 from polycmp.testing.plugin import FATAL, FAULTS
 
@@ -15,10 +15,10 @@ FOUR = {"x": ["float32", ["n", 4]]}
 def selftest(polycmp, tmp_path):
     """Test a model that shows every fault; return what was printed, and the status of each fault."""
     nodes = [
-        node("MatMul", "x w", "h"), node("Round", "h", "r"), node("Sqrt", "h", "root"),
+        node("MatMul", "x w", "h"), node("Round", "x", "r"), node("Sqrt", "h", "root"),
         node("Relu", "root", "positive"), node("Add", "r positive", "y"),
     ]  # fmt: skip
-    write(tmp_path / "m.toy", nodes, {"w": {"dtype": "float32", "shape": [4, 4], "values": 0.5}}, FOUR)
+    write(tmp_path / "m.toy", nodes, {"w": drawn(4, 4, scale=2)}, FOUR)
 
     def run(*words, model="m.toy"):
         done = polycmp("selftest", model, *words, "--report", "r.json")

@@ -8,7 +8,9 @@ import pytest
 from polycmp.errors import UsageError
 from polycmp.invariants.batch import Batch, DoesNotApplyError, find_batch, take
 from polycmp.invariants.bench import _grown as grown_axis
+from polycmp.invariants.checks import CHECK_FUNCTIONS
 from polycmp.invariants.findings import Check, Findings, Subject
+from polycmp.invariants.settings import Settings
 from polycmp.tensors import TensorMetadata
 
 
@@ -117,3 +119,8 @@ def test_the_axis_of_an_output_is_the_only_one_that_grows_with_the_batch(one, mo
 def test_what_the_statuses_come_to(statuses, error, exit_code):
     checks = [Check(f"c{index}", status) for index, status in enumerate(statuses)]
     assert Findings([Subject("b", "b", error=error, checks=checks)]).exit_code == exit_code
+
+
+def test_programs_get_the_same_defaults_as_the_command_line():
+    assert (Settings().repeat, Settings().batch, Settings().exact) == (5, 4, False)
+    assert set(Settings().checks) == set(CHECK_FUNCTIONS)

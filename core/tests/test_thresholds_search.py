@@ -50,10 +50,18 @@ def test_an_error_that_rounding_explains_is_not_looked_at(search, error, looked_
     assert (rows["a"]["own_error"] is not None) is looked_at
 
 
+def product(path, weights):
+    """y = x * k * l: of an error in k, the operator behind it is innocent."""
+    one, two = weights
+    write(path, [node("Mul", "x k", "a"), node("Mul", "a l", "y")], {"k": number(one), "l": number(two)}, FOUR)
+
+
 @pytest.mark.parametrize(("error", "explained"), [(2**-18, False), (2**-18 + 2**-23, True)])
 def test_an_own_error_that_rounding_explains_needs_no_floor(search, error, explained):
-    done, _, rows = search(difference, (1 + error, 0), (1, 0), "--atol", "0", "--rtol", "0")
-    assert rows["a"]["own_error"]["relative_error"] == error
+    """`a` may be off by as much as it likes, so `y` is the first bad tensor, whose own error is known exactly."""
+    done, found, rows = search(product, (1.5, 1 + error), (1, 1), "--atol", "a:10", "y:1e-9", "--rtol", "1e-9")
+    assert found["first_bad"] == "y"
+    assert rows["y"]["own_error"]["relative_error"] == error
     assert ("noise floor of the operator" in done.words) is explained
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -14,12 +15,12 @@ del sys.path[0]
 Absence().begin()
 
 
-def _write_modules(path):
-    spec = getattr(sys.modules["__main__"], "__spec__", None)
-    names = [name for name in (*sys.modules, spec.name if spec else "") if name.startswith("polycmp")]
-    with open(path, "a", encoding="utf-8") as file:
-        file.write("\n".join(names) + "\n")
+def _write(names):
+    with open(os.environ["POLYCMP_TEST_MODULES"], "a", encoding="utf-8") as file:
+        file.write("\n".join(name for name in names if name.startswith("polycmp")) + "\n")
 
 
-if os.environ.get("POLYCMP_TEST_MODULES"):
-    atexit.register(_write_modules, os.environ["POLYCMP_TEST_MODULES"])
+if os.environ.get("POLYCMP_TEST_MODULES"):  # one test asks which modules are imported
+    words = " ".join(sys.orig_argv)  # who is started with `-m MODULE` or `-c` may end without a word
+    _write(["polycmp.__main__"] if "-m polycmp " in words else re.findall(r"[\w.]+", words))
+    atexit.register(lambda: _write(list(sys.modules)))

@@ -1,0 +1,108 @@
+"""That the core really is alone while its tests run, and that these tests reach all of it."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.metadata
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from absent import LIBRARIES
+from toymodels import node, small, write
+
+import polycmp
+from polycmp.plugins import Registry
+
+HERE = Path(__file__).parent
+CORE = Path(polycmp.__file__).parent
+
+#: Command lines that together come through every module that no test imports by itself.
+TOUR = (
+    "run m.toy -b toy:fault=add,at=y -b plain --save-inputs i.npz --save-outputs o.json --save-input-blob blobs"
+    " --report r.json --report r.html --report r.xml --save-accuracy-results a.json --postprocess top-2 --validate"
+    " --compare simple indices l2 ulp --save-heatmaps maps",
+    "run m.toy -b toy -b plain --load-inputs i.npz --load-outputs o.json --write-config run.toml -v",
+    "run --config run.toml --gen-script again.py",
+    "run m.toy -b plain --use-subprocess --save-outputs o.safetensors --data-loader stress --stress-kind signed",
+    "run m.toy -b toy -b shut -b plain --compare-func-script c.py --data-loader-script d.py",
+    "run m.toy --trt",
+    "check accuracy a.json --atol 1",
+    "locate m.toy -b toy:fault=add,at=r -b plain --save-repro case --report l.json --report l.html --report l.xml",
+    "locate m.toy -b toy:fault=add,at=r -b plain --bisect",
+    "locate m.toy -b toy:refuses=Relu -b plain",
+    "locate one.toy -b plain -b plain:name=ref --use-subprocess --no-float64",
+    "invariants m.toy -b toy",
+    "selftest m.toy -b toy --faults int32",
+    "convert m.toy -o m.packed",
+    "inspect model m.packed --display-as toy",
+    "inspect data o.json",
+    "plugins list",
+    "plugins check toybox",
+    "plugins new mine",
+    "toy ops m.toy",
+)
+DRIVER = "import sys; from polycmp.cli.main import main; [main(line.split()) for line in sys.stdin.read().splitlines()]"
+
+
+def modules_of_the_core():
+    """Return the names of all modules of the core, as their files say."""
+    for path in CORE.rglob("*.py"):
+        parts = path.relative_to(CORE.parent).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported_by_tests():
+    """Return the modules that the tests of the core import in their own text."""
+    for path in HERE.glob("*.py"):
+        for item in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(item, ast.ImportFrom) and (item.module or "").startswith("polycmp"):
+                yield item.module
+                names = [alias.name for alias in item.names]
+                yield from (f"{item.module}.{name}" for name in names)
+                found = [getattr(importlib.import_module(item.module), name, None) for name in names]
+                yield from (str(getattr(value, "__module__", "")) for value in found)
+            elif isinstance(item, ast.Import):
+                yield from (alias.name for alias in item.names)
+
+
+def test_every_module_of_the_core_is_imported_by_a_test_of_its_own(toybox, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("safetensors")
+    small(tmp_path / "m.toy")
+    write(tmp_path / "one.toy", [node("Relu", "x", "y")])
+    (tmp_path / "c.py").write_text("def compare_outputs(one, two):\n    return {name: True for name in one}\n")
+    (tmp_path / "d.py").write_text(
+        "import numpy as np\ndef load_data():\n    yield {'x': np.ones((2, 8), np.float32)}\n"
+    )
+    monkeypatch.setenv("POLYCMP_TEST_MODULES", str(tmp_path / "modules"))
+    command = [sys.executable, "-c", DRIVER]
+    done = subprocess.run(command, cwd=tmp_path, input="\n".join(TOUR), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "fault of polycmp itself" not in done.stderr
+    subprocess.run([sys.executable, "-m", "polycmp", "--version"], cwd=tmp_path, capture_output=True, check=True)
+    seen = {*(tmp_path / "modules").read_text().split(), *imported_by_tests()}
+    assert sorted(set(modules_of_the_core()) - seen) == []
+
+
+@pytest.mark.parametrize("name", sorted(LIBRARIES))
+def test_what_the_core_must_do_without_cannot_be_imported(name):
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module(name)
+    with pytest.raises(importlib.metadata.PackageNotFoundError):
+        importlib.metadata.distribution(name)
+
+
+def test_no_plugin_of_ours_is_found_here(toybox):
+    assert {record.name for record in Registry.discover({}).records} == {"polycmp", "toybox"}
+
+
+def test_no_plugin_of_ours_is_found_in_a_process_that_is_started(toybox):
+    command = [sys.executable, "-m", "polycmp", "plugins", "list", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert {row["name"] for row in json.loads(done.stdout)["plugins"]} == {"polycmp", "toybox"}
+    done = subprocess.run([sys.executable, "-c", "import onnx"], capture_output=True, text=True, check=False)
+    assert "No module named 'onnx'" in done.stderr

@@ -1,0 +1,143 @@
+"""What a run writes down to be repeated: run files, scripts, and the cases that `locate` saves."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from toymodels import chain, small
+
+BACKENDS = ("-b", "toy:name=bad,fault=add,at=y,amount=0.5", "-b", "plain")
+
+
+@pytest.fixture
+def model(tmp_path):
+    return small(tmp_path / "m.toy")
+
+
+# --- run files
+
+WORDS = {
+    "plain": (),
+    "tolerances": ("--atol", "y:0.6", "y*:1", "--rtol", "0.1", "--compare", "simple", "l2", "--l2-threshold", "9"),
+    "data": ("--input-shapes", "x:[2,8]", "x:[3,8]", "--iterations", "2", "--val-range", "[-1,1]", "--seed", "7"),
+    "options": ("--plain", "--toy-dtype", "float16", "--toy-mark-all", "--validate", "--warm-up", "1"),
+    "loader": ("--data-loader", "ramp", "--ramp-step", "0.5", "--compare", "signs", "--signs-allowed", "3"),
+}
+
+
+@pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
+def test_a_run_file_repeats_a_run(polycmp, model, words):
+    first = polycmp("run", "m.toy", *BACKENDS, *words, "--write-config", "run.toml", "--report", "first.json")
+    again = polycmp("run", "--config", "run.toml", "--report", "r.json")
+    assert again.status == first.status, again.out + again.err
+    one, two = first.report("first.json"), again.report()
+    assert one["comparison_results"] == two["comparison_results"]
+    assert list(one["inference_results"]) == list(two["inference_results"])
+
+
+def test_the_command_line_wins_over_a_run_file(polycmp, model, tmp_path):
+    text = 'model = "m.toy"\nbackend = ["toy:fault=add,at=y,amount=0.5", "plain"]\natol = 1\n'
+    (tmp_path / "run.toml").write_text(text)
+    assert polycmp("run", "--config", "run.toml").status == 0
+    assert polycmp("run", "--config", "run.toml", "--atol", "0.1").status == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "says"),
+    [
+        ("backend = 3", 2, "`backend` a list of texts"),
+        ("backend = [3]", 2, "`backend` a list of texts"),
+        ("model = 3", 2, "`model` is a text"),
+        ('modle = "m.toy"', 2, "there is no option 'modle'"),
+        ("atol = [", 3, "is no TOML"),
+        (None, 3, "cannot read the run file"),
+    ],
+)
+def test_run_files_that_are_none(polycmp, model, tmp_path, text, status, says):
+    if text is not None:
+        (tmp_path / "run.toml").write_text(text)
+    done = polycmp("run", "--config", "run.toml")
+    assert (done.status, says in done.err) == (status, True), done.err
+
+
+# --- scripts
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        ((), 1),
+        (("--atol", "0.6", "--input-shapes", "x:[2,8]", "--iterations", "2", "--save-outputs", "o.npz"), 0),
+        (("--compare", "l2", "cosine_similarity", "--l2-threshold", "9", "--cosine-similarity-threshold", "-1"), 0),
+        (("--postprocess", "top-1", "--validate", "--sequential-runners", "--warm-up", "1"), 0),
+        (("--load-inputs", "i.npz", "--load-outputs", "good.npz", "--reference", "plain"), 1),
+    ],
+)
+def test_a_script_does_what_the_command_does(polycmp, model, tmp_path, words, status):
+    good = polycmp("run", "m.toy", "-b", "plain:name=good", "--save-inputs", "i.npz", "--save-outputs", "good.npz")
+    assert good.status == 0
+    assert polycmp("run", "m.toy", *BACKENDS, *words, "--gen-script", "again.py").status == 0
+    text = (tmp_path / "again.py").read_text()
+    assert "from toybox.runner import ToyRunner" in text
+    done = subprocess.run([sys.executable, "again.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stdout + done.stderr
+    if "--save-outputs" in words:
+        assert (tmp_path / "o.npz").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--data-loader", "ramp"), ("--compare", "signs"), ("--report", "r.json"), ("--check-average",)],
+)
+def test_what_a_script_cannot_say(polycmp, model, words):
+    done = polycmp("run", "m.toy", *BACKENDS, *words, "--gen-script", "-")
+    assert (done.status, "--gen-script: a script" in done.err) == (2, True), done.err
+
+
+# --- cases that locate saves
+
+
+def test_a_saved_case_holds_one_operator_and_repeats_the_fault(polycmp, tmp_path):
+    chain(tmp_path / "m.toy", 6, changed=4)
+    chain(tmp_path / "good.toy", 6)
+    words = ("-b", "toy", "-b", "plain:name=ref,model=good.toy", "--save-repro", "case")
+    done = polycmp("locate", "m.toy", *words)
+    assert "case: 1 operator; repeat it with: sh case/run.sh" in done.words
+    case = tmp_path / "case"
+    assert [item["name"] for item in json.loads((case / "model.toy").read_text())["nodes"]] == ["n_h4"]
+    assert "MatMul 'n_h4'" in (case / "README.md").read_text()
+    script = (case / "run.sh").read_text().replace("polycmp run", f"{sys.executable} -m polycmp run")
+    (case / "run.sh").write_text(script)
+    again = subprocess.run(["sh", str(case / "run.sh")], capture_output=True, text=True, check=False)
+    assert again.returncode == 1, again.stdout + again.stderr
+    assert "FAILED: 1 of 1 output differs" in again.stdout
+
+
+def test_a_fault_of_two_operators_together_is_saved_with_both(polycmp, tmp_path):
+    small(tmp_path / "m.toy")
+    words = ("-b", "toy:name=fusing,fault=add,at=y,fused=r", "-b", "plain", "--save-repro", "case")
+    done = polycmp("locate", "m.toy", *words)
+    assert "case: 2 operators" in done.words
+    saved = json.loads((tmp_path / "case" / "model.toy").read_text())
+    assert [item["op"] for item in saved["nodes"]] == ["Relu", "Softmax"]
+
+
+def test_a_fault_that_no_part_repeats_is_not_saved(polycmp, tmp_path):
+    small(tmp_path / "m.toy")
+    words = (
+        "-b",
+        "toy:fault=add,at=y,beside=[h,r],after=1",
+        "-b",
+        "plain",
+        "--iterations",
+        "2",
+        "--save-repro",
+        "case",
+    )
+    done = polycmp("locate", "m.toy", *words)
+    assert done.status == 0
+    assert "nothing to repeat, so no case was saved" in done.words
+    assert not (tmp_path / "case").exists()
