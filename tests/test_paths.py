@@ -140,7 +140,7 @@ def test_a_signal_in_the_middle_of_writing_leaves_nothing_half_done(odd, model, 
 def test_a_signal_ends_a_command_that_is_stuck_in_native_code(odd, model, tmp_path):
     before = {path.name for path in tmp_path.iterdir()}
     process = start(odd, tmp_path, "-b", "odd:mode=stuck", "--save-outputs", "outputs.npz")
-    wait_for(lambda: (tmp_path / "stuck").exists())
+    wait_for((tmp_path / "stuck").exists)
     assert list(tmp_path.glob(".outputs.npz.*"))
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=30)
