@@ -59,7 +59,7 @@ def parse_instance(text: str) -> Instance:
         if key in instance.values:
             raise UsageError(f"{key!r} is given twice in {text!r}")
         instance.values[key] = value.strip() if equals else "true"
-    _require_values(text, {key: instance.values[key] for key in RESERVED if key in instance.values})
+    _require_values(f"-b {text}", {key: instance.values[key] for key in RESERVED if key in instance.values})
     instance.label = unquote(instance.values.pop("name", text))
     instance.model = unquote(instance.values.pop("model", ""))
     instance.python = unquote(instance.values.pop("python", ""))
@@ -122,7 +122,7 @@ def _plan(
     name, owner = instance.backend, instance.owner
     if instance.python and name not in registry.runners and not instance.plain:
         # The other environment knows the options, but what is wrong in every environment is refused here.
-        _require_values(instance.text, instance.values)
+        _require_values(owner, instance.values)
         return BackendPlan(label, name, None, instance.model, instance.python, instance.values)
     options = registry.find_runner(name).spec.options
     values = {
@@ -134,12 +134,12 @@ def _plan(
     return BackendPlan(label, name, make_options(options, values, owner), instance.model, instance.python)
 
 
-def _require_values(spec: str, given: Mapping[str, str]) -> None:
+def _require_values(owner: str, given: Mapping[str, str]) -> None:
     """Refuse a key with an empty value."""
     for key, text in given.items():
         groups = instance_texts(text)
         if not all(groups) or not all(unquote(item).strip() for group in groups for item in group):
-            raise UsageError(f"{key!r} needs a value", whose=f"-b {spec}", hint=f"{key}=VALUE, or leave it out")
+            raise UsageError(f"{key!r} needs a value", whose=owner, hint=f"{key}=VALUE, or leave it out")
 
 
 def options_from_texts(options: type | None, texts: Mapping[str, str], name: str, owner: str = "") -> dict[str, Any]:
@@ -180,7 +180,7 @@ def _converted(
                 hint="polycmp run --help",
             )
         if field.kind == "flag" and isinstance(value, str):
-            _require_values(owner.removeprefix("-b "), {key: value})
+            _require_values(owner, {key: value})
         try:
             values[field.name] = convert(field, value)
         except UsageError as error:
