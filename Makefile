@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/trt
+PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/trt
 PROJECTS := $(PACKAGES:%=%/pyproject.toml)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
@@ -21,7 +21,7 @@ $(VENV)/created:
 	@touch $@
 
 $(VENV)/installed: $(VENV)/created $(PROJECTS)
-	$(PIP) -e core -e plugins/onnx -e 'plugins/onnxrt[cpu]' -e plugins/pluginref
+	$(PIP) -e core -e plugins/onnx -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report
 	@touch $@
 
 $(VENV)/developed: $(VENV)/installed requirements-dev.txt

@@ -13,7 +13,7 @@ from polycmp.cli.settings import SECTIONS
 from polycmp.cli.table import FlagTable, Key
 from polycmp.errors import UsageError
 from polycmp.options import find_field, make_options
-from polycmp.plan import Choice, ComparePlan, DataPlan, FilesPlan, Plan, PlotsPlan
+from polycmp.plan import Choice, ComparePlan, DataPlan, FilesPlan, Plan
 from polycmp.values import parse_shape_sets
 
 if TYPE_CHECKING:
@@ -96,12 +96,7 @@ def build_plan(given: Given, settings: Settings, registry: Registry) -> Plan:
         data=data_plan(settings, registry),
         compare=_compare(settings, registry),
         files=_files(settings),
-        plots=PlotsPlan(
-            core["result"].save_heatmaps,
-            core["result"].show_heatmaps,
-            core["result"].save_error_metrics_plot,
-            core["result"].show_error_metrics_plot,
-        ),
+        report_options=report_options(settings, registry),
         sequential=core["run"].sequential_runners,
         warm_up=core["run"].warm_up,
         subprocess=core["run"].use_subprocess,
@@ -145,6 +140,14 @@ def loader_options(settings: Settings, registry: Registry) -> dict[str, Any]:
     return {
         name: make_options(registry.find_loader(name).spec.options, values, f"loader {name}")
         for name, values in _of_kind(settings, "loader").items()
+    }
+
+
+def report_options(settings: Settings, registry: Registry) -> dict[str, Any]:
+    """Return an options instance per report that was given any."""
+    return {
+        name: make_options(registry.find_report(name).spec.options, values, f"report {name}")
+        for name, values in _of_kind(settings, "report").items()
     }
 
 

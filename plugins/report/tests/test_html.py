@@ -11,8 +11,18 @@ import numpy as np
 import pytest
 from report_outcomes import SPITEFUL, erroneous, failing, outcome_of, passing
 
-from polycmp.report.html_report import to_html, write
+from polycmp.report.run_result import result_of
 from polycmp.results.outcome import Invalid
+from polycmp_report import html
+
+
+def to_html(outcome):
+    return html.to_html(result_of(outcome))
+
+
+def write(outcome, path):
+    html.write(result_of(outcome), path)
+
 
 VOID = {"meta", "input", "br", "wbr", "img"}
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -121,7 +131,7 @@ def test_outputs_that_are_not_finite_are_told_once_each():
     text = Page(to_html(outcome)).text
     assert text.count("is not finite") == 12
     assert "so it is in 3 iterations" in text
-    assert "8 more outputs are not finite" in text
+    assert "8 more problems" in text
 
 
 def test_write_replaces_the_file_as_a_whole(tmp_path):

@@ -15,87 +15,89 @@ from numpy.typing import NDArray
 
 from polycmp.errors import FileError, PluginError, UsageError, describe_exception
 from polycmp.files import atomic_write
-from polycmp.plots.errors import Images, error_images, sample_points, shrink
-from polycmp.plots.names import picture_name
+from polycmp.spec import Compared
 from polycmp.tensors import dtype_class, format_shape, to_numpy
+from polycmp_report.pictures.errors import Images, error_images, sample_points, shrink
+from polycmp_report.pictures.names import picture_name
+from polycmp_report.plugin import PictureOptions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from polycmp.plan import PlotsPlan
 
 DPI = 120
 #: Share of an image's cell in the grid that is left when titles and ticks have taken theirs.
 CELL_SHARE = 0.55
 
 
+def watch(options: PictureOptions) -> ErrorPlots | None:
+    """Return what draws the pictures of each pair of outputs; None if none was asked for.
+
+    Raises:
+        PluginError: matplotlib is missing.
+        UsageError: Pictures shall be shown where no window can open.
+    """
+    wanted = options.heatmaps or options.show_heatmaps or options.error_plots or options.show_error_plots
+    return ErrorPlots(options) if wanted else None
+
+
 class ErrorPlots:
-    """Draws what a plan asks for.
+    """Draws what the options ask for.
 
     Args:
-        plan: Which pictures, and where they go.
+        options: Which pictures, and where they go.
 
     Raises:
         PluginError: matplotlib is missing.
         UsageError: Pictures shall be shown where no window can open.
     """
 
-    def __init__(self, plan: PlotsPlan) -> None:
-        self._plan = plan
+    def __init__(self, options: PictureOptions) -> None:
+        self._options = options
         if find_spec("matplotlib") is None:
-            raise PluginError("pictures need matplotlib, which is not installed", hint="pip install 'polycmp[plot]'")
-        if (plan.show_heatmaps or plan.show_error_metrics_plot) and not _has_display():
+            raise PluginError(
+                "pictures need matplotlib, which is not installed", hint="pip install 'polycmp-report[plot]'"
+            )
+        if (options.show_heatmaps or options.show_error_plots) and not _has_display():
             raise UsageError(
                 "--show-heatmaps, --show-error-metrics-plot: no window can open here",
                 why="neither DISPLAY nor WAYLAND_DISPLAY is set",
                 hint="save them: --save-heatmaps DIR, --save-error-metrics-plot DIR",
             )
 
-    def draw(
-        self, iteration: int, candidate_label: str, reference_label: str, output: str, candidate: Any, reference: Any
-    ) -> None:
+    def __call__(self, pair: Compared) -> None:
         """Draw the pictures of one output in one iteration; nothing for texts, empty tensors and unequal shapes.
-
-        Args:
-            iteration: Counted from 0.
-            candidate_label: The candidate's label.
-            reference_label: The reference's label.
-            output: The output's name.
-            candidate: The array judged.
-            reference: What it should be.
 
         Raises:
             FileError: A picture cannot be written.
         """
-        left, right = to_numpy(candidate), to_numpy(reference)
+        left, right = to_numpy(pair.made), to_numpy(pair.expected)
         if (
             left.shape != right.shape
             or not left.size
             or "string" in {dtype_class(left.dtype), dtype_class(right.dtype)}
         ):
             return
-        title = (
-            f"{output} {format_shape(left.shape)} · {candidate_label} against {reference_label} · iteration {iteration}"
-        )
-        name = (iteration, candidate_label, reference_label, output)
-        plan = self._plan
-        if plan.save_heatmaps or plan.show_heatmaps:
+        who = f"{pair.candidate} against {pair.reference}"
+        title = f"{pair.output} {format_shape(left.shape)} · {who} · iteration {pair.iteration}"
+        name = (pair.iteration, pair.candidate, pair.reference, pair.output)
+        options = self._options
+        if options.heatmaps or options.show_heatmaps:
             images = error_images(left, right)
             for kind in ("absolute", "relative"):
                 _finish(
                     lambda figure, kind=kind: _heat_map(figure, images, kind, title),  # type: ignore[misc]
-                    plan.save_heatmaps,
+                    options.heatmaps,
                     picture_name(*name, f"{kind}-error"),
-                    show=plan.show_heatmaps,
+                    show=options.show_heatmaps,
                 )
-        if plan.save_error_metrics_plot or plan.show_error_metrics_plot:
+        if options.error_plots or options.show_error_plots:
             points = sample_points(left, right)
             _finish(
                 lambda figure: _error_plot(figure, points, title),
-                plan.save_error_metrics_plot,
+                options.error_plots,
                 picture_name(*name, "error-metrics"),
-                show=plan.show_error_metrics_plot,
+                show=options.show_error_plots,
             )
 
 

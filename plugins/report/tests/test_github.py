@@ -6,9 +6,15 @@ import pytest
 from report_outcomes import SPITEFUL, erroneous, failing, passing
 
 from polycmp.errors import FileError
-from polycmp.report.github import ANNOTATIONS, annotate, step_summary
-from polycmp.results.environment import describe_environment
+from polycmp.report.run_result import result_of
 from polycmp.results.outcome import BackendResult
+from polycmp_report import github
+from polycmp_report.github import ANNOTATIONS
+from polycmp_report.markdown import to_markdown
+
+
+def annotate(outcome, environ):
+    github.annotate(result_of(outcome), environ=environ)
 
 
 def test_says_nothing_elsewhere(capsys, tmp_path):
@@ -40,7 +46,7 @@ def test_passing_outcome_annotates_nothing_and_appends_a_summary(capsys, tmp_pat
 
 
 def test_summary_escapes_markup_and_keeps_its_table():
-    text = step_summary(failing(SPITEFUL))
+    text = to_markdown(result_of(failing(SPITEFUL)))
     assert "<script>" not in text
     rows = [line for line in text.splitlines() if line.startswith("| ❌")]
     assert len(rows) == 1
@@ -57,9 +63,3 @@ def test_only_as_many_annotations_as_are_shown(capsys):
 def test_summary_that_cannot_be_written_is_an_error_of_ours(tmp_path):
     with pytest.raises(FileError, match="summary"):
         annotate(passing(), {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path)})
-
-
-def test_environment_names_versions_and_machine():
-    found = describe_environment()
-    assert set(found) == {"python", "polycmp", "numpy", "platform", "cpu", "cpu_count"}
-    assert all(found.values())

@@ -11,18 +11,19 @@ import numpy as np
 import pytest
 
 from polycmp.errors import PluginError, UsageError
-from polycmp.plan import PlotsPlan
-from polycmp.plots import ErrorPlots
-from polycmp.plots.errors import IMAGES, PIXELS, POINTS, error_images, errors_of, sample_points
-from polycmp.plots.names import picture_name
+from polycmp.spec import Compared
+from polycmp_report.pictures import ErrorPlots, watch
+from polycmp_report.pictures.errors import IMAGES, PIXELS, POINTS, error_images, errors_of, sample_points
+from polycmp_report.pictures.names import picture_name
+from polycmp_report.plugin import PictureOptions
 
 image = pytest.importorskip("matplotlib.image")
 RNG = np.random.default_rng(0)
 
 
 def draw(tmp_path, candidate, reference, output="y", iteration=0):
-    plots = ErrorPlots(PlotsPlan(save_heatmaps=str(tmp_path), save_error_metrics_plot=str(tmp_path)))
-    plots.draw(iteration, "onnxrt", "onnx", output, candidate, reference)
+    plots = ErrorPlots(PictureOptions(heatmaps=str(tmp_path), error_plots=str(tmp_path)))
+    plots(Compared(iteration, "onnxrt", "onnx", output, candidate, reference))
     return sorted(tmp_path.iterdir())
 
 
@@ -121,10 +122,12 @@ class TestPictures:
     def test_no_global_state_of_matplotlib_is_touched(self):
         code = (
             "import sys, numpy as np, tempfile\n"
-            "from polycmp.plan import PlotsPlan; from polycmp.plots import ErrorPlots\n"
+            "from polycmp.spec import Compared; from polycmp_report.plugin import PictureOptions\n"
+            "from polycmp_report.pictures import ErrorPlots\n"
             "assert 'matplotlib' not in sys.modules\n"
             "folder = tempfile.mkdtemp()\n"
-            "ErrorPlots(PlotsPlan(folder, False, folder)).draw(0, 'a', 'b', 'y', np.ones(8), np.zeros(8))\n"
+            "plots = ErrorPlots(PictureOptions(folder, False, folder))\n"
+            "plots(Compared(0, 'a', 'b', 'y', np.ones(8), np.zeros(8)))\n"
             "assert 'matplotlib' in sys.modules and 'matplotlib.pyplot' not in sys.modules\n"
         )
         subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
@@ -161,48 +164,15 @@ class TestNames:
         assert ".." not in name.replace("...", "")
 
 
-class TestCommand:
-    """On the command line."""
-
-    def test_one_file_per_iteration_pair_output_and_kind(self, polycmp, model, tmp_path):
-        backends = ("-b", "onnxrt", "-b", "onnxrt:threads=1,name=one", "-b", "onnx")
-        done = polycmp(
-            "run", model, *backends, "--iterations", 2, "--save-heatmaps", "h", "--save-error-metrics-plot", "h"
-        )
-        assert done.status == 0
-        names = [path.name for path in (tmp_path / "h").iterdir()]
-        assert len(names) == 2 * 2 * 3
-        assert "iteration-000001-one-vs-onnx-y-absolute-error.png" in names
-
-    def test_matched_names_are_drawn(self, polycmp, tmp_path):
-        import onnx
-        from toys import small_model
-
-        onnx.save(small_model(), tmp_path / "a.onnx")
-        onnx.save(small_model(output="z"), tmp_path / "b.onnx")
-        words = ("run", "a.onnx", "-b", "onnxrt", "-b", "onnxrt:model=b.onnx", "--map-output", "y=z")
-        assert polycmp(*words, "--save-heatmaps", "h").status == 0
-        assert len(list((tmp_path / "h").iterdir())) == 2
-
-    def test_without_matplotlib_nothing_runs(self, polycmp, model, monkeypatch):
-        monkeypatch.setattr("polycmp.plots.draw.find_spec", lambda _: None)
-        done = polycmp("run", model, "-b", "onnxrt", "-b", "onnx", "--save-heatmaps", "h")
-        assert done.status == 3
-        assert "pip install 'polycmp[plot]'" in done.err
-        assert done.out == ""
-
-    def test_folder_that_cannot_be_made_is_an_error(self, polycmp, model, tmp_path):
-        (tmp_path / "taken").write_text("")
-        done = polycmp("run", model, "-b", "onnxrt", "-b", "onnx", "--save-heatmaps", "taken/h")
-        assert done.status == 3
-        assert "taken" in done.err
+class TestWindows:
+    """Pictures that are shown."""
 
     @pytest.mark.skipif(sys.platform != "linux", reason="other systems always have a display")
     def test_showing_where_no_window_opens_is_wrong_usage(self, monkeypatch):
         for name in ("DISPLAY", "WAYLAND_DISPLAY", "MPLBACKEND"):
             monkeypatch.delenv(name, raising=False)
         with pytest.raises(UsageError, match="no window"):
-            ErrorPlots(PlotsPlan(show_heatmaps=True))
+            watch(PictureOptions(show_heatmaps=True))
 
     @pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive")
     def test_shows_through_pyplot(self, monkeypatch, tmp_path):
@@ -211,13 +181,14 @@ class TestCommand:
         pyplot.switch_backend("Agg")
         shown = []
         monkeypatch.setattr(pyplot, "show", lambda: shown.append(pyplot.gcf().axes[0].get_title))
-        plots = ErrorPlots(PlotsPlan(show_heatmaps=True, show_error_metrics_plot=True))
-        plots.draw(0, "a", "b", "y", np.ones(8), np.zeros(8))
+        plots = ErrorPlots(PictureOptions(show_heatmaps=True, show_error_plots=True))
+        plots(Compared(0, "a", "b", "y", np.ones(8), np.zeros(8)))
         assert len(shown) == 3
         assert not pyplot.get_fignums()
 
 
 def test_missing_matplotlib_is_told_when_asked_for_only(monkeypatch):
-    monkeypatch.setattr("polycmp.plots.draw.find_spec", lambda _: None)
+    monkeypatch.setattr("polycmp_report.pictures.draw.find_spec", lambda _: None)
     with pytest.raises(PluginError, match="matplotlib"):
-        ErrorPlots(PlotsPlan(save_heatmaps="x"))
+        watch(PictureOptions(heatmaps="x"))
+    assert watch(PictureOptions()) is None

@@ -1,26 +1,16 @@
-"""What `locate` found, as JSON: one row per tensor in the order of the model, and the verdict."""
+"""The JSON document of `locate`: one row per tensor in the order of the model, and the verdict."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from polycmp.errors import EXIT_DIFFERENT, EXIT_OK
-from polycmp.files import write_document
 from polycmp.locate.figures import Figures
 from polycmp.locate.result import Located, Row
 
 
-def write(found: Located, path: str) -> None:
-    """Write what was found to a file.
-
-    Raises:
-        FileError: It cannot be written.
-    """
-    write_document(path, to_json(found))
-
-
-def to_json(found: Located) -> dict[str, Any]:
-    """Return what was found as a document for `write_document`."""
+def document_of(found: Located) -> dict[str, Any]:
+    """Return the document."""
     status = {EXIT_OK: "passed", EXIT_DIFFERENT: "failed"}.get(found.exit_code, "error")
     return {
         "schema": 1,

@@ -13,7 +13,7 @@
     button.addEventListener("click", () => set(button.getAttribute("aria-expanded") !== "true"));
     button.open = set;
   }
-  const firstFailure = document.querySelector("tr.output.failed button.toggle");
+  const firstFailure = document.querySelector("tr.output.failed button.toggle, tr.output.error button.toggle");
   if (firstFailure) firstFailure.open(true);
 
   const key = (row, column) => {
@@ -47,7 +47,7 @@
     let shown = 0;
     const rows = all("tr.output");
     for (const row of rows) {
-      const hidden = (only.checked && row.classList.contains("passed")) ||
+      const hidden = (only.checked && !row.matches(".failed, .error")) ||
         !row.dataset.name.toLowerCase().includes(wanted);
       row.hidden = hidden;
       const detail = row.nextElementSibling;

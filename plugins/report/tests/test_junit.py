@@ -7,12 +7,13 @@ from xml.etree import ElementTree as ET
 import pytest
 from report_outcomes import SPITEFUL, erroneous, failing, passing
 
-from polycmp.report.junit_report import to_xml, write
+from polycmp.report.run_result import result_of
 from polycmp.results.outcome import Outcome
+from polycmp_report.junit import to_xml, write
 
 
 def parse(outcome):
-    root = ET.fromstring(to_xml(outcome))
+    root = ET.fromstring(to_xml(result_of(outcome)))
     assert root.tag == "testsuites"
     for suite in root:
         assert suite.tag == "testsuite"
@@ -57,5 +58,5 @@ def test_nothing_compared_is_an_error():
 def test_any_name_makes_valid_xml(make, tmp_path):
     root = parse(make(SPITEFUL))
     assert any("<img src=x onerror=alert(1)>" in case.get("name") for case in root.iter("testcase"))
-    write(make(SPITEFUL), str(tmp_path / "r.xml"))
+    write(result_of(make(SPITEFUL)), str(tmp_path / "r.xml"))
     assert ET.parse(tmp_path / "r.xml").getroot().tag == "testsuites"

@@ -1,28 +1,18 @@
-"""The outcome as JSON, schema 1: keys that are here stay; more may come."""
+"""The JSON document of a run, schema 1: keys that are here stay; more may come."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from polycmp.compare.verdicts import DetailedVerdict, ErrorStats, OutputComparison, PairComparison
-from polycmp.files import write_document
 from polycmp.results.outcome import BackendResult, Outcome
 from polycmp.tensors import TensorMetadata, dtype_name
 
 SCHEMA = 1
 
 
-def write(outcome: Outcome, path: str) -> None:
-    """Write the report, whole or not at all.
-
-    Raises:
-        FileError: The file cannot be written.
-    """
-    write_document(path, to_json(outcome))
-
-
-def to_json(outcome: Outcome) -> dict[str, Any]:
-    """Return the outcome as a document for `write_document`."""
+def document_of(outcome: Outcome) -> dict[str, Any]:
+    """Return the document."""
     return {
         "schema": SCHEMA,
         "verdict": outcome.verdict,

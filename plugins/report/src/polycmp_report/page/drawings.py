@@ -1,26 +1,26 @@
-"""The distribution of errors as inline SVG."""
+"""Small drawings: distributions as inline SVG, and bars."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 
-from polycmp.compare.verdicts import Histogram
-from polycmp.report.page.elements import Markup, join, tag
+from polycmp.report import Bar, Histogram
+from polycmp_report.page.elements import Markup, join, tag
 
 WIDTH, HEIGHT = 560, 170
 LEFT, RIGHT, TOP, BOTTOM = 8, 8, 20, 26
 SPARK = (96, 22)
 
 
-def histogram_svg(histogram: Histogram, tolerance: float | None) -> Markup:
-    """Return the histogram with a logarithmic axis of errors, and a mark at the absolute tolerance."""
-    scale = _Scale(histogram, tolerance)
-    peak = max(histogram.counts)
+def histogram_svg(histogram: Histogram) -> Markup:
+    """Return the histogram with a logarithmic axis, and a mark at its limit."""
+    scale = _Scale(histogram)
+    peak = max(histogram.counts, default=0) or 1
     bars = [_bar(scale, histogram, index, peak) for index in range(len(histogram.counts)) if histogram.counts[index]]
     total = sum(histogram.counts)
     label = (
-        f"Distribution of the absolute error of {total} elements, from {histogram.edges[0]:.3g} "
+        f"Distribution of {histogram.title.lower()} of {total} elements, from {histogram.edges[0]:.3g} "
         f"to {histogram.edges[-1]:.3g}, at most {peak} in one bin"
     )
     return tag(
@@ -29,7 +29,7 @@ def histogram_svg(histogram: Histogram, tolerance: float | None) -> Markup:
         *bars,
         tag("line", class_="axis", x1=LEFT, x2=WIDTH - RIGHT, y1=HEIGHT - BOTTOM, y2=HEIGHT - BOTTOM),
         *_ticks(scale),
-        _mark(scale, tolerance),
+        _mark(scale, histogram),
         class_="histogram",
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
         role="img",
@@ -39,8 +39,8 @@ def histogram_svg(histogram: Histogram, tolerance: float | None) -> Markup:
 def spark_svg(histogram: Histogram) -> Markup:
     """Return the histogram as a small picture without words."""
     width, height = SPARK
-    peak = max(histogram.counts)
-    step = width / len(histogram.counts)
+    peak = max(histogram.counts, default=0) or 1
+    step = width / max(len(histogram.counts), 1)
     bars = [
         tag(
             "rect",
@@ -63,10 +63,11 @@ def _share(count: int, peak: int) -> float:
 class _Scale:
     """Where an error lies on the axis."""
 
-    def __init__(self, histogram: Histogram, tolerance: float | None) -> None:
+    def __init__(self, histogram: Histogram) -> None:
         low, high = histogram.edges[0], histogram.edges[-1]
-        if tolerance is not None and tolerance > 0:
-            low, high = min(low, tolerance / 1.5), max(high, tolerance * 1.5)
+        limit = histogram.limit
+        if limit is not None and limit > 0:
+            low, high = min(low, limit / 1.5), max(high, limit * 1.5)
         self.low, self.high = _log(low), _log(high)
         if self.high <= self.low:
             self.high = self.low + 1
@@ -108,12 +109,19 @@ def _ticks(scale: _Scale) -> Iterator[Markup]:
         )
 
 
-def _mark(scale: _Scale, tolerance: float | None) -> Markup | None:
-    if tolerance is None or tolerance <= 0:
+def _mark(scale: _Scale, histogram: Histogram) -> Markup | None:
+    limit = histogram.limit
+    if limit is None or limit <= 0:
         return None
-    x = scale(tolerance)
+    x = scale(limit)
     anchor, shift = ("end", -4) if x > WIDTH / 2 else ("start", 4)
     return join(
         tag("line", class_="mark", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=6, y2=HEIGHT - BOTTOM),
-        tag("text", f"atol {tolerance:g}", class_="mark", x=f"{x + shift:.1f}", y=14, text_anchor=anchor),
+        tag("text", f"{histogram.limit_name} {limit:g}", class_="mark", x=f"{x + shift:.1f}", y=14, text_anchor=anchor),
     )
+
+
+def bars(bar: Bar) -> Markup:
+    """Return bars over each other."""
+    parts = (tag("i", style=f"width:{max(100 * share, 0.5):.1f}%") for share in bar.shares)
+    return tag("div", *parts, class_="bar")
