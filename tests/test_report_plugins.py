@@ -180,29 +180,26 @@ def test_a_broken_plugin_that_would_bring_the_suffix_says_so(site, pair, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "says"),
+    ("command", "path", "status", "says"),
     [
-        ("r.html", 3, "pip install polycmp-report"),
-        ("r.xml", 3, "pip install polycmp-report"),
-        ("deep/r.MD", 3, "pip install polycmp-report"),
-        ("r.htm", 2, "did you mean '.html'"),
-        ("r", 2, "a file without suffix"),
+        ("run", "r.html", 3, "pip install polycmp-report"),
+        ("run", "r.xml", 3, "pip install polycmp-report"),
+        ("run", "deep/r.MD", 3, "pip install polycmp-report"),
+        ("run", "r.htm", 2, "did you mean '.html'"),
+        ("run", "r", 2, "a file without suffix"),
+        ("locate", "r.html", 3, "pip install polycmp-report"),
+        ("invariants", "r.html", 3, "pip install polycmp-report"),
+        ("selftest", "r.md", 3, "pip install polycmp-report"),
     ],
 )
-@pytest.mark.parametrize("command", ["run", "locate", "invariants"])
-def test_without_its_package_a_report_names_it_before_anything_runs(
-    polycmp, model, monkeypatch, command, path, status, says
-):
-    monkeypatch.setenv("POLYCMP_PLUGINS", "onnx,onnxrt")
-    backends = ("-b", "onnxrt", "-b", "onnx")
-    done = polycmp(command, model, *backends, "--report", path)
-    assert (done.status, done.out) == (status, "")
-    assert says in done.err
-    assert f"{path}: --report: no report is written as" in done.err
+def test_without_its_package_a_report_names_it_before_anything_runs(site, model, command, path, status, says):
+    done = site.polycmp(command, model, "-b", "onnx", "--report", path, POLYCMP_PLUGINS="onnx")
+    assert (done.returncode, done.stdout) == (status, "")
+    assert says in done.stderr
+    assert f"{path}: --report: no report is written as" in done.stderr
 
 
-def test_without_its_package_an_option_of_a_report_names_it(polycmp, model, monkeypatch):
-    monkeypatch.setenv("POLYCMP_PLUGINS", "onnx,onnxrt")
-    done = polycmp("run", model, "-b", "onnxrt", "-b", "onnx", "--save-heatmaps", "maps")
-    assert (done.status, done.out) == (3, "")
-    assert "pip install 'polycmp-report[plot]'" in done.err
+def test_without_its_package_an_option_of_a_report_names_it(site, model):
+    done = site.polycmp("run", model, "-b", "onnx", "--save-heatmaps", "maps", POLYCMP_PLUGINS="onnx")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "pip install 'polycmp-report[plot]'" in done.stderr

@@ -11,10 +11,17 @@ def main() -> None:
     # What starting up allocates stays for good, so looking through it for garbage is wasted: a twelfth of the time that
     # a help text takes. Commands turn the collector on again before they do any work.
     gc.disable()
+    from polycmp.terminal import open_standard_streams
+
+    open_standard_streams()
     from polycmp.cli.main import main as run
 
     sys.exit(run())
 
 
 if __name__ == "__main__":
+    # `python -m` puts the current folder first, and a downloaded model may have a `numpy.py` beside it. Who wants
+    # modules from there says so with PYTHONPATH.
+    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+        del sys.path[0]
     main()

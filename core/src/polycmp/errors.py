@@ -35,12 +35,16 @@ class PolycmpError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
+        return "\n".join(self.parts())
+
+    def parts(self) -> list[str]:
+        """Return what it says in one line each, unless a text holds line breaks: what, why, and what to do next."""
         parts = [f"{self.whose}: {self.what}" if self.whose else self.what]
         if self.why:
             parts.append(f"  why:  {self.why}")
         if self.hint:
             parts.append(f"  next: {self.hint}")
-        return "\n".join(parts)
+        return parts
 
     def __reduce__(self) -> tuple[object, ...]:
         # Keyword-only arguments do not survive the default pickling, and workers send errors across processes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import tempfile
@@ -11,6 +12,64 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from polycmp.errors import FileError, describe_exception
+
+log = logging.getLogger("polycmp.files")
+
+#: Temporary files that are being written, for a process that has to end without unwinding.
+_unfinished: set[str] = set()
+
+
+#: The folder in which the command that is running was started; None outside of commands.
+_start: Path | None = None
+
+
+@contextmanager
+def starting_folder() -> Iterator[None]:
+    """Make relative paths mean, for the length of a block, what they meant when it began.
+
+    Backends and users' scripts may change the current folder. What was typed is shown as it was typed all the same.
+    """
+    global _start  # noqa: PLW0603 - the current folder is the process's, and so is the one that it began in
+    before = _start
+    with suppress(OSError):  # a folder that was removed: every path will say so itself
+        _start = Path.cwd()
+    try:
+        yield
+    finally:
+        _start = before
+
+
+def located(path: str | Path) -> Path:
+    """Return where a path leads from the folder in which the command was started."""
+    return Path(path) if _start is None else _start / path
+
+
+@contextmanager
+def same_folder(whose: str) -> Iterator[None]:
+    """Begin a block of others' code in the folder in which the command was started, and go back there behind it.
+
+    Args:
+        whose: Who is named if the block changed the folder.
+    """
+    start = _start
+    if start is None:
+        yield
+        return
+    _go_back(start)
+    try:
+        yield
+    finally:
+        if _go_back(start):
+            log.debug("%s changed the current folder, which was changed back", whose)
+
+
+def _go_back(start: Path) -> bool:
+    with suppress(OSError):
+        if os.getcwd() == str(start):
+            return False
+    with suppress(OSError):
+        os.chdir(start)
+    return True
 
 
 @contextmanager
@@ -22,28 +81,46 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     Raises:
         FileError: The folder or the file cannot be written.
     """
-    target = Path(path)
+    target, shown = located(path), Path(path)
     temporary = ""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+        _unfinished.add(temporary)
         with os.fdopen(handle, "wb") as file:
             yield cast(BinaryIO, file)
             file.flush()
             os.fsync(file.fileno())
         Path(temporary).chmod(0o666 & ~_umask())
         Path(temporary).replace(target)
+        _unfinished.discard(temporary)
         temporary = ""
     except OSError as error:
         raise FileError(
-            f"cannot write {target}",
+            f"cannot write {shown}",
             why=describe_exception(error),
-            hint=f"ls -ld {target.parent}; df -h {target.parent}",
+            hint=f"ls -ld {shown.parent}; df -h {shown.parent}",
         ) from error
     finally:
         if temporary:
-            with suppress(OSError):
-                Path(temporary).unlink()
+            _remove(temporary)
+
+
+def discard_unfinished() -> None:
+    """Remove every file that is half written; for a process that ends at once."""
+    for temporary in list(_unfinished):
+        _remove(temporary)
+
+
+def _remove(temporary: str) -> None:
+    with suppress(OSError):
+        Path(temporary).unlink()
+    _unfinished.discard(temporary)
+
+
+def to_bytes(text: str) -> bytes:
+    r"""Return a text in UTF-8; half a surrogate pair, which UTF-8 cannot hold, is spelled out: `\udc80`."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
@@ -56,16 +133,18 @@ def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
 
     text = json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False)
     with atomic_write(path) as file:
-        file.write(text.encode() + b"\n")
+        file.write(to_bytes(text) + b"\n")
 
 
 def plain(value: Any) -> Any:
     """Return a value as JSON has it: NumPy scalars as Python's, keys as text, and "nan", "inf", "-inf" as text."""
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {plain(str(key)): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    if value is None or isinstance(value, (str, bool, int)):
+    if isinstance(value, str):
+        return to_bytes(value).decode()  # escaped in JSON, half a surrogate pair would still be refused by many readers
+    if value is None or isinstance(value, (bool, int)):
         return value
     if hasattr(value, "item"):
         return plain(value.item())

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TextIO
 
 from polycmp.errors import FileError, UsageError, describe_exception, did_you_mean
+from polycmp.terminal import Guarded, guarded, shorten, visible_lines
 
 ROOT = "polycmp"
 
@@ -53,10 +54,11 @@ class _Formatter(logging.Formatter):
             prefix += f"[{self.formatTime(record, '%Y-%m-%d %H:%M:%S')}.{int(record.msecs):03d}]"
         if "line-info" in self._parts:
             prefix += f"[{record.name}, {record.filename}:{record.lineno}]"
-        text = f"{prefix} {record.getMessage()}"
+        text = f"{prefix} {visible_lines(shorten(record.getMessage()), '    ')}"
         if record.exc_info:
-            text += "\n" + self.formatException(record.exc_info)
+            text += "\n" + visible_lines(self.formatException(record.exc_info), "    ")
         colour = _COLOURS.get(letter) if self._colours else None
+        text = guarded(text)
         return f"\x1b[{colour}m{text}\x1b[0m" if colour else text
 
 
@@ -72,9 +74,10 @@ class _StderrHandler(logging.Handler):
         stream = self._stream or sys.stderr
         try:
             text = _Formatter(self._parts, _wants_colours(stream, self._parts)).format(record)
-            stream.write(text + "\n")
-            stream.flush()
-        except (OSError, ValueError, TypeError, KeyError):
+            out = Guarded(stream)
+            out.write(text + "\n")
+            out.flush()
+        except (FileError, OSError, ValueError, TypeError, KeyError):
             self.handleError(record)
 
 
@@ -165,7 +168,7 @@ def parse_severity(name: str) -> int:
 def _log_file_handler(path: Path, parts: Sequence[str]) -> logging.Handler:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handler = _LogFileHandler(path, mode="w", encoding="utf-8")
+        handler = _LogFileHandler(path, mode="w", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise FileError(
             "cannot write the log file", whose=str(path), why=describe_exception(error), hint=f"ls -ld {path.parent}"

@@ -60,8 +60,11 @@ class OptionField:
             occurrences: For each use of the flag, the texts of its values.
 
         Raises:
-            UsageError: A text cannot be this field's value.
+            UsageError: A text cannot be this field's value, or there is none: an option that was given and says
+                nothing, as `--load-outputs "$UNSET"` does, must not pass for one that was not given.
         """
+        for texts in occurrences:
+            self._require(texts)
         flat = [text for texts in occurrences for text in texts]
         if self.kind == "groups":
             return tuple(tuple(self._one(text) for text in texts) for texts in occurrences)
@@ -72,6 +75,17 @@ class OptionField:
         if not flat:
             return True if self.kind == "flag" else self.default
         return self._one(flat[-1])
+
+    def _require(self, texts: Sequence[str]) -> None:
+        """Refuse a use without a value, except where that has a meaning of its own (`bare=""`)."""
+        if (not texts and (self.kind == "flag" or self.bare == "")) or (self.kind == "value" and self.bare == ""):
+            return
+        values = [split_name(text)[1] if self.kind == "mapping" else text for text in texts]
+        if not values or any(not unquote(value.strip()).strip() for value in values):
+            raise UsageError(
+                f"{self.name.replace('_', '-')!r} needs a value: {self.metavar or 'BOOL'}",
+                why="nothing was given, or an empty text; perhaps a shell variable is not set",
+            )
 
     def _mapping(self, texts: Iterable[str]) -> dict[str, Any]:
         values: dict[str, Any] = {}

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from polycmp.errors import BackendError
+from polycmp.files import same_folder
 from polycmp.loader import Recorded
 from polycmp.tensors import Feed, TensorMetadata, check_feed
 
@@ -68,7 +69,8 @@ class Runner(Recorded):
             raise BackendError("is active already", whose=self.name, hint="call deactivate() first")
         self._inputs = None
         self.inference_time = self._measured = None
-        self.activate_impl()
+        with same_folder(self.name):
+            self.activate_impl()
         self.is_active = True
         return self
 
@@ -77,7 +79,8 @@ class Runner(Recorded):
         if self.is_active:
             self.is_active = False
             self._inputs = None
-            self.deactivate_impl()
+            with same_folder(self.name):
+                self.deactivate_impl()
 
     def __enter__(self) -> Any:
         return self.activate()
@@ -120,9 +123,10 @@ class Runner(Recorded):
         if check_inputs:
             check_feed(feed_dict, self.get_input_metadata())
         self.inference_time = None
-        start = time.perf_counter()
-        outputs = self.infer_impl(dict(feed_dict), **kwargs)
-        self._measured = time.perf_counter() - start
+        with same_folder(self.name):
+            start = time.perf_counter()
+            outputs = self.infer_impl(dict(feed_dict), **kwargs)
+            self._measured = time.perf_counter() - start
         if not isinstance(outputs, Mapping):
             raise BackendError(f"infer_impl returned {type(outputs).__name__} instead of a dict", whose=self.name)
         return dict(outputs)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from polycmp.errors import DataError, describe_exception, did_you_mean
+from polycmp.files import located
 
 _loaded: dict[tuple[str, int, int], Any] = {}
 
@@ -22,14 +23,14 @@ def load_script(path: str, name: str) -> Any:
     Raises:
         DataError: The file is missing, fails to import, or has no such name.
     """
-    file = Path(path)
+    file = located(path)
     if not file.is_file():
-        raise DataError(f"no such script: {path}", hint=f"ls {file.parent}")
+        raise DataError(f"no such script: {path}", hint=f"ls {Path(path).parent}")
     stat = file.stat()
     key = (str(file.resolve()), stat.st_mtime_ns, stat.st_size)
     module = _loaded.get(key)
     if module is None:
-        module = _loaded[key] = _execute(file)
+        module = _loaded[key] = _execute(file, path)
     if not hasattr(module, name):
         public = [item for item in vars(module) if not item.startswith("_")]
         raise DataError(
@@ -38,11 +39,11 @@ def load_script(path: str, name: str) -> Any:
     return getattr(module, name)
 
 
-def _execute(file: Path) -> Any:
+def _execute(file: Path, path: str) -> Any:
     unique = f"polycmp_script_{abs(hash(str(file.resolve()))):x}"
     spec = importlib.util.spec_from_file_location(unique, file)
     if spec is None or spec.loader is None:
-        raise DataError(f"{file} is not a Python file", hint="scripts end in .py")
+        raise DataError(f"{path} is not a Python file", hint="scripts end in .py")
     module = importlib.util.module_from_spec(spec)
     folder = str(file.resolve().parent)
     if folder not in sys.path:
@@ -55,6 +56,6 @@ def _execute(file: Path) -> Any:
         if isinstance(error, KeyboardInterrupt):
             raise
         raise DataError(
-            f"the script {file} fails to import", why=describe_exception(error), hint=f"python {file}"
+            f"the script {path} fails to import", why=describe_exception(error), hint=f"python {path}"
         ) from error
     return module

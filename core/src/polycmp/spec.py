@@ -74,7 +74,8 @@ def opt(
         alias: A further flag, or several, granted if nobody else claims it: `"--providers"`.
         metavar: What stands for the value in the help text.
         parse: Turns the text of one value into the value; raises `ValueError` with the reason.
-        bare: The text meant when the flag is given without a value; None if it needs one.
+        bare: The text meant when the flag is given without a value; None if it needs one. Where several values are
+            taken, `""` allows none of them. Every other option refuses an empty value.
         hidden: Leave the option out of the help text (old spellings).
     """
     aliases = (alias,) if isinstance(alias, str) else tuple(alias or ())
@@ -417,10 +418,11 @@ class Hooks:
             with, in `my_backend/cli.py`::
 
                 import click
+                from polycmp.terminal import echo  # shows what a name holds instead of obeying it
 
                 @click.command()
                 def info():
-                    click.echo("everything")
+                    echo("everything")
         """
         raise NotImplementedError
 

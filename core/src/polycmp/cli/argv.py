@@ -16,6 +16,8 @@ from polycmp.errors import UsageError
 from polycmp.plugins import Registry
 
 JOINT = "\x1f"
+#: A flag for several values with none behind it, which is not the same as one that is empty.
+NOTHING = JOINT
 
 #: Flags outside the table whose value stands behind them as a word of its own.
 TAKES_A_WORD = frozenset({"-b", "--backend", "-o", "--output"})
@@ -56,7 +58,7 @@ def _use(target: Target, flag: str, queue: list[str]) -> list[str]:
         values: list[str] = []
         while queue and _belongs(target, queue[0], first=not values):
             values.append(queue.pop(0))
-        return [f"{flag}={JOINT.join(values)}"]
+        return [f"{flag}={JOINT.join(values) if values else NOTHING}"]
     if field.bare is not None and (not queue or _is_flag(queue[0])):
         return [f"{flag}={field.bare}"]
     if not queue:

@@ -77,13 +77,25 @@ def plan_backends(
 
 
 def _plan(instance: Instance, label: str, defaults: Mapping[str, Any], registry: Registry) -> BackendPlan:
+    _require_values(instance, {key: text for key, text in instance.values.items() if key in RESERVED})
     given = {key: text for key, text in instance.values.items() if key not in RESERVED}
     model, python = (unquote(instance.values.get(key, "")) for key in ("model", "python"))
     if python and instance.backend not in registry.runners:
+        _require_values(instance, given)
         return BackendPlan(label, instance.backend, None, model, python, given)  # the other environment knows it
     options = registry.find_runner(instance.backend).spec.options
     values = {**defaults, **dict(_option(instance, options, key, text) for key, text in given.items())}
     return BackendPlan(label, instance.backend, make_options(options, values, f"-b {instance.text}"), model, python)
+
+
+def _require_values(instance: Instance, given: Mapping[str, str]) -> None:
+    """Refuse what is wrong in every environment: a key with an empty value."""
+    for key, text in given.items():
+        groups = instance_texts(text)
+        if not all(groups) or not all(unquote(item).strip() for group in groups for item in group):
+            raise UsageError(
+                f"{key!r} needs a value", whose=f"-b {instance.text}", hint=f"{key}=VALUE, or leave it out"
+            )
 
 
 def _option(instance: Instance, options: type | None, key: str, text: str) -> tuple[str, Any]:
@@ -96,6 +108,8 @@ def _option(instance: Instance, options: type | None, key: str, text: str) -> tu
             why=did_you_mean(key, known),
             hint="polycmp run --help",
         )
+    if option.kind == "flag":
+        _require_values(instance, {key: text})
     try:
         return option.name, option.convert(instance_texts(text))
     except UsageError as error:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.builtin import STRESS_COMPARE
 from polycmp.cli.backends import plan_backends
+from polycmp.cli.paths import refuse_collisions
 from polycmp.cli.settings import SECTIONS
-from polycmp.cli.table import FlagTable, Key
+from polycmp.cli.table import FlagTable, Key, Target
 from polycmp.errors import UsageError
 from polycmp.options import find_field, make_options
 from polycmp.plan import Choice, ComparePlan, DataPlan, FilesPlan, Plan
@@ -66,17 +66,25 @@ def convert(given: Given, table: FlagTable, sections: Mapping[str, type] = SECTI
     """
     values: dict[tuple[str, str], dict[str, Any]] = {}
     for key, occurrences in given.values.items():
-        target = table.targets[key]
-        try:
-            value = target.field.convert(occurrences)
-        except UsageError as error:
-            raise UsageError(error.what, whose=target.flags[0], why=error.why, hint=error.hint) from None
+        value = convert_one(table.targets[key], occurrences)
         values.setdefault((key.kind, key.owner), {})[key.field] = value
     core = {
         owner: make_options(options, values.pop(("core", owner), {}), "polycmp run")
         for owner, options in sections.items()
     }
     return Settings(core, values)
+
+
+def convert_one(target: Target, occurrences: Occurrences) -> Any:
+    """Turn the texts of one option into its value.
+
+    Raises:
+        UsageError: A text cannot be its value.
+    """
+    try:
+        return target.field.convert(occurrences)
+    except UsageError as error:
+        raise UsageError(error.what, whose=target.flags[0], why=error.why, hint=error.hint) from None
 
 
 def build_plan(given: Given, settings: Settings, registry: Registry) -> Plan:
@@ -105,6 +113,7 @@ def build_plan(given: Given, settings: Settings, registry: Registry) -> Plan:
         command=given.command,
     )
     _check(plan)
+    refuse_collisions(settings, plan)
     return plan
 
 
@@ -113,9 +122,6 @@ def _check(plan: Plan) -> None:
         raise UsageError("no backend given", hint="polycmp run MODEL -b onnxrt -b onnx")
     if plan.backends and not plan.model and not all(backend.model for backend in plan.backends):
         raise UsageError("no model given", hint="polycmp run MODEL -b BACKEND (put the model first)")
-    same = {Path(path).resolve() for path in plan.data.files} & {Path(plan.files.save_inputs).resolve()}
-    if plan.files.save_inputs and same:
-        raise UsageError(f"--save-inputs would overwrite what --load-inputs reads: {plan.files.save_inputs}")
     if plan.data.script and plan.data.files:
         raise UsageError("--data-loader-script and --load-inputs both say where inputs come from", hint="give one")
 

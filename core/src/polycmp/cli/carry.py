@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from polycmp.cli.build import Settings
-from polycmp.files import atomic_write
+from polycmp.files import atomic_write, to_bytes
 from polycmp.logger import setup_logging
 from polycmp.plan import Plan
 from polycmp.plugins import Registry
@@ -67,6 +67,6 @@ def export(plan: Plan, registry: Registry, path: str) -> int:
         click.echo(source, nl=False)
         return 0
     with atomic_write(path) as file:
-        file.write(source.encode())
+        file.write(to_bytes(source))
     Path(path).chmod(Path(path).stat().st_mode | 0o111)
     return 0

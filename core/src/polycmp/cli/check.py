@@ -72,6 +72,7 @@ def _accuracy(file: str, **_: Any) -> None:
     # None of this is needed for a help text, which has to come at once.
     from polycmp.cli.build import convert, report_options
     from polycmp.cli.carry import start_logging
+    from polycmp.cli.paths import refuse_collisions
     from polycmp.report.run_result import result_of
     from polycmp.report.writers import find_writers, present
     from polycmp.results.metricsfile import load_metrics, save_metrics
@@ -82,6 +83,7 @@ def _accuracy(file: str, **_: Any) -> None:
     settings = convert(given, command.table, SECTIONS)
     files = settings.core["file"]
     writers = find_writers(files.report, command.registry, report_options(settings, command.registry))
+    refuse_collisions(settings, others=[("FILE", file)])
     start_logging(settings, ctx.params)
     start = time.perf_counter()
     content = load_metrics(file)

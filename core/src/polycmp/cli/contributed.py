@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from polycmp.plugins import Registry
 
@@ -53,8 +56,35 @@ def contributed_command(path: tuple[str, ...], registry: Registry | None = None)
     contribution = registry.commands.get(" ".join(path))
     if contribution is not None:
         command: click.Command = registry.load(contribution, contribution.spec.target)
+        _refuse_empty_values(command)
         return command
     return ContributedGroup(path, registry) if _next_words(path, registry) else None
+
+
+class _NotEmpty:
+    """A click callback that refuses an empty value before an option's own callback sees it.
+
+    Args:
+        further: The option's own callback.
+    """
+
+    def __init__(self, further: Callable[[click.Context, click.Parameter, Any], Any] | None) -> None:
+        self._further = further
+
+    def __call__(self, ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+        given = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+        if given and (value == "" or (isinstance(value, tuple) and "" in value)):
+            raise click.BadParameter("it needs a value, and was given an empty one", ctx, param)
+        return value if self._further is None else self._further(ctx, param, value)
+
+
+def _refuse_empty_values(command: click.Command) -> None:
+    """Make a plugin's command refuse `--option "$UNSET"`, as the core's own commands do."""
+    for param in command.params:
+        if isinstance(param, click.Option) and not isinstance(param.callback, _NotEmpty):
+            param.callback = _NotEmpty(param.callback)
+    for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        _refuse_empty_values(inner)
 
 
 def _next_words(path: tuple[str, ...], registry: Registry) -> set[str]:

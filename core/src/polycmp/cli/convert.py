@@ -12,6 +12,7 @@ import click
 from polycmp.cli.run import TableCommand, current_command
 from polycmp.cli.settings import DataSection, LogSection, ModelSection
 from polycmp.spec import opt
+from polycmp.terminal import echo
 
 if TYPE_CHECKING:
     from polycmp.cli.build import Settings
@@ -39,12 +40,14 @@ def open_model(command: TableCommand, ctx: click.Context) -> tuple[Model, Settin
     """
     from polycmp.cli.build import convert, data_plan, loader_options, runner_options
     from polycmp.cli.carry import start_logging
+    from polycmp.cli.paths import refuse_collisions
     from polycmp.errors import UsageError
     from polycmp.model import Model, ModelSettings
     from polycmp.session.sources import make_source
 
     given = command.given(ctx)
     settings = convert(given, command.table, command.sections)
+    refuse_collisions(settings, others=[("MODEL", given.model)] if given.model else ())
     start_logging(settings, ctx.params)
     if not given.model:
         raise UsageError("no model given", hint=f"{ctx.command_path} MODEL (put the model first)")
@@ -74,7 +77,7 @@ def _convert(output: str, **_: Any) -> None:
         raise ModelError(f"{model.path} is an engine already", hint=f"cp {model.path} {output}")
     command.registry.require(writer)
     command.registry.load(writer, writer.spec.save)(model.load(kind), output)
-    click.echo(f"wrote {output} ({Path(output).stat().st_size} bytes)")
+    echo(f"wrote {output} ({Path(output).stat().st_size} bytes)")
 
 
 def _writer(registry: Registry, output: str, convert_to: str) -> Contribution:

@@ -11,6 +11,7 @@ from polycmp.cli.contributed import ContributedGroup
 from polycmp.cli.convert import KINDS, SECTIONS, open_model
 from polycmp.cli.run import TableCommand, current_command
 from polycmp.spec import opt
+from polycmp.terminal import echo
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def _model(**_: Any) -> None:
         )
     command.registry.require(reader)
     text = command.registry.load(reader, reader.spec.inspect)(model.load(kind), show)
-    click.echo(text.rstrip("\n"))
+    echo(text.rstrip("\n"))
 
 
 model_command = TableCommand(
@@ -72,7 +73,7 @@ def data_command(path: str, every: bool, show_values: bool, histogram: bool, num
 
     view = DataView(every, show_values, histogram, num_items, line_width)
     for line in describe_data(path, view):
-        click.echo(line)
+        echo(line)
 
 
 inspect_command = ContributedGroup(

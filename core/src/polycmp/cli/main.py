@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import io
+import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
 import click
 
 from polycmp import __version__
-from polycmp.errors import EXIT_FAILED, EXIT_USAGE, PolycmpError, describe_exception
+from polycmp.cli.signals import Ended, ended_by_signals
+from polycmp.errors import EXIT_FAILED, FileError, PolycmpError, describe_exception
+from polycmp.files import starting_folder
+from polycmp.terminal import echo, error_text, shorten, visible
 
 #: Command -> where it lives and its line in the help text; nothing is imported until it runs.
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -33,8 +41,21 @@ polycmp run model.onnx -b onnxrt -b onnx
 """
 
 
+class _SignalError(Exception):
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
 class LazyGroup(click.Group):
     """Commands by import string; those of plugins are looked up when none of the core's has the name."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a signal passes click as an error, since click takes it for Ctrl-C and prints a line."""
+        try:
+            return super().invoke(ctx)
+        except Ended as ended:
+            raise _SignalError(ended.number) from ended
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the core's commands; plugins are not imported for a help text."""
@@ -75,36 +96,71 @@ def main(args: Sequence[str] | None = None) -> int:
         word == "--verbose" or (word[:1] == "-" and word[1:].strip("v") == "") for word in words if word != "-"
     )
     try:
+        with ended_by_signals(), starting_folder():
+            return _finish(_status(words, verbose))
+    except Ended as error:  # a signal that came late
+        return 128 + error.number
+
+
+def _status(words: list[str], verbose: bool) -> int:
+    """Run a command and turn whatever comes of it into words and an exit status."""
+    try:
         result = cli.main(args=words, prog_name="polycmp", standalone_mode=False)
     except PolycmpError as error:
-        _say(f"polycmp: {error}")
+        _say(f"polycmp: {error_text(error)}")
         _trace(verbose)
         return error.exit_code
-    except click.UsageError as error:
-        error.show()
-        return EXIT_USAGE
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        _say(shown.getvalue())
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except _SignalError as error:
+        _say(f"polycmp: ended by {error}")
+        return 128 + error.number
+    except (click.Abort, KeyboardInterrupt) as error:
+        if isinstance(error.__cause__, Ended):
+            return 128 + error.__cause__.number
         _say("polycmp: interrupted")
-        return 130
+        return 128 + signal.SIGINT
     except BrokenPipeError:
         return EXIT_FAILED
     except Exception as error:  # noqa: BLE001 - a fault of ours must not look like a verdict
-        _say(f"polycmp: this is a fault of polycmp itself: {describe_exception(error)}")
+        _say(f"polycmp: this is a fault of polycmp itself: {visible(shorten(describe_exception(error)))}")
         _say("  next: run it again with -v for the trace, and report it")
         _trace(verbose)
         return EXIT_FAILED
     return result if isinstance(result, int) else 0
 
 
+def _finish(status: int) -> int:
+    """Write out what is held back; a result that could not be written is no result.
+
+    Python does this when it ends, and says 120 if it fails.
+    """
+    if sys.stdout is None:
+        return status
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError) as error:
+        with suppress(OSError, ValueError):  # so that it is not tried again
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, sys.stdout.fileno())
+            os.close(null)
+        if isinstance(error, BrokenPipeError):  # whoever reads has seen enough
+            return status
+        _say(f"polycmp: cannot write to standard output: {describe_exception(error)}")
+        return status or EXIT_FAILED
+    return status
+
+
 def _say(text: str) -> None:
-    click.echo(text, err=True)
+    with suppress(FileError, OSError):  # standard error may be gone; the exit status is not
+        echo(text, err=True)
 
 
 def _trace(verbose: bool) -> None:
     if verbose:
         import traceback
 
-        traceback.print_exc()
+        _say(traceback.format_exc())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.cli.argv import JOINT
+from polycmp.cli.argv import JOINT, NOTHING
 from polycmp.cli.table import FlagTable, Key, Target
 from polycmp.options import option_fields
 
@@ -42,7 +42,7 @@ class TableOption(click.Option):
         if self.target.field.kind == "flag":
             return [["true" if value else "false"]]
         if self.target.field.several:
-            return [[item for item in text.split(JOINT) if item] for text in value]
+            return [[] if text == NOTHING else text.split(JOINT) for text in value]
         return [[text] for text in value]
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polycmp.errors import PluginError, did_you_mean
+from polycmp.terminal import echo, visible
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -38,42 +39,43 @@ def list_command(as_json: bool) -> None:
     reserved = [*CORE_FLAGS, *(flag for target in core_targets() for flag in target.flags)]
     rows = list_plugins(os.environ, reserved=reserved)
     if as_json:
-        click.echo(json.dumps({"polycmp": polycmp.__version__, "plugins": rows}, indent=2))
+        echo(json.dumps({"polycmp": polycmp.__version__, "plugins": rows}, indent=2))
     else:
         _print_table(rows)
 
 
 def _print_table(rows: Iterable[Mapping[str, Any]]) -> None:
-    from rich.console import Console
+    from polycmp.report.screen import make_console
 
-    console = Console()
+    console = make_console()
     if console.is_terminal:
         console.print(_table(rows, narrow=console.width < 140))
         return
-    wide = Console(width=1000)  # whoever reads a pipe wants whole lines, without padding
+    wide = make_console(width=1000)  # whoever reads a pipe wants whole lines, without padding
     with wide.capture() as capture:
         wide.print(_table(rows, narrow=False))
-    click.echo("\n".join(line.rstrip() for line in capture.get().splitlines()))
+    echo("\n".join(line.rstrip() for line in capture.get().splitlines()))
 
 
 def _table(rows: Iterable[Mapping[str, Any]], *, narrow: bool) -> Table:
     """Return the table; a narrow one stacks what a wide one shows side by side."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
-    from rich.text import Text
+
+    from polycmp.report.screen import cell, words
 
     headings = ["name", "package", "state", "provides"] if narrow else list(HEADINGS)
     table = Table(*headings, box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for row in rows:
         provides = _provides(row["provides"])
         reason = "\n".join(part for part in (row["reason"], *row["notes"]) if part)
-        state = Text(row["state"], style=STYLES[row["state"]])
+        state = cell(row["state"], STYLES[row["state"]])
         if narrow:
             package = f"{row['package']}\n{row['version']}"
             cells = [row["name"], package, state, "\n".join(part for part in (provides, reason) if part)]
         else:
             cells = [row["name"], row["package"], row["version"], state, provides, reason]
-        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in cells))
+        table.add_row(*(words(item) if isinstance(item, str) else item for item in cells))
     return table
 
 
@@ -127,15 +129,15 @@ def _named(name: str, candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def _print_result(item: Candidate, result: CheckResult) -> None:
-    state = click.style("failed", fg="red") if result.problems else click.style("ok", fg="green")
+    state = "failed" if result.problems else "ok"
     record = item.record
-    click.echo(f"{record.name} ({record.distribution} {record.version}): {state}".replace(" ( )", ""))
+    echo(f"{record.name} ({record.distribution} {record.version}): {state}".replace(" ( )", ""))
     for line in result.loaded:
-        click.echo(f"  ok       {line}")
+        echo(visible(f"  ok       {line}"))
     for line in result.problems:
-        click.echo(f"  problem  {line}")
+        echo(visible(f"  problem  {line}"))
     for line in result.hints:
-        click.echo(f"  next     {line}")
+        echo(visible(f"  next     {line}"))
 
 
 @plugins_command.command("new", help="Write a complete distribution for a new backend: code, tests, README.")
@@ -152,7 +154,7 @@ def new_command(name: str, directory: Path | None) -> None:
 
     written = write_distribution(name, directory)
     for path in written:
-        click.echo(f"wrote {path}")
+        echo(f"wrote {path}")
     root = written[0].parent
-    click.echo(f"\nNext:\n  pip install --no-deps --no-build-isolation -e {root}\n  python -m pytest {root}")
-    click.echo(f"  polycmp plugins check {name}")
+    echo(f"\nNext:\n  pip install --no-deps --no-build-isolation -e {root}\n  python -m pytest {root}")
+    echo(f"  polycmp plugins check {name}")

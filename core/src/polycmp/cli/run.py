@@ -115,14 +115,15 @@ def common_params() -> list[click.Parameter]:
 
 def _run(**_: Any) -> None:
     # None of this is needed for a help text, which has to come at once.
-    from polycmp.cli.build import build_plan, convert, unused_options
+    from polycmp.cli.build import build_plan, convert, convert_one, unused_options
     from polycmp.cli.carry import carry_out, export
     from polycmp.cli.runfile import CONFIG, merge, read_run_file, write_run_file
 
     ctx, command = current_command()
     given = command.given(ctx)
     if CONFIG in given.values:
-        given = merge(given, read_run_file(given.values[CONFIG][-1][-1], command.table))
+        path = convert_one(command.table.targets[CONFIG], given.values[CONFIG])
+        given = merge(given, read_run_file(path, command.table))
     settings = convert(given, command.table)
     plan = build_plan(given, settings, command.registry)
     result = settings.core["result"]

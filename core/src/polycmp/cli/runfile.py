@@ -11,7 +11,7 @@ from typing import Any
 from polycmp.cli.build import Given, Occurrences
 from polycmp.cli.table import FlagTable, Key, Target
 from polycmp.errors import FileError, UsageError, describe_exception, did_you_mean
-from polycmp.files import atomic_write
+from polycmp.files import atomic_write, to_bytes
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -37,7 +37,7 @@ def read_run_file(path: str, table: FlagTable) -> Given:
             content = tomllib.load(file)
     except OSError as error:
         raise FileError(f"cannot read the run file {path}", why=describe_exception(error)) from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FileError(f"{path} is no TOML", why=str(error)) from error
     model = content.pop("model", "")
     backends = content.pop("backend", [])
@@ -46,16 +46,25 @@ def read_run_file(path: str, table: FlagTable) -> Given:
         raise UsageError(
             "`model` is a text and `backend` a list of texts", whose=path, hint='backend = ["onnxrt", "onnx"]'
         )
-    values = {}
+    values: dict[Key, Occurrences] = {}
     for key, value in content.items():
-        target = table.by_flag.get("--" + key.replace("_", "-"))
-        if target is None:
-            known = [flag.removeprefix("--") for flag in table.by_flag]
-            raise UsageError(
-                f"there is no option {key!r}", whose=path, why=did_you_mean(key, [*known, "backend", "model"])
-            )
+        target = _target(key, table, path)
+        if target.key in values:
+            raise UsageError(f"{key!r} says again what another key of this file says", whose=path)
         values[target.key] = _occurrences(target, value, path)
     return Given(model, tuple(backends), values)
+
+
+def _target(key: str, table: FlagTable, path: str) -> Target:
+    target = table.by_flag.get("--" + key.replace("_", "-"))
+    if target is None:
+        known = [flag.removeprefix("--") for flag in table.by_flag]
+        raise UsageError(f"there is no option {key!r}", whose=path, why=did_you_mean(key, [*known, "backend", "model"]))
+    if target.key == CONFIG:
+        raise UsageError(
+            f"{key!r} has no place in a run file", whose=path, why="one run file does not read another", hint="copy it"
+        )
+    return target
 
 
 def _occurrences(target: Target, value: Any, path: str) -> Occurrences:
@@ -102,7 +111,7 @@ def write_run_file(given: Given, table: FlagTable, path: str) -> None:
         if key not in _NOT_WRITTEN:
             lines.append(_line(table.targets[key], occurrences))
     with atomic_write(path) as file:
-        file.write(("\n".join(lines) + "\n").encode())
+        file.write(to_bytes("\n".join(lines) + "\n"))
 
 
 def _line(target: Target, occurrences: Occurrences) -> str:

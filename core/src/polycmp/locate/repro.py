@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.pair import PairComparer
 from polycmp.errors import FileError, describe_exception
-from polycmp.files import atomic_write
+from polycmp.files import atomic_write, to_bytes
 from polycmp.graph import ModelGraph, makers, static_tensors
 from polycmp.locate.result import Located, Row
 from polycmp.plan import DataPlan, FilesPlan, Plan
@@ -130,9 +130,9 @@ class _Saver:
         with OutputsWriter(str(self.folder / "expected.npz")) as outputs:
             outputs.add(self.found.reference, expected, 0.0)
         with atomic_write(str(self.folder / "run.sh")) as file:
-            file.write(self._script().encode())
+            file.write(to_bytes(self._script()))
         with atomic_write(str(self.folder / "README.md")) as file:
-            file.write(self._readme(row).encode())
+            file.write(to_bytes(self._readme(row)))
 
     def _script(self) -> str:
         spec = shlex.quote(_without_model(self.found.candidate))

@@ -11,6 +11,7 @@ import numpy as np
 from polycmp.errors import FileError
 from polycmp.results.files import open_inputs, open_runs
 from polycmp.tensors import dtype_class, dtype_name, format_shape, is_low_bit, to_numpy
+from polycmp.terminal import visible
 
 BAR = 40
 BINS = 10
@@ -55,7 +56,7 @@ def describe_data(path: str, view: DataView) -> Iterator[str]:
     for run in runs:
         count = "" if run.count is None else f" ({run.count} iteration{'' if run.count == 1 else 's'})"
         yield ""
-        yield f"---- {run.label}{count} ----"
+        yield f"---- {visible(run.label)}{count} ----"
         yield from _iterations(iter(run.iterations), view)
 
 
@@ -70,7 +71,7 @@ def _iterations(iterations: Iterator[Mapping[str, Any]], view: DataView) -> Iter
 
 
 def _tensor(name: str, array: Any, view: DataView) -> Iterator[str]:
-    yield f"{name} [{dtype_name(array.dtype)}{format_shape(array.shape)}] {statistics(array)}"
+    yield f"{visible(name)} [{dtype_name(array.dtype)}{format_shape(array.shape)}] {statistics(array)}"
     if view.values:
         edge = array.size if view.items < 0 else view.items
         width = 10**9 if view.width < 0 else view.width

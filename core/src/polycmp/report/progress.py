@@ -39,21 +39,23 @@ class _Spinner:
         self._stopped = False
 
     def start(self) -> None:
-        from rich.console import Console
+        from polycmp.report.screen import cell, make_console
 
         with self._lock:
             if not self._stopped:
-                status = Console(stderr=True).status(self._text)
+                status = make_console(stream=sys.stderr).status(cell(self._text))
                 status.start()
                 self._status = status
 
     def tell(self, text: str) -> None:
         from rich.status import Status
 
+        from polycmp.report.screen import cell
+
         with self._lock:
             self._text = text
             if isinstance(self._status, Status):
-                self._status.update(text)
+                self._status.update(cell(text))
 
     def stop(self) -> None:
         from rich.status import Status

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from polycmp.errors import FileError, UsageError
-from polycmp.files import atomic_write
+from polycmp.files import atomic_write, located
 from polycmp.results.container import INPUTS, OUTPUTS, Sink
 from polycmp.results.jsonfile import JsonInputsSink, JsonOutputsSink
 from polycmp.results.npzfile import NpzSink
@@ -36,7 +36,7 @@ class _Writer:
 
     def _enter(self) -> None:
         if not self.path.suffix:
-            self._outdated = _outdated(self.path, self._kind)
+            self._outdated = _outdated(located(self.path), self._kind)
             return
         if self.path.is_dir():
             raise FileError("this is a folder", whose=str(self.path), hint="name a file, or a folder without a suffix")

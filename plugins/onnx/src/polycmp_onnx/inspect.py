@@ -7,6 +7,7 @@ from typing import Any
 
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.tensors import TensorMetadata, format_shape
+from polycmp.terminal import visible
 from polycmp_onnx.graph import graph_inputs, subgraphs, tensor_metadata
 
 _SHOW = ("layers", "attrs", "weights")
@@ -38,7 +39,7 @@ def inspect(loader: Callable[[], Any], show: Iterable[str] = ()) -> str:
     lines += [f"  {_count(len(graph.node), 'Node')}: {_kinds(graph)}"]
     if parts & {"layers", "attrs"}:
         lines += _nodes(graph, "attrs" in parts, "    ")
-    return "\n".join(lines)
+    return "\n".join(map(visible, lines))
 
 
 def _count(number: int, noun: str) -> str:

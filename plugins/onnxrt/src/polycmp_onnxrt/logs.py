@@ -16,6 +16,8 @@ import threading
 from collections.abc import Iterator
 from typing import IO, Any
 
+from polycmp.terminal import echo, visible
+
 LOGGER = logging.getLogger("polycmp.onnxrt")
 
 _FATAL_ONLY = 4
@@ -73,4 +75,4 @@ def _log(text: str) -> None:
         if match:
             LOGGER.log(_LEVELS[match["level"]], "%s", _COLOUR.sub("", match["rest"]).strip(" ,"))
         elif _COLOUR.sub("", line).strip():
-            sys.stderr.write(line + "\n")
+            echo(visible(_COLOUR.sub("", line)), err=True)

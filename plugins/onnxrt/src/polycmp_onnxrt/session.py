@@ -15,7 +15,7 @@ from polycmp_onnxrt.choices import OPTIMIZATION_LEVELS, parse_optimization
 from polycmp_onnxrt.logs import captured, severity
 from polycmp_onnxrt.providers import Provider, require_providers, resolve_providers
 from polycmp_onnxrt.reasons import loading_failed, missing_runtime, shorten
-from polycmp_onnxrt.source import path_of, serialized
+from polycmp_onnxrt.source import native_path, path_of, serialized
 
 #: Threads that wait busily for their session's next operator take the cores from the other backends of a comparison.
 _NO_SPINNING = {"session.intra_op.allow_spinning": "0", "session.inter_op.allow_spinning": "0"}
@@ -128,7 +128,7 @@ class SessionFromOnnx(Loader[Any]):
         """Return a context manager that gives a path or bytes for the session, and what to call the model."""
         path = path_of(self.model)
         if path is not None:
-            return nullcontext(path), path
+            return nullcontext(native_path(path)), path
         return serialized(self.model() if callable(self.model) else self.model), "the model"
 
     def _explain_with_the_loader(self, error: Exception) -> None:

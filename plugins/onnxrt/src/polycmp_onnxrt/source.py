@@ -30,6 +30,25 @@ def path_of(model: Any) -> str | None:
     return None if any(map(_is_source, sources)) else os.fspath(path)
 
 
+def native_path(path: str) -> str:
+    """Return a path as ONNX Runtime takes it, which wants UTF-8 whatever the locale says.
+
+    Under `LANG=C` Python spells a letter outside ASCII with halves of surrogate pairs, which UTF-8 has no place for.
+
+    Raises:
+        ModelError: The file's name is not UTF-8.
+    """
+    try:
+        return os.fsencode(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ModelError(
+            f"ONNX Runtime cannot open {path}",
+            whose="onnxrt",
+            why="the bytes of this name are not UTF-8, and it opens no others",
+            hint="rename the file, or give a link to it",
+        ) from error
+
+
 def _is_source(argument: Any) -> bool:
     return callable(argument) or isinstance(argument, bytes) or hasattr(argument, "SerializeToString")
 

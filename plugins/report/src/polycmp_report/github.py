@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from polycmp.errors import FileError, describe_exception
+from polycmp.files import located, to_bytes
 from polycmp.report import Problem, Result, Table
+from polycmp.terminal import shorten, visible_lines
 from polycmp_report.markdown import to_markdown
 
 #: GitHub shows ten annotations of a kind per step and drops the rest.
@@ -34,12 +35,12 @@ def annotate(result: Result, path: str = "", environ: Mapping[str, str] = os.env
         return
     messages = list(_messages(result))
     for title, text in messages[:ANNOTATIONS]:
-        print(f"::error title={_property(title)}::{_data(text)}")
+        print(f"::error title={_property(title)}::{_data(text)}")  # the one command that a line of ours may be
     target = environ.get("GITHUB_STEP_SUMMARY")
     if target:
         try:
-            with Path(target).open("a", encoding="utf-8") as file:
-                file.write(to_markdown(result, ROWS, ROWS, LENGTH))
+            with located(target).open("ab") as file:
+                file.write(to_bytes(to_markdown(result, ROWS, ROWS, LENGTH)))
         except OSError as error:
             raise FileError("cannot append the summary", whose=target, why=describe_exception(error)) from error
 
@@ -58,8 +59,7 @@ def _messages(result: Result) -> Iterator[tuple[str, str]]:
 
 def _data(text: str) -> str:
     """Escape a message as the workflow commands want it."""
-    text = text.encode("utf-8", "replace").decode()
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return visible_lines(shorten(text)).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from importlib import resources
 
 from polycmp import __version__
-from polycmp.files import atomic_write
+from polycmp.files import atomic_write, to_bytes
 from polycmp.report import Facts, Result, Series, Table
 from polycmp_report.page.elements import Markup, escape, join, tag
 from polycmp_report.page.sections import about, command, facts_card, hero, problems, tools
@@ -23,7 +23,7 @@ def write(result: Result, path: str) -> None:
         FileError: The file cannot be written.
     """
     with atomic_write(path) as file:
-        file.write(to_html(result).encode())
+        file.write(to_bytes(to_html(result)))
 
 
 def to_html(result: Result) -> str:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
-from polycmp.files import atomic_write
+from polycmp.files import atomic_write, to_bytes
 from polycmp.report import Column, Problem, Repeat, Result, Row, Table, cell_text, excerpt
+from polycmp.terminal import shorten, visible
 
 #: Characters of a whole comment; GitHub takes 65536.
 LENGTH = 60_000
 #: Characters of one text.
 TEXT = 400
 _MARKS = {"passed": "✅", "failed": "❌", "error": "⚠️", "skipped": "➖", "info": ""}
-#: Characters that end lines or change the direction of the text around them, and those that no file holds.
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
 
 def write(result: Result, path: str) -> None:
@@ -24,7 +22,7 @@ def write(result: Result, path: str) -> None:
         FileError: The file cannot be written.
     """
     with atomic_write(path) as file:
-        file.write(to_markdown(result).encode())
+        file.write(to_bytes(to_markdown(result)))
 
 
 def to_markdown(result: Result, failed: int = 20, passed: int = 8, length: int = LENGTH) -> str:
@@ -94,9 +92,7 @@ def _line(cells: Iterable[str]) -> str:
 
 def escape(text: str) -> str:
     """Return a text as it stands in a line of Markdown or a cell of a table, where HTML and mentions count, too."""
-    text = _FORBIDDEN.sub("\ufffd", text)
-    text = " ".join(text.split())
-    text = text if len(text) <= TEXT else text[: TEXT - 1] + "…"
+    text = visible(shorten(" ".join(text.split()), TEXT))
     for character, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("@", "&#64;")):
         text = text.replace(character, written)
     for character in "\\`*_[]|#~":

@@ -9,6 +9,7 @@ import click
 
 from polycmp.errors import FileError, UsageError
 from polycmp.files import atomic_write
+from polycmp.terminal import echo, visible
 from polycmp_trt.tactics import Algorithm, TacticReplayData
 
 __all__ = ["capability", "diff_tactics", "suspects", "tactics"]
@@ -23,9 +24,9 @@ def tactics(tactic_replay: str) -> None:
         FileError: It cannot be read, or is no tactic replay file.
     """
     replay = TacticReplayData.load(tactic_replay)
-    click.echo(f"{len(replay)} layers in {tactic_replay}")
+    echo(f"{len(replay)} layers in {tactic_replay}")
     if replay:
-        click.echo(str(replay))
+        echo(str(replay))
 
 
 @click.command(
@@ -49,16 +50,16 @@ def diff_tactics(folder: str | None, good: str | None, bad: str | None) -> None:
         raise FileError(f"no such folder: {folder}", hint="polycmp debug build … --artifacts-dir DIR makes one")
     innocent = list(_replays("good", good, folder))
     guilty = list(_replays("bad", bad, folder))
-    click.echo(f"read {len(innocent)} good and {len(guilty)} bad tactic replays")
+    echo(f"read {len(innocent)} good and {len(guilty)} bad tactic replays")
     found = suspects(innocent, guilty)
     if not found:
-        click.echo("no tactic is used by bad engines only; more replays may tell more")
+        echo("no tactic is used by bad engines only; more replays may tell more")
         return
-    click.echo(f"used by bad engines only, in {len(found)} layers:")
+    echo(f"used by bad engines only, in {len(found)} layers:")
     for layer, algorithms in found.items():
-        click.echo(f"Layer: {layer}")
+        echo(f"Layer: {visible(str(layer))}")
         for algorithm in algorithms:
-            click.echo(f"    Algorithm: {algorithm}")
+            echo(f"    Algorithm: {visible(str(algorithm))}")
 
 
 def _replays(name: str, given: str | None, folder: str | None) -> Iterator[TacticReplayData]:
@@ -74,7 +75,7 @@ def _replays(name: str, given: str | None, folder: str | None) -> Iterator[Tacti
     for file in sorted(item for item in path.rglob("*") if item.is_file()):
         replay = _replay_or_none(file)
         if replay is None:
-            click.echo(f"{file} is no tactic replay; left out", err=True)
+            echo(f"{file} is no tactic replay; left out", err=True)
         else:
             yield replay
 
@@ -128,12 +129,12 @@ def capability(model: str, with_partitioning: bool, folder: str, plugins: tuple[
     load_plugins(list(plugins))
     result = work.partition_model(model, folder) if with_partitioning else work.check_model(model)
     text = work.format_problems(result)
-    click.echo(text)
+    echo(text)
     if result.supported:
         return
     for part in result.parts:
-        click.echo(part.path)
+        echo(part.path)
     results = Path(folder, work.RESULTS)
     with atomic_write(results) as file:
         file.write(f"{text}\n".encode())
-    click.echo(f"written to {results}", err=True)
+    echo(f"written to {results}", err=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.tensors import TensorEntry, dtype_name, format_shape
+from polycmp.terminal import visible
 from polycmp_trt.capabilities import import_tensorrt, supports
 from polycmp_trt.context import device_memory
 from polycmp_trt.feeding import profile_values
@@ -70,7 +71,7 @@ def inspect_engine(loader: Callable[[], Any], show: Iterable[str] = ()) -> str:
         lines.append(f"  {_count(len(found), 'Layer')}{place}{_precisions(found)}")
         if parts & {"layers", "attrs"}:
             lines += _engine_layers(found, "attrs" in parts)
-    return "\n".join(lines)
+    return "\n".join(map(visible, lines))
 
 
 def _split(engine: Any, names: list[str]) -> tuple[list[str], list[str]]:
@@ -154,7 +155,7 @@ def inspect_network(loader: Callable[[], Any], show: Iterable[str] = ()) -> str:
     lines.append(f"  {_count(network.num_layers, 'Layer')}: {summary or 'none'}")
     if parts:
         lines += _network_layers(network, parts)
-    return "\n".join(lines)
+    return "\n".join(map(visible, lines))
 
 
 def _tensor(tensor: Any) -> str:

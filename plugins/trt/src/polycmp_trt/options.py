@@ -115,13 +115,18 @@ class Options:
         None, help="The same as --pool-limit workspace:SIZE.", alias="--workspace", metavar="SIZE", parse=parse_size
     )
     tactic_sources: tuple[str, ...] | None = opt(
-        None, help="The only tactic sources to use; none given means none.", alias="--tactic-sources", metavar="SOURCE"
+        None,
+        help="The only tactic sources to use; none given means none.",
+        alias="--tactic-sources",
+        metavar="[SOURCE]",
+        bare="",
     )
     preview_features: tuple[str, ...] | None = opt(
         None,
         help=f"Preview features to switch on, all others off; {_ENUM}.",
         alias="--preview-features",
-        metavar="NAME",
+        metavar="[NAME]",
+        bare="",
     )
     builder_optimization_level: int | None = opt(
         None, help="How hard the builder tries, 0 to 5.", alias="--builder-optimization-level"

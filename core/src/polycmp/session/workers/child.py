@@ -1,4 +1,4 @@
-"""The worker: `python -m polycmp.session.workers.child`, started by `host` with its file descriptors as arguments."""
+"""The worker, started by `host` with its file descriptors as arguments."""
 
 from __future__ import annotations
 
@@ -128,7 +128,3 @@ def _die_with(parent: int) -> None:
         ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
         if os.getppid() != parent:  # the session died before we could ask
             os._exit(1)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

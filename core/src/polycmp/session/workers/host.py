@@ -26,6 +26,15 @@ log = logging.getLogger("polycmp.workers")
 #: How long a worker may take to import polycmp and say hello, and to end when asked, in seconds.
 HELLO_SECONDS = 60.0
 STOP_SECONDS = 5.0
+#: Python puts the current folder first for `-c`, and a downloaded model may have a `numpy.py` beside it; `-P`, which
+#: prevents that, is younger than the oldest Python that a worker may have. What PYTHONPATH names stays.
+_CHILD = """
+import sys
+if sys.path and sys.path[0] == "":
+    del sys.path[0]
+from polycmp.session.workers.child import main
+sys.exit(main(sys.argv[1:]))
+"""
 
 
 class WorkerRunner(Runner):
@@ -89,7 +98,7 @@ class WorkerRunner(Runner):
         mine = [str(item) for item in (to_child, from_child, *shared, os.getpid())]
         try:
             self._process = subprocess.Popen(
-                [self._python, "-m", "polycmp.session.workers.child", *mine],
+                [self._python, "-c", _CHILD, *mine],
                 pass_fds=(to_child, from_child, *shared),
                 stdin=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
