@@ -443,7 +443,7 @@ class Hooks:
 
                 import csv
                 import io
-                from polycmp.files import atomic_write
+                from polycmp.files import atomic_write, to_bytes
                 from polycmp.report import Table
 
                 def write(result, path):
@@ -453,7 +453,7 @@ class Hooks:
                     for table in result.blocks(Table):
                         lines.writerows([table.title, row.name, row.reason] for row in table.failures)
                     with atomic_write(path) as file:
-                        file.write(text.getvalue().encode("utf-8", "replace"))
+                        file.write(to_bytes(text.getvalue()))
         """
         raise NotImplementedError
 
