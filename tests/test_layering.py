@@ -164,6 +164,14 @@ def test_reports_import_only_what_is_public(path):
         assert not parts[0].startswith("polycmp_") or parts[0] == "polycmp_report", f"{path} imports {name}"
 
 
+@pytest.mark.parametrize("room", ["locate", "invariants", "testing"])
+def test_results_that_may_leave_the_core_are_made_from_public_names(room):
+    for path in (CORE / room).rglob("*.py"):
+        names = [name for name in imports_of(path) if name.startswith("polycmp.report.")]
+        hidden = [name for name in names if name.count(".") > 2 and not name.startswith("polycmp.report.json_writer")]
+        assert not hidden, f"{path} imports {hidden}"
+
+
 def test_the_core_knows_no_report_but_its_own():
     """Neither a format nor a library that draws: only `known.py` says which package writes what.
 

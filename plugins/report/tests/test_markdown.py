@@ -31,7 +31,7 @@ def test_failures_come_first_and_long_tables_are_cut():
     text = to_markdown(Result("run", "failed", "FAILED", "50 of 100 outputs differ", content=(table,)))
     names = [row.split("|")[2].strip() for row in rows_of(text)]
     assert names == [*(f"f{index}" for index in range(20)), *(f"p{index}" for index in range(8))]
-    assert "… and 72 more, of which 30 behind these failed" in text
+    assert "… and 72 more, 30 of them failed" in text
 
 
 def test_a_comment_stays_within_what_github_takes():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polycmp.invariants.findings import Findings, Subject
-from polycmp.report import Column, Fact, Problem, Result, Row, Table, verdict_of
+from polycmp.report import Column, Fact, Result, Row, Table, backend_failure, verdict_of
 
 
 def result_of(findings: Findings) -> Result:
@@ -26,7 +26,7 @@ def result_of(findings: Findings) -> Result:
 
 def _table(subject: Subject) -> Table:
     title = " ".join(filter(None, [subject.label, subject.version and f"({subject.version})"]))
-    failure = Problem(f"{subject.label} failed", subject.error, subject.hint, subject=subject.label)
+    failure = backend_failure(subject.label, subject.error, subject.hint)
     return Table(
         title=title + (f", batch: {subject.batch}" if subject.batch else ""),
         rows=tuple(Row(check.name, check.status, (check.max_error,), check.reason) for check in subject.checks),

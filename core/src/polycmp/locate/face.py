@@ -8,9 +8,24 @@ from collections.abc import Iterator, Sequence
 from polycmp.errors import EXIT_DIFFERENT
 from polycmp.locate.document import document_of
 from polycmp.locate.result import Located, Row
-from polycmp.report import Block, Cell, CellValue, Column, Fact, Facts, Note, Point, Result, Series, Table, verdict_of
+from polycmp.report import (
+    Block,
+    Cell,
+    CellValue,
+    Column,
+    Fact,
+    Facts,
+    Histogram,
+    Note,
+    Point,
+    Result,
+    Series,
+    Table,
+    backend_failure,
+    error_histogram,
+    verdict_of,
+)
 from polycmp.report import Row as ReportRow
-from polycmp.report.run_result import error_histogram, failure_of
 
 _COLUMNS = (
     Column("Operator"),
@@ -51,7 +66,7 @@ def result_of(found: Located, *, explain: bool = False) -> Result:
 
 
 def _content(found: Located, explain: bool) -> Iterator[Block]:
-    yield from (failure_of(backend) for backend in found.failed_backends)
+    yield from (backend_failure(item.label, item.error, item.hint) for item in found.failed_backends)
     if found.rows:
         yield _drift(found)
         yield _table(found)
@@ -126,9 +141,14 @@ def _row(row: Row, found: Located) -> ReportRow:
         type=row.type,
         chosen=chosen,
         remarks=(_both(row, found),),
-        drawing=error_histogram(row.stats) if row.stats is not None else None,
+        drawing=_distribution(row),
         lines=(*lines, *(found.explain if chosen else ())),
     )
+
+
+def _distribution(row: Row) -> Histogram | None:
+    found = row.stats.histogram if row.stats is not None else None
+    return error_histogram(found.edges, found.counts) if found is not None else None
 
 
 def _figures(row: Row) -> tuple[CellValue, ...]:

@@ -34,7 +34,7 @@ from polycmp.report.face import (
     Verdict,
     verdict_of,
 )
-from polycmp.report.formatting import Excerpt, cell_text, duration, excerpt, figure
+from polycmp.report.formatting import Excerpt, backend_failure, cell_text, duration, error_histogram, excerpt, figure
 
 __all__ = [
     "BAD",
@@ -57,8 +57,10 @@ __all__ = [
     "State",
     "Table",
     "Verdict",
+    "backend_failure",
     "cell_text",
     "duration",
+    "error_histogram",
     "excerpt",
     "figure",
     "verdict_of",

@@ -1,11 +1,12 @@
-"""Text of a result's parts that several reports share: numbers, cells, and the short form of a table."""
+"""What results and reports share: numbers and cells as text, short forms of tables, parts that many results have."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from polycmp.report.face import BAD, Cell, CellValue, Column, Row, Table
+from polycmp.report.face import BAD, Cell, CellValue, Column, Histogram, Problem, Row, Table
 
 #: Rows of a short form: failures, rows that passed, and rows before and behind the chosen one.
 FAILED_ROWS, PASSED_ROWS = 20, 8
@@ -79,3 +80,28 @@ def figure(value: float | None, digits: int = 3) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     return "0" if value == 0 else f"{value:.{digits}g}"
+
+
+def backend_failure(label: str, error: str, hint: str = "") -> Problem:
+    """Return the failure of a backend.
+
+    Args:
+        label: The backend's label.
+        error: Why it failed.
+        hint: What to type next.
+    """
+    return Problem(f"{label} failed", error, hint, subject=label)
+
+
+def error_histogram(edges: Sequence[float], counts: Sequence[int], limit: float | None = None) -> Histogram | None:
+    """Return the distribution of absolute errors; None where nothing was counted.
+
+    Args:
+        edges: Borders of the bins.
+        counts: Elements per bin.
+        limit: The absolute tolerance, to mark it.
+    """
+    if not any(counts):
+        return None
+    remark = "bins an octave wide; the first also holds all smaller errors"
+    return Histogram(tuple(edges), tuple(counts), "Absolute error", remark, limit, "atol")

@@ -23,7 +23,7 @@ from polycmp.report.face import (
     Table,
     verdict_of,
 )
-from polycmp.report.formatting import duration, figure
+from polycmp.report.formatting import backend_failure, duration, error_histogram, figure
 from polycmp.report.run_document import document_of
 from polycmp.results.outcome import BackendResult, Invalid, Outcome
 
@@ -72,7 +72,7 @@ def result_of(outcome: Outcome, command: str = "run") -> Result:
 
 def _content(outcome: Outcome) -> Iterator[Block]:
     yield _runs(outcome)
-    yield from (failure_of(backend) for backend in outcome.failed_backends)
+    yield from (backend_failure(item.label, item.error, item.hint) for item in outcome.failed_backends)
     yield from (Note(text) for text in outcome.notes)
     yield from (Note(text, backend.label) for backend in outcome.backends for text in backend.notes)
     yield from (_not_finite(item) for item in outcome.invalid)
@@ -81,11 +81,6 @@ def _content(outcome: Outcome) -> Iterator[Block]:
     if outcome.inputs:
         items = tuple(Fact(name, str(entry)) for name, entry in outcome.inputs.items())
         yield Facts("Inputs", items, background=True)
-
-
-def failure_of(backend: BackendResult) -> Problem:
-    """Return a backend's failure."""
-    return Problem(f"{backend.label} failed", backend.error, backend.hint, subject=backend.label)
 
 
 def _not_finite(item: Invalid) -> Problem:
@@ -221,24 +216,10 @@ def _lines(output: OutputComparison, stats: ErrorStats | None, outcome: Outcome)
 
 
 def _histogram(output: OutputComparison, stats: ErrorStats | None) -> Histogram | None:
-    if stats is None or stats.histogram is None or not any(stats.histogram.counts):
+    if stats is None or stats.histogram is None:
         return None
     limits = (item.tolerance.get("atol") for item in output.verdicts.values() if isinstance(item, DetailedVerdict))
-    return error_histogram(stats, next(limits, None))
-
-
-def error_histogram(stats: ErrorStats, limit: float | None = None) -> Histogram | None:
-    """Return the distribution of an output's absolute error; None where none was computed.
-
-    Args:
-        stats: The statistics.
-        limit: The absolute tolerance, to mark it.
-    """
-    found = stats.histogram
-    if found is None or not any(found.counts):
-        return None
-    remark = "bins an octave wide; the first also holds all smaller errors"
-    return Histogram(found.edges, found.counts, "Absolute error", remark, limit, "atol")
+    return error_histogram(stats.histogram.edges, stats.histogram.counts, next(limits, None))
 
 
 def _details(output: OutputComparison, stats: ErrorStats | None) -> Iterator[Facts]:

@@ -73,7 +73,7 @@ def _table(table: Table, failed: int, passed: int) -> str:
     lines += [_line(map(escape, headings)), f"|{'|'.join(rules)}|"]
     lines += [_row(row, table, columns) for row in part.rows]
     if part.before or part.behind:
-        lines += ["", f"… and {part.before + part.behind} more, of which {part.failed} behind these failed"]
+        lines += ["", f"… and {part.before + part.behind} more, {part.failed} of them failed"]
     return "\n".join(lines)
 
 
