@@ -175,10 +175,15 @@ def test_the_core_alone_names_the_package_that_brings_a_backend(core_alone, back
 
 
 @pytest.mark.parametrize(
-    "words", [("--report", "r.html"), ("--report", "r.xml"), ("--report", "r.md"), ("--save-heatmaps", "maps")]
+    "words",
+    [
+        *(("check", "accuracy", "metrics.json", "--report", f"r.{suffix}") for suffix in ("html", "xml", "md")),
+        ("run", "model.onnx", "-b", "onnxrt", "--save-heatmaps", "maps"),
+    ],
+    ids=lambda words: words[-1],
 )
 def test_the_core_alone_names_the_package_that_writes_a_report(core_alone, words):
-    done = core_alone("polycmp", "run", "model.onnx", "-b", "onnxrt", *words)
+    done = core_alone("polycmp", *words)
     assert done.returncode == 3
     assert "pip install polycmp-report" in done.stderr.replace("'", "")
     assert "Traceback" not in done.stderr
