@@ -89,11 +89,15 @@ class ComparisonError(PolycmpError):
     """Nothing could be compared, although a comparison was asked for."""
 
 
+#: Characters of a library's text that one line shows; some put whole models into their messages.
+_LONGEST = 4000
+
+
 def describe_exception(error: BaseException) -> str:
     """Return one line for any exception, with its type unless the text already speaks for itself."""
     if isinstance(error, PolycmpError):
         return f"{error.what} ({error.why})" if error.why else error.what
-    text = " ".join(str(error).split())
+    text = " ".join(str(error)[:_LONGEST].split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
