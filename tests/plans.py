@@ -12,7 +12,7 @@ from polycmp.cli.build import build_plan, convert
 from polycmp.cli.run import run_command
 from polycmp.errors import UsageError
 from polycmp.options import option_fields
-from polycmp.plan import BackendPlan, Choice, ComparePlan, DataPlan, FilesPlan, Plan, PlotsPlan
+from polycmp.plan import BackendPlan, Choice, ComparePlan, DataPlan, FilesPlan, Plan
 from polycmp.testing.plugin import FAULTS
 
 #: What breaks grammars: separators, brackets, quotes, flags, blanks, line ends, other alphabets, escapes.
@@ -177,11 +177,15 @@ def plans_of(registry):
     loader_options = st.lists(choice_of(loaders), max_size=1).map(
         lambda chosen: {item.name: item.options for item in chosen if item.options != type(item.options)()}
     )
+    reports = {name: item for name, item in registry.reports.items() if item.spec.options is not None}
+    report_options = st.lists(choice_of(reports), max_size=1).map(
+        lambda chosen: {item.name: item.options for item in chosen if item.options != type(item.options)()}
+    )
     plan = st.builds(
         Plan, model=st.one_of(paths("onnx"), text.filter(str.strip)), model_kind=maybe(text),
         loader_options=loader_options, backends=backends_of(registry), data=data_of(registry), compare=compare,
         files=files,
-        plots=st.builds(PlotsPlan, maybe(paths("maps")), st.booleans(), maybe(paths("plots")), st.booleans()),
+        report_options=report_options,
         sequential=st.booleans(), warm_up=st.integers(0, 3), subprocess=st.booleans(),
         timeout=st.sampled_from([0.0, 0.1, 1e9]), max_memory=st.sampled_from([0, 1, 2**40]),
     )  # fmt: skip

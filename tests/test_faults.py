@@ -186,7 +186,7 @@ class TestSelftest:
             ((), 2, "no backend given"),
             (("-b", "onnxrt", "--faults", "evil"), 2, "evil"),
             (("-b", "onnxrt", "--at", "nowhere"), 2, "no operator 'nowhere'"),
-            (("-b", "onnxrt", "--report", "r.xml"), 2, ".json only"),
+            (("-b", "onnxrt", "--report", "r.pdf"), 2, "no report is written as .pdf"),
             (("-b", "nobody"), 3, "no backend 'nobody'"),
         ],
     )

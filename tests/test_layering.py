@@ -41,14 +41,25 @@ MAY_IMPORT: dict[str, set[str]] = {
     "compare": {*GROUND, "tensors", "builtin"},
     "results": {*GROUND, "tensors", "compare"},  # of compare only its verdicts: tested below
     "plan": {"errors", "values", "spec", "options", "builtin", "plugins"},
-    "plots": {"errors", "files", "tensors", "plan"},
-    "session": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "plots", "ending"},
-    "invariants": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "plan", "session"},
-    "locate": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "session"},
-    "report": {*GROUND, "tensors", "graph", "results", "compare", "locate"},
+    "report": {*GROUND, "tensors", "plugins", "compare", "results"},
+    "session": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "ending"},
+    "invariants": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "plan", "report", "session"},
+    "locate": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "report", "session"},
     "json": {*GROUND, "tensors", "compare", "results"},
     "comparator": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "session"},
-    "testing": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "session", "comparator"},
+    "testing": {
+        *GROUND,
+        *MODELS,
+        "plugins",
+        "model",
+        "data",
+        "compare",
+        "results",
+        "plan",
+        "report",
+        "session",
+        "comparator",
+    },
     "cli": {
         *GROUND,
         *MODELS,
@@ -139,6 +150,42 @@ def test_results_hold_verdicts_and_compare_nothing():
 def test_only_the_command_line_imports_click():
     users = {room_of(path) for path in modules() if any(name.split(".")[0] == "click" for name in imports_of(path))}
     assert users == {"cli"}
+
+
+#: What reports of plugins may import of the core: descriptors, the face of results, and ground.
+PUBLIC_FOR_REPORTS = {"__version__", "spec", "report", "files", "errors", "tensors", "terminal"}
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("plugins/report/src/**/*.py")), ids=lambda path: str(path.name))
+def test_reports_import_only_what_is_public(path):
+    for name in imports_of(path):
+        parts = name.split(".")
+        if parts[0] == "polycmp":
+            assert parts[1] in PUBLIC_FOR_REPORTS, f"{path} imports {name}"
+            assert parts[1] != "report" or len(parts) == 3, f"{path} imports {name}: say `from polycmp.report import …`"
+        assert not parts[0].startswith("polycmp_") or parts[0] == "polycmp_report", f"{path} imports {name}"
+
+
+@pytest.mark.parametrize("room", ["locate", "invariants", "testing"])
+def test_results_that_may_leave_the_core_are_made_from_public_names(room):
+    for path in (CORE / room).rglob("*.py"):
+        names = [name for name in imports_of(path) if name.startswith("polycmp.report.")]
+        hidden = [name for name in names if name.count(".") > 2 and not name.startswith("polycmp.report.json_writer")]
+        assert not hidden, f"{path} imports {hidden}"
+
+
+def test_the_core_knows_no_report_but_its_own():
+    """Neither a format nor a library that draws: only `known.py` says which package writes what.
+
+    `terminal.py` is about what standard output may not hold on any CI system.
+    """
+    words = ("matplotlib", "html", "junit", "github", "heatmap")
+    for path in modules():
+        if path.name in {"known.py", "terminal.py"}:
+            continue
+        code = path.read_text(encoding="utf-8").lower()
+        found = [word for word in words if word in code]
+        assert not found, f"{path} names {found}"
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("plugins/*/src/*/plugin.py")), ids=lambda path: path.parent.name)

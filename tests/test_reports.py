@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from xml.etree import ElementTree as ET
 
+import pytest
+
 
 def test_every_format_tells_the_same(polycmp, model, other, tmp_path):
     reports = [word for suffix in ("json", "html", "xml") for word in ("--report", f"r.{suffix}")]
@@ -44,3 +46,39 @@ def test_github_gets_annotations_and_a_summary(polycmp, model, other, tmp_path, 
     [line] = [line for line in done.out.splitlines() if line.startswith("::error")]
     assert line.startswith("::error title=onnxrt against old%3A y::8 of 8 elements differ")
     assert "| ❌ | y | float32" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "suite", "case"),
+    [
+        (("run", "MODEL", "-b", "onnx", "-b", "onnx:model=OTHER,name=old"), 1, "onnx against old", "y"),
+        (("locate", "MODEL", "-b", "onnx", "-b", "onnx:model=OTHER,name=old"), 1, "locate onnx against old", "h"),
+        (("invariants", "MODEL", "-b", "onnx", "--checks", "repeat", "permute"), 0, "invariants onnx", "repeat"),
+        (("selftest", "-b", "onnx", "--faults", "fp16", "saturate", "--atol", "0.01"), 1, "selftest onnx", "fp16"),
+        (("check", "accuracy", "metrics.json"), 1, "onnx against old", "y"),
+    ],
+    ids=["run", "locate", "invariants", "selftest", "check"],
+)
+def test_every_command_has_every_report(polycmp, model, other, tmp_path, words, status, suite, case):
+    pair = ("-b", "onnx", "-b", f"onnx:model={other},name=old")
+    polycmp("run", model, *pair, "--save-accuracy-results", "metrics.json")
+    words = [word.replace("MODEL", str(model)).replace("OTHER", str(other)) for word in words]
+    done = polycmp(*words, *(word for suffix in SUFFIXES for word in ("--report", f"r.{suffix}")))
+    assert done.status == status, done.err
+    document = json.loads((tmp_path / "r.json").read_text())
+    heading = (
+        done.out.splitlines()[-1].partition(":")[0] if status == 0 else {"locate": "FOUND"}.get(words[0], "FAILED")
+    )
+    assert document["verdict"] == {0: "passed", 1: "failed"}[status]
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert f"<h1>{heading.capitalize()}</h1>" in page
+    root = ET.parse(tmp_path / "r.xml").getroot()
+    [found] = [item for item in root if item.get("name") == suite]
+    assert case in [item.get("name") for item in found]
+    assert (int(root.get("failures")) > 0, root.get("errors")) == (status == 1, "0")
+    text = (tmp_path / "r.md").read_text(encoding="utf-8")
+    assert text.startswith(f"### polycmp: {heading}: ")
+    assert f" {case} |" in text
+
+
+SUFFIXES = ("json", "html", "xml", "md")

@@ -23,6 +23,7 @@ PROJECTS = {
     "polycmp-onnx": "plugins/onnx",
     "polycmp-onnxrt": "plugins/onnxrt",
     "polycmp-pluginref": "plugins/pluginref",
+    "polycmp-report": "plugins/report",
     "polycmp-trt": "plugins/trt",
 }
 LEFTOVERS = shutil.ignore_patterns("__pycache__", "*.egg-info", "dist", ".*")
@@ -95,7 +96,14 @@ def wheels(tmp_path_factory) -> dict[str, Path]:
 @pytest.fixture(scope="module")
 def everything(wheels, tmp_path_factory) -> Environment:
     """All wheels, with ONNX Runtime as the extra `cpu` brings it."""
-    requirements = ["polycmp", "polycmp-onnx", "polycmp-onnxrt[cpu]", "polycmp-pluginref", "polycmp-trt"]
+    requirements = [
+        "polycmp",
+        "polycmp-onnx",
+        "polycmp-onnxrt[cpu]",
+        "polycmp-pluginref",
+        "polycmp-report",
+        "polycmp-trt",
+    ]
     environment = Environment(tmp_path_factory.mktemp("everything"), list(wheels.values()), requirements)
     model = environment.folder / "model.onnx"
     subprocess.run([sys.executable, ROOT / "examples" / "make_demo_model.py", model], check=True, capture_output=True)
@@ -127,8 +135,10 @@ def test_a_comparison_runs_from_the_wheels(everything):
         "python", "-c", "import polycmp, polycmp_onnxrt; print(polycmp.__file__, polycmp_onnxrt.__file__)"
     )
     assert where.stdout.count(str(everything.folder)) == 2, where.stdout + where.stderr
-    done = everything("polycmp", "run", "model.onnx", "-b", "onnxrt", "-b", "onnx", "--report", "report.json")
+    reports = [word for suffix in ("json", "html", "xml", "md") for word in ("--report", f"report.{suffix}")]
+    done = everything("polycmp", "run", "model.onnx", "-b", "onnxrt", "-b", "onnx", *reports)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert all((everything.folder / name).stat().st_size for name in reports[1::2])
     report = json.loads((everything.folder / "report.json").read_text())
     assert report["verdict"] == "passed"
     assert list(report["inference_results"]) == ["onnxrt", "onnx"]
@@ -138,9 +148,8 @@ def test_the_plugins_are_found_from_the_wheels(everything):
     done = everything("polycmp", "plugins", "list", "--json")
     assert done.returncode == 0, done.stderr
     states = {plugin["name"]: plugin["state"] for plugin in json.loads(done.stdout)["plugins"]}
-    assert {name: states.get(name) for name in ("polycmp", "onnx", "onnxrt", "pluginref")} == dict.fromkeys(
-        ("polycmp", "onnx", "onnxrt", "pluginref"), "ok"
-    )
+    names = ("polycmp", "onnx", "onnxrt", "pluginref", "report")
+    assert {name: states.get(name) for name in names} == dict.fromkeys(names, "ok")
     assert states["trt"] in {"ok", "incomplete"}
 
 
@@ -165,3 +174,19 @@ def test_the_core_alone_names_the_package_that_brings_a_backend(core_alone, back
     assert done.returncode == 3
     assert f"pip install polycmp-{backend}" in done.stderr.replace("'", "")
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(("check", "accuracy", "metrics.json", "--report", f"r.{suffix}") for suffix in ("html", "xml", "md")),
+        ("run", "model.onnx", "-b", "onnxrt", "--save-heatmaps", "maps"),
+    ],
+    ids=lambda words: words[-1],
+)
+def test_the_core_alone_names_the_package_that_writes_a_report(core_alone, words):
+    done = core_alone("polycmp", *words)
+    assert done.returncode == 3
+    assert "pip install polycmp-report" in done.stderr.replace("'", "")
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""

@@ -1,4 +1,4 @@
-"""The core's own compare functions and data loaders, contributed through the same hooks as everybody's."""
+"""The core's own compare functions, data loaders and report, contributed through the same hooks as everybody's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from polycmp.spec import CompareFuncSpec, DataLoaderSpec, hookimpl, opt, parse_range
+from polycmp.spec import CompareFuncSpec, DataLoaderSpec, ReportSpec, hookimpl, opt, parse_range
 
 STRESS_KINDS: Mapping[str, str] = {
     "signed": "real numbers of both signs in [-1, 1]",
@@ -359,6 +359,12 @@ def polycmp_compare_funcs() -> Iterable[CompareFuncSpec]:
     """Contribute the compare functions of the core."""
     for name, summary, options in _FUNCTIONS:
         yield CompareFuncSpec(name, summary, f"polycmp.compare.functions:make_{name}", options)
+
+
+@hookimpl
+def polycmp_reports() -> Iterable[ReportSpec]:
+    """Contribute the report format of the core."""
+    yield ReportSpec(".json", "JSON, for programs", "polycmp.report.json_writer:write")
 
 
 @hookimpl

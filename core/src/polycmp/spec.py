@@ -26,8 +26,10 @@ from polycmp.values import (
 __all__ = [
     "CommandSpec",
     "CompareFuncSpec",
+    "Compared",
     "DataLoaderSpec",
     "LoaderSpec",
+    "ReportSpec",
     "RunnerSpec",
     "Verdict",
     "hookimpl",
@@ -238,6 +240,55 @@ class CommandSpec:
     target: str
 
 
+@dataclasses.dataclass(frozen=True)
+class ReportSpec:
+    """A form in which results are written, whatever the command, chosen by the file's suffix: `--report FILE.md`.
+
+    Attributes:
+        suffix: The suffix of its files with the dot, lower case; empty for a report that no file is asked for.
+        summary: One line for tables and help.
+        factory: Called as `factory(result, path)`, where `options` are declared as `factory(result, path, options)`;
+            `result` is a `polycmp.report.Result`. Empty for a report that only watches.
+        name: What a report without suffix is called; one with a suffix is called after it.
+        options: Frozen dataclass with `opt()` fields, or None; its options become `--NAME-FIELD`.
+        needs: Importable modules without which it cannot write, looked for without importing them.
+        when: An environment variable. Where it is set, the report is also written without being asked for, with an
+            empty path.
+        watch: Optional, called before a run as `watch(options) -> watcher | None` if any of the options was given.
+            The watcher is then called with each pair of arrays that is compared, as `Compared`.
+    """
+
+    suffix: str
+    summary: str
+    factory: str
+    name: str = ""
+    options: type | None = None
+    needs: tuple[str, ...] = ()
+    when: str = ""
+    watch: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Compared:
+    """Two arrays that are compared.
+
+    Attributes:
+        iteration: The iteration, counted from 0.
+        candidate: The candidate's label.
+        reference: The reference's label.
+        output: The output's name in the candidate.
+        made: The candidate's array, or whatever holds it; valid until the watcher returns.
+        expected: The reference's, likewise.
+    """
+
+    iteration: int
+    candidate: str
+    reference: str
+    output: str
+    made: Any
+    expected: Any
+
+
 class Hooks:
     """The hooks of a plugin. None takes an argument; each returns or yields descriptors and does no work."""
 
@@ -384,6 +435,37 @@ class Hooks:
         """
         raise NotImplementedError
 
+    @hookspec
+    def polycmp_reports(self) -> Iterable[ReportSpec]:
+        """Contribute forms in which the results of all commands are written.
+
+        Example:
+            ::
+
+                from polycmp.spec import ReportSpec, hookimpl
+
+                @hookimpl
+                def polycmp_reports():
+                    yield ReportSpec(suffix=".csv", summary="A line per failure", factory="my_report.csv:write")
+
+            with, in `my_report/csv.py`::
+
+                import csv
+                import io
+                from polycmp.files import atomic_write, to_bytes
+                from polycmp.report import Table
+
+                def write(result, path):
+                    text = io.StringIO()
+                    lines = csv.writer(text)
+                    lines.writerow([result.command, result.verdict, result.sentence])
+                    for table in result.blocks(Table):
+                        lines.writerows([table.title, row.name, row.reason] for row in table.failures)
+                    with atomic_write(path) as file:
+                        file.write(to_bytes(text.getvalue()))
+        """
+        raise NotImplementedError
+
 
 HOOKS: dict[str, type] = {
     "polycmp_runners": RunnerSpec,
@@ -391,4 +473,5 @@ HOOKS: dict[str, type] = {
     "polycmp_data_loaders": DataLoaderSpec,
     "polycmp_compare_funcs": CompareFuncSpec,
     "polycmp_commands": CommandSpec,
+    "polycmp_reports": ReportSpec,
 }

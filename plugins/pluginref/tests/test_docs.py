@@ -84,7 +84,7 @@ def test_every_command_shown_does_what_the_page_says(package):
 
 def test_the_example_shows_up_everywhere(package):
     listed = run("polycmp plugins list --json", package).stdout
-    for name in ("fewbits", "same_class", "ramp", "chain", "fewbits weights"):
+    for name in ("fewbits", "same_class", "ramp", "chain", "fewbits weights", "csv"):
         assert f'"{name}"' in listed
     text = run("polycmp run --help", package).stdout
     for flag in ("--fewbits-bits", "--ramp-feeds", "--same-class-share"):

@@ -14,11 +14,9 @@ from polycmp.logger import setup_logging
 from polycmp.plan import Plan
 from polycmp.plan.build import Settings
 from polycmp.plugins import Registry
-from polycmp.report import check_reports, write_reports
-from polycmp.report.console import print_outcome
-from polycmp.report.github import annotate
 from polycmp.report.progress import progress
-from polycmp.results.outcome import Outcome
+from polycmp.report.run_result import result_of
+from polycmp.report.writers import find_writers, present
 from polycmp.session.export import script_of
 from polycmp.session.session import run_plan
 
@@ -35,27 +33,13 @@ def carry_out(
         params: The counts of -v and -q.
         warnings: What to say before anything runs.
     """
-    check_reports(plan.files.reports)
+    writers = find_writers(plan.files.reports, registry, plan.report_options)
     start_logging(settings, params)
     for text in warnings:
         logging.getLogger("polycmp.cli").warning("%s", text)
     with progress(silent=settings.core["log"].silent) as on_stage:
         outcome = run_plan(plan, registry, on_stage)
-    return present(outcome, plan.files.reports, params)
-
-
-def present(outcome: Outcome, reports: Iterable[str], params: Mapping[str, Any]) -> int:
-    """Show and write what was found, and return the exit status.
-
-    Args:
-        outcome: What was found.
-        reports: Files to write it to.
-        params: The counts of -v and -q.
-    """
-    print_outcome(outcome, verbose=params.get("verbose", 0) > 0)
-    write_reports(outcome, reports)
-    annotate(outcome)
-    return outcome.exit_code
+    return present(result_of(outcome), writers, registry, verbose=params.get("verbose", 0) > 0)
 
 
 def start_logging(settings: Settings, params: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ import click
 from polycmp.cli.contributed import ContributedGroup
 from polycmp.cli.run import TableCommand, current_command
 from polycmp.plan.flags import FlagTable, build_table
-from polycmp.plan.sections import LogSection
+from polycmp.plan.sections import REPORT_HELP, LogSection
 from polycmp.plugins import Registry
 from polycmp.spec import opt
 
@@ -45,7 +45,7 @@ class JudgeSection:
 class FileSection:
     """Results."""
 
-    report: tuple[str, ...] = opt((), help="Write a report: .json, .html (one page), .xml (JUnit).", metavar="FILE")
+    report: tuple[str, ...] = opt((), help=REPORT_HELP, metavar="FILE")
     save_accuracy_results: str = opt("", help="Save the metrics with the new verdicts.", metavar="FILE")
 
 
@@ -58,8 +58,10 @@ class AccuracyCommand(TableCommand):
     @cached_property
     def table(self) -> FlagTable:
         """The options."""
-        full = build_table(self.registry, SECTIONS)
-        targets = {key: target for key, target in full.targets.items() if key.kind in {"core", "compare_func"}}
+        full = build_table(self.registry, SECTIONS, watching=self.watching)
+        targets = {
+            key: target for key, target in full.targets.items() if key.kind in {"core", "compare_func", "report"}
+        }
         by_flag = {flag: target for flag, target in full.by_flag.items() if target.key in targets}
         shown = {target.section for target in targets.values()}
         sections = {heading: text for heading, text in full.sections.items() if heading in shown}
@@ -69,9 +71,11 @@ class AccuracyCommand(TableCommand):
 def _accuracy(file: str, **_: Any) -> None:
     # None of this is needed for a help text, which has to come at once.
     from polycmp.cli.build import convert
-    from polycmp.cli.carry import present, start_logging
+    from polycmp.cli.carry import start_logging
     from polycmp.cli.paths import refuse_collisions
-    from polycmp.report import check_reports
+    from polycmp.plan.build import report_options
+    from polycmp.report.run_result import result_of
+    from polycmp.report.writers import find_writers, present
     from polycmp.results.metricsfile import load_metrics, save_metrics
     from polycmp.session.judging import judge_file, judged_metrics
 
@@ -79,7 +83,7 @@ def _accuracy(file: str, **_: Any) -> None:
     given = command.given(ctx)
     settings = convert(given, command.table, SECTIONS)
     files = settings.core["file"]
-    check_reports(files.report)
+    writers = find_writers(files.report, command.registry, report_options(settings, command.registry))
     refuse_collisions(settings, others=[("FILE", file)])
     start_logging(settings, ctx.params)
     start = time.perf_counter()
@@ -89,7 +93,8 @@ def _accuracy(file: str, **_: Any) -> None:
     outcome.command, outcome.seconds = given.command, time.perf_counter() - start
     if files.save_accuracy_results:
         save_metrics(judged_metrics(content, judgement, command.registry, given.command), files.save_accuracy_results)
-    ctx.exit(present(outcome, files.report, ctx.params))
+    result = result_of(outcome, "check accuracy")
+    ctx.exit(present(result, writers, command.registry, verbose=ctx.params.get("verbose", 0) > 0))
 
 
 def _judgement(settings: Settings) -> Judgement:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from polycmp.errors import PluginError
 from polycmp.plugins import Registry
-from polycmp.plugins.known import INSTALL_COMMANDS, NOT_YET
+from polycmp.plugins.known import INSTALL_COMMANDS, NOT_YET, OPTIONS_OF_REPORTS
 
 _TENSORFLOW = frozenset(
     {
@@ -38,6 +38,9 @@ def explain_missing(flag: str, registry: Registry) -> None:
             f"{flag} is an option for TensorFlow, and no backend provides TensorFlow yet",
             hint="polycmp plugins new tf writes the package to begin with",
         )
+    report, command = OPTIONS_OF_REPORTS.get(flag, ("", ""))
+    if report and report not in registry.reports:
+        raise PluginError(f"{flag} is an option of the report {report!r}, which is not installed", hint=command)
     if name in NOT_YET or name in INSTALL_COMMANDS:
         registry.find_runner(name)
     for backend, command in INSTALL_COMMANDS.items():

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.cli.run import TableCommand, common_params, current_command
 from polycmp.invariants.settings import CHECKS
-from polycmp.plan.sections import SECTIONS
+from polycmp.plan.sections import REPORT_HELP, SECTIONS
 from polycmp.spec import opt
 
 if TYPE_CHECKING:
     from polycmp.cli.build import Given
-    from polycmp.invariants.findings import Findings
     from polycmp.invariants.settings import Settings
     from polycmp.plan.build import Settings as Converted
 
@@ -28,9 +27,6 @@ Checks:
     + """
 Exit status: 0 all hold, 1 one does not, 2 wrong usage, 3 could not check."""
 )
-
-STYLES = {"passed": "green", "failed": "red", "skipped": "dim", "error": "yellow"}
-MARKS = {"passed": "ok", "failed": "FAIL", "skipped": "-", "error": "error"}
 
 
 def _at_least_one(text: str) -> int:
@@ -61,7 +57,7 @@ class InvariantsSection:
     )
     batch_dim: str = opt("", help="The name of the batch dimension.", metavar="NAME")
     exact: bool = opt(False, help="Outputs must be equal to the last bit.")
-    report: tuple[str, ...] = opt((), help="Write what was found as .json.", metavar="FILE")
+    report: tuple[str, ...] = opt((), help=REPORT_HELP, metavar="FILE")
 
 
 COMMAND_SECTIONS: Mapping[str, type] = {
@@ -76,19 +72,20 @@ def _invariants(**_: Any) -> None:
     from polycmp.cli.build import build_plan, convert
     from polycmp.cli.carry import start_logging
     from polycmp.invariants.engine import check_invariants
+    from polycmp.invariants.face import result_of
     from polycmp.report.progress import progress
+    from polycmp.report.writers import find_writers, present
 
     ctx, command = current_command()
     given = command.given(ctx)
     settings = _with_infinities(convert(given, command.table, {**SECTIONS, **COMMAND_SECTIONS}))
     _check_usage(given, settings)
     plan = build_plan(given, settings, command.registry)
+    writers = find_writers(settings.core["invariants"].report, command.registry, plan.report_options)
     start_logging(settings, ctx.params)
     with progress(silent=settings.core["log"].silent) as on_stage:
         findings = check_invariants(plan, command.registry, _how(settings), on_stage)
-    _show(findings)
-    _write(findings, settings.core["invariants"].report)
-    ctx.exit(findings.exit_code)
+    ctx.exit(present(result_of(findings), writers, command.registry, verbose=ctx.params.get("verbose", 0) > 0))
 
 
 def _check_usage(given: Given, settings: Converted) -> None:
@@ -99,9 +96,6 @@ def _check_usage(given: Given, settings: Converted) -> None:
         raise UsageError("no backend given", hint="polycmp invariants MODEL -b BACKEND")
     if section.batch_axis is not None and section.batch_dim:
         raise UsageError("--batch-axis and --batch-dim both say what the batch is", hint="give one")
-    for path in section.report:
-        if not path.lower().endswith(".json"):
-            raise UsageError("--report: what invariants find is written as .json only", whose=path)
 
 
 def _with_infinities(settings: Converted) -> Converted:
@@ -129,47 +123,6 @@ def _how(settings: Converted) -> Settings:
         exact=section.exact,
         shapes_given=bool(data.input_shapes or data.load_inputs or data.data_loader_script),
     )
-
-
-def _show(findings: Findings) -> None:
-    from polycmp.report.screen import STYLES as VERDICT_STYLES
-    from polycmp.report.screen import Sentence, cell, make_console, make_table, words
-
-    console = make_console()
-    for subject in findings.subjects:
-        title = " ".join(filter(None, [subject.label, subject.version and f"({subject.version})"]))
-        title += f", batch: {subject.batch}" if subject.batch else ""
-        table = make_table(("", "Invariant", "Result"), title)
-        for check in subject.checks:
-            table.add_row(cell(MARKS[check.status], STYLES[check.status]), cell(check.name), words(check.reason))
-        if subject.error:
-            table.add_row(cell("error", STYLES["error"]), "", words(subject.error))
-        console.print(table)
-        if subject.hint:
-            console.print(Sentence(f"  next: {subject.hint}"))
-    console.print(Sentence(_summary(findings), VERDICT_STYLES[findings.verdict]))
-
-
-def _summary(findings: Findings) -> str:
-    statuses: list[str] = [check.status for subject in findings.subjects for check in subject.checks]
-    counts = {status: statuses.count(status) for status in MARKS}
-    skipped = f", {counts['skipped']} do not apply" if counts["skipped"] else ""
-    if findings.verdict == "error":
-        broken = [subject.label for subject in findings.subjects if subject.error]
-        what = f"{', '.join(broken)} failed" if broken else f"{counts['error']} of {len(statuses)} checks"
-        what = what if broken or counts["error"] else "no check applies"
-        found = f"; {counts['failed']} do not hold" if counts["failed"] else ""
-        return f"COULD NOT CHECK EVERYTHING: {what}{found}"
-    if findings.verdict == "failed":
-        return f"FAILED: {counts['failed']} of {len(statuses)} invariants do not hold{skipped}"
-    return f"PASSED: {counts['passed']} invariants hold{skipped}"
-
-
-def _write(findings: Findings, paths: tuple[str, ...]) -> None:
-    from polycmp.files import write_document
-
-    for path in paths:
-        write_document(path, findings.to_json())
 
 
 invariants_command = TableCommand(

@@ -43,8 +43,7 @@ _NOT_HERE = {
         "fail_fast", "check_average",
     ),
     "result": (
-        "save_outputs", "load_outputs", "save_accuracy_results", "save_heatmaps", "show_heatmaps",
-        "save_error_metrics_plot", "show_error_metrics_plot", "gen_script", "config", "write_config",
+        "save_outputs", "load_outputs", "save_accuracy_results", "gen_script", "config", "write_config",
     ),
 }  # fmt: skip
 
@@ -55,7 +54,7 @@ class LocateCommand(TableCommand):
     @cached_property
     def table(self) -> FlagTable:
         """All options."""
-        whole = build_table(self.registry, self.sections)
+        whole = build_table(self.registry, self.sections, watching=self.watching)
 
         def fits(target: Target) -> bool:
             return target.key.kind != "core" or target.key.field not in _NOT_HERE.get(target.key.owner, ())
@@ -72,25 +71,24 @@ def _locate(**_: Any) -> None:
     from polycmp.cli.build import build_plan, convert
     from polycmp.cli.carry import start_logging
     from polycmp.locate.engine import LocateOptions, locate
+    from polycmp.locate.face import result_of
     from polycmp.locate.repro import save_cases
-    from polycmp.report.locate_console import print_located
-    from polycmp.report.locate_report import check_located_reports, write_located
     from polycmp.report.progress import progress
+    from polycmp.report.writers import find_writers, present
 
     ctx, command = current_command()
     given = command.given(ctx)
     settings = convert(given, command.table, command.sections)
     plan = build_plan(given, settings, command.registry)
     section = settings.core["locate"]
-    check_located_reports(plan.files.reports)
+    writers = find_writers(plan.files.reports, command.registry, plan.report_options)
     start_logging(settings, ctx.params)
     options = LocateOptions(section.bisect, not section.no_float64)
     with progress(silent=settings.core["log"].silent) as on_stage:
         found = locate(plan, command.registry, options, on_stage)
         save_cases(found, plan, command.registry, section.save_repro, section.keep_tap)
-    print_located(found, verbose=ctx.params.get("verbose", 0) > 0, explain=section.explain)
-    write_located(found, plan.files.reports)
-    ctx.exit(found.exit_code)
+    result = result_of(found, explain=section.explain)
+    ctx.exit(present(result, writers, command.registry, verbose=ctx.params.get("verbose", 0) > 0))
 
 
 locate_command = LocateCommand(

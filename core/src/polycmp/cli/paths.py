@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polycmp.errors import UsageError
 from polycmp.files import located
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 #: Options of the core that write, whatever command they belong to.
 _WRITTEN = {
-    "save_inputs", "save_outputs", "save_input_blob", "report", "save_accuracy_results", "save_heatmaps",
-    "save_error_metrics_plot", "gen_script", "write_config", "log_file", "save_repro", "keep_tap",
+    "save_inputs", "save_outputs", "save_input_blob", "report", "save_accuracy_results", "gen_script", "write_config",
+    "log_file", "save_repro", "keep_tap",
 }  # fmt: skip
 #: Those that write many files of their own names into a folder, which they may share.
-_FOLDERS = {"save_heatmaps", "save_error_metrics_plot", "save_input_blob"}
+_FOLDERS = {"save_input_blob"}
 #: Those whose path without a suffix is a folder that is theirs alone.
 _OWN_FOLDERS = {"save_inputs", "save_outputs"}
 _READ = {
@@ -32,6 +32,22 @@ _READ = {
 _IS_PATH = re.compile(r"\b(FILE|PATH|DIR)\b")
 
 Named = tuple[str, str]  # an option or what else it is, and the path as it was typed
+
+
+class _Written(NamedTuple):
+    """A path that is written.
+
+    Attributes:
+        option: The option that names it.
+        path: The path as it was typed.
+        shared: Whether it is a folder for files of names of their own, which it may share.
+        own: Whether, without a suffix, it is a folder that is the option's alone.
+    """
+
+    option: str
+    path: str
+    shared: bool = False
+    own: bool = False
 
 
 def refuse_collisions(settings: Settings, plan: Plan | None = None, others: Iterable[Named] = ()) -> None:
@@ -45,23 +61,24 @@ def refuse_collisions(settings: Settings, plan: Plan | None = None, others: Iter
     Raises:
         UsageError: Two options mean one file, and at least one of them writes it.
     """
-    written: list[tuple[str, str, str]] = []
+    written: list[_Written] = []
     read = [*others, *(_models(plan) if plan is not None else ())]
     for field, path in _core_paths(settings):
         option = "--" + field.replace("_", "-")
         if field in _READ:
             read.append((option, split_script(path, "")[0] if field.endswith("_script") else path))
         elif not (field == "gen_script" and path == "-"):
-            written.append((option, path, field))
+            written.append(_Written(option, path, field in _FOLDERS, field in _OWN_FOLDERS))
+    written += _of_reports(plan) if plan is not None else []
     of_plugins = list(_of_plugins(plan)) if plan is not None else []
-    for index, (option, path, field) in enumerate(written):
-        for other, another, other_field in written[:index]:
-            if _same(path, another) and not {field, other_field} <= _FOLDERS:
-                raise _collision(option, path, f"{other} writes", another)
-        _refuse_overwriting(option, path, read, fills=field in _OWN_FOLDERS)
+    for index, item in enumerate(written):
+        for other in written[:index]:
+            if _same(item.path, other.path) and not (item.shared and other.shared):
+                raise _collision(item.option, item.path, f"{other.option} writes", other.path)
+        _refuse_overwriting(item.option, item.path, read, fills=item.own)
         for whose, another in of_plugins:
-            if _same(path, another):
-                raise _collision(option, path, f"{whose} names", another)
+            if _same(item.path, another):
+                raise _collision(item.option, item.path, f"{whose} names", another)
     for whose, path in of_plugins:
         if whose.rpartition(" ")[2].startswith("save"):
             _refuse_overwriting(whose, path, read)
@@ -108,6 +125,16 @@ def _of_plugins(plan: Plan) -> Iterator[Named]:
         for field in option_fields(type(options)) if options is not None else ():
             if _IS_PATH.search(field.metavar):
                 yield from ((f"{owner}: {field.name}", path) for path in _texts(getattr(options, field.name)))
+
+
+def _of_reports(plan: Plan) -> Iterator[_Written]:
+    """Yield the files and folders that options of reports name: reports write."""
+    for name, options in plan.report_options.items():
+        for field in option_fields(type(options)):
+            if _IS_PATH.search(field.metavar):
+                option = (field.aliases or (f"--{name}-{field.name}".replace("_", "-"),))[0]
+                shared = "DIR" in field.metavar
+                yield from (_Written(option, path, shared) for path in _texts(getattr(options, field.name)))
 
 
 def _texts(value: Any) -> Iterator[str]:

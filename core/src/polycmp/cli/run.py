@@ -35,12 +35,16 @@ class TableCommand(click.Command):
     Args:
         args: As for `click.Command`.
         sections: The core's own options.
+        watching: Whether reports may watch what is compared.
         kwargs: As for `click.Command`.
     """
 
-    def __init__(self, *args: Any, sections: Mapping[str, type] = SECTIONS, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, sections: Mapping[str, type] = SECTIONS, watching: bool = False, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.sections = sections
+        self.watching = watching
 
     @cached_property
     def registry(self) -> Registry:
@@ -50,7 +54,7 @@ class TableCommand(click.Command):
     @cached_property
     def table(self) -> FlagTable:
         """All options."""
-        return build_table(self.registry, self.sections)
+        return build_table(self.registry, self.sections, watching=self.watching)
 
     @cached_property
     def _all_params(self) -> list[click.Parameter]:
@@ -139,6 +143,7 @@ run_command = TableCommand(
     "run",
     params=common_params(),
     callback=_run,
+    watching=True,
     help="Run MODEL on several backends and compare all outputs.",
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from polycmp.cli.run import TableCommand, common_params, current_command
-from polycmp.plan.sections import SECTIONS
+from polycmp.plan.sections import REPORT_HELP, SECTIONS
 from polycmp.spec import opt
 from polycmp.testing.plugin import FAULTS
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from polycmp.cli.build import Given
     from polycmp.plan import Plan
     from polycmp.plan.build import Settings
-    from polycmp.testing.selftest import SelfTest
 
 EPILOG = (
     """\b
@@ -28,10 +27,6 @@ Faults:
     + """
 Exit status: 0 all faults are seen, 1 one is not, 2 wrong usage, 3 could not be found out."""
 )
-
-STYLES = {"seen": "green", "unseen": "red", "skipped": "dim", "error": "yellow"}
-MARKS = {"seen": "ok", "unseen": "FAIL", "skipped": "-", "error": "error"}
-VERDICTS = {0: "passed", 1: "failed"}
 
 
 def _seconds(text: str) -> float:
@@ -56,7 +51,7 @@ class SelftestSection:
     timeout: float = opt(
         10.0, help="Seconds after which a hung backend is given up.", metavar="SECONDS", parse=_seconds
     )
-    report: tuple[str, ...] = opt((), help="Write what was found as .json.", metavar="FILE")
+    report: tuple[str, ...] = opt((), help=REPORT_HELP, metavar="FILE")
 
 
 COMMAND_SECTIONS: Mapping[str, type] = {
@@ -72,23 +67,24 @@ def _selftest(**_: Any) -> None:
     from polycmp.cli.build import convert
     from polycmp.cli.carry import start_logging
     from polycmp.report.progress import progress
+    from polycmp.report.writers import find_writers, present
     from polycmp.testing.selftest import run_selftest
+    from polycmp.testing.selftest_face import result_of
 
     ctx, command = current_command()
     given = command.given(ctx)
     settings = convert(given, command.table, {**SECTIONS, **COMMAND_SECTIONS})
     plan = _plan(given, settings, command)
-    start_logging(settings, ctx.params)
     section = settings.core["selftest"]
+    writers = find_writers(section.report, command.registry, plan.report_options)
+    start_logging(settings, ctx.params)
     found = []
     with progress(silent=settings.core["log"].silent) as on_stage:
         for backend in plan.backends:
             alone = replace(plan, backends=(backend,))
             found.append(run_selftest(alone, command.registry, section.faults, section.at, on_stage))
-    status = max((item.exit_code for item in found), default=0)
-    _show(found, status)
-    _write(found, status, given.command, section.report)
-    ctx.exit(status)
+    result = result_of(found, given.command)
+    ctx.exit(present(result, writers, command.registry, verbose=ctx.params.get("verbose", 0) > 0))
 
 
 def _plan(given: Given, settings: Settings, command: TableCommand) -> Plan:
@@ -98,9 +94,6 @@ def _plan(given: Given, settings: Settings, command: TableCommand) -> Plan:
     from polycmp.plan import Choice
     from polycmp.testing.selftest import BUILT_IN_MODEL
 
-    for path in settings.core["selftest"].report:
-        if not path.lower().endswith(".json"):
-            raise UsageError("--report: what a self-test finds is written as .json only", whose=path)
     if not given.backends:
         raise UsageError("no backend given", hint="polycmp selftest -b BACKEND")
     key = ("compare_func", "simple")
@@ -115,53 +108,6 @@ def _plan(given: Given, settings: Settings, command: TableCommand) -> Plan:
         plan = replace(plan, data=replace(plan.data, loader=loader))
     compare = replace(plan.compare, reference="")
     return replace(plan, compare=compare, timeout=settings.core["selftest"].timeout)
-
-
-def _show(found: list[SelfTest], status: int) -> None:
-    from polycmp.report.screen import STYLES as VERDICT_STYLES
-    from polycmp.report.screen import Sentence, cell, make_console, make_table, words
-
-    console = make_console()
-    for item in found:
-        table = make_table(("", "Fault", "At", "What the comparison says"), item.label)
-        mark = {True: "seen", False: "unseen", None: "error"}[item.agrees]
-        table.add_row(cell(MARKS[mark], STYLES[mark]), "none", "", words(item.reason or "equal to itself"))
-        for trial in item.trials:
-            shown = cell(MARKS[trial.status], STYLES[trial.status])
-            table.add_row(shown, cell(trial.fault), cell(trial.at), words(trial.reason))
-        console.print(table)
-    console.print(Sentence(_summary(found), VERDICT_STYLES[VERDICTS.get(status, "error")]))
-
-
-def _summary(found: list[SelfTest]) -> str:
-    statuses: list[str] = [trial.status for item in found for trial in item.trials]
-    count = {status: statuses.count(status) for status in MARKS}
-    skipped = f", {count['skipped']} cannot show in this model on these inputs" if count["skipped"] else ""
-    if any(item.agrees is None for item in found):
-        return "COULD NOT TEST: a backend failed without any fault"
-    if count["error"]:
-        return f"COULD NOT TEST EVERYTHING: {count['error']} of {len(statuses)} faults could not be tried"
-    if not all(item.agrees for item in found):
-        return "FAILED: a backend does not agree with itself"
-    if count["unseen"]:
-        return f"FAILED: {count['unseen']} of {len(statuses)} faults go unseen{skipped}"
-    if not count["seen"]:
-        return "COULD NOT TEST: no fault shows in this model on these inputs"
-    return f"PASSED: {count['seen']} of {len(statuses)} faults are seen{skipped}"
-
-
-def _write(found: list[SelfTest], status: int, command: str, paths: tuple[str, ...]) -> None:
-    from polycmp.files import write_document
-
-    report = {
-        "schema": 1,
-        "verdict": VERDICTS.get(status, "error"),
-        "exit_code": status,
-        "command": command,
-        "selftest": {item.label: item.to_json() for item in found},
-    }
-    for path in paths:
-        write_document(path, report)
 
 
 selftest_command = TableCommand(

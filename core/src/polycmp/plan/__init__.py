@@ -113,28 +113,6 @@ class FilesPlan:
 
 
 @dataclass(frozen=True)
-class PlotsPlan:
-    """Pictures of the error.
-
-    Attributes:
-        save_heatmaps: Folder for heat maps.
-        show_heatmaps: Whether to open them in a window.
-        save_error_metrics_plot: Folder for error plots.
-        show_error_metrics_plot: Whether to open them in a window.
-    """
-
-    save_heatmaps: str = ""
-    show_heatmaps: bool = False
-    save_error_metrics_plot: str = ""
-    show_error_metrics_plot: bool = False
-
-    def __bool__(self) -> bool:
-        return bool(
-            self.save_heatmaps or self.show_heatmaps or self.save_error_metrics_plot or self.show_error_metrics_plot
-        )
-
-
-@dataclass(frozen=True)
 class Plan:
     """One run, from model to report. Immutable; equal plans mean equal runs.
 
@@ -146,7 +124,7 @@ class Plan:
         data: The inputs.
         compare: The comparison.
         files: Files read and written.
-        plots: Pictures.
+        report_options: An options instance per report that was given any.
         sequential: Whether one backend runs all iterations before the next is activated.
         warm_up: Calls before measuring, per backend.
         subprocess: Whether every backend runs in a worker process.
@@ -163,7 +141,7 @@ class Plan:
     data: DataPlan = DataPlan()
     compare: ComparePlan = ComparePlan()
     files: FilesPlan = FilesPlan()
-    plots: PlotsPlan = PlotsPlan()
+    report_options: Mapping[str, Any] = field(default_factory=dict)
     sequential: bool = False
     warm_up: int = 0
     subprocess: bool = False

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.builtin import STRESS_COMPARE
 from polycmp.errors import UsageError
 from polycmp.options import changed_options, find_field, make_options, option_fields
-from polycmp.plan import BackendPlan, Choice, ComparePlan, DataPlan, FilesPlan, Plan, PlotsPlan
+from polycmp.plan import BackendPlan, Choice, ComparePlan, DataPlan, FilesPlan, Plan
 from polycmp.plan.flags import Key
 from polycmp.plan.sections import SECTIONS
 from polycmp.values import join_pair, parse_shape_sets, spell, split_pair
@@ -122,10 +122,6 @@ PLACES = (
     Place("result", "save_outputs", "files.save_outputs"),
     Place("result", "load_outputs", "files.load_outputs"),
     Place("result", "save_accuracy_results", "files.save_metrics"),
-    Place("result", "save_heatmaps", "plots.save_heatmaps"),
-    Place("result", "show_heatmaps", "plots.show_heatmaps"),
-    Place("result", "save_error_metrics_plot", "plots.save_error_metrics_plot"),
-    Place("result", "show_error_metrics_plot", "plots.show_error_metrics_plot"),
 )
 SHAPES = Key("core", "data", "input_shapes")
 DATA_LOADER = Key("core", "data", "data_loader")
@@ -145,9 +141,7 @@ def make_plan(
     files = FilesPlan(**_placed(core, "files."))
     return Plan(
         model=model,
-        loader_options={
-            name: item for name, item in loader_options(settings, registry).items() if changed_options(item)
-        },
+        loader_options=loader_options(settings, registry),
         backends=backends,
         data=data_plan(settings, registry),
         compare=ComparePlan(
@@ -156,7 +150,7 @@ def make_plan(
             **_placed(core, "compare."),
         ),
         files=files,
-        plots=PlotsPlan(**_placed(core, "plots.")),
+        report_options=report_options(settings, registry),
         command=command,
         **_placed(core, ""),
     )
@@ -176,6 +170,15 @@ def loader_options(settings: Settings, registry: Registry) -> dict[str, Any]:
     instances = {
         name: make_options(registry.find_loader(name).spec.options, values, f"loader {name}")
         for name, values in settings.of_kind("loader").items()
+    }
+    return {name: options for name, options in instances.items() if changed_options(options)}
+
+
+def report_options(settings: Settings, registry: Registry) -> dict[str, Any]:
+    """Return an options instance per report that was given any but the defaults."""
+    instances = {
+        name: make_options(registry.find_report(name).spec.options, values, f"report {name}")
+        for name, values in settings.of_kind("report").items()
     }
     return {name: options for name, options in instances.items() if changed_options(options)}
 
@@ -241,6 +244,8 @@ def plan_values(plan: Plan, registry: Registry) -> dict[Key, Any]:
     values = _core_values(plan)
     for name, options in plan.loader_options.items():
         _add(values, "loader", name, changed_options(options))
+    for name, options in plan.report_options.items():
+        _add(values, "report", name, changed_options(options))
     loader, further = plan.data.loader, len(plan.data.further_shapes)
     make = partial(_loader_of_data, loader.name, further=further, registry=registry)
     _add(values, "data_loader", loader.name, _asked(loader.options, make))
@@ -309,6 +314,7 @@ def without_written_files(plan: Plan) -> Plan:
         plan,
         **{part: replace(getattr(plan, part), **values) for part, values in parts.items()},
         loader_options={name: _writing_nothing(options) for name, options in plan.loader_options.items()},
+        report_options={},
         backends=tuple(replace(item, options=_writing_nothing(item.options)) for item in plan.backends),
     )
 

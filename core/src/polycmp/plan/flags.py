@@ -73,11 +73,21 @@ def core_targets(sections: Mapping[str, type] = SECTIONS) -> list[Target]:
     return found
 
 
-def build_table(registry: Registry, sections: Mapping[str, type] = SECTIONS) -> FlagTable:
-    """Return the options of the core and of every working plugin."""
+def build_table(registry: Registry, sections: Mapping[str, type] = SECTIONS, *, watching: bool = True) -> FlagTable:
+    """Return the options of the core and of every working plugin.
+
+    Args:
+        registry: The plugins.
+        sections: The core's own options.
+        watching: Whether reports may watch what is compared; else those that do have no options here.
+    """
     targets = core_targets(sections)
     reserved = [*CORE_FLAGS, *(flag for target in targets for flag in target.flags)]
-    contributions = [item for item in registry.unique_contributions if item.kind != "command"]
+    contributions = [
+        item
+        for item in registry.unique_contributions
+        if item.kind != "command" and (watching or item.kind != "report" or not item.spec.watch)
+    ]
     granted, refused = grant_aliases(contributions, reserved)
     owned: dict[tuple[int, str], list[str]] = {}
     backends = {}
@@ -120,5 +130,6 @@ def _heading(item: Contribution) -> str:
         "loader": "Model loader",
         "data_loader": "Data loader",
         "compare_func": "Compare function",
+        "report": "Report",
     }
     return f"{words[item.kind]} {item.name}"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from polycmp.spec import opt, parse_size
 
+REPORT_HELP = "Write what was found; the suffix says how: .json, or what plugins write (polycmp plugins list)."
+
 # Nobody compares or prints these, and making the methods for it costs every help text a millisecond.
 
 
@@ -132,9 +134,7 @@ class CompareSection:
 class ResultSection:
     """Results."""
 
-    report: tuple[str, ...] = opt(
-        (), help="Write a report: .json, .html (one page), .xml (JUnit).", metavar="FILE", writes=True
-    )
+    report: tuple[str, ...] = opt((), help=REPORT_HELP, metavar="FILE", writes=True)
     save_outputs: str = opt(
         "",
         help="Save the outputs: .json, .npz, .safetensors, or a folder.",
@@ -151,12 +151,6 @@ class ResultSection:
         metavar="FILE",
         writes=True,
     )
-    save_heatmaps: str = opt("", help="Draw heat maps of the error into this folder.", metavar="DIR", writes=True)
-    show_heatmaps: bool = opt(False, help="Show heat maps of the error.")
-    save_error_metrics_plot: str = opt(
-        "", help="Plot the error against the value into this folder.", metavar="DIR", writes=True
-    )
-    show_error_metrics_plot: bool = opt(False, help="Show plots of the error against the value.")
     gen_script: str = opt(
         "",
         help="Write a Python script that does the same instead of running; - prints it.",

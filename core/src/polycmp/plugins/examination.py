@@ -16,8 +16,9 @@ from polycmp.errors import describe_exception, did_you_mean
 from polycmp.plugins.aliases import flag_of
 from polycmp.plugins.discovery import NAME_PATTERN, Candidate
 from polycmp.plugins.records import WORDS, Contribution, PluginRecord
-from polycmp.spec import ENTRY_POINT_GROUP, HOOKS, CommandSpec, Hooks, RunnerSpec
+from polycmp.spec import ENTRY_POINT_GROUP, HOOKS, CommandSpec, Hooks, ReportSpec, RunnerSpec
 
+SUFFIX_PATTERN = re.compile(r"\.[a-z][a-z0-9_]*\Z")
 IMPORT_STRING = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z")
 RESERVED_KEYS = ("name", "model", "python")
 """Keys of an instance (`-b NAME:KEY=VALUE`) that belong to the core."""
@@ -131,19 +132,37 @@ def _check_spec(spec: Any, hook: str) -> None:
     if isinstance(spec, CommandSpec):
         if not spec.path or not all(re.fullmatch(r"[a-z][a-z0-9_-]*", str(word)) for word in spec.path):
             raise _FaultError(f"bad command path {spec.path!r}: a tuple of lower-case words")
+    elif isinstance(spec, ReportSpec):
+        _check_report(spec)
     elif not isinstance(spec.name, str) or not NAME_PATTERN.match(spec.name):
         raise _FaultError(f"bad name {spec.name!r} in {hook}: lower case, digits and underscores only")
     target = spec.target if isinstance(spec, CommandSpec) else spec.factory
-    if not isinstance(target, str) or not IMPORT_STRING.match(target):
+    watches = isinstance(spec, ReportSpec) and spec.watch and not (spec.factory or spec.suffix or spec.when)
+    if not watches and (not isinstance(target, str) or not IMPORT_STRING.match(target)):
         raise _FaultError(f"{target!r} in {hook} is not of the form 'package.module:attribute'")
     _check_options(spec)
+
+
+def _check_report(spec: ReportSpec) -> None:
+    if spec.suffix and not (isinstance(spec.suffix, str) and SUFFIX_PATTERN.match(spec.suffix)):
+        raise _FaultError(f"bad suffix {spec.suffix!r} of a report: a dot, then lower case, digits and underscores")
+    if spec.suffix and spec.name:
+        raise _FaultError(f"the report {spec.name!r} is called after its suffix {spec.suffix!r}; leave the name out")
+    if not spec.suffix and not (isinstance(spec.name, str) and NAME_PATTERN.match(spec.name)):
+        raise _FaultError(f"bad name {spec.name!r} of a report without suffix: lower case, digits and underscores only")
+    if not (spec.suffix or spec.when or spec.watch):
+        raise _FaultError(f"nothing ever asks for the report {spec.name!r}: it has no suffix, `when` or `watch`")
+    if spec.watch and spec.options is None:
+        raise _FaultError(f"nothing turns on what the report {spec.name or spec.suffix!r} watches: it has no options")
+    if spec.watch and not IMPORT_STRING.match(spec.watch):
+        raise _FaultError(f"{spec.watch!r} in polycmp_reports is not of the form 'package.module:attribute'")
 
 
 def _check_options(spec: Any) -> None:
     options = getattr(spec, "options", None)
     if options is None:
         return
-    where = f"options of {spec.name!r}"
+    where = f"options of {spec.name or getattr(spec, 'suffix', '')!r}"
     if not isinstance(options, type) or not dataclasses.is_dataclass(options):
         raise _FaultError(f"{where}: not a dataclass but {options!r}")
     if not options.__dataclass_params__.frozen:  # type: ignore[attr-defined]

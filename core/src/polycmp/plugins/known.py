@@ -15,6 +15,15 @@ INSTALL_COMMANDS: Mapping[str, str] = {
     "trt": "pip install 'polycmp-trt[cu12]' (or [cu13])",
 }
 
+REPORTS: Mapping[str, str] = dict.fromkeys(("html", "xml", "md"), "pip install polycmp-report")
+"""Which package writes a kind of report, by its suffix."""
+
+OPTIONS_OF_REPORTS: Mapping[str, tuple[str, str]] = dict.fromkeys(
+    ("--save-heatmaps", "--show-heatmaps", "--save-error-metrics-plot", "--show-error-metrics-plot"),
+    ("pictures", "pip install 'polycmp-report[plot]'"),
+)
+"""Options that a report brings: the report, and the command that installs it."""
+
 NOT_YET: Mapping[str, str] = {
     "tf": "no backend provides TensorFlow yet",
     "tensorflow": "no backend provides TensorFlow yet",

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from polycmp.spec import CommandSpec, CompareFuncSpec, DataLoaderSpec, LoaderSpec, RunnerSpec
+from polycmp.spec import CommandSpec, CompareFuncSpec, DataLoaderSpec, LoaderSpec, ReportSpec, RunnerSpec
 
 BUILTIN = "polycmp"
 """The plugin name of the core's own contributions."""
 
-Spec: TypeAlias = RunnerSpec | LoaderSpec | DataLoaderSpec | CompareFuncSpec | CommandSpec
-Kind: TypeAlias = Literal["runner", "loader", "data_loader", "compare_func", "command"]
+Spec: TypeAlias = RunnerSpec | LoaderSpec | DataLoaderSpec | CompareFuncSpec | CommandSpec | ReportSpec
+Kind: TypeAlias = Literal["runner", "loader", "data_loader", "compare_func", "command", "report"]
 State: TypeAlias = Literal["ok", "broken", "excluded", "disabled"]
 
 KINDS: Mapping[type, Kind] = {
@@ -21,6 +21,7 @@ KINDS: Mapping[type, Kind] = {
     DataLoaderSpec: "data_loader",
     CompareFuncSpec: "compare_func",
     CommandSpec: "command",
+    ReportSpec: "report",
 }
 WORDS: Mapping[str, str] = {
     "runner": "backend",
@@ -28,6 +29,7 @@ WORDS: Mapping[str, str] = {
     "data_loader": "data loader",
     "compare_func": "compare function",
     "command": "command",
+    "report": "report",
 }
 """What people call each kind."""
 
@@ -55,7 +57,9 @@ class Contribution:
 
     @property
     def name(self) -> str:
-        """What people type; the words of a command are joined by spaces."""
+        """What people type; the words of a command are joined by spaces, a report is called after its suffix."""
+        if isinstance(self.spec, ReportSpec) and self.spec.suffix:
+            return self.spec.suffix.removeprefix(".")
         return " ".join(self.spec.path) if isinstance(self.spec, CommandSpec) else str(self.spec.name)
 
     @property

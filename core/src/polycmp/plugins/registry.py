@@ -16,7 +16,7 @@ from polycmp.plugins import factories
 from polycmp.plugins.aliases import grant_aliases
 from polycmp.plugins.discovery import Candidate, discover
 from polycmp.plugins.examination import examine, new_manager
-from polycmp.plugins.known import INSTALL_COMMANDS, NOT_YET, ON_DEMAND, OTHER_NAMES
+from polycmp.plugins.known import INSTALL_COMMANDS, NOT_YET, ON_DEMAND, OTHER_NAMES, REPORTS
 from polycmp.plugins.records import BUILTIN, WORDS, Contribution, Kind, PluginRecord
 from polycmp.spec import ENTRY_POINT_GROUP
 
@@ -86,10 +86,15 @@ class Registry:
         """Commands by their words, joined by spaces."""
         return self._by_name("command")
 
+    @cached_property
+    def reports(self) -> Mapping[str, Contribution]:
+        """Reports by suffix without the dot, those without suffix by name."""
+        return self._by_name("report")
+
     @property
     def unique_contributions(self) -> tuple[Contribution, ...]:
         """Everything that can be asked for by name: no name that several claim."""
-        tables = (self.runners, self.loaders, self.data_loaders, self.compare_funcs, self.commands)
+        tables = (self.runners, self.loaders, self.data_loaders, self.compare_funcs, self.commands, self.reports)
         return tuple(item for table in tables for item in table.values())
 
     @cached_property
@@ -123,6 +128,10 @@ class Registry:
         """Return a command by its words, joined by spaces; errors as in `find_runner`."""
         return self._find("command", name, self.commands)
 
+    def find_report(self, suffix: str) -> Contribution:
+        """Return who writes files with a suffix; errors as in `find_data_loader`."""
+        return self._find("report", suffix.removeprefix("."), self.reports)
+
     def _find(self, kind: Kind, name: str, table: Mapping[str, Contribution]) -> Contribution:
         if name in table:
             return table[name]
@@ -151,6 +160,8 @@ class Registry:
                 )
 
     def _unknown(self, kind: Kind, name: str, table: Mapping[str, Contribution]) -> PolycmpError:
+        if kind == "report":
+            return _no_report(name, table)
         what = f"there is no {WORDS[kind]} {name!r}"
         brought = next((r for r in self.records if r.state == "ok" and r.name == name and r.name != BUILTIN), None)
         if brought is not None:
@@ -198,6 +209,14 @@ def _on_demand(name: str) -> Contribution:
     if found.state != "ok":
         raise PluginError(f"the backend {name!r} is not available", whose=found.label, why=found.reason)
     return next(item for item in found.contributions if item.kind == "runner" and item.name == name)
+
+
+def _no_report(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
+    what = f"no report is written as {'.' + name if name else 'a file without suffix'}"
+    if name in REPORTS:
+        return PluginError(what, why="the package that writes it is not installed", hint=REPORTS[name])
+    known = [f".{key}" for key in (*(key for key, item in table.items() if item.spec.suffix), *REPORTS)]
+    return UsageError(what, why=did_you_mean(f".{name}", known), hint="polycmp plugins list")
 
 
 def _next_step(record: PluginRecord) -> str:

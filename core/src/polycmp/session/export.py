@@ -62,7 +62,7 @@ def _refuse(plan: Plan) -> None:
         "--save-accuracy-results": plan.files.save_metrics,
         "--report": plan.files.reports,
         "--save-input-blob": plan.files.save_input_blob is not None,
-        "pictures of the error": plan.plots,
+        **{f"options of the report {name}": True for name in plan.report_options},
     }
     for option, given in unsaid.items():
         if given:

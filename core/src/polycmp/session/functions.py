@@ -1,13 +1,14 @@
-"""The compare functions of a plan."""
+"""The functions of plugins that a plan takes: compare functions, and watchers of what is compared."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import OthersCode, PluginError
 from polycmp.plan import ComparePlan, Plan
+from polycmp.spec import Compared
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -30,6 +31,26 @@ def make_functions(plan: ComparePlan, registry: Registry) -> dict[str, Callable[
         with OthersCode(PluginError, "the compare function cannot be made", whose=contribution.label):
             functions[choice.name] = factory(choice.options, **extra)
     return functions
+
+
+def open_watchers(options: Mapping[str, Any], registry: Registry) -> list[Callable[[Compared], None]]:
+    """Return what watches the arrays that are compared.
+
+    Args:
+        options: An options instance for each report that was given any, by name.
+        registry: The plugins.
+
+    Raises:
+        PluginError: A report asked for is not there, its plugin is broken, or it lacks a module.
+        UsageError: Its options cannot be right.
+    """
+    watchers = []
+    for name, chosen in options.items():
+        contribution = registry.find_report(name)
+        if contribution.spec.watch:
+            registry.require(contribution)
+            watchers.append(registry.load(contribution, contribution.spec.watch)(chosen))
+    return [watcher for watcher in watchers if watcher is not None]
 
 
 def lenience(plan: Plan) -> list[str]:

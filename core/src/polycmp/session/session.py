@@ -15,7 +15,7 @@ from polycmp.precision import UNITS
 from polycmp.results.environment import describe_environment
 from polycmp.results.outcome import BackendResult, Outcome
 from polycmp.session.comparers import Comparer, comparer_maker
-from polycmp.session.functions import lenience
+from polycmp.session.functions import lenience, open_watchers
 from polycmp.session.names import check_output_names
 from polycmp.session.prepare import Prepared, prepare
 from polycmp.session.recorder import Recorder
@@ -51,7 +51,7 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
     saved = open_saved(plan.files.load_outputs, (run.label for run in prepared.runs))
     session = _Session(plan, registry, prepared, saved)
     with ExitStack() as stack:
-        sinks = stack.enter_context(Sinks(plan))
+        sinks = stack.enter_context(Sinks(plan, open_watchers(plan.report_options, registry)))
         steps = session.steps(Pace(plan.sequential, plan.warm_up, on_stage))
         stack.callback(steps.close)
         for step in steps:
@@ -200,7 +200,7 @@ class _Session:
             found = self._comparer(label, reference, step.window).add(mine, expected)
             self._recorder.add(step.index, label, reference, found)
             self._repeats.add(step.index, step.feed, label, found)
-            sinks.draw(step.index, label, reference, mine, expected)
+            sinks.show(step.index, label, reference, mine, expected)
             passed = passed and all(item.passed for item in found)
         return passed
 

@@ -1,8 +1,8 @@
-"""Where a session's inputs and outputs go besides the comparison: files, post-processing, checks, pictures."""
+"""Where a session's inputs and outputs go besides the comparison: files, post-processing, checks, watchers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
@@ -10,13 +10,15 @@ from typing import Any
 from polycmp.compare.postprocess import Postprocess, PostprocessFunc, parse_postprocess, script_postprocess
 from polycmp.compare.validity import find_invalid
 from polycmp.plan import ComparePlan, Plan
-from polycmp.plots import ErrorPlots
 from polycmp.results.files import InputsWriter, OutputsWriter, save_input_blob
 from polycmp.results.outcome import Invalid
 from polycmp.results.runs import IterationResult
 from polycmp.session.stream import Step
+from polycmp.spec import Compared
 from polycmp.tensors import dtype_class, to_numpy
 from polycmp.values import pick, split_script
+
+Watcher = Callable[[Compared], None]
 
 
 class Sinks:
@@ -26,19 +28,17 @@ class Sinks:
 
     Args:
         plan: The plan.
-
-    Raises:
-        PluginError: It asks for pictures and matplotlib is missing.
+        watchers: Called with each pair of arrays that is compared.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, watchers: Sequence[Watcher] = ()) -> None:
         self._plan = plan
         self._stack = ExitStack()
         self._inputs: InputsWriter | None = None
         self._outputs: OutputsWriter | None = None
         self._steps = 0
         self._postprocess = _postprocess(plan.compare)
-        self._pictures = ErrorPlots(plan.plots) if plan.plots else None
+        self._watchers = watchers
 
     def __enter__(self) -> Sinks:
         files = self._plan.files
@@ -142,21 +142,23 @@ class Sinks:
             for item in find_invalid(made)
         ]
 
-    def draw(
+    def show(
         self, index: int, candidate: str, reference: str, made: Mapping[str, Any], expected: Mapping[str, Any]
     ) -> None:
-        """Draw the pictures that the plan asks for.
+        """Show the watchers each pair of outputs that is compared.
 
         Raises:
-            FileError: A picture cannot be written.
+            PolycmpError: What a watcher raises: a file cannot be written.
         """
-        if self._pictures is None:
+        if not self._watchers:
             return
         names = self._plan.compare.map_output
         for name, array in made.items():
             other = names.get(name, name)
             if other in expected:
-                self._pictures.draw(index, candidate, reference, name, array, expected[other])
+                pair = Compared(index, candidate, reference, name, array, expected[other])
+                for watcher in self._watchers:
+                    watcher(pair)
 
 
 def _like(outputs: dict[str, Any], result: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from polycmp.testing.data_loaders import DataLoaderContract
     from polycmp.testing.loaders import LoaderContract
     from polycmp.testing.marks import Expected, never, notimpl, notyet
+    from polycmp.testing.reports import ReportContract
     from polycmp.testing.runners import RunnerContract
 
 #: Where each name lives. They are imported when asked for: the backend `faulty` in this package works without pytest.
@@ -46,6 +47,7 @@ _HOMES = {
     "DataLoaderContract": "data_loaders",
     "Expected": "marks",
     "LoaderContract": "loaders",
+    "ReportContract": "reports",
     "RunnerContract": "runners",
     "needs": "contract",
     "never": "marks",
@@ -59,6 +61,7 @@ __all__ = [
     "DataLoaderContract",
     "Expected",
     "LoaderContract",
+    "ReportContract",
     "RunnerContract",
     "needs",
     "never",
@@ -69,7 +72,10 @@ __all__ = [
 
 if sys.modules.get("pytest") is not None:
     sys.modules["pytest"].register_assert_rewrite(
-        *(f"polycmp.testing.{name}" for name in ("runners", "loaders", "data_loaders", "compare_funcs", "nodes"))
+        *(
+            f"polycmp.testing.{name}"
+            for name in ("runners", "loaders", "data_loaders", "compare_funcs", "reports", "nodes")
+        )
     )
 
 

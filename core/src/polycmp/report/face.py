@@ -1,0 +1,360 @@
+"""The one form in which every command hands over what it found: plain values that every report renders once.
+
+A command makes a `Result`: verdict, one sentence, and its content as blocks in the order in which a terminal shows
+them. Reports decide how that looks and nothing else; they need to know no command, and a command no report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
+
+State: TypeAlias = Literal["passed", "failed", "error", "skipped", "info"]
+Verdict: TypeAlias = Literal["passed", "failed", "error"]
+Kind: TypeAlias = Literal["text", "number", "duration"]
+
+_EXIT_CODES: Mapping[str, int] = {"passed": EXIT_OK, "failed": EXIT_DIFFERENT, "error": EXIT_FAILED}
+#: States of a row that are worth looking at first.
+BAD: frozenset[State] = frozenset({"failed", "error"})
+
+
+def verdict_of(exit_code: int) -> Verdict:
+    """Return the verdict that an exit status stands for."""
+    return "passed" if exit_code == EXIT_OK else "failed" if exit_code == EXIT_DIFFERENT else "error"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of cells.
+
+    Attributes:
+        title: Its heading.
+        kind: `text`, `number`, or `duration` (in seconds).
+        digits: Significant digits of a number.
+        wide: Whether it is left out where room is short: on a terminal, in Markdown.
+    """
+
+    title: str
+    kind: Kind = "text"
+    digits: int = 3
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell whose text the number alone does not give.
+
+    Attributes:
+        text: What is shown.
+        value: What it is sorted by.
+        remark: What a page shows about it on demand.
+    """
+
+    text: str
+    value: float | None = None
+    remark: str = ""
+
+
+CellValue: TypeAlias = Cell | str | float | None
+"""A number is shown as the column says; None is a dash."""
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Counts in bins of equal width on a logarithmic axis.
+
+    Attributes:
+        edges: Borders of the bins, one more than counts; the first bin also holds everything smaller.
+        counts: Elements per bin.
+        title: What is counted.
+        remark: How to read it.
+        limit: A value to mark on the axis; None for none.
+        limit_name: What that value is.
+    """
+
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+    title: str = ""
+    remark: str = ""
+    limit: float | None = None
+    limit_name: str = "limit"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Bars over each other.
+
+    Attributes:
+        shares: Their lengths as shares of the room there is, between 0 and 1, the longest first.
+    """
+
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a series.
+
+    Attributes:
+        name: The name of the row that it belongs to.
+        value: Its height; infinite and NaN are drawn at the top.
+        state: Its colour.
+        text: What it says when looked at.
+        ring: A second value at the same place, drawn as a ring; None for none.
+        mark: A text for the point that the eye should find; empty for all others.
+    """
+
+    name: str
+    value: float
+    state: State = "info"
+    text: str = ""
+    ring: float | None = None
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points in an order that tells something, on a logarithmic axis.
+
+    Attributes:
+        title: The heading.
+        points: The points.
+        remark: How to read it.
+        summary: The drawing in one sentence, for those who cannot see it.
+        ends: What the first and the last point are.
+    """
+
+    title: str
+    points: tuple[Point, ...]
+    remark: str = ""
+    summary: str = ""
+    ends: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A name and its value.
+
+    Attributes:
+        name: The name.
+        value: The value.
+        state: Its verdict, where it has one.
+        remarks: Further lines on it.
+    """
+
+    name: str
+    value: str
+    state: State | None = None
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A list of names and values.
+
+    Attributes:
+        title: The heading.
+        items: The list.
+        lines: How a terminal says it; by default a line per item.
+        background: Whether it is background to what was found: pages have it at the end, terminals not at all.
+    """
+
+    title: str
+    items: tuple[Fact, ...]
+    lines: tuple[str, ...] = ()
+    background: bool = False
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that failed as a whole.
+
+    Attributes:
+        what: What failed, in a few words.
+        why: Why.
+        hint: The command to type next.
+        state: `error`, or `failed` for something that is judged.
+        subject: Whose it is: the label of a backend.
+        case: Its name among the subject's test cases.
+        iteration: The iteration in which it was seen, counted from 0.
+        line: The whole as one line for a terminal; by default `what` and `why`.
+    """
+
+    what: str
+    why: str = ""
+    hint: str = ""
+    state: State = "error"
+    subject: str = ""
+    case: str = "run"
+    iteration: int | None = None
+    line: str = ""
+
+
+@dataclass(frozen=True)
+class Note:
+    """A remark.
+
+    Attributes:
+        text: The remark.
+        subject: Whose it is; empty for the whole.
+        label: What a terminal puts before it; an empty label means that it is a detail, and indented.
+        terminal: Whether a terminal shows it; pages always do.
+    """
+
+    text: str
+    subject: str = ""
+    label: str = "note"
+    terminal: bool = True
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """How to see a failure again alone.
+
+    Attributes:
+        iteration: The iteration, counted from 0.
+        inputs: What it was run on, in words.
+        command: The command line that repeats it.
+        failed: What failed, in words.
+    """
+
+    iteration: int
+    inputs: str
+    command: str
+    failed: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One thing that was judged, or of which something is told.
+
+    Attributes:
+        name: Its name.
+        state: What became of it.
+        cells: One for each column of the table.
+        reason: Why it has that state, in words.
+        mark: What stands for the state; by default a word of the report's own.
+        type: A second line under the name: element type and shape.
+        tags: What it also is: `reference`.
+        chosen: Whether it is the one that the verdict speaks of.
+        remarks: Further sentences on it.
+        details: More on it, for a page.
+        drawing: A small drawing beside it.
+        lines: Its figures as lines of text, for whoever sees nothing but this row; by default those of the columns.
+    """
+
+    name: str
+    state: State
+    cells: tuple[CellValue, ...] = ()
+    reason: str = ""
+    mark: str = ""
+    type: str = ""
+    tags: tuple[str, ...] = ()
+    chosen: bool = False
+    remarks: tuple[str, ...] = ()
+    details: tuple[Facts, ...] = ()
+    drawing: Histogram | Bar | None = None
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of one kind.
+
+    Attributes:
+        title: The heading; a terminal shows none where it is empty.
+        rows: The rows.
+        columns: The columns between name and reason.
+        name_title: What the rows are, as the heading over their names.
+        type_title: The heading over the rows' types where those have a column of their own.
+        reason_title: The heading over the reasons where those have a column; else pages show them with the details.
+        drawing_title: The heading over the drawings.
+        heading: The heading on a page, where that is another one than the title.
+        subject: What the rows belong to: the label of a backend. Each row is a test case of it.
+        against: What the subject is compared with.
+        suite: The table's name among suites of tests; by default the title.
+        summary: What the rows come to, in a few words.
+        problem: What is wrong with the table as a whole.
+        judged: Whether the rows are verdicts, and so test cases. Else they only inform.
+        failures_first: Whether failures come first, and a short form leaves out what passed.
+        causal: Whether each row follows from those before it: failures behind the chosen row are no failures of their
+            own, and a short form shows the rows around that one.
+    """
+
+    title: str
+    rows: tuple[Row, ...]
+    columns: tuple[Column, ...] = ()
+    name_title: str = "Name"
+    type_title: str = ""
+    reason_title: str = ""
+    drawing_title: str = ""
+    heading: str = ""
+    subject: str = ""
+    against: str = ""
+    suite: str = ""
+    summary: str = ""
+    problem: Problem | None = None
+    judged: bool = True
+    failures_first: bool = False
+    causal: bool = False
+
+    @property
+    def failures(self) -> tuple[Row, ...]:
+        """The rows that count as failures; in a causal table the chosen one alone."""
+        if self.causal:
+            return tuple(row for row in self.rows if row.chosen)
+        return tuple(row for row in self.rows if row.state in BAD)
+
+
+Block: TypeAlias = Table | Facts | Series | Problem | Note | Repeat
+_B = TypeVar("_B", Table, Facts, Series, Problem, Note, Repeat)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command found.
+
+    Attributes:
+        command: The command: `run`, `locate`.
+        verdict: `passed`, `failed` (something differs), or `error` (that could not be found out).
+        heading: The verdict in capital letters, as the command puts it.
+        sentence: What it comes to, in one sentence.
+        title: What it is about: the models or backends.
+        content: Everything found, in the order in which a terminal shows it.
+        facts: The few figures that matter most.
+        environment: Versions and machine.
+        command_line: What was typed.
+        seconds: Wall-clock duration.
+        timed: Whether the summary tells the duration.
+        document: The JSON document, of plain values.
+    """
+
+    command: str
+    verdict: Verdict
+    heading: str
+    sentence: str
+    title: str = ""
+    content: tuple[Block, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    command_line: str = ""
+    seconds: float = 0.0
+    timed: bool = False
+    document: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def exit_code(self) -> int:
+        """The exit status: 0 passed, 1 failed, 3 could not be found out."""
+        return _EXIT_CODES[self.verdict]
+
+    @property
+    def summary(self) -> str:
+        """The one line that says it all."""
+        return f"{self.heading}: {self.sentence}" + (f" ({self.seconds:.2g} s)" if self.timed else "")
+
+    def blocks(self, kind: type[_B]) -> tuple[_B, ...]:
+        """Return the blocks of one kind, in their order."""
+        return tuple(item for item in self.content if isinstance(item, kind))

@@ -1,0 +1,107 @@
+"""What results and reports share: numbers and cells as text, short forms of tables, parts that many results have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from polycmp.report.face import BAD, Cell, CellValue, Column, Histogram, Problem, Row, Table
+
+#: Rows of a short form: failures, rows that passed, and rows before and behind the chosen one.
+FAILED_ROWS, PASSED_ROWS = 20, 8
+_BEFORE, _BEHIND = 3, 6
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """Some rows of a table.
+
+    Attributes:
+        rows: The rows.
+        before: How many are left out before them.
+        behind: How many are left out behind them.
+        failed: How many of those behind failed.
+    """
+
+    rows: tuple[Row, ...]
+    before: int = 0
+    behind: int = 0
+    failed: int = 0
+
+
+def excerpt(table: Table, failed: int = FAILED_ROWS, passed: int = PASSED_ROWS) -> Excerpt:
+    """Return the rows of a table that a short form shows.
+
+    Args:
+        table: The table.
+        failed: Failures shown of a table that has those first.
+        passed: Other rows shown of it.
+    """
+    rows = table.rows
+    if table.causal:
+        at = next((index for index, row in enumerate(rows) if row.chosen), len(rows) - 1)
+        low, high = max(0, at - _BEFORE), min(len(rows), at + _BEHIND + 1)
+        return Excerpt(rows[low:high], low, len(rows) - high, sum(row.state in BAD for row in rows[high:]))
+    if not table.failures_first:
+        return Excerpt(rows)
+    bad = [row for row in rows if row.state in BAD]
+    shown = (*bad[:failed], *[row for row in rows if row.state not in BAD][:passed])
+    return Excerpt(shown, 0, len(rows) - len(shown), max(0, len(bad) - failed))
+
+
+def cell_text(column: Column, value: CellValue) -> str:
+    """Return a cell as text; a dash for None."""
+    if value is None:
+        return "-"
+    if isinstance(value, Cell):
+        return value.text
+    if isinstance(value, str):
+        return value
+    if column.kind == "duration":
+        return duration(value)
+    return str(value) if isinstance(value, int) else f"{value:.{column.digits}g}"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration with the unit that suits it."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} us"
+
+
+def figure(value: float | None, digits: int = 3) -> str:
+    """Return a number in few digits, as a page shows it: with signs for infinity, and a dash for None."""
+    if value is None:
+        return "–"
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    return "0" if value == 0 else f"{value:.{digits}g}"
+
+
+def backend_failure(label: str, error: str, hint: str = "") -> Problem:
+    """Return the failure of a backend.
+
+    Args:
+        label: The backend's label.
+        error: Why it failed.
+        hint: What to type next.
+    """
+    return Problem(f"{label} failed", error, hint, subject=label)
+
+
+def error_histogram(edges: Sequence[float], counts: Sequence[int], limit: float | None = None) -> Histogram | None:
+    """Return the distribution of absolute errors; None where nothing was counted.
+
+    Args:
+        edges: Borders of the bins.
+        counts: Elements per bin.
+        limit: The absolute tolerance, to mark it.
+    """
+    if not any(counts):
+        return None
+    remark = "bins an octave wide; the first also holds all smaller errors"
+    return Histogram(tuple(edges), tuple(counts), "Absolute error", remark, limit, "atol")

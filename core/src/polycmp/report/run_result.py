@@ -1,0 +1,297 @@
+"""A run's outcome in the form that reports render."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from polycmp.compare.verdicts import DetailedVerdict, ErrorStats, OutputComparison, PairComparison, Worst
+from polycmp.report.face import (
+    Bar,
+    Block,
+    Cell,
+    CellValue,
+    Column,
+    Fact,
+    Facts,
+    Histogram,
+    Note,
+    Problem,
+    Repeat,
+    Result,
+    Row,
+    Table,
+    verdict_of,
+)
+from polycmp.report.formatting import backend_failure, duration, error_histogram, figure
+from polycmp.report.run_document import document_of
+from polycmp.results.outcome import BackendResult, Invalid, Outcome
+
+_RUN_COLUMNS = (
+    Column("Version"),
+    Column("Iterations", "number"),
+    Column("First", "duration"),
+    Column("Median", "duration"),
+    Column("p90", "duration"),
+    Column("p99", "duration", wide=True),
+)
+_OUTPUT_COLUMNS = (
+    Column("Max abs", "number"),
+    Column("Mean abs", "number", wide=True),
+    Column("Max rel", "number"),
+    Column("Beyond tolerance", "number", wide=True),
+)
+#: Metrics of one compare function that a page shows.
+_METRICS = 8
+
+
+def result_of(outcome: Outcome, command: str = "run") -> Result:
+    """Return the outcome of a run, or of judging one again, as reports render it.
+
+    Args:
+        outcome: What was found.
+        command: The command that found it.
+    """
+    heading, sentence = _verdict(outcome)
+    worst_first = sorted(outcome.comparisons, key=lambda pair: pair.passed)
+    return Result(
+        command=command,
+        verdict=verdict_of(outcome.exit_code),
+        heading=heading,
+        sentence=sentence,
+        title=" · ".join(pair.candidate for pair in worst_first[:3]),
+        content=tuple(_content(outcome)),
+        facts=tuple(_facts(outcome)),
+        environment={key: str(value) for key, value in outcome.environment.items()},
+        command_line=outcome.command,
+        seconds=outcome.seconds,
+        timed=outcome.verdict == "passed" and outcome.expected,
+        document=document_of(outcome),
+    )
+
+
+def _content(outcome: Outcome) -> Iterator[Block]:
+    yield _runs(outcome)
+    yield from (backend_failure(item.label, item.error, item.hint) for item in outcome.failed_backends)
+    yield from (Note(text) for text in outcome.notes)
+    yield from (Note(text, backend.label) for backend in outcome.backends for text in backend.notes)
+    yield from (_not_finite(item) for item in outcome.invalid)
+    yield from (_pair(pair, outcome) for pair in outcome.comparisons)
+    yield from (Repeat(item.iteration, item.inputs, item.command, item.failed) for item in outcome.repeats)
+    if outcome.inputs:
+        items = tuple(Fact(name, str(entry)) for name, entry in outcome.inputs.items())
+        yield Facts("Inputs", items, background=True)
+
+
+def _not_finite(item: Invalid) -> Problem:
+    found, first = f"{item.nan} NaN and {item.inf} infinite values", f"the first at {list(item.first)}"
+    return Problem(
+        f"{item.label}: {item.output} is not finite",
+        f"{found}, {first}",
+        state="failed",
+        subject=item.label,
+        case=f"{item.output} is finite",
+        iteration=item.iteration,
+        line=f"{item.label}: output {item.output!r} holds {found} in iteration {item.iteration}, {first}",
+    )
+
+
+def _facts(outcome: Outcome) -> Iterator[Fact]:
+    outputs = [item for pair in outcome.comparisons for item in pair.outputs.values()]
+    stats = [item.stats for item in outputs if item.stats is not None]
+    yield Fact("outputs passed", f"{sum(item.passed for item in outputs)} / {len(outputs)}" if outputs else "–")
+    yield Fact("largest error", figure(max((item.max_abs for item in stats), default=None)))
+    yield Fact("reference", outcome.reference or "–")
+    yield Fact("iterations", str(max((item.iterations for item in outcome.backends), default=0)))
+    yield Fact("duration", duration(outcome.seconds))
+
+
+def _runs(outcome: Outcome) -> Table:
+    slowest = max((item.timing.p90 for item in outcome.backends if item.timing), default=0.0)
+    return Table(
+        title="",
+        rows=tuple(_run(item, item.label == outcome.reference, slowest) for item in outcome.backends),
+        columns=_RUN_COLUMNS,
+        name_title="Run",
+        reason_title="Result",
+        drawing_title="Median and p90",
+        heading="Runs and timings",
+        summary="The first call is kept apart; the other figures are over the later calls.",
+        judged=False,
+    )
+
+
+def _run(item: BackendResult, is_reference: bool, slowest: float) -> Row:
+    timing = item.timing
+    figures = (None,) * 4 if timing is None else (timing.first, timing.median, timing.p90, timing.p99)
+    shares = () if timing is None else tuple(part / slowest if slowest else 0.0 for part in (timing.p90, timing.median))
+    options = ", ".join(f"{key}={value}" for key, value in item.options.items())
+    return Row(
+        item.label,
+        "error" if item.error else "info",
+        (item.version, item.iterations, *figures),
+        reason="failed" if item.error else "ran" if timing else "read",
+        type=" · ".join(filter(None, (options, item.model))),
+        tags=("reference",) if is_reference else (),
+        drawing=Bar(shares) if shares else None,
+    )
+
+
+def _pair(pair: PairComparison, outcome: Outcome) -> Table:
+    outputs = pair.outputs.values()
+    failed = sum(not item.passed for item in outputs)
+    count = f"{failed} of {len(outputs)} differ" if failed else f"all {len(outputs)} within tolerance"
+    return Table(
+        title=f"{pair.candidate} against {pair.reference}",
+        rows=tuple(_output(item, outcome) for item in outputs),
+        columns=_OUTPUT_COLUMNS,
+        name_title="Output",
+        type_title="Type",
+        reason_title="Verdict",
+        drawing_title="Distribution",
+        subject=pair.candidate,
+        against=pair.reference,
+        summary=f"{count} · {_count(pair.iterations, 'iteration')}",
+        problem=Problem("all outputs", pair.reason, state="failed", subject=pair.candidate) if pair.reason else None,
+        failures_first=True,
+    )
+
+
+def _output(output: OutputComparison, outcome: Outcome) -> Row:
+    stats = output.stats
+    return Row(
+        name=output_name(output),
+        state="passed" if output.passed else "failed",
+        cells=(None,) * 4 if stats is None else _cells(stats),
+        reason=reason_of(output),
+        type=output_type(output),
+        details=tuple(_details(output, stats)),
+        drawing=_histogram(output, stats),
+        lines=tuple(_lines(output, stats, outcome)),
+    )
+
+
+def output_name(output: OutputComparison) -> str:
+    """Return the output's name, with the reference's where that is another one."""
+    if output.reference_output in (None, output.output):
+        return output.output
+    return f"{output.output} = {output.reference_output}"
+
+
+def reason_of(output: OutputComparison) -> str:
+    """Return the verdict in words, also for an output that passed."""
+    stats = output.stats
+    reason = output.reason or ("equal" if stats is not None and stats.max_abs == 0 else "within tolerance")
+    if output.iterations > 1 and output.failed_iterations:
+        return f"{output.failed_iterations} of {output.iterations} iterations: {reason}"
+    return reason
+
+
+def output_type(output: OutputComparison) -> str:
+    """Return element type and shape, of both sides where they differ."""
+    types = dict.fromkeys(filter(None, (output.candidate_type, output.reference_type)))
+    return " / ".join(types)
+
+
+def _cells(stats: ErrorStats) -> tuple[CellValue, ...]:
+    share = f" ({stats.failed / stats.count:.1%})" if stats.failed and stats.count else ""
+    beyond = Cell(f"{stats.failed:,}{share}", stats.failed, f"of {stats.count:,} elements")
+    if (stats.nan_candidate or stats.nan_reference) and math.isinf(stats.required_abs):
+        # The errors are over numbers only; where a NaN counts as a failure it is what to look at.
+        nan = Cell("NaN", math.inf)
+        return nan, nan, nan, beyond
+    return float(stats.max_abs), float(stats.mean_abs), float(stats.max_rel), beyond
+
+
+def _lines(output: OutputComparison, stats: ErrorStats | None, outcome: Outcome) -> Iterator[str]:
+    yield f"type: {output_type(output)}"
+    yield f"iterations: {output.iterations}"
+    if stats is not None:
+        yield f"largest error: {stats.max_abs:.6g} absolute, {stats.max_rel:.6g} relative"
+    if not output.passed:
+        for item in outcome.repeats:
+            if item.iteration == output.worst_iteration:
+                yield f"inputs: {item.inputs}"
+                yield f"repeat: {item.command}"
+
+
+def _histogram(output: OutputComparison, stats: ErrorStats | None) -> Histogram | None:
+    if stats is None or stats.histogram is None:
+        return None
+    limits = (item.tolerance.get("atol") for item in output.verdicts.values() if isinstance(item, DetailedVerdict))
+    return error_histogram(stats.histogram.edges, stats.histogram.counts, next(limits, None))
+
+
+def _details(output: OutputComparison, stats: ErrorStats | None) -> Iterator[Facts]:
+    if stats is not None:
+        if stats.worst is not None:
+            yield Facts("Worst element", tuple(_worst(stats.worst)))
+        yield Facts("Statistics", tuple(_statistics(output, stats)))
+    if output.verdicts:
+        yield Facts("Compare functions", tuple(_functions(output)))
+
+
+def _worst(worst: Worst) -> Iterator[Fact]:
+    yield Fact("index", str(list(worst.index)))
+    yield Fact("candidate", str(worst.candidate))
+    yield Fact("reference", str(worst.reference))
+    if isinstance(worst.candidate, (int, float)) and isinstance(worst.reference, (int, float)):
+        yield Fact("difference", figure(abs(worst.candidate - worst.reference)))
+
+
+def _statistics(output: OutputComparison, stats: ErrorStats) -> Iterator[Fact]:
+    yield Fact("elements", f"{stats.count:,}")
+    for name, value in (
+        ("median", stats.median_abs),
+        ("90 %", stats.p90),
+        ("95 %", stats.p95),
+        ("99 %", stats.p99),
+        ("atol that would pass", stats.required_abs),
+        ("rtol that would pass", stats.required_rel),
+    ):
+        yield Fact(name, figure(value))
+    if stats.nan_candidate or stats.nan_reference:
+        yield Fact("NaN", f"{stats.nan_candidate} in the candidate, {stats.nan_reference} in the reference")
+    if output.iterations > 1:
+        yield Fact("iteration shown", f"{output.worst_iteration} (the worst of {output.iterations})")
+
+
+def _functions(output: OutputComparison) -> Iterator[Fact]:
+    for name, verdict in output.verdicts.items():
+        tolerance = verdict.tolerance if isinstance(verdict, DetailedVerdict) else {}
+        metrics = ", ".join(f"{key} {figure(value)}" for key, value in list(verdict.metrics.items())[:_METRICS])
+        reason = verdict.reason if len(output.verdicts) > 1 else ""
+        yield Fact(
+            name,
+            ", ".join(f"{key} {value:g}" for key, value in tolerance.items()),
+            "passed" if verdict.passed else "failed",
+            tuple(filter(None, (metrics, reason))),
+        )
+
+
+def _verdict(outcome: Outcome) -> tuple[str, str]:
+    """Return the verdict in capital letters, and what it comes to."""
+    if outcome.failed_backends:
+        names = ", ".join(backend.label for backend in outcome.failed_backends)
+        differences = _differences(outcome)
+        return "COULD NOT COMPARE EVERYTHING", f"{names} failed" + (f": {differences}" if differences else "")
+    if outcome.verdict == "error":
+        return "COULD NOT COMPARE", "no output in common" if outcome.comparisons else "nothing ran"
+    if outcome.verdict == "failed":
+        return "FAILED", _differences(outcome) or "outputs hold NaN or infinity"
+    if not outcome.expected:
+        return "PASSED", "ran; only one run, so nothing was compared"
+    outputs = sum(len(pair.outputs) for pair in outcome.comparisons)
+    return "PASSED", f"{_count(outputs, 'output')} within tolerance"
+
+
+def _differences(outcome: Outcome) -> str:
+    outputs = [output for pair in outcome.comparisons for output in pair.outputs.values()]
+    failed = sum(not output.passed for output in outputs)
+    if failed:
+        return f"{failed} of {_count(len(outputs), 'output')} differ{'s' if failed == 1 else ''}"
+    return next((pair.reason for pair in outcome.comparisons if pair.reason), "")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

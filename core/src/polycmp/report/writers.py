@@ -1,0 +1,114 @@
+"""Finding who writes a report, before anything runs; and showing and writing a result when there is one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polycmp.errors import PluginError, PolycmpError, describe_exception
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Contribution, Registry
+    from polycmp.report.face import Result
+
+
+@dataclass(frozen=True)
+class Writer:
+    """One report that will be written.
+
+    Attributes:
+        contribution: Who writes it.
+        path: The file; empty for a report that is written without being asked for.
+        options: What its factory takes besides result and path: its options, where it has any.
+    """
+
+    contribution: Contribution
+    path: str
+    options: tuple[Any, ...] = ()
+
+
+def find_writers(
+    paths: Iterable[str],
+    registry: Registry,
+    options: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> list[Writer]:
+    """Return who writes each report file, and the reports that the environment asks for.
+
+    Args:
+        paths: The files; the suffix of each says what it is to be.
+        registry: The plugins.
+        options: An options instance for each report that was given any, by name.
+        environ: Environment variables.
+
+    Raises:
+        UsageError: No report is written under a suffix.
+        PluginError: The plugin that would write it is not installed or broken, or lacks a module.
+    """
+    wanted = [(_find(path, registry), path) for path in paths]
+    wanted += [(item, "") for item in registry.reports.values() if item.spec.when and environ.get(item.spec.when)]
+    found = []
+    for contribution, path in wanted:
+        registry.require(contribution)
+        spec = contribution.spec
+        chosen = () if spec.options is None else ((options or {}).get(contribution.name) or spec.options(),)
+        found.append(Writer(contribution, path, chosen))
+    return found
+
+
+def _find(path: str, registry: Registry) -> Contribution:
+    try:
+        return registry.find_report(Path(path).suffix.lower())
+    except PolycmpError as error:
+        whose = f"{path}: {error.whose}" if error.whose else path
+        raise type(error)(f"--report: {error.what}", whose=whose, why=error.why, hint=error.hint) from None
+
+
+def present(result: Result, writers: Iterable[Writer], registry: Registry, *, verbose: bool = False) -> int:
+    """Show a result on the terminal, write its reports, and return the exit status.
+
+    Args:
+        result: What was found.
+        writers: The reports.
+        registry: The plugins.
+        verbose: Whether the terminal shows every row.
+
+    Raises:
+        PolycmpError: The first thing that went wrong with a report; the others are written all the same.
+    """
+    from polycmp.report.console import print_result
+
+    print_result(result, verbose=verbose)
+    write_reports(result, writers, registry)
+    return result.exit_code
+
+
+def write_reports(result: Result, writers: Iterable[Writer], registry: Registry) -> None:
+    """Write a result's reports.
+
+    Raises:
+        FileError: A file cannot be written; the other reports are written all the same.
+        PluginError: A report cannot be imported or fails; likewise.
+    """
+    errors = list(filter(None, [_write(result, writer, registry) for writer in writers]))
+    if errors:
+        raise errors[0]
+
+
+def _write(result: Result, writer: Writer, registry: Registry) -> PolycmpError | None:
+    """Write one report; return what went wrong."""
+    try:
+        registry.load(writer.contribution)(result, writer.path, *writer.options)
+    except PolycmpError as error:
+        return error
+    except Exception as error:  # noqa: BLE001 - whatever a plugin raises, the other reports shall be written
+        return PluginError(
+            f"cannot write {writer.path or 'its report'}",
+            whose=writer.contribution.label,
+            why=describe_exception(error),
+            hint=f"polycmp plugins check {writer.contribution.plugin}",
+        )
+    return None

@@ -1,0 +1,1 @@
+"""Reports of what polycmp found: HTML, JUnit, Markdown, GitHub Actions, pictures of the error."""

@@ -1,0 +1,144 @@
+"""A result as JUnit XML, for the test pages of CI systems: a suite per table, a case per row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from xml.etree import ElementTree as ET
+
+from polycmp.files import atomic_write
+from polycmp.report import Cell, Note, Problem, Result, Row, Table, cell_text
+
+#: Characters that XML 1.0 cannot hold, not even escaped.
+_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_KINDS = {"failed": "failure", "error": "error"}
+
+
+def write(result: Result, path: str) -> None:
+    """Write the report, whole or not at all.
+
+    Raises:
+        FileError: The file cannot be written.
+    """
+    with atomic_write(path) as file:
+        file.write(to_xml(result))
+
+
+def to_xml(result: Result) -> bytes:
+    """Return the result as JUnit XML."""
+    suites = list(_suites(result))
+    if not _tells(suites, result):
+        suites.append(_verdict_suite(result))
+    root = ET.Element("testsuites", name="polycmp", time=f"{result.seconds:.3f}")
+    for suite in suites:
+        _count(suite)
+        root.append(suite)
+    for key in ("tests", "failures", "errors", "skipped"):
+        root.set(key, str(sum(int(suite.get(key, "0")) for suite in suites)))
+    ET.indent(root)
+    text: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def _suites(result: Result) -> Iterator[ET.Element]:
+    judged = [table for table in result.blocks(Table) if table.judged]
+    yield from (_table_suite(table, result) for table in judged)
+    by_subject: dict[str, list[Problem]] = {}
+    for problem in result.blocks(Problem):
+        by_subject.setdefault(problem.subject or result.command, []).append(problem)
+    for subject, problems in by_subject.items():
+        yield _suite(subject, (_problem_case(problem, subject) for problem in problems))
+    if not judged:  # nothing was judged: that it ran is what there is to tell
+        for row in (row for table in result.blocks(Table) for row in table.rows):
+            if row.name not in by_subject:
+                yield _suite(row.name, [_row_case(row, result.command, row.name, row.reason, row.lines)])
+
+
+def _suite(name: str, cases: Iterable[ET.Element]) -> ET.Element:
+    suite = ET.Element("testsuite", name=_xml(name))
+    suite.extend(cases)
+    return suite
+
+
+def _table_suite(table: Table, result: Result) -> ET.Element:
+    suite = _suite(table.suite or table.title, (_case_of(row, table, result) for row in table.rows))
+    if table.problem is not None or not table.rows:
+        problem = table.problem or Problem("", "nothing was compared", state="failed")
+        case = _case(table.subject or table.title, f"all {table.name_title.lower()}s")
+        _add_problem(case, problem)
+        suite.append(case)
+    return suite
+
+
+def _case_of(row: Row, table: Table, result: Result) -> ET.Element:
+    lines = row.lines or tuple(
+        f"{column.title}: {cell_text(column, cell)}"
+        for column, cell in zip(table.columns, row.cells, strict=False)
+        if (cell.text if isinstance(cell, Cell) else cell) not in (None, "")
+    )
+    if table.causal:
+        # What lies behind the chosen row follows from it.
+        state = row.state if row.chosen else "passed"
+        return _row_case(row, row.name, table.subject, result.sentence if row.chosen else "", lines, state)
+    return _row_case(row, row.name, table.subject or table.title, row.reason, lines)
+
+
+def _row_case(
+    row: Row, name: str, group: str, message: str, lines: Iterable[str], state: str | None = None
+) -> ET.Element:
+    case = _case(group, name)
+    state = state or row.state
+    if state in _KINDS:
+        _add(case, _KINDS[state], message, "\n".join((message, *lines)))
+    elif state == "skipped":
+        ET.SubElement(case, "skipped", message=_xml(message))
+    else:
+        ET.SubElement(case, "system-out").text = _xml("\n".join(filter(None, (message, *lines))))
+    return case
+
+
+def _problem_case(problem: Problem, subject: str) -> ET.Element:
+    name = problem.case if problem.iteration is None else f"{problem.case}, iteration {problem.iteration}"
+    case = _case(subject, name)
+    _add_problem(case, problem)
+    return case
+
+
+def _add_problem(case: ET.Element, problem: Problem) -> None:
+    message = problem.why or problem.what
+    _add(case, _KINDS.get(problem.state, "error"), message, "\n".join(filter(None, (message, problem.hint))))
+
+
+def _tells(suites: Iterable[ET.Element], result: Result) -> bool:
+    """Return whether the cases say what the verdict says."""
+    wanted = {"failed": ".//failure", "error": ".//error"}.get(result.verdict, "testcase")
+    return any(suite.find(wanted) is not None for suite in suites)
+
+
+def _verdict_suite(result: Result) -> ET.Element:
+    case = _case(result.title or "polycmp", result.command)
+    if result.verdict in _KINDS:
+        notes = [note.text for note in result.blocks(Note)]
+        _add(case, _KINDS[result.verdict], result.sentence, "\n".join((result.sentence, *notes)))
+    return _suite("polycmp", [case])
+
+
+def _case(group: str, name: str) -> ET.Element:
+    return ET.Element("testcase", classname=_xml(group) or "-", name=_xml(name) or "-", time="0")
+
+
+def _add(case: ET.Element, kind: str, message: str, text: str) -> None:
+    """Say that a case has a `failure` or an `error`."""
+    ET.SubElement(case, kind, message=_xml(message), type=kind).text = _xml(text or message)
+
+
+def _count(suite: ET.Element) -> None:
+    """Fill in how many cases a suite has, and how many went wrong."""
+    for key, what in (("tests", ""), ("failures", "/failure"), ("errors", "/error"), ("skipped", "/skipped")):
+        suite.set(key, str(len(suite.findall(f"testcase{what}"))))
+    suite.set("time", "0")
+
+
+def _xml(text: str) -> str:
+    """Return a text that XML can hold."""
+    return _FORBIDDEN.sub("\ufffd", text)

@@ -1,0 +1,130 @@
+"""The page around the tables: verdict, problems, command, facts, environment."""
+
+from __future__ import annotations
+
+from polycmp.report import Fact, Facts, Note, Problem, Repeat, Result, Table
+from polycmp_report.page.elements import Markup, join, tag
+
+#: Problems of the same kind that are told one by one.
+PROBLEMS = 12
+SYMBOLS = {"passed": "M5 12.5l4.5 4.5L19 7.5", "failed": "M7 7l10 10M17 7L7 17", "error": "M12 6v7.5M12 17.5v.5"}
+
+
+def hero(result: Result) -> Markup:
+    """Return the verdict, what it rests on, and the figures that matter most."""
+    symbol = tag(
+        "svg", tag("path", d=SYMBOLS[result.verdict]), viewBox="0 0 24 24", aria_hidden="true", class_="symbol"
+    )
+    words = tag("div", tag("h1", result.heading.capitalize()), tag("p", result.sentence))
+    facts = [tag("div", tag("dt", item.name), tag("dd", item.value, title=item.value)) for item in result.facts]
+    return tag(
+        "header",
+        tag("div", symbol, words, class_="verdict"),
+        tag("dl", *facts, class_="facts") if facts else None,
+        class_=f"hero {result.verdict}",
+    )
+
+
+def command(result: Result) -> Markup | None:
+    """Return the command line, to be copied."""
+    if not result.command_line:
+        return None
+    copy = tag("button", "Copy", type="button", class_="copy", data_copy="command")
+    return tag(
+        "div",
+        tag("pre", tag("code", result.command_line, id="command"), tabindex="0", aria_label="Command line"),
+        copy,
+        class_="command",
+    )
+
+
+def problems(result: Result) -> Markup | None:
+    """Return what failed as a whole, notes, and how to repeat failures; None if there is nothing."""
+    items = _problems(result.blocks(Problem))
+    for note in result.blocks(Note):
+        words = f"{note.subject}: {note.text}" if note.subject else note.text
+        words = words if note.label in {"note", ""} else f"{note.label}: {words}"
+        items.append(tag("li", words, class_="callout note"))
+    items += [
+        tag("li", f"{item.inputs}: {item.failed}; to repeat it: {item.command}", class_="callout note")
+        for item in result.blocks(Repeat)
+    ]
+    if not items:
+        return None
+    return tag("section", tag("h2", "Worth knowing", class_="unseen"), tag("ul", *items, class_="problems"))
+
+
+def _problems(found: tuple[Problem, ...]) -> list[Markup]:
+    """Return the problems, each once however many iterations it is so."""
+    by_name: dict[str, list[Problem]] = {}
+    for item in found:
+        by_name.setdefault(item.what, []).append(item)
+    shown = [_problem(items[0], len(items)) for items in list(by_name.values())[:PROBLEMS]]
+    if len(by_name) > PROBLEMS:
+        text = f"{len(by_name) - PROBLEMS} more problems; the JSON report has all"
+        shown.append(tag("li", text, class_="callout failed"))
+    return shown
+
+
+def _problem(item: Problem, times: int) -> Markup:
+    where = f", in iteration {item.iteration}" if item.iteration is not None else ""
+    more = f"; so it is in {times} iterations" if times > 1 else ""
+    return tag(
+        "li",
+        tag("strong", item.what),
+        tag("p", f"{item.why}{where}{more}"),
+        hint(item),
+        class_=f"callout {item.state}",
+    )
+
+
+def hint(item: Problem) -> Markup | None:
+    """Return the command to type next; None if there is none."""
+    return tag("p", tag("span", "next: ", class_="soft"), tag("code", item.hint)) if item.hint else None
+
+
+def tools(result: Result) -> Markup | None:
+    """Return what narrows the tables down; it appears where scripts run."""
+    if sum(len(table.rows) for table in result.blocks(Table) if table.judged) < 2:
+        return None
+    search = tag("input", type="search", id="search", placeholder="Find by name", aria_label="Find by name")
+    only = tag("label", Markup('<input type="checkbox" id="only-failed">'), " only failures")
+    search = Markup(search.replace("</input>", ""))
+    status = tag("span", id="shown", class_="soft", role="status")
+    return tag("div", search, only, status, class_="tools scripted", role="search")
+
+
+def facts_card(facts: Facts) -> Markup:
+    """Return a list of facts as a card."""
+    head = tag("div", tag("h2", facts.title), class_="section-head")
+    return tag("section", head, tag("div", facts_list(facts.items), class_="callout"), class_="card")
+
+
+def facts_list(items: tuple[Fact, ...]) -> Markup:
+    """Return names and values; a badge stands before those that have a verdict."""
+    if not any(item.state for item in items):
+        return tag("dl", *(join(tag("dt", item.name), tag("dd", item.value, *_remarks(item))) for item in items))
+    listed = [tag("li", _badge(item), tag("strong", f" {item.name} "), *_value(item)) for item in items]
+    return tag("ul", *listed, class_="functions")
+
+
+def _badge(item: Fact) -> Markup | None:
+    return tag("span", item.state.capitalize(), class_=f"badge {item.state}") if item.state else None
+
+
+def _value(item: Fact) -> list[Markup]:
+    return [tag("span", item.value, class_="soft"), *_remarks(item)]
+
+
+def _remarks(item: Fact) -> list[Markup]:
+    return [tag("p", text, class_="soft figures") for text in item.remarks]
+
+
+def about(result: Result) -> Markup:
+    """Return the background: inputs, environment."""
+    background = [facts for facts in result.blocks(Facts) if facts.background]
+    if result.environment:
+        known = tuple(Fact(key.replace("_", " "), value) for key, value in result.environment.items())
+        background.append(Facts("Environment", known))
+    cards = [tag("section", tag("h2", item.title), facts_list(item.items), class_="card") for item in background]
+    return tag("div", *cards, class_="columns")

@@ -1,0 +1,105 @@
+"""A series of points on a logarithmic axis, as inline SVG: each a link to its row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from polycmp.report import Point, Series
+from polycmp_report.page.elements import Markup, join, tag
+
+WIDTH, HEIGHT = 1160, 300
+LEFT, RIGHT, TOP, BOTTOM = 56, 16, 28, 34
+#: Smaller values, and zero, lie on the axis.
+_LEAST = 1e-9
+
+STYLE = """
+.drift { width: 100%; height: auto; display: block; padding: 4px 14px 14px; }
+.drift .axis { stroke: var(--line); stroke-width: 1; } .drift text { font: 11px var(--mono); fill: var(--soft); }
+.drift .path { fill: none; stroke: var(--bar-soft); stroke-width: 1.5; }
+.drift circle { fill: var(--pass); } .drift .failed circle { fill: var(--fail); }
+.drift .own { fill: none; stroke: var(--note); stroke-width: 1.8; }
+.drift a:hover circle, .drift a:focus circle { stroke: var(--focus); stroke-width: 3; }
+.drift .first { stroke: var(--fail); stroke-dasharray: 4 3; } .drift text.first { fill: var(--fail); stroke: none; }
+.js tr.detail:target { display: table-row; } tr.output.chosen > * { background: var(--fail-back); }
+"""
+
+
+def series_card(series: Series, places: Mapping[str, str]) -> Markup:
+    """Return a series as a card.
+
+    Args:
+        series: The series.
+        places: The element with a row's details, by the row's name.
+    """
+    remark = tag("p", series.remark, class_="soft") if series.remark else None
+    head = tag("div", tag("h2", series.title), remark, class_="section-head")
+    return tag("section", head, _svg(series, places), class_="card")
+
+
+def _svg(series: Series, places: Mapping[str, str]) -> Markup:
+    place = _Place(series.points)
+    at = [(place.x(index), place.y(point.value)) for index, point in enumerate(series.points)]
+    path = " ".join(f"{'L' if index else 'M'}{x:.1f} {y:.1f}" for index, (x, y) in enumerate(at))
+    return tag(
+        "svg",
+        tag("title", series.summary or series.title),
+        *_grid(place, series.ends),
+        tag("path", class_="path", d=path),
+        *(mark for index, point in enumerate(series.points) if point.mark for mark in _mark(point, index, place)),
+        *(_point(point, index, place, places) for index, point in enumerate(series.points)),
+        class_="drift",
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        role="img",
+    )
+
+
+class _Place:
+    """Where a point and a value lie."""
+
+    def __init__(self, points: Sequence[Point]) -> None:
+        known = [point.value for point in points] + [point.ring for point in points if point.ring is not None]
+        finite = [value for value in known if math.isfinite(value) and value > 0.0]
+        self.low = math.floor(math.log10(max(_LEAST, min(finite, default=1e-8))))
+        self.high = math.ceil(math.log10(max(finite, default=1.0)))
+        self.low = min(self.low, self.high - 5)
+        self.count = max(len(points) - 1, 1)
+
+    def x(self, index: int) -> float:
+        return LEFT + index / self.count * (WIDTH - LEFT - RIGHT)
+
+    def y(self, value: float) -> float:
+        if math.isinf(value) or math.isnan(value):
+            return TOP
+        height = 0.0 if value <= 0.0 else (math.log10(value) - self.low) / (self.high - self.low)
+        return HEIGHT - BOTTOM - min(max(height, 0.0), 1.0) * (HEIGHT - TOP - BOTTOM)
+
+
+def _grid(place: _Place, ends: tuple[str, str]) -> Iterator[Markup]:
+    step = max(1, (place.high - place.low) // 6)
+    for exponent in range(place.low, place.high + 1, step):
+        y = place.y(10.0**exponent) if exponent > place.low else HEIGHT - BOTTOM
+        yield tag("line", class_="axis", x1=LEFT, x2=WIDTH - RIGHT, y1=f"{y:.1f}", y2=f"{y:.1f}")
+        label = f"≤1e{exponent}" if exponent == place.low else f"1e{exponent}"
+        yield tag("text", label, x=LEFT - 6, y=f"{y + 4:.1f}", text_anchor="end")
+    yield tag("text", ends[0], x=LEFT, y=HEIGHT - 10)
+    yield tag("text", ends[1], x=WIDTH - RIGHT, y=HEIGHT - 10, text_anchor="end")
+
+
+def _mark(point: Point, index: int, place: _Place) -> Iterator[Markup]:
+    x = place.x(index)
+    anchor, shift = ("end", -6) if x > WIDTH / 2 else ("start", 6)
+    yield tag("line", class_="first", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=TOP - 8, y2=HEIGHT - BOTTOM)
+    yield tag("text", point.mark, class_="first", x=f"{x + shift:.1f}", y=TOP - 10, text_anchor=anchor)
+
+
+def _point(point: Point, index: int, place: _Place, places: Mapping[str, str]) -> Markup:
+    x, y = place.x(index), place.y(point.value)
+    ring = None
+    if point.ring is not None:
+        ring = tag("circle", class_="own", cx=f"{x:.1f}", cy=f"{place.y(point.ring):.1f}", r="6")
+    drawn = (tag("title", point.text or point.name), tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="3.2"))
+    target = places.get(point.name)
+    if target is None:
+        return join(ring, tag("g", *drawn, class_=point.state))
+    return join(ring, tag("a", *drawn, href=f"#{target}", class_=point.state))

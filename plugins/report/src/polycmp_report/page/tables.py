@@ -1,0 +1,217 @@
+"""The tables of the page: rows with what is behind each verdict, failures first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from polycmp.report import (
+    BAD,
+    Bar,
+    Cell,
+    CellValue,
+    Column,
+    Facts,
+    Histogram,
+    Problem,
+    Row,
+    Table,
+    cell_text,
+    figure,
+)
+from polycmp_report.page.drawings import bars, histogram_svg, spark_svg
+from polycmp_report.page.elements import Markup, escape, join, tag
+from polycmp_report.page.sections import facts_list, hint
+
+#: Rows that pass and still get their details; all that fail do.
+DETAILED = 300
+
+
+def judged_tables(tables: Iterable[Table]) -> tuple[list[Markup], Mapping[str, str]]:
+    """Return the tables of verdicts, those with failures first; and the place of each row's details by its name."""
+    sections: list[Markup] = []
+    places: dict[str, str] = {}
+    ordered = sorted(tables, key=lambda table: not (table.failures or table.problem))
+    for number, table in enumerate(ordered):
+        rows = sorted(table.rows, key=_order) if table.failures_first else list(table.rows)
+        keys = {index: f"detail-{number}-{index}" for index, row in _detailed(rows, table)}
+        for index, key in keys.items():
+            places.setdefault(rows[index].name, key)
+        sections.append(_section(table, rows, keys, number))
+    return sections, places
+
+
+def _order(row: Row) -> tuple[bool, bool]:
+    """Return what sorts failures first, among them those without figures; else the model's order stays.
+
+    In that order the first failure is often the cause of the others.
+    """
+    return row.state not in BAD, any(cell is not None for cell in row.cells)
+
+
+def _detailed(rows: list[Row], table: Table) -> Iterator[tuple[int, Row]]:
+    """Yield the rows that get details, with their places."""
+    passed = 0
+    for index, row in enumerate(rows):
+        passed += row.state not in BAD
+        has = (
+            row.details or row.remarks or isinstance(row.drawing, Histogram) or (row.reason and not table.reason_title)
+        )
+        if has and (row.state in BAD or passed <= DETAILED):
+            yield index, row
+
+
+def _section(table: Table, rows: list[Row], keys: Mapping[int, str], number: int) -> Markup:
+    state = "failed" if table.failures or table.problem else "passed"
+    count = tag("p", table.summary, class_=f"count {state}") if table.summary else None
+    head = tag("div", tag("h2", _title(table), id=f"table-{number}"), count, class_="section-head")
+    width = len(_headings(table))
+    body = [part for index, row in enumerate(rows) for part in _rows(row, table, keys.get(index, ""), width)]
+    made = tag(
+        "table",
+        tag("thead", tag("tr", *(_heading(text, kind) for text, kind in _headings(table)))),
+        tag("tbody", *body),
+        class_="outputs",
+        aria_labelledby=f"table-{number}",
+    )
+    scroll = tag("div", made, class_="scroll", tabindex="0", role="region", aria_labelledby=f"table-{number}")
+    return tag("section", head, _problem(table.problem), scroll if rows else None, class_="card")
+
+
+def _title(table: Table) -> Markup:
+    if table.heading or not table.against:
+        return escape(table.heading or table.title)
+    return join(
+        tag("span", table.subject, class_="name"),
+        tag("span", " against ", class_="soft"),
+        tag("span", table.against, class_="name"),
+    )
+
+
+def _problem(problem: Problem | None) -> Markup | None:
+    return tag("p", problem.why, hint(problem), class_=f"callout {problem.state}") if problem is not None else None
+
+
+def _headings(table: Table) -> list[tuple[str, str]]:
+    columns = [(column.title, "" if column.kind == "text" else "number") for column in table.columns]
+    drawings = [(table.drawing_title, "picture")] if table.drawing_title else []
+    reasons = [("Reason", "")] if table.reason_title else []
+    return [("Verdict", ""), (table.name_title, ""), *columns, *drawings, *reasons]
+
+
+def _heading(text: str, kind: str) -> Markup:
+    sortable = kind != "picture"
+    return tag("th", tag("button", text, type="button") if sortable else text, scope="col", class_=kind or None)
+
+
+def _rows(row: Row, table: Table, key: str, width: int) -> Iterator[Markup]:
+    name = tag("span", breakable(row.name), class_="name")
+    label = (
+        tag("button", name, type="button", class_="toggle", aria_expanded="false", aria_controls=key) if key else name
+    )
+    spark = spark_svg(row.drawing) if isinstance(row.drawing, Histogram) else ""
+    yield tag(
+        "tr",
+        tag("td", tag("span", row.mark.capitalize() or row.state.capitalize(), class_=f"badge {row.state}")),
+        tag("th", label, *_tags(row), tag("span", row.type, class_="type") if row.type else None, scope="row"),
+        *_cells(row, table),
+        tag("td", spark, class_="picture") if table.drawing_title else None,
+        tag("td", row.reason, class_="reason") if table.reason_title else None,
+        class_=f"output {row.state}{' chosen' if row.chosen else ''}",
+        data_name=row.name,
+    )
+    if key:
+        yield tag("tr", tag("td", *_details(row, table), colspan=width), class_=f"detail {row.state}", id=key)
+
+
+def _tags(row: Row) -> list[Markup]:
+    return [tag("span", text, class_="badge note") for text in row.tags]
+
+
+def _cells(row: Row, table: Table) -> Iterator[Markup]:
+    for column, cell in zip(table.columns, row.cells, strict=False):
+        if column.kind == "text":
+            yield tag("td", cell_text(column, cell) if cell is not None else "–")
+        else:
+            yield _number(column, cell)
+
+
+def _number(column: Column, cell: CellValue) -> Markup:
+    if cell is None:
+        return tag("td", "–", class_="number", data_value="-1")
+    if isinstance(cell, Cell):
+        value = None if cell.value is None else repr(float(cell.value))
+        return tag("td", cell.text, class_="number", data_value=value, title=cell.remark or None)
+    if isinstance(cell, str) or column.kind == "duration":
+        shown = cell_text(column, cell)
+    else:
+        shown = f"{cell:,}" if isinstance(cell, int) else figure(cell, column.digits)
+    return tag("td", shown, class_="number", data_value=None if isinstance(cell, str) else repr(cell))
+
+
+def breakable(name: str) -> Markup:
+    """Return a name that may be broken after its separators rather than anywhere."""
+    return Markup("<wbr>".join(escape(part) for part in re.split(r"(?<=[./_:])", name)))
+
+
+def _details(row: Row, table: Table) -> Iterator[Markup]:
+    if row.reason and not table.reason_title:
+        yield tag("p", row.reason)
+    yield from (tag("p", text, class_="soft") for text in row.remarks if text)
+    blocks = [_distribution(row.drawing)] if isinstance(row.drawing, Histogram) else []
+    blocks += [_list(facts) for facts in row.details]
+    if blocks:
+        yield tag("div", *blocks, class_="details")
+
+
+def _distribution(histogram: Histogram) -> Markup:
+    return tag(
+        "figure",
+        tag("figcaption", tag("h3", histogram.title), tag("span", histogram.remark, class_="soft")),
+        histogram_svg(histogram),
+        class_="wide",
+    )
+
+
+def _list(facts: Facts) -> Markup:
+    wide = any(item.state for item in facts.items)
+    return tag("div", tag("h3", facts.title), facts_list(facts.items), class_="wide" if wide else None)
+
+
+def information(table: Table, number: int) -> Markup:
+    """Return a table that only informs."""
+    bare = {"text": None}
+    head = [tag("th", table.name_title, scope="col")]
+    head += [tag("th", item.title, scope="col", class_=bare.get(item.kind, "number")) for item in table.columns]
+    head += [tag("th", table.drawing_title, scope="col", class_="bars")] if table.drawing_title else []
+    head += [tag("th", table.reason_title, scope="col")] if table.reason_title else []
+    made = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *(_plain_row(row, table) for row in table.rows)))
+    title = tag("h2", _title(table), id=f"information-{number}")
+    remark = tag("p", table.summary, class_="soft") if table.summary else None
+    return tag(
+        "section",
+        tag("div", title, remark, class_="section-head"),
+        tag("div", made, class_="scroll", tabindex="0", role="region", aria_labelledby=f"information-{number}"),
+        class_="card",
+    )
+
+
+def _plain_row(row: Row, table: Table) -> Markup:
+    name = tag(
+        "th",
+        tag("span", row.name, class_="name"),
+        *_tags(row),
+        tag("span", row.type, class_="type"),
+        scope="row",
+    )
+    drawing = bars(row.drawing) if isinstance(row.drawing, Bar) else ""
+    reason: Markup | str = row.reason
+    if row.state in BAD:
+        reason = tag("span", row.reason, class_=f"badge {row.state}")
+    return tag(
+        "tr",
+        name,
+        *_cells(row, table),
+        tag("td", drawing, class_="bars") if table.drawing_title else None,
+        tag("td", reason) if table.reason_title else None,
+    )

@@ -1,0 +1,55 @@
+"""What this package contributes: the light module that polycmp reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from polycmp.spec import ReportSpec, hookimpl, opt
+
+
+@dataclass(frozen=True)
+class PictureOptions:
+    """Which pictures are drawn, and where they go."""
+
+    heatmaps: str = opt(
+        "",
+        help="Draw heat maps of the error into this folder.",
+        alias="--save-heatmaps",
+        metavar="DIR",
+        writes=True,
+    )
+    show_heatmaps: bool = opt(False, help="Show heat maps of the error.", alias="--show-heatmaps")
+    error_plots: str = opt(
+        "",
+        help="Plot the error against the value into this folder.",
+        alias="--save-error-metrics-plot",
+        metavar="DIR",
+        writes=True,
+    )
+    show_error_plots: bool = opt(
+        False, help="Show plots of the error against the value.", alias="--show-error-metrics-plot"
+    )
+
+
+@hookimpl
+def polycmp_reports() -> Iterable[ReportSpec]:
+    """Contribute the reports."""
+    yield ReportSpec(".html", "One page that needs nothing else", "polycmp_report.html:write")
+    yield ReportSpec(".xml", "JUnit, for the test pages of CI systems", "polycmp_report.junit:write")
+    yield ReportSpec(".md", "Markdown for a pull request's comment", "polycmp_report.markdown:write")
+    yield ReportSpec(
+        "",
+        "Annotations and summary of GitHub Actions",
+        "polycmp_report.github:annotate",
+        name="github",
+        when="GITHUB_ACTIONS",
+    )
+    yield ReportSpec(
+        "",
+        "Pictures of the error, drawn while it compares",
+        "",
+        name="pictures",
+        options=PictureOptions,
+        watch="polycmp_report.pictures:watch",
+    )

@@ -1,0 +1,205 @@
+"""Reports of plugins: found by suffix, asked for by the environment, watching a run; and what may go wrong."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from fakes import FakeSite
+
+LIGHT = """
+    from dataclasses import dataclass
+    from polycmp.spec import ReportSpec, hookimpl, opt
+
+    @dataclass(frozen=True)
+    class Options:
+        words: str = opt("", help="Words.", alias="--fake-words")
+
+    @hookimpl
+    def polycmp_reports():
+        yield {spec}
+"""
+
+HEAVY = """
+    from pathlib import Path
+    from polycmp.files import atomic_write
+    from polycmp.report import Table
+
+    def write(result, path, *options):
+        lines = [f"{result.command} {result.verdict} {result.exit_code}", *map(str, options)]
+        for table in result.blocks(Table):
+            lines += [f"{table.title}: {row.name}" for row in table.failures]
+        with atomic_write(path or "unasked.fake") as file:
+            file.write("\\n".join(lines).encode())
+
+    def broken(result, path):
+        raise KeyError("no such thing")
+
+    def watch(options):
+        if not options.words:
+            return None
+        def see(pair):
+            with open(options.words, "a") as file:
+                file.write(f"{pair.iteration} {pair.candidate} {pair.reference} {pair.output} {pair.made.shape}\\n")
+        return see
+"""
+
+
+@pytest.fixture
+def site(tmp_path):
+    return FakeSite(tmp_path / "site")
+
+
+def install(site, spec, name="fake"):
+    site.install(
+        f"fake-{name}",
+        {name: f"{name}_light"},
+        {f"{name}_light.py": LIGHT.format(spec=spec), f"{name}_heavy.py": HEAVY},
+    )
+
+
+def run(site, tmp_path, *words, **environ):
+    return site.polycmp(*words, cwd=tmp_path, **environ)
+
+
+def plugin_row(site, name):
+    rows = json.loads(site.polycmp("plugins", "list", "--json").stdout)["plugins"]
+    [row] = [row for row in rows if row["name"] == name]
+    return row
+
+
+@pytest.fixture
+def pair(model, other):
+    return ("run", model, "-b", "onnxrt", "-b", f"onnxrt:model={other},name=old")
+
+
+def test_a_suffix_of_a_plugin_works_for_every_command(site, model, pair, tmp_path):
+    install(site, "ReportSpec('.fake', 'Fake', 'fake_heavy:write')")
+    assert run(site, tmp_path, *pair, "--report", "r.FAKE").returncode == 1
+    assert (tmp_path / "r.FAKE").read_text() == "run failed 1\nonnxrt against old: y"
+    done = run(site, tmp_path, *("locate", *pair[1:]), "--report", "r.fake")
+    assert done.returncode == 1, done.stderr
+    assert (
+        (tmp_path / "r.fake").read_text().startswith("locate failed 1\nonnxrt against old, in the order of the model: ")
+    )
+    assert (
+        run(site, tmp_path, "invariants", model, "-b", "onnx", "--checks", "repeat", "--report", "r.fake").returncode
+        == 0
+    )
+    assert (tmp_path / "r.fake").read_text() == "invariants passed 0"
+    assert run(site, tmp_path, "selftest", "-b", "onnx", "--faults", "fp16", "--report", "r.fake").returncode == 0
+    assert (tmp_path / "r.fake").read_text() == "selftest passed 0"
+    run(site, tmp_path, *pair, "--save-accuracy-results", "m.json")
+    assert run(site, tmp_path, "check", "accuracy", "m.json", "--report", "r.fake").returncode == 1
+    assert (tmp_path / "r.fake").read_text() == "check accuracy failed 1\nonnxrt against old: y"
+
+
+def test_options_reach_the_report(site, pair, tmp_path):
+    install(site, "ReportSpec('.fake', 'Fake', 'fake_heavy:write', options=Options)")
+    assert run(site, tmp_path, *pair, "--report", "r.fake").returncode == 1
+    assert "Options(words='')" in (tmp_path / "r.fake").read_text()
+    assert run(site, tmp_path, *pair, "--report", "r.fake", "--fake-words", "three").returncode == 1
+    assert "Options(words='three')" in (tmp_path / "r.fake").read_text()
+
+
+def test_a_report_is_written_unasked_where_its_variable_is_set(site, pair, tmp_path):
+    install(site, "ReportSpec('', 'Fake', 'fake_heavy:write', name='fake', when='FAKE_CI')")
+    run(site, tmp_path, *pair)
+    assert not (tmp_path / "unasked.fake").exists()
+    run(site, tmp_path, *pair, FAKE_CI="1")
+    assert (tmp_path / "unasked.fake").read_text().startswith("run failed 1")
+
+
+def test_a_report_watches_what_is_compared(site, pair, tmp_path):
+    install(site, "ReportSpec('', 'Fake', '', name='fake', options=Options, watch='fake_heavy:watch')")
+    done = run(site, tmp_path, *pair, "--iterations", "2", "--fake-words", "seen")
+    assert done.returncode == 1, done.stderr
+    assert (tmp_path / "seen").read_text().splitlines() == ["0 onnxrt old y (1, 8)", "1 onnxrt old y (1, 8)"]
+    refused = run(site, tmp_path, "locate", *pair[1:], "--fake-words", "seen")
+    assert refused.returncode == 2  # nothing is watched there
+    refused = run(site, tmp_path, *pair, "--fake-words", "seen", "--gen-script", "-")
+    assert refused.returncode == 2
+    assert "options of the report fake" in refused.stderr
+
+
+def test_a_report_that_raises_hurts_no_other(site, pair, tmp_path):
+    install(site, "ReportSpec('.bad', 'Fake', 'fake_heavy:broken')")
+    done = run(site, tmp_path, *pair, "--report", "r.bad", "--report", "r.json")
+    assert done.returncode == 3
+    assert "FAILED: 1 of 1 output differs" in done.stdout
+    assert "cannot write r.bad" in done.stderr
+    assert "KeyError" in done.stderr
+    assert "polycmp plugins check fake" in done.stderr
+    assert json.loads((tmp_path / "r.json").read_text())["verdict"] == "failed"
+
+
+def test_a_suffix_that_two_claim_goes_to_neither_and_the_core_keeps_its_own(site, pair, tmp_path):
+    install(site, "ReportSpec('.fake', 'Fake', 'one_heavy:write')", "one")
+    install(site, "ReportSpec('.fake', 'Fake', 'two_heavy:write')\n        yield ReportSpec('.json', '', 'a:b')", "two")
+    done = run(site, tmp_path, *pair, "--report", "r.fake")
+    assert done.returncode == 3
+    assert "contributed by fake-one and fake-two" in done.stderr
+    assert done.stdout == ""  # before anything runs
+    assert run(site, tmp_path, *pair, "--report", "r.json").returncode == 1
+    assert json.loads((tmp_path / "r.json").read_text())["schema"] == 1
+    row = plugin_row(site, "two")
+    assert [entry["name"] for entry in row["provides"] if entry["kind"] == "report"] == ["fake", "json"]
+    assert any("report 'json' refused" in note for note in row["notes"])
+    assert any("report 'fake' refused: fake-one has it too" in note for note in row["notes"])
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        ("ReportSpec('fake', '', 'a:b')", "bad suffix 'fake' of a report"),
+        ("ReportSpec('.Fake', '', 'a:b')", "bad suffix '.Fake'"),
+        ("ReportSpec('', '', 'a:b', when='X')", "bad name '' of a report without suffix"),
+        ("ReportSpec('.x', '', 'a:b', name='x')", "is called after its suffix"),
+        ("ReportSpec('', '', 'a:b', name='x')", "nothing ever asks for the report 'x'"),
+        ("ReportSpec('.x', '', '', watch='a:b', options=Options)", "'' in polycmp_reports is not of the form"),
+        ("ReportSpec('', '', '', name='x', watch='a:b')", "it has no options"),
+        (
+            "ReportSpec('', '', '', name='x', watch='a.b', options=Options)",
+            "'a.b' in polycmp_reports is not of the form",
+        ),
+    ],
+)
+def test_what_a_report_may_not_be(site, spec, reason):
+    install(site, spec)
+    row = plugin_row(site, "fake")
+    assert row["state"] == "broken"
+    assert reason in row["reason"]
+
+
+def test_a_broken_plugin_that_would_bring_the_suffix_says_so(site, pair, tmp_path):
+    install(site, "ReportSpec('.mine', '', 'a:b')\n        yield ReportSpec('.mine', '', 'a:b')", "half")
+    done = run(site, tmp_path, *pair, "--report", "r.mine")
+    assert done.returncode == 3
+    assert "its plugin is broken" in done.stderr
+    assert "twice" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "status", "says"),
+    [
+        ("run", "r.html", 3, "pip install polycmp-report"),
+        ("run", "r.xml", 3, "pip install polycmp-report"),
+        ("run", "deep/r.MD", 3, "pip install polycmp-report"),
+        ("run", "r.htm", 2, "did you mean '.html'"),
+        ("run", "r", 2, "a file without suffix"),
+        ("locate", "r.html", 3, "pip install polycmp-report"),
+        ("invariants", "r.html", 3, "pip install polycmp-report"),
+        ("selftest", "r.md", 3, "pip install polycmp-report"),
+    ],
+)
+def test_without_its_package_a_report_names_it_before_anything_runs(site, model, command, path, status, says):
+    done = site.polycmp(command, model, "-b", "onnx", "--report", path, POLYCMP_PLUGINS="onnx")
+    assert (done.returncode, done.stdout) == (status, "")
+    assert says in done.stderr
+    assert f"{path}: --report: no report is written as" in done.stderr
+
+
+def test_without_its_package_an_option_of_a_report_names_it(site, model):
+    done = site.polycmp("run", model, "-b", "onnx", "--save-heatmaps", "maps", POLYCMP_PLUGINS="onnx")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "pip install 'polycmp-report[plot]'" in done.stderr
