@@ -281,7 +281,7 @@ def test_a_model_with_letters_outside_ascii_runs_in_the_c_locale(model, tmp_path
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are bytes on Linux only")
 def test_a_file_name_that_is_not_utf8_gets_words(model, tmp_path):
     pytest.importorskip("onnxruntime")
-    os.rename(model, os.fsencode(tmp_path) + b"/lat\xfc.onnx")  # noqa: PTH104
+    os.rename(model, os.fsencode(tmp_path) + b"/lat\xfc.onnx")
     command = [
         sys.executable,
         "-m",

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from polycmp.files import discard_unfinished
@@ -17,7 +17,7 @@ ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasatt
 GRACE = 3.0
 
 
-class Ended(KeyboardInterrupt):  # noqa: N818 - as its base: whatever lets Ctrl-C through lets this through
+class Ended(KeyboardInterrupt):
     """A signal asked the command to end.
 
     Attributes:
@@ -73,4 +73,6 @@ def _watch(reading: int, mine: list[signal.Signals], done: threading.Event) -> N
         while number := pipe.read(1):
             if number[0] in mine and not done.wait(GRACE):
                 discard_unfinished()
+                with suppress(OSError):  # as the main thread would have said
+                    os.write(2, f"polycmp: ended by {signal.Signals(number[0]).name}\n".encode())
                 os._exit(128 + number[0])
