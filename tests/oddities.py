@@ -32,8 +32,8 @@ SOURCE = """
 
         def activate_impl(self):
             if self.mode == "chdir":
-                os.mkdir("/tmp/polycmp-elsewhere") if not os.path.isdir("/tmp/polycmp-elsewhere") else None
-                os.chdir("/tmp/polycmp-elsewhere")
+                os.mkdir("elsewhere") if not os.path.isdir("elsewhere") else None
+                os.chdir("elsewhere")
 
         def get_input_metadata_impl(self):
             return TensorMetadata().add("x", "float32", [1, 8])

@@ -143,8 +143,9 @@ def test_a_signal_ends_a_command_that_is_stuck_in_native_code(odd, model, tmp_pa
     wait_for((tmp_path / "stuck").exists)
     assert list(tmp_path.glob(".outputs.npz.*"))
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=30)
+    _, err = process.communicate(timeout=30)
     assert process.returncode == 128 + signal.SIGTERM
+    assert err.decode().endswith("polycmp: ended by SIGTERM\n")
     assert {path.name for path in tmp_path.iterdir()} - before == {"stuck"}
 
 
@@ -161,7 +162,8 @@ def test_a_signal_that_is_ignored_stays_ignored(odd, model, tmp_path):
 @pytest.mark.parametrize("sequential", [(), ("--sequential-runners",)])
 def test_a_backend_that_changes_the_folder_takes_no_file_with_it(odd, model, tmp_path, first, sequential):
     odd.polycmp("run", "model.onnx", "-b", "onnx", "--save-inputs", "in.json", "--save-outputs", "golden", cwd=tmp_path)
-    (tmp_path / "post.py").write_text("import os\ndef postprocess_outputs(o):\n    os.chdir('/')\n    return o\n")
+    post = "import os\ndef postprocess_outputs(o):\n    os.chdir(os.path.dirname(__file__) + '/site')\n    return o\n"
+    (tmp_path / "post.py").write_text(post)
     written = ("--report", "r.json", "r.html", "--save-outputs", "o.npz", "--save-inputs", "i.npz")
     done = odd.polycmp(
         *("run", "model.onnx", "-b", first, "-b", "odd:mode=chdir", "-b", "onnx:model=model.onnx"),

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from polycmp.files import discard_unfinished
@@ -73,4 +73,6 @@ def _watch(reading: int, mine: list[signal.Signals], done: threading.Event) -> N
         while number := pipe.read(1):
             if number[0] in mine and not done.wait(GRACE):
                 discard_unfinished()
+                with suppress(OSError):  # as the main thread would have said
+                    os.write(2, f"polycmp: ended by {signal.Signals(number[0]).name}\n".encode())
                 os._exit(128 + number[0])
