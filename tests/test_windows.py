@@ -11,9 +11,9 @@ import onnx
 import pytest
 from fakes import FakeSite, runner
 
+from polycmp.layerwise.partition import Layout, plan_segments
 from polycmp.model import Model
 from polycmp.plugins import Registry
-from polycmp.session.segments import Layout, plan_segments
 from polycmp.tensors import TensorMetadata
 
 TWO = ("-b", "onnxrt", "-b", "onnxrt:name=ref,optimization=off")

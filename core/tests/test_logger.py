@@ -25,7 +25,7 @@ def clean():
             handler.close()
     root.level, root.handlers = before
     root.manager._clear_cache()
-    for name in ("polycmp.onnxrt", "polycmp.session", "polycmp.session.live"):
+    for name in ("polycmp.onnxrt", "polycmp.session", "polycmp.runs.backend_run"):
         logging.getLogger(name).setLevel(logging.NOTSET)
 
 
@@ -64,8 +64,8 @@ def test_the_most_specific_module_wins():
     setup_logging(verbosity=["WARNING", "session:VERBOSE", "session.live:ERROR"], stream=stream)
     logging.getLogger("polycmp.onnxrt").info("hidden")
     logging.getLogger("polycmp.session").debug("shown")
-    logging.getLogger("polycmp.session.live").warning("hidden")
-    logging.getLogger("polycmp.session.live").error("also shown")
+    logging.getLogger("polycmp.runs.backend_run").warning("hidden")
+    logging.getLogger("polycmp.runs.backend_run").error("also shown")
     assert stream.getvalue().splitlines() == ["[V] shown", "[E] also shown"]
 
 

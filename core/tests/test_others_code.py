@@ -8,7 +8,7 @@ import pytest
 
 from polycmp.arrays import checked_outputs, copied, read_only
 from polycmp.errors import BackendError, DataError, OthersCode, describe_exception, is_users_failure
-from polycmp.session.sharing import sharing
+from polycmp.runs.sharing import sharing
 
 ARRAYS = [
     np.ones((2, 3), np.float32),

@@ -15,8 +15,8 @@ from polycmp.errors import ComparisonError, DataError, InvalidValueError, UsageE
 from polycmp.results.outcome import BackendResult
 from polycmp.results.runs import IterationResult, RunResults
 from polycmp.runner import Runner
-from polycmp.session.live import LiveRun, copy_outputs
-from polycmp.session.stream import Pace, Source, run_steps
+from polycmp.runs.backend_run import LiveRun, copy_outputs
+from polycmp.runs.loop import Pace, Source, run_steps
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp.values import unique_label
 

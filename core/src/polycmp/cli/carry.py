@@ -17,8 +17,8 @@ from polycmp.plugins import Registry
 from polycmp.report.progress import progress
 from polycmp.report.run_result import result_of
 from polycmp.report.writers import find_writers, present
+from polycmp.session.engine import run_plan
 from polycmp.session.export import script_of
-from polycmp.session.session import run_plan
 
 
 def carry_out(

@@ -18,8 +18,8 @@ from polycmp.plugins import Registry
 from polycmp.spec import opt
 
 if TYPE_CHECKING:
+    from polycmp.accuracy.reevaluate import Judgement
     from polycmp.plan.build import Settings
-    from polycmp.session.judging import Judgement
 
 EPILOG = """\b
 Without options every metric is judged with the tolerances that it was saved with.
@@ -70,14 +70,14 @@ class AccuracyCommand(TableCommand):
 
 def _accuracy(file: str, **_: Any) -> None:
     # None of this is needed for a help text, which has to come at once.
+    from polycmp.accuracy.metrics_file import load_metrics, save_metrics
+    from polycmp.accuracy.reevaluate import judge_file, judged_metrics
     from polycmp.cli.build import convert
     from polycmp.cli.carry import start_logging
     from polycmp.cli.paths import refuse_collisions
     from polycmp.plan.build import report_options
     from polycmp.report.run_result import result_of
     from polycmp.report.writers import find_writers, present
-    from polycmp.results.metricsfile import load_metrics, save_metrics
-    from polycmp.session.judging import judge_file, judged_metrics
 
     ctx, command = current_command()
     given = command.given(ctx)
@@ -98,7 +98,7 @@ def _accuracy(file: str, **_: Any) -> None:
 
 
 def _judgement(settings: Settings) -> Judgement:
-    from polycmp.session.judging import Judgement
+    from polycmp.accuracy.reevaluate import Judgement
 
     judge = settings.core["judge"]
     options = {owner: values for (kind, owner), values in settings.by_owner.items() if kind == "compare_func"}

@@ -42,9 +42,9 @@ def open_model(command: TableCommand, ctx: click.Context) -> tuple[Model, Settin
     from polycmp.cli.carry import start_logging
     from polycmp.cli.paths import refuse_collisions
     from polycmp.errors import UsageError
+    from polycmp.inputs import make_source
     from polycmp.model import Model, ModelSettings
     from polycmp.plan.build import data_plan, loader_options
-    from polycmp.session.sources import make_source
 
     given = command.given(ctx)
     settings = convert(given, command.table, command.sections)

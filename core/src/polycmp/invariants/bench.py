@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from polycmp.calls import infer, input_metadata
 from polycmp.compare.pair import CompareFunction, PairComparer
 from polycmp.data.coerce import coerce_feed
 from polycmp.errors import DataError
@@ -15,8 +16,7 @@ from polycmp.invariants.batch import Arrays, Batch, DoesNotApplyError, find_batc
 from polycmp.invariants.findings import Check
 from polycmp.invariants.settings import Settings
 from polycmp.runner import Runner
-from polycmp.session.calls import infer, input_metadata
-from polycmp.session.stream import Source, open_feeds
+from polycmp.runs.loop import Source, open_feeds
 from polycmp.tensors import Feed, TensorMetadata, to_numpy
 
 

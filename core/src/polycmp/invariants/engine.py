@@ -17,7 +17,7 @@ from polycmp.model import Model, ModelSettings
 from polycmp.options import find_field
 from polycmp.plan import BackendPlan, Plan
 from polycmp.runner import Runner
-from polycmp.session.functions import make_functions
+from polycmp.runs.compare_functions import make_functions
 from polycmp.session.prepare import make_runners, prepare
 from polycmp.tensors import Feed, TensorMetadata
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from polycmp.compare.pair import PairComparer
+from polycmp.layerwise.observable import real_numbers
+from polycmp.layerwise.partition import Layout, crossing
 from polycmp.locate.measure import make_row
 from polycmp.locate.result import BENIGN, Row
 from polycmp.locate.search import Functions, Sweeper
 from polycmp.locate.words import classify
-from polycmp.session.segments import Layout, crossing
-from polycmp.session.showing import real_numbers
 from polycmp.tensors import Feed, TensorMetadata, to_numpy
 
 

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 from polycmp.compare.pair import PairComparer
 from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.graph import ModelGraph, final_outputs, same_structure
+from polycmp.layerwise.observable import a_few
+from polycmp.layerwise.partitioned_run import Lane
+from polycmp.layerwise.windows import Windows
 from polycmp.locate.bisect import bisect
 from polycmp.locate.failing import find_failing
 from polycmp.locate.measure import AFFORDABLE, NodeProbe
@@ -32,12 +35,9 @@ from polycmp.locate.search import Sweeper, worth_running
 from polycmp.locate.words import believed, births, classify, explanation, sentence
 from polycmp.plan import Plan
 from polycmp.precision import UNITS, granted
-from polycmp.session.functions import make_functions
-from polycmp.session.lanes import Lane
+from polycmp.runs.compare_functions import make_functions
+from polycmp.runs.loop import Source, open_feeds
 from polycmp.session.prepare import open_lanes, open_precise_lane
-from polycmp.session.showing import a_few
-from polycmp.session.stream import Source, open_feeds
-from polycmp.session.windows import Windows
 from polycmp.tensors import Feed
 
 if TYPE_CHECKING:

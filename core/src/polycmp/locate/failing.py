@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from polycmp.graph import GraphNode
+from polycmp.layerwise.partitioned_run import Lane
+from polycmp.layerwise.windows import Windows
 from polycmp.locate.figures import figures
 from polycmp.locate.result import Row
-from polycmp.session.lanes import Lane
-from polycmp.session.windows import Windows
 from polycmp.tensors import Feed, TensorEntry, dtype_of
 
 

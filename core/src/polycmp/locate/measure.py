@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from polycmp.compare.statistics import differences
 from polycmp.compare.verdicts import ErrorStats, OutputComparison
 from polycmp.graph import GraphNode
+from polycmp.layerwise.partitioned_run import Lane
 from polycmp.locate.figures import figures, rounding
 from polycmp.locate.result import Own, Row
 from polycmp.locate.words import MARGIN
 from polycmp.precision import UNITS, granted
-from polycmp.session.lanes import Lane
 from polycmp.tensors import dtype_of, is_floating, to_numpy
 
 Tensors = Mapping[str, Any]

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from polycmp.layerwise.partitioned_run import Lane
 from polycmp.locate.measure import distance, nudged
 from polycmp.locate.result import Row
 from polycmp.locate.search import JUMP
 from polycmp.locate.words import MARGIN
 from polycmp.precision import granted
-from polycmp.session.lanes import Lane
 from polycmp.tensors import Feed
 
 #: Roundings of a coarse type that add up to more than this would leave nothing of the tensor.

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from polycmp.graph import GraphNode, ModelGraph
+from polycmp.layerwise.partitioned_run import Lane
 from polycmp.locate.measure import distance
 from polycmp.locate.result import Probe
-from polycmp.session.lanes import Lane
 from polycmp.tensors import Feed, dtype_class, dtype_of, to_numpy
 
 Tensors = Mapping[str, Any]

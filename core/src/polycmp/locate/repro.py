@@ -21,10 +21,10 @@ from polycmp.plan import BackendPlan, DataPlan, FilesPlan, Plan
 from polycmp.plan.build import without_written_files
 from polycmp.plan.text import to_words
 from polycmp.results.files import InputsWriter, OutputsWriter
-from polycmp.session.functions import make_functions
-from polycmp.session.names import for_outputs
+from polycmp.runs.compare_functions import make_functions
+from polycmp.runs.loop import open_feeds
+from polycmp.session.check_names import for_outputs
 from polycmp.session.prepare import model_of, open_lanes
-from polycmp.session.stream import open_feeds
 from polycmp.tensors import Feed
 from polycmp.values import split_script
 

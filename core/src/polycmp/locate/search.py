@@ -11,12 +11,12 @@ import numpy as np
 
 from polycmp.compare.pair import PairComparer
 from polycmp.graph import GraphNode
+from polycmp.layerwise.windows import Window, Windows
 from polycmp.locate.figures import figures
 from polycmp.locate.measure import NodeProbe, distance, make_row, unit_of
 from polycmp.locate.result import Row
 from polycmp.locate.words import MARGIN
 from polycmp.precision import granted
-from polycmp.session.windows import Window, Windows
 from polycmp.tensors import Feed, dtype_of, is_floating, to_numpy
 
 Functions = Mapping[str, Callable[..., Any]]

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, UsageError
 from polycmp.graph import ModelGraph, final_outputs
+from polycmp.inputs import make_source, with_ranges
+from polycmp.layerwise.partitioned_run import Lane
+from polycmp.layerwise.windows import MANY_OUTPUTS, Windows, comparable, suits
 from polycmp.loader import Loader
 from polycmp.model import Model, ModelSettings
 from polycmp.options import changed_options, make_options
@@ -17,19 +20,16 @@ from polycmp.plan import BackendPlan, Plan
 from polycmp.precision import allowed_precision
 from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
-from polycmp.session.lanes import Lane
-from polycmp.session.live import LiveRun
-from polycmp.session.names import check_input_names, check_output_names
-from polycmp.session.partworker import PartWorkerRunner
-from polycmp.session.sources import make_source, with_ranges
-from polycmp.session.windows import MANY_OUTPUTS, Windows, comparable, suits
-from polycmp.session.workers.host import WorkerRunner
-from polycmp.session.workers.job import make_job
+from polycmp.runs.backend_run import LiveRun
+from polycmp.session.check_names import check_input_names, check_output_names
 from polycmp.tensors import ModelDescription
+from polycmp.workers.job import make_job
+from polycmp.workers.part_runner import PartWorkerRunner
+from polycmp.workers.runner import WorkerRunner
 
 if TYPE_CHECKING:
     from polycmp.plugins import Contribution, Registry
-    from polycmp.session.stream import Source
+    from polycmp.runs.loop import Source
 
 
 @dataclass(frozen=True)

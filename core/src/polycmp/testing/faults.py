@@ -117,7 +117,7 @@ def end_fatally(fault: str) -> None:
     Raises:
         BackendError: This is not a worker process, and polycmp itself would end.
     """
-    if "polycmp.session.workers.child" not in sys.modules:  # only workers load it
+    if "polycmp.workers.child" not in sys.modules:  # only workers load it
         raise BackendError(
             f"the fault {fault!r} needs a process of its own",
             why="it would end polycmp itself",

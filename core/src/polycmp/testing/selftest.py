@@ -13,7 +13,7 @@ from polycmp.model import Model, ModelSettings
 from polycmp.plan import BackendPlan, Plan
 from polycmp.plan.backends import option_texts
 from polycmp.results.outcome import Outcome
-from polycmp.session.session import run_plan
+from polycmp.session.engine import run_plan
 from polycmp.tensors import TensorMetadata, dtype_class
 from polycmp.testing.faults import ON_INPUT, ON_OUTPUTS, concerns
 from polycmp.testing.faulty import NO_EFFECT, find_node

@@ -10,8 +10,8 @@ from typing import Any
 
 from polycmp.arrays import copied
 from polycmp.errors import DataError, OthersCode
-from polycmp.session.live import LiveRun, copy_outputs
-from polycmp.session.sharing import sharing
+from polycmp.runs.backend_run import LiveRun, copy_outputs
+from polycmp.runs.sharing import sharing
 from polycmp.tensors import Feed, TensorMetadata
 
 Source = Callable[[TensorMetadata], Iterable[Feed]]

@@ -10,17 +10,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from polycmp import __version__
+from polycmp.calls import infer, input_metadata
 from polycmp.ending import abandon_threads
 from polycmp.errors import is_users_failure
+from polycmp.inputs import make_source
 from polycmp.model import Model, ModelSettings
 from polycmp.plan.text import from_values
 from polycmp.plugins import Registry
 from polycmp.runner import Runner
-from polycmp.session.calls import infer, input_metadata
-from polycmp.session.sources import make_source
-from polycmp.session.workers.memory import Arena
-from polycmp.session.workers.protocol import PROTOCOL, Channel, error_to_json
 from polycmp.tensors import TensorMetadata, dtype_name
+from polycmp.workers.memory import Arena
+from polycmp.workers.protocol import PROTOCOL, Channel, error_to_json
 
 
 class _Relay(logging.Handler):

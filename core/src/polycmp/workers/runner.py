@@ -15,11 +15,11 @@ from typing import IO, Any
 from polycmp import __version__
 from polycmp.errors import PluginError, PolycmpError, WorkerError
 from polycmp.runner import Runner
-from polycmp.session.workers import memory
-from polycmp.session.workers.job import Job
-from polycmp.session.workers.memory import Arena, beside_standard
-from polycmp.session.workers.protocol import PROTOCOL, Channel, error_from_json
 from polycmp.tensors import TensorMetadata
+from polycmp.workers import memory
+from polycmp.workers.job import Job
+from polycmp.workers.memory import Arena, beside_standard
+from polycmp.workers.protocol import PROTOCOL, Channel, error_from_json
 
 log = logging.getLogger("polycmp.workers")
 
@@ -32,7 +32,7 @@ _CHILD = """
 import sys
 if sys.path and sys.path[0] == "":
     del sys.path[0]
-from polycmp.session.workers.child import main
+from polycmp.workers.child import main
 sys.exit(main(sys.argv[1:]))
 """
 

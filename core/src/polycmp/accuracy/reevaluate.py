@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from polycmp.accuracy.metrics import MetricRecord, MetricsFile, PairRecord
 from polycmp.compare.averages import Means, means_for, metrics_judge, tolerances_matter
 from polycmp.compare.tally import Tally, named_reason
 from polycmp.compare.verdicts import DetailedVerdict, ErrorStats, OutputComparison, PairComparison
 from polycmp.errors import ComparisonError, UsageError, did_you_mean
 from polycmp.options import make_options, option_fields
-from polycmp.results.metrics import MetricRecord, MetricsFile, PairRecord
 from polycmp.results.outcome import BackendResult, Outcome
-from polycmp.session.comparers import averaged, check_average_functions, check_average_statistics
+from polycmp.runs.comparers import averaged, check_average_functions, check_average_statistics
 from polycmp.spec import Verdict
 from polycmp.values import pick, unknown_names
 

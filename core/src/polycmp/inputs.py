@@ -13,7 +13,7 @@ from polycmp.values import split_script
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
-    from polycmp.session.stream import Source
+    from polycmp.runs.loop import Source
 
 
 def make_source(plan: DataPlan, registry: Registry) -> Source:

@@ -13,7 +13,7 @@ from polycmp.compare.tally import Tally, named_reason
 from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison
 from polycmp.errors import UsageError
 from polycmp.plan import ComparePlan
-from polycmp.session.functions import make_functions
+from polycmp.runs.compare_functions import make_functions
 from polycmp.spec import Verdict
 from polycmp.values import pick, split_script
 

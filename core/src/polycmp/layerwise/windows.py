@@ -10,11 +10,11 @@ from typing import Any
 
 from polycmp.compare.verdicts import PairComparison
 from polycmp.graph import ModelGraph, final_outputs, same_structure
-from polycmp.session.lanes import Lane
-from polycmp.session.live import LiveRun, copy_outputs
-from polycmp.session.segments import Layout, Segment, memory_budget, plan_segments
-from polycmp.session.sharing import sharing
-from polycmp.session.stream import Pace, Source, Step, copy_feed, open_feeds
+from polycmp.layerwise.partition import Layout, Segment, memory_budget, plan_segments
+from polycmp.layerwise.partitioned_run import Lane
+from polycmp.runs.backend_run import LiveRun, copy_outputs
+from polycmp.runs.loop import Pace, Source, Step, copy_feed, open_feeds
+from polycmp.runs.sharing import sharing
 from polycmp.tensors import Feed, TensorMetadata
 
 #: From this many outputs on, it is worth loading the model as a graph to see whether they fit the memory.

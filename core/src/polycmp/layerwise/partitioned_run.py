@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from polycmp.graph import ModelGraph, final_outputs, static_tensors
+from polycmp.layerwise.observable import a_few, largest_working, real_numbers
+from polycmp.layerwise.partition import Segment
 from polycmp.loader import Loader
 from polycmp.logger import only_errors
 from polycmp.results.outcome import BackendResult, Timing
 from polycmp.runner import Runner
-from polycmp.session.live import LiveRun
-from polycmp.session.segments import Segment
-from polycmp.session.sharing import sharing
-from polycmp.session.showing import a_few, largest_working, real_numbers
+from polycmp.runs.backend_run import LiveRun
+from polycmp.runs.sharing import sharing
 from polycmp.tensors import Feed, TensorMetadata, dtype_of
 
 #: Makes a runner of the backend for what a loader gives in place of the model, or for the model itself; the second

@@ -9,21 +9,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from polycmp.accuracy.recorder import Recorder
 from polycmp.errors import UsageError, did_you_mean
+from polycmp.layerwise.windows import merge_windows
 from polycmp.plan import Plan
 from polycmp.precision import UNITS
 from polycmp.results.environment import describe_environment
 from polycmp.results.outcome import BackendResult, Outcome
-from polycmp.session.comparers import Comparer, comparer_maker
-from polycmp.session.functions import lenience, open_watchers
-from polycmp.session.names import check_output_names
+from polycmp.runs.compare_functions import lenience, open_watchers
+from polycmp.runs.comparers import Comparer, comparer_maker
+from polycmp.runs.loop import Pace, Step, run_steps
+from polycmp.runs.saved_run import SavedLane, open_saved
+from polycmp.session.check_names import check_output_names
+from polycmp.session.outputs import Sinks
 from polycmp.session.prepare import Prepared, prepare
-from polycmp.session.recorder import Recorder
-from polycmp.session.repeat import Repeats
-from polycmp.session.saved import SavedLane, open_saved
-from polycmp.session.sinks import Sinks
-from polycmp.session.stream import Pace, Step, run_steps
-from polycmp.session.windows import merge_windows
+from polycmp.session.reproduce import Repeats
 from polycmp.tensors import TensorMetadata
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from polycmp.plan import ComparePlan, Plan
 from polycmp.results.files import InputsWriter, OutputsWriter, save_input_blob
 from polycmp.results.outcome import Invalid
 from polycmp.results.runs import IterationResult
-from polycmp.session.stream import Step
+from polycmp.runs.loop import Step
 from polycmp.spec import Compared
 from polycmp.tensors import dtype_class, to_numpy
 from polycmp.values import pick, split_script

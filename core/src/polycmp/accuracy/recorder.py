@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from polycmp.accuracy.metrics import MetricRecord, MetricsFile, PairRecord
+from polycmp.accuracy.metrics_file import save_metrics
 from polycmp.compare.averages import recorded_metrics
 from polycmp.compare.verdicts import DetailedVerdict, OutputComparison
 from polycmp.plan import ComparePlan
-from polycmp.results.metrics import MetricRecord, MetricsFile, PairRecord
-from polycmp.results.metricsfile import save_metrics
 from polycmp.results.outcome import Outcome
-from polycmp.session.comparers import settings_of
+from polycmp.runs.comparers import settings_of
 from polycmp.spec import Verdict
 
 

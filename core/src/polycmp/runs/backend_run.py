@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from polycmp.calls import infer, input_metadata
 from polycmp.data.coerce import coerce_feed
 from polycmp.errors import PolycmpError, WorkerError, describe_exception, is_users_failure
 from polycmp.results.outcome import BackendResult, Timing
 from polycmp.runner import Runner
-from polycmp.session.calls import infer, input_metadata
 from polycmp.tensors import Feed, TensorMetadata
 
 T = TypeVar("T")

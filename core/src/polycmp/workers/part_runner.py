@@ -10,8 +10,8 @@ from typing import Any
 from polycmp.loader import Loader
 from polycmp.model import Model
 from polycmp.plan import BackendPlan, Plan
-from polycmp.session.workers.host import WorkerRunner
-from polycmp.session.workers.job import make_job
+from polycmp.workers.job import make_job
+from polycmp.workers.runner import WorkerRunner
 
 
 class PartWorkerRunner(WorkerRunner):

@@ -1,0 +1,1 @@
+"""Saved metrics, and judging them again."""

@@ -1,0 +1,1 @@
+"""The tensors inside a model, in bounded memory."""

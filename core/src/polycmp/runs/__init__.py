@@ -1,0 +1,1 @@
+"""How backends run: one backend, one loop, inputs, saved runs."""
