@@ -14,7 +14,7 @@ CORE = ROOT / "core" / "src" / "polycmp"
 
 # Rooms that only hold words and values; anybody may use them.
 GROUND = {"errors", "terminal", "values", "files", "script", "options", "logger", "spec", "precision"}
-MODELS = {"tensors", "arrays", "loader", "func", "graph", "runner", "builtin"}
+MODELS = {"tensors", "arrays", "calls", "loader", "func", "graph", "runner", "builtin"}
 
 #: Room -> the rooms it may import. Each line only names rooms from the lines above it.
 MAY_IMPORT: dict[str, set[str]] = {
@@ -34,6 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "func": {"errors", "loader"},
     "graph": {"errors", "tensors", "loader"},
     "runner": {"errors", "files", "tensors", "loader"},  # both remember the arguments they were made with, for export
+    "calls": {"errors", "files", "arrays", "runner", "tensors"},
     "builtin": {"spec", "values"},
     "plugins": {"errors", "values", "spec"},
     "model": {*GROUND, "loader", "tensors", "graph", "plugins"},
@@ -42,11 +43,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "results": {*GROUND, "tensors", "compare"},  # of compare only its verdicts: tested below
     "plan": {"errors", "values", "spec", "options", "builtin", "plugins"},
     "report": {*GROUND, "tensors", "plugins", "compare", "results"},
-    "session": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "ending"},
-    "invariants": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "plan", "report", "session"},
-    "locate": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "report", "session"},
+    "inputs": {*GROUND, "tensors", "plugins", "data", "results", "plan"},
+    "workers": {*GROUND, *MODELS, "plugins", "model", "inputs", "plan", "calls", "ending"},
+    "runs": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "inputs", "workers"},
+    "layerwise": {*GROUND, *MODELS, "plugins", "compare", "results", "plan", "runs"},
+    "accuracy": {*GROUND, "tensors", "plugins", "compare", "results", "plan", "runs"},
+    "session": {*GROUND, *MODELS, "plugins", "compare", "results", "plan", "ending", "runs", "layerwise", "accuracy"},
+    "invariants": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "plan", "report", "runs", "session"},
+    "locate": {*GROUND, *MODELS, "plugins", "compare", "results", "plan", "report", "runs", "layerwise", "session"},
     "json": {*GROUND, "tensors", "compare", "results"},
-    "comparator": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "session"},
+    "comparator": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "runs"},
     "testing": {
         *GROUND,
         *MODELS,
@@ -57,6 +63,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "results",
         "plan",
         "report",
+        "workers",
+        "runs",
         "session",
         "comparator",
     },
@@ -69,6 +77,11 @@ MAY_IMPORT: dict[str, set[str]] = {
         "compare",
         "results",
         "plan",
+        "inputs",
+        "workers",
+        "runs",
+        "layerwise",
+        "accuracy",
         "session",
         "locate",
         "report",

@@ -61,9 +61,9 @@ def test_the_options_say_from_which_severity_on_messages_are_shown(options, firs
 
 def test_the_most_specific_module_wins():
     stream = io.StringIO()
-    setup_logging(verbosity=["WARNING", "session:VERBOSE", "session.live:ERROR"], stream=stream)
+    setup_logging(verbosity=["WARNING", "runs:VERBOSE", "runs.backend_run:ERROR"], stream=stream)
     logging.getLogger("polycmp.onnxrt").info("hidden")
-    logging.getLogger("polycmp.session").debug("shown")
+    logging.getLogger("polycmp.runs").debug("shown")
     logging.getLogger("polycmp.runs.backend_run").warning("hidden")
     logging.getLogger("polycmp.runs.backend_run").error("also shown")
     assert stream.getvalue().splitlines() == ["[V] shown", "[E] also shown"]

@@ -16,8 +16,8 @@ from polycmp.results.outcome import BackendResult
 from polycmp.results.runs import IterationResult, RunResults
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import LiveRun, copy_outputs
-from polycmp.runs.loop import Pace, Source, run_steps
-from polycmp.tensors import Feed, TensorMetadata
+from polycmp.runs.loop import Pace, run_steps
+from polycmp.tensors import Feed, Source, TensorMetadata
 from polycmp.values import unique_label
 
 __all__ = [

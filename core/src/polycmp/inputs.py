@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from polycmp.errors import OthersCode, PluginError
 from polycmp.plan import DataPlan
-from polycmp.tensors import Feed, ModelDescription, TensorMetadata
+from polycmp.tensors import Feed, ModelDescription, Source, TensorMetadata
 from polycmp.values import split_script
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
-    from polycmp.runs.loop import Source
 
 
 def make_source(plan: DataPlan, registry: Registry) -> Source:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import ModelError, OthersCode, did_you_mean
 from polycmp.loader import Loader
 from polycmp.plugins.known import OTHER_KINDS, explain_suffix
-from polycmp.tensors import Feed, ModelDescription, TensorMetadata
+from polycmp.tensors import ModelDescription, Source
 from polycmp.values import split_script
 
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
     from polycmp.plugins import Contribution, Registry
     from polycmp.spec import LoaderSpec
-
-DataSource = Callable[[TensorMetadata], Iterable[Feed]]
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class ModelSettings:
 
     loader_options: Mapping[str, Any] = field(default_factory=dict)
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    data_source: DataSource | None = None
+    data_source: Source | None = None
     kind: str = ""
     backend_options: Mapping[str, Any] = field(default_factory=dict)
 

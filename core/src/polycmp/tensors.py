@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -12,12 +12,12 @@ import numpy as np
 from polycmp.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
 Shape = tuple["int | str", ...]
 Feed = Mapping[str, Any]
+#: Gives the feeds of a run for a model's inputs.
+Source = Callable[["TensorMetadata"], Iterable[Feed]]
 
 #: Names of element types that NumPy does not have, as ONNX and frameworks spell them -> as ml_dtypes spells them.
 _LOW_BIT = {

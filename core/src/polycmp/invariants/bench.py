@@ -16,8 +16,8 @@ from polycmp.invariants.batch import Arrays, Batch, DoesNotApplyError, find_batc
 from polycmp.invariants.findings import Check
 from polycmp.invariants.settings import Settings
 from polycmp.runner import Runner
-from polycmp.runs.loop import Source, open_feeds
-from polycmp.tensors import Feed, TensorMetadata, to_numpy
+from polycmp.runs.loop import open_feeds
+from polycmp.tensors import Feed, Source, TensorMetadata, to_numpy
 
 
 class Bench:

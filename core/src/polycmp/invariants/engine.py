@@ -13,12 +13,11 @@ from polycmp.invariants.bench import Bench
 from polycmp.invariants.checks import CHECK_FUNCTIONS
 from polycmp.invariants.findings import Check, Findings, Subject
 from polycmp.invariants.settings import Settings
-from polycmp.model import Model, ModelSettings
-from polycmp.options import find_field
-from polycmp.plan import BackendPlan, Plan
+from polycmp.plan import Plan
 from polycmp.runner import Runner
 from polycmp.runs.compare_functions import make_functions
-from polycmp.session.prepare import make_runners, prepare
+from polycmp.runs.resolve import ResolvedBackend, resolve
+from polycmp.session.check_names import check_names
 from polycmp.tensors import Feed, TensorMetadata
 
 if TYPE_CHECKING:
@@ -65,17 +64,19 @@ def _check_backend(
     plan: Plan, registry: Registry, settings: Settings, subject: Subject, on_stage: Callable[[str], None]
 ) -> None:
     on_stage(f"activating {subject.label}")
-    source = prepare(plan, registry).source
-    [runner] = make_runners(plan, registry)
+    resolved = resolve(plan, registry)
+    check_names(plan, resolved)
+    [backend] = resolved.backends
+    runner = backend.make_runner()
     runner.activate()
     try:
         bench = Bench(
             runner,
-            source,
+            resolved.source,
             settings,
             make_functions(plan.compare, registry),
-            lambda field, value: _variant(plan, registry, field, value),
-            lambda feed: _fixed(plan, registry, feed),
+            lambda field, value: _variant(backend, field, value),
+            lambda feed: _fixed(backend, feed),
         )
         subject.version = runner.backend_version
         subject.batch = bench.batch.words if isinstance(bench.batch, Batch) else ""
@@ -101,25 +102,16 @@ def _make_check(name: str, bench: Bench) -> Check:
         return Check(name, "error", f"could not be checked: {describe_exception(error)}")
 
 
-def _variant(plan: Plan, registry: Registry, field: str, value: int) -> Runner | None:
-    """Return a runner of the plan's only backend with one option changed; None if it has no such option."""
-    backend: BackendPlan = plan.backends[0]
-    if backend.options is None or find_field(type(backend.options), field) is None:
-        return None
-    changed = replace(backend, options=replace(backend.options, **{field: value}))
-    return make_runners(replace(plan, backends=(changed,)), registry)[0]
+def _variant(backend: ResolvedBackend, field: str, value: int) -> Runner | None:
+    """Return a runner of a backend with one option changed; None if it has no such option."""
+    changed = backend.with_option(field, value)
+    return None if changed is None else changed.make_runner()
 
 
-def _fixed(plan: Plan, registry: Registry, feed: Feed) -> Runner | None:
+def _fixed(backend: ResolvedBackend, feed: Feed) -> Runner | None:
     """Return a runner of the model with the shapes of a feed written into it; None if that cannot be."""
-    backend = plan.backends[0]
-    if backend.python:
-        return None
-    contribution = registry.find_runner(backend.backend)
-    model = Model(backend.model or plan.model, registry, ModelSettings(plan.loader_options, kind=plan.model_kind))
-    graph = model.graph() if contribution.spec.intermediates == "graph" else None
+    graph = backend.model.graph() if backend.runs_parts and not backend.plan.python else None
     if graph is None:
         return None
-    part = model.part(graph.cut(TensorMetadata.from_feed_dict(feed), list(graph.outputs)))
-    runner: Runner = registry.load(contribution)(part, backend.options, name=backend.label)
-    return runner
+    part = graph.cut(TensorMetadata.from_feed_dict(feed), list(graph.outputs))
+    return backend.make_runner(part, same_inputs=False)

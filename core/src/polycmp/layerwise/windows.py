@@ -13,9 +13,9 @@ from polycmp.graph import ModelGraph, final_outputs, same_structure
 from polycmp.layerwise.partition import Layout, Segment, memory_budget, plan_segments
 from polycmp.layerwise.partitioned_run import Lane
 from polycmp.runs.backend_run import LiveRun, copy_outputs
-from polycmp.runs.loop import Pace, Source, Step, copy_feed, open_feeds
+from polycmp.runs.loop import Pace, Step, copy_feed, open_feeds
 from polycmp.runs.sharing import sharing
-from polycmp.tensors import Feed, TensorMetadata
+from polycmp.tensors import Feed, Source, TensorMetadata
 
 #: From this many outputs on, it is worth loading the model as a graph to see whether they fit the memory.
 MANY_OUTPUTS = 8

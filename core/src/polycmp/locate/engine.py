@@ -12,6 +12,7 @@ from polycmp.compare.pair import PairComparer
 from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.graph import ModelGraph, final_outputs, same_structure
 from polycmp.layerwise.observable import a_few
+from polycmp.layerwise.open import open_partitioned_runs, open_precise_run
 from polycmp.layerwise.partitioned_run import Lane
 from polycmp.layerwise.windows import Windows
 from polycmp.locate.bisect import bisect
@@ -36,9 +37,9 @@ from polycmp.locate.words import believed, births, classify, explanation, senten
 from polycmp.plan import Plan
 from polycmp.precision import UNITS, granted
 from polycmp.runs.compare_functions import make_functions
-from polycmp.runs.loop import Source, open_feeds
-from polycmp.session.prepare import open_lanes, open_precise_lane
-from polycmp.tensors import Feed
+from polycmp.runs.loop import open_feeds
+from polycmp.runs.resolve import resolve
+from polycmp.tensors import Feed, Source
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -97,10 +98,11 @@ def locate(
     """
     start = time.perf_counter()
     options = options or LocateOptions()
-    lanes, source = open_lanes(plan, registry)
+    resolved = resolve(plan, registry)
+    lanes, source = open_partitioned_runs(resolved), resolved.source
     reference = _reference(lanes, plan.compare.reference)
     candidates = [lane for lane in lanes if lane is not reference]
-    precise = open_precise_lane(plan, registry, reference.graph) if options.float64 else None
+    precise = open_precise_run(resolved, reference.graph) if options.float64 else None
     functions = make_functions(plan.compare, registry)
     found: Located | None = None
     for candidate in candidates:

@@ -15,6 +15,7 @@ from polycmp.compare.pair import PairComparer
 from polycmp.errors import EXIT_DIFFERENT, FileError, describe_exception
 from polycmp.files import atomic_write, to_bytes
 from polycmp.graph import ModelGraph, makers, static_tensors
+from polycmp.layerwise.open import open_partitioned_runs
 from polycmp.locate.result import Located, Row
 from polycmp.options import option_fields
 from polycmp.plan import BackendPlan, DataPlan, FilesPlan, Plan
@@ -23,8 +24,8 @@ from polycmp.plan.text import to_words
 from polycmp.results.files import InputsWriter, OutputsWriter
 from polycmp.runs.compare_functions import make_functions
 from polycmp.runs.loop import open_feeds
+from polycmp.runs.resolve import resolve
 from polycmp.session.check_names import for_outputs
-from polycmp.session.prepare import model_of, open_lanes
 from polycmp.tensors import Feed
 from polycmp.values import split_script
 
@@ -65,7 +66,7 @@ def _save_cured(found: Located, plan: Plan, registry: Registry, path: str) -> No
     if not kept:
         found.notes.append(f"--keep-tap: no output makes the fault go away, so {path} was not written")
         return
-    model = model_of(plan, registry, found.candidate)
+    model = resolve(plan, registry).backend(found.candidate).model
     graph = model.graph()
     if graph is not None:
         model.save(graph.mark([*graph.outputs, *kept]), path)
@@ -80,7 +81,9 @@ class _Saver:
         self.plan = plan
         self.registry = registry
         self.folder = folder
-        lanes, self.source = open_lanes(plan, registry)
+        self.resolved = resolve(plan, registry)
+        self.source = self.resolved.source
+        lanes = open_partitioned_runs(self.resolved)
         by_label = {lane.label: lane for lane in lanes}
         self.candidate, self.reference = by_label[found.candidate], by_label[found.reference]
         self.backend = next(item for item in plan.backends if item.label == found.candidate)
@@ -127,7 +130,7 @@ class _Saver:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FileError(f"cannot make the folder {self.folder}", why=describe_exception(error)) from error
-        model = model_of(self.plan, self.registry, self.found.candidate)
+        model = self.resolved.backend(self.found.candidate).model
         part = self.candidate.part(tensors, [row.tensor])
         model.save(part, str(self.folder / f"model{Path(model.path).suffix}"))
         self.model = f"model{Path(model.path).suffix}"

@@ -12,9 +12,7 @@ from polycmp.arrays import copied
 from polycmp.errors import DataError, OthersCode
 from polycmp.runs.backend_run import LiveRun, copy_outputs
 from polycmp.runs.sharing import sharing
-from polycmp.tensors import Feed, TensorMetadata
-
-Source = Callable[[TensorMetadata], Iterable[Feed]]
+from polycmp.tensors import Feed, Source, TensorMetadata
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,24 @@ from typing import Any
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.options import option_fields
 from polycmp.plan import Choice, ComparePlan, Plan
+from polycmp.runs.resolve import Resolved
 from polycmp.values import unknown_names
+
+
+def check_names(plan: Plan, resolved: Resolved) -> bool:
+    """Check the plan's names against the models that can be described; return whether that was possible.
+
+    Raises:
+        UsageError: A tensor named in the plan is not in the models.
+        ModelError: A model file cannot be read.
+    """
+    descriptions = list(resolved.descriptions.values())
+    known = [description for description in descriptions if description is not None]
+    if not known or len(known) < len(descriptions):
+        return False
+    check_input_names(plan, dict.fromkeys(name for item in known for name in item.inputs))
+    check_output_names(plan, dict.fromkeys(name for item in known for name in item.outputs))
+    return True
 
 
 def check_input_names(plan: Plan, inputs: Iterable[str]) -> None:

@@ -19,6 +19,7 @@ from polycmp.results.outcome import BackendResult, Outcome
 from polycmp.runs.compare_functions import lenience, open_watchers
 from polycmp.runs.comparers import Comparer, comparer_maker
 from polycmp.runs.loop import Pace, Step, run_steps
+from polycmp.runs.resolve import resolve
 from polycmp.runs.saved_run import SavedLane, open_saved
 from polycmp.session.check_names import check_output_names
 from polycmp.session.outputs import Sinks
@@ -47,7 +48,7 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
         PolycmpError: Nothing could be run: wrong names, no model, no data, an unreadable file.
     """
     start = time.perf_counter()
-    prepared = prepare(plan, registry)
+    prepared = prepare(plan, resolve(plan, registry))
     saved = open_saved(plan.files.load_outputs, (run.label for run in prepared.runs))
     session = _Session(plan, registry, prepared, saved)
     with ExitStack() as stack:
@@ -94,7 +95,7 @@ class _Session:
         self.outcome = Outcome(
             backends=results, expected=len(results) > 1, command=plan.command, reference=self._reference(results)
         )
-        self.outcome.notes += [*_same_twice(plan), *lenience(plan)]
+        self.outcome.notes += [*_same_twice(plan), *lenience(plan), *prepared.notes]
 
     def steps(self, pace: Pace) -> Generator[Step, None, None]:
         """Yield steps with the outputs of live and saved runs; saved runs may outlast live ones."""

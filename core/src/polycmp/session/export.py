@@ -15,7 +15,7 @@ from polycmp.options import changed_options
 from polycmp.plan import Choice, Plan
 from polycmp.plugins import Registry
 from polycmp.runner import Runner
-from polycmp.session.prepare import make_runners
+from polycmp.runs.resolve import resolve
 from polycmp.values import split_script
 
 WIDTH = 110
@@ -73,7 +73,8 @@ def _runners(script: _Script, plan: Plan, registry: Registry) -> list[str]:
     if plan.backends:
         script.add("", "# Backends: nothing is loaded before they are activated")
     names = []
-    for index, runner in enumerate(make_runners(plan, registry)):
+    for index, backend in enumerate(resolve(plan, registry).backends):
+        runner = backend.make_runner()
         names.append(f"runner_{index}")
         _import_tree(script, runner)
         script.add(f"{names[-1]} = {runner.source()}")

@@ -1,0 +1,124 @@
+"""From resolved backends to runs that go through their models part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
+from typing import TYPE_CHECKING
+
+from polycmp.errors import ModelError, UsageError
+from polycmp.graph import ModelGraph, final_outputs
+from polycmp.layerwise.partitioned_run import Lane
+from polycmp.layerwise.windows import MANY_OUTPUTS, Windows, comparable, suits
+from polycmp.options import make_options
+from polycmp.plan import BackendPlan
+from polycmp.results.outcome import BackendResult
+from polycmp.runs.backend_run import LiveRun
+from polycmp.runs.resolve import Resolved, ResolvedBackend
+
+if TYPE_CHECKING:
+    pass
+
+Graphs = Mapping[str, "ModelGraph | None"]
+
+
+def open_partitioned_runs(resolved: Resolved) -> list[Lane]:
+    """Return one run through the model's graph for each backend, in their order.
+
+    Raises:
+        UsageError: A backend does not run parts of a model.
+        ModelError: A model cannot be read, or its loader has no view of it as a graph.
+        PluginError: A backend lacks a module.
+    """
+    for backend in resolved.backends:
+        if backend.runs_parts is False:
+            raise UsageError("cannot run parts of a model, so it has nothing to locate in", whose=f"-b {backend.label}")
+        if backend.contribution is not None and not backend.plan.python:
+            resolved.registry.require(backend.contribution)
+    graphs = _graphs(resolved.backends)
+    for backend in resolved.backends:
+        if graphs[backend.model.path] is None:
+            raise ModelError(
+                f"the loader of {backend.model.kind} models gives no view of their operators", whose=backend.model.path
+            )
+    return _partitioned_runs(resolved.backends, [backend.make_result() for backend in resolved.backends], graphs)
+
+
+def open_precise_run(resolved: Resolved, graph: ModelGraph) -> Lane | None:
+    """Return a backend that calculates the last backend's model in float64; None if none is installed.
+
+    Args:
+        resolved: The backends, the reference last.
+        graph: The reference's model.
+    """
+    model = resolved.backends[-1].model
+    for contribution in resolved.registry.runners.values():
+        spec = contribution.spec
+        if spec.precise and spec.intermediates == "graph" and model.can_load(spec.accepts):
+            options = make_options(spec.options, dict(spec.precise), spec.name)
+            backend = ResolvedBackend(BackendPlan(f"{spec.name} in float64", spec.name, options), model, contribution)
+            return Lane(BackendResult(backend.label, spec.name), graph, backend.make_runner, spec.needs)
+    return None
+
+
+def has_many_outputs(backends: Iterable[ResolvedBackend]) -> bool:
+    """Return whether every model of backends that run parts has so many outputs that they may not fit the memory."""
+    counts = []
+    for model in {item.model.path: item.model for item in backends if item.runs_parts}.values():
+        description = model.describe()
+        counts.append(0 if description is None else len(description.outputs))
+    return bool(counts) and min(counts) >= MANY_OUTPUTS
+
+
+def open_windows(resolved: Resolved, runs: Sequence[LiveRun], max_memory: int) -> Windows | None:
+    """Return the way through the models in windows; None where they cannot be gone through side by side.
+
+    Args:
+        resolved: The backends, all in this process.
+        runs: Their runs of the whole model, in the same order.
+        max_memory: Bytes for the tensors of all runs, 0 for a share of what is free.
+
+    Raises:
+        ModelError: A model cannot be read.
+    """
+    backends = resolved.backends
+    inside = [bool(backend.runs_parts) for backend in backends]
+    graphs = _graphs(backends)
+    if not any(inside) or not suits([graphs[item.model.path] for item in compress(backends, inside)]):
+        return None
+    partitioned = _partitioned_runs(
+        list(compress(backends, inside)), [run.result for run in compress(runs, inside)], graphs
+    )
+    wanted = comparable(partitioned[-1].graph)
+    if any(set(run.graph.outputs) != set(wanted) for run in partitioned):
+        return None
+    whole = [
+        _whole_run(backend, run, graphs[backend.model.path])
+        for backend, run, shows in zip(backends, runs, inside, strict=True)
+        if not shows
+    ]
+    return Windows(partitioned, wanted, max_memory, whole)
+
+
+def _graphs(backends: Iterable[ResolvedBackend]) -> Graphs:
+    return {path: model.graph() for path, model in {item.model.path: item.model for item in backends}.items()}
+
+
+def _partitioned_runs(
+    backends: Sequence[ResolvedBackend], results: Sequence[BackendResult], graphs: Graphs
+) -> list[Lane]:
+    runs = []
+    for backend, result in zip(backends, results, strict=True):
+        graph = graphs[backend.model.path]
+        if graph is not None:
+            runs.append(Lane(result, graph, backend.make_runner, backend.needs))
+    return runs
+
+
+def _whole_run(backend: ResolvedBackend, run: LiveRun, graph: ModelGraph | None) -> LiveRun:
+    """Return a run of the whole model with its own outputs, for a backend that shows no tensors inside it."""
+    run.result.notes.append("shows no tensors inside the model, so only the model's outputs are compared")
+    if graph is None:
+        return run
+    loader = graph.mark(final_outputs(graph))
+    return LiveRun(run.result, lambda: backend.make_runner(loader), backend.needs)

@@ -1,0 +1,188 @@
+"""Everything that a plan names, looked up once: backends, their models, the source of the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from polycmp.errors import UsageError
+from polycmp.inputs import make_source, with_ranges
+from polycmp.loader import Loader
+from polycmp.model import Model, ModelSettings
+from polycmp.options import changed_options, find_field
+from polycmp.plan import BackendPlan, Plan
+from polycmp.precision import allowed_precision
+from polycmp.results.outcome import BackendResult
+from polycmp.runner import Runner
+from polycmp.runs.backend_run import LiveRun
+from polycmp.tensors import ModelDescription, Source
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Contribution, Registry
+
+#: Makes the runner of a backend in a worker process: of the model itself, or of the part that a loader makes.
+MakeWorker = Callable[["ResolvedBackend", "Loader[Any] | None", bool], Runner]
+
+
+@dataclass(frozen=True)
+class ResolvedBackend:
+    """One backend of a plan, with all that it takes to run it.
+
+    Attributes:
+        plan: What was asked for.
+        model: Its model.
+        contribution: The plugin's descriptor; None if only another environment knows the backend.
+        make_worker: Makes its runner in a worker process; None if it runs in this one.
+    """
+
+    plan: BackendPlan
+    model: Model
+    contribution: Contribution | None
+    make_worker: MakeWorker | None = None
+
+    @property
+    def label(self) -> str:
+        """Its name in reports."""
+        return self.plan.label
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Modules whose version tells which backend this is."""
+        return self.contribution.spec.needs if self.contribution is not None else ()
+
+    @property
+    def runs_parts(self) -> bool | None:
+        """Whether it runs parts of a model; None if only another environment knows."""
+        return None if self.contribution is None else self.contribution.spec.intermediates == "graph"
+
+    def make_result(self) -> BackendResult:
+        """Return an empty record of a run."""
+        options = {**changed_options(self.plan.options), **self.plan.texts}
+        result = BackendResult(
+            label=self.label,
+            backend=self.plan.backend,
+            options={key: str(value) for key, value in options.items()},
+            model=self.model.path,
+        )
+        if self.contribution is not None:
+            result.precision = allowed_precision(dict(self.contribution.spec.narrows), self.plan.options)
+        return result
+
+    def make_run(self) -> LiveRun:
+        """Return a run of the whole model, not active."""
+        return LiveRun(self.make_result(), self.make_runner, self.needs)
+
+    def make_runner(self, part: Loader[Any] | None = None, same_inputs: bool = True) -> Runner:
+        """Return a runner, not active.
+
+        Args:
+            part: Makes what to run in place of the model; by default the model itself runs.
+            same_inputs: Whether the part has the model's own inputs.
+
+        Raises:
+            PluginError: The backend's plugin is broken, or lacks a module.
+        """
+        if self.make_worker is not None:
+            return self.make_worker(self, part, same_inputs)
+        assert self.contribution is not None
+        model = self.model if part is None else self.model.part(part, same_inputs=same_inputs)
+        model.registry.require(self.contribution)
+        runner: Runner = model.registry.load(self.contribution)(model, self.plan.options, name=self.label)
+        return runner
+
+    def with_option(self, name: str, value: Any) -> ResolvedBackend | None:
+        """Return the same backend with one option changed; None if it has no such option."""
+        options = self.plan.options
+        if options is None or find_field(type(options), name) is None:
+            return None
+        return replace(self, plan=replace(self.plan, options=replace(options, **{name: value})))
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """What a plan names.
+
+    Attributes:
+        backends: The backends in the plan's order.
+        models: The models by path.
+        registry: The plugins.
+    """
+
+    backends: tuple[ResolvedBackend, ...]
+    models: Mapping[str, Model]
+    registry: Registry
+    _source: Source
+
+    @cached_property
+    def descriptions(self) -> Mapping[str, ModelDescription | None]:
+        """Inputs and outputs by model file; None where the loader cannot tell without loading weights.
+
+        Raises:
+            ModelError: A file cannot be read.
+        """
+        return {path: model.describe() for path, model in self.models.items()}
+
+    @cached_property
+    def source(self) -> Source:
+        """The data source, which also knows what values the models' files say their inputs take."""
+        return with_ranges(self._source, [item for item in self.descriptions.values() if item is not None])
+
+    def backend(self, label: str) -> ResolvedBackend:
+        """Return the backend with a label; one must have it."""
+        return next(item for item in self.backends if item.label == label)
+
+
+def resolve(plan: Plan, registry: Registry) -> Resolved:
+    """Look up everything the plan names; activate nothing.
+
+    Raises:
+        UsageError: A backend has no model.
+        ModelError: A model file is missing, unreadable, or of an unknown kind.
+        PluginError: A backend or data loader asked for is unknown or broken.
+        DataError: A data-loader script cannot be imported.
+        FileError: A file of inputs cannot be read.
+    """
+    source = make_source(plan.data, registry)
+    settings = ModelSettings(plan.loader_options, plan.data.input_shapes, source, plan.model_kind)
+    contributions = [_contribution(backend, registry) for backend in plan.backends]
+    models: dict[str, Model] = {}
+    for backend in plan.backends:
+        path = backend.model or plan.model
+        if not path:
+            raise UsageError("no model given", whose=f"-b {backend.label}", hint="polycmp run MODEL -b BACKEND")
+        if path not in models:
+            models[path] = Model(path, registry, settings)
+    make_worker = _worker_maker(plan)
+    backends = tuple(
+        ResolvedBackend(
+            backend,
+            models[backend.model or plan.model],
+            contribution,
+            make_worker if contribution is None or plan.subprocess or backend.python else None,
+        )
+        for backend, contribution in zip(plan.backends, contributions, strict=True)
+    )
+    return Resolved(backends, models, registry, source)
+
+
+def _contribution(backend: BackendPlan, registry: Registry) -> Contribution | None:
+    if backend.python and backend.backend not in registry.runners:
+        return None
+    return registry.find_runner(backend.backend)
+
+
+def _worker_maker(plan: Plan) -> MakeWorker:
+    """Return what makes the runners of a plan's backends in worker processes."""
+
+    def make(backend: ResolvedBackend, part: Loader[Any] | None, same_inputs: bool) -> Runner:
+        from polycmp.workers.job import make_job
+        from polycmp.workers.part_runner import PartWorkerRunner
+        from polycmp.workers.runner import WorkerRunner
+
+        if part is None:
+            return WorkerRunner(make_job(plan, backend.plan, backend.model.registry), backend.plan.python, plan.timeout)
+        return PartWorkerRunner(plan, backend.plan, backend.model, part, same_inputs)
+
+    return make
