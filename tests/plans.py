@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -19,13 +20,14 @@ from polycmp.testing.plugin import FAULTS
 NASTY = [
     "a b", " a", "a ", "a,b", ",", "a=b", "=", "a:b", ":", "[", "]", "[a]", "[a,b", "(a", "a)", "[[a]]", "'", '"', "''",
     "'a'", '"a"', "it's", "'a':'b'", "'a','b'", "a'b\"c", "-a", "--", "--atol", "-b", "-1", "-.5", "true", "false",
-    "#2", "ä☃𝄞", "a\nb", "\t", "a\\b", "$HOME", "`x`", "%", "*", "a#2", "\x7f", "e:[1,2]", "top-3,axis=1", "{x}",
+    "#2", "ä☃𝄞", "a\nb", "\ta", "a\\b", "$HOME", "`x`", "%", "*", "a#2", "\x7f", "e:[1,2]", "top-3,axis=1", "{x}",
     "!", "~",
 ]  # fmt: skip
 CHARS = st.characters(
     exclude_categories=("Cs",), exclude_characters="\0\x1f"
 )  # no shell can hold NUL; U+001F joins words
-text = st.one_of(st.sampled_from(NASTY), st.text(CHARS, min_size=1, max_size=8))
+#: A value of nothing but blanks counts as none, which every option refuses.
+text = st.one_of(st.sampled_from(NASTY), st.text(CHARS, min_size=1, max_size=8).filter(str.strip))
 number = st.one_of(st.floats(0, 1e30), st.sampled_from([0.0, 1e-5, 5e-324, 1e22]))
 shape = st.lists(st.integers(0, 9), max_size=3).map(tuple)
 span = st.tuples(st.floats(allow_nan=False), st.floats(allow_nan=False)).map(sorted).map(tuple)
@@ -70,6 +72,8 @@ def value_of(field, owner):
     one = FIELDS.get(field.name)
     if one is None or (owner in {"l2", "psnr", "snr", "cosine_similarity"}):
         one = {bool: st.booleans(), int: st.integers(0, 9), float: st.floats(0, 1)}.get(field.item, text)
+    if re.search("FILE|PATH|DIR", field.metavar):
+        one = paths(f"{owner}-{field.name}")
     if field.choices:
         one = st.sampled_from(field.choices)
     if field.kind == "list":

@@ -415,7 +415,7 @@ class TestWholeNumbers:
         assert polycmp("check", "accuracy", "m.json", "--rtol", "1e-5").status == 0
 
 
-@pytest.mark.parametrize("option", ["--atol", "--rtol", "--l2-tolerance"])
+@pytest.mark.parametrize("option", ["--atol", "--rtol", "--l2-threshold"])
 @pytest.mark.parametrize("value", ["inf", "nan", "-1", "y:inf"])
 def test_tolerances_that_let_everything_pass_are_wrong_usage(polycmp, model, option, value):
     done = polycmp("run", model, *BOTH, "--compare", "simple", "l2", f"{option}={value}")

@@ -19,6 +19,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from polycmp.errors import FileError
 from polycmp.json import load_json, save_json
 from polycmp.results.files import InputsWriter, OutputsWriter, open_inputs, open_runs
 from polycmp.results.runs import RunResults
@@ -116,11 +117,13 @@ def test_outputs_of_two_runners_that_take_turns_are_written_as_the_format_says(t
     assert [run.label for run in open_runs(tmp_path / "out.json")] == ["a", 'b "2"']
 
 
-def test_nothing_at_all_is_written_as_the_format_says(tmp_path):
+def test_nothing_at_all_leaves_no_file_that_looks_complete(tmp_path):
     with OutputsWriter(tmp_path / "out.json"), InputsWriter(tmp_path / "in.json"):
         pass
-    assert strict_run_results((tmp_path / "out.json").read_text()) == {}
-    assert json.loads((tmp_path / "in.json").read_text()) == []
+    for results in (RunResults(), RunResults([("a", [])])):
+        with pytest.raises(FileError, match="there are no iterations to save"):
+            results.save(tmp_path / "out.json")
+    assert not list(tmp_path.iterdir())
 
 
 # --- the real tool ---------------------------------------------------------------------------------------------------

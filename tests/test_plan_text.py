@@ -151,7 +151,7 @@ FIELDS = {field.name: field for field in option_fields(Odd)}
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("flag", False), ("flag", True), ("whole", -3), ("wholes", (-1, 2)), ("wholes", ()), ("truths", (True, False)),
+        ("flag", False), ("flag", True), ("whole", -3), ("wholes", (-1, 2)), ("truths", (True, False)),
         ("groups", ((1.5,), (float("inf"), -2.0))), ("names", {"": True, "a:b,c": False}),
         ("more", {"y": (1, 2), "": (3,), "[z": (4,)}), ("level", Level.HIGH), ("levels", (Level.HIGH, Level.LOW)),
     ],

@@ -48,7 +48,10 @@ class TestScript:
         ("words", "kept"),
         [
             ((), "name=mine"),
-            (("--compare", "l2", "--l2-threshold", "1e-4"), "--compare l2 --l2-threshold"),
+            (
+                ("--compare", "l2", "--l2-threshold", "1e-4"),
+                "--compare l2 --load-outputs expected.npz --l2-threshold 0.0001",
+            ),
             (("--atol", "y:1e-3", "conv8:1e-4", "--rtol", "1e-7", "conv*:1e-6"), "conv8:0.0001"),
             (("--check-error-stat", "max", "mean"), "max mean"),
             (("--abs-tol", "2e-5", "--rel-tol=3e-5", "--scale-atol"), "--scale-atol"),

@@ -56,6 +56,8 @@ def deep(hostile) -> Path:
 @pytest.fixture
 def hostile(monkeypatch, tmp_path, polycmp) -> Path:
     """Put the plugin on the path of this process and of its workers; return the model, in the current folder."""
+    for name in [name for name in sys.modules if name.startswith("polycmp.cli.")]:
+        monkeypatch.delitem(sys.modules, name)  # commands remember the plugins that were found first
     monkeypatch.syspath_prepend(str(SITE))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(SITE), os.environ.get("PYTHONPATH", "")))))
     onnx.save(three_outputs(), tmp_path / "m.onnx")

@@ -37,6 +37,8 @@ def read_run_file(path: str, table: FlagTable) -> Asked:
         raise FileError(f"{path} is no TOML", why=str(error)) from error
     asked = read_values(content, table, path)
     for key, value in content.items():
+        if key == "backend":
+            continue
         target = table.by_flag.get("--" + key.replace("_", "-"))
         if _says_nothing(value) and not (value == [] and target is not None and target.field.bare == ""):
             raise UsageError(f"{key!r} needs a value", whose=path, hint="leave the key out to have the default")

@@ -226,10 +226,10 @@ class RunResults:
             dest: A path (`.json`, `.npz`, `.safetensors`, or a folder without a suffix), or a file open for writing.
 
         Raises:
-            FileError: It cannot be written, or there are no runs.
+            FileError: It cannot be written, or there are no iterations.
         """
-        if not self.lst:
-            raise FileError("there are no runs to save", whose=str(getattr(dest, "name", dest)))
+        if not any(self.values()):
+            raise FileError("there are no iterations to save", whose=str(getattr(dest, "name", dest)))
         if not isinstance(dest, str | Path):
             write_json(self, dest)
             return
