@@ -65,7 +65,7 @@ def _check_backend(
 ) -> None:
     on_stage(f"activating {subject.label}")
     resolved = resolve(plan, registry)
-    check_names(plan, resolved)
+    check_names(plan.data, plan.compare, resolved)
     [backend] = resolved.backends
     runner = backend.make_runner()
     runner.activate()

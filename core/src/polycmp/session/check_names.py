@@ -8,12 +8,12 @@ from typing import Any
 
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.options import option_fields
-from polycmp.plan import Choice, ComparePlan, Plan
+from polycmp.plan import Choice, ComparePlan, DataPlan
 from polycmp.runs.resolve import Resolved
 from polycmp.values import unknown_names
 
 
-def check_names(plan: Plan, resolved: Resolved) -> bool:
+def check_names(data: DataPlan, compare: ComparePlan, resolved: Resolved) -> bool:
     """Check the plan's names against the models that can be described; return whether that was possible.
 
     Raises:
@@ -24,12 +24,12 @@ def check_names(plan: Plan, resolved: Resolved) -> bool:
     known = [description for description in descriptions if description is not None]
     if not known or len(known) < len(descriptions):
         return False
-    check_input_names(plan, dict.fromkeys(name for item in known for name in item.inputs))
-    check_output_names(plan, dict.fromkeys(name for item in known for name in item.outputs))
+    check_input_names(data, dict.fromkeys(name for item in known for name in item.inputs))
+    check_output_names(compare, dict.fromkeys(name for item in known for name in item.outputs))
     return True
 
 
-def check_input_names(plan: Plan, inputs: Iterable[str]) -> None:
+def check_input_names(data: DataPlan, inputs: Iterable[str]) -> None:
     """Check every input name that the plan mentions.
 
     In a data loader's options the names of a mapping are inputs.
@@ -38,13 +38,13 @@ def check_input_names(plan: Plan, inputs: Iterable[str]) -> None:
         UsageError: The model has no such input.
     """
     known = list(inputs)
-    for shapes in (plan.data.input_shapes, *plan.data.further_shapes):
+    for shapes in (data.input_shapes, *data.further_shapes):
         _check(shapes, known, "--input-shapes", "input")
-    if not plan.data.files and not plan.data.script:
-        _check_choice(plan.data.loader, known, "input")
+    if not data.files and not data.script:
+        _check_choice(data.loader, known, "input")
 
 
-def check_output_names(plan: Plan, outputs: Iterable[str]) -> None:
+def check_output_names(compare: ComparePlan, outputs: Iterable[str]) -> None:
     """Check every output name that the plan mentions.
 
     In a compare function's options the names of a mapping are outputs.
@@ -52,10 +52,10 @@ def check_output_names(plan: Plan, outputs: Iterable[str]) -> None:
     Raises:
         UsageError: The model has no such output.
     """
-    known = [*outputs, *plan.compare.map_output, *plan.compare.map_output.values()]
-    for choice in plan.compare.functions:
+    known = [*outputs, *compare.map_output, *compare.map_output.values()]
+    for choice in compare.functions:
         _check_choice(choice, known, "output")
-    _check(plan.compare.postprocess, known, "--postprocess", "output")
+    _check(compare.postprocess, known, "--postprocess", "output")
 
 
 def for_outputs(compare: ComparePlan, outputs: Iterable[str]) -> ComparePlan:

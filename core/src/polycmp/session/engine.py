@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.accuracy.recorder import Recorder
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.layerwise.windows import merge_windows
-from polycmp.plan import Plan
+from polycmp.plan import BackendPlan, ComparePlan, Plan
 from polycmp.precision import UNITS
 from polycmp.results.environment import describe_environment
 from polycmp.results.outcome import BackendResult, Outcome
@@ -50,9 +50,14 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
     start = time.perf_counter()
     prepared = prepare(plan, resolve(plan, registry))
     saved = open_saved(plan.files.load_outputs, (run.label for run in prepared.runs))
-    session = _Session(plan, registry, prepared, saved)
+    recorder = Recorder(plan.files.save_metrics, plan.compare)
+    session = _Session(
+        plan.compare, prepared, saved, comparer_maker(plan.compare, registry), Repeats(plan, registry), recorder
+    )
+    session.outcome.command = plan.command
+    session.outcome.notes += [*_same_twice(plan.backends, plan.files.load_outputs), *lenience(plan), *prepared.notes]
     with ExitStack() as stack:
-        sinks = stack.enter_context(Sinks(plan, open_watchers(plan.report_options, registry)))
+        sinks = stack.enter_context(Sinks(plan.files, plan.compare, open_watchers(plan.report_options, registry)))
         steps = session.steps(Pace(plan.sequential, plan.warm_up, on_stage))
         stack.callback(steps.close)
         for step in steps:
@@ -63,18 +68,18 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
     return session.finish()
 
 
-def _same_twice(plan: Plan) -> list[str]:
+def _same_twice(backends: Sequence[BackendPlan], loaded: Sequence[str]) -> list[str]:
     """Return notes on runs that are the same thing, so that their agreement proves nothing."""
-    files = [Path(path).resolve() for path in plan.files.load_outputs]
+    files = [Path(path).resolve() for path in loaded]
     notes = [
         f"{path} is loaded more than once: that its runs agree with themselves shows nothing"
-        for path, resolved in zip(plan.files.load_outputs, files, strict=True)
+        for path, resolved in zip(loaded, files, strict=True)
         if files.count(resolved) > 1
     ]
     if notes:
         return notes[:1]
-    kinds = {(item.backend, repr(item.options), item.model, item.python) for item in plan.backends}
-    if len(plan.backends) < 2 or len(kinds) > 1 or plan.files.load_outputs:
+    kinds = {(item.backend, repr(item.options), item.model, item.python) for item in backends}
+    if len(backends) < 2 or len(kinds) > 1 or loaded:
         return []
     return ["all runs have the same backend, options and model: that they agree shows only that it repeats itself"]
 
@@ -82,20 +87,25 @@ def _same_twice(plan: Plan) -> list[str]:
 class _Session:
     """The state of one run: who takes part, who is compared with whom, what was found."""
 
-    def __init__(self, plan: Plan, registry: Registry, prepared: Prepared, saved: list[SavedLane]) -> None:
-        self.plan = plan
+    def __init__(
+        self,
+        compare: ComparePlan,
+        prepared: Prepared,
+        saved: list[SavedLane],
+        make_comparer: Callable[[str, str], Comparer],
+        repeats: Repeats,
+        recorder: Recorder,
+    ) -> None:
+        self._compare_plan = compare
         self._prepared = prepared
         self._saved = saved
-        self._make_comparer = comparer_maker(plan.compare, registry)
-        self._repeats = Repeats(plan, registry)
+        self._make_comparer = make_comparer
+        self._repeats = repeats
         self._comparers: dict[str, dict[int, Comparer]] = {}
-        self._recorder = Recorder(plan.files.save_metrics, plan.compare)
+        self._recorder = recorder
         self._names_checked = prepared.names_checked
         results = [run.result for run in prepared.runs] + [lane.result for lane in saved]
-        self.outcome = Outcome(
-            backends=results, expected=len(results) > 1, command=plan.command, reference=self._reference(results)
-        )
-        self.outcome.notes += [*_same_twice(plan), *lenience(plan), *prepared.notes]
+        self.outcome = Outcome(backends=results, expected=len(results) > 1, reference=self._reference(results))
 
     def steps(self, pace: Pace) -> Generator[Step, None, None]:
         """Yield steps with the outputs of live and saved runs; saved runs may outlast live ones."""
@@ -129,7 +139,7 @@ class _Session:
         self.outcome.invalid += invalid
         self._repeats.add_invalid(step.index, step.feed, invalid)
         same = self._compare(outputs, sinks, step)
-        return (same and not invalid) or not self.plan.compare.fail_fast
+        return (same and not invalid) or not self._compare_plan.fail_fast
 
     def finish(self) -> Outcome:
         """Close the books and return the outcome."""
@@ -159,7 +169,7 @@ class _Session:
 
     def _reference(self, results: list[BackendResult]) -> str:
         labels = [result.label for result in results]
-        wanted = self.plan.compare.reference
+        wanted = self._compare_plan.reference
         if not wanted:
             return labels[-1] if len(labels) > 1 else ""
         if wanted in labels:
@@ -182,7 +192,9 @@ class _Session:
     def _check_names(self, step: Step) -> None:
         if not self._names_checked and step.outputs:
             self._names_checked = True
-            check_output_names(self.plan, dict.fromkeys(name for made in step.outputs.values() for name in made))
+            check_output_names(
+                self._compare_plan, dict.fromkeys(name for made in step.outputs.values() for name in made)
+            )
 
     def _compare(self, outputs: Outputs, sinks: Sinks, step: Step) -> bool:
         reference = self._stand_in()
@@ -195,7 +207,7 @@ class _Session:
             mine, expected = self._shown(made, reference), self._shown(outputs[reference], label)
             if not mine and not expected and made:
                 continue  # one of the two shows nothing of this part of the model
-            if self.plan.compare.postprocess:
+            if self._compare_plan.postprocess:
                 raw = step.outputs[label], step.outputs[reference]
                 mine, expected = sinks.unhidden((mine, expected), raw)
             found = self._comparer(label, reference, step.window).add(mine, expected)

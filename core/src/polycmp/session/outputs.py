@@ -9,7 +9,7 @@ from typing import Any
 
 from polycmp.compare.postprocess import Postprocess, PostprocessFunc, parse_postprocess, script_postprocess
 from polycmp.compare.validity import find_invalid
-from polycmp.plan import ComparePlan, Plan
+from polycmp.plan import ComparePlan, FilesPlan
 from polycmp.results.files import InputsWriter, OutputsWriter, save_input_blob
 from polycmp.results.outcome import Invalid
 from polycmp.results.runs import IterationResult
@@ -27,25 +27,26 @@ class Sinks:
     Single files appear when the session ends well; an error or an interrupt leaves what was there before.
 
     Args:
-        plan: The plan.
+        files: What is written.
+        compare: How outputs are changed and validated before they are compared.
         watchers: Called with each pair of arrays that is compared.
     """
 
-    def __init__(self, plan: Plan, watchers: Sequence[Watcher] = ()) -> None:
-        self._plan = plan
+    def __init__(self, files: FilesPlan, compare: ComparePlan, watchers: Sequence[Watcher] = ()) -> None:
+        self._files = files
+        self._compare = compare
         self._stack = ExitStack()
         self._inputs: InputsWriter | None = None
         self._outputs: OutputsWriter | None = None
         self._steps = 0
-        self._postprocess = _postprocess(plan.compare)
+        self._postprocess = _postprocess(compare)
         self._watchers = watchers
 
     def __enter__(self) -> Sinks:
-        files = self._plan.files
-        if files.save_inputs:
-            self._inputs = self._stack.enter_context(InputsWriter(files.save_inputs))
-        if files.save_outputs:
-            self._outputs = self._stack.enter_context(OutputsWriter(files.save_outputs))
+        if self._files.save_inputs:
+            self._inputs = self._stack.enter_context(InputsWriter(self._files.save_inputs))
+        if self._files.save_outputs:
+            self._outputs = self._stack.enter_context(OutputsWriter(self._files.save_outputs))
         return self
 
     def __exit__(
@@ -62,8 +63,8 @@ class Sinks:
         self._steps += 1
         if self._inputs is not None:
             self._inputs.add(step.feed)
-        if self._plan.files.save_input_blob is not None:
-            save_input_blob(self._plan.files.save_input_blob, step.index, step.feed)
+        if self._files.save_input_blob is not None:
+            save_input_blob(self._files.save_input_blob, step.index, step.feed)
         if self._outputs is not None:
             for label in live:
                 if label in step.outputs:
@@ -75,20 +76,19 @@ class Sinks:
         Args:
             labels: The runs that were to be saved.
         """
-        files = self._plan.files
         if self._inputs is not None and not self._inputs.added:
-            yield f"{files.save_inputs} is not written: there were no inputs"
+            yield f"{self._files.save_inputs} is not written: there were no inputs"
         if self._outputs is None:
             return
         if not self._outputs.added:
-            yield f"{files.save_outputs} is not written: there were no outputs"
+            yield f"{self._files.save_outputs} is not written: there were no outputs"
             return
         for label in labels:
             count = self._outputs.added.get(label, 0)
             if not count:
-                yield f"{files.save_outputs} lacks {label}, which gave no outputs"
+                yield f"{self._files.save_outputs} lacks {label}, which gave no outputs"
             elif count < self._steps:
-                yield f"{files.save_outputs} holds {count} of {self._steps} iterations of {label}"
+                yield f"{self._files.save_outputs} holds {count} of {self._steps} iterations of {label}"
 
     def postprocess(self, step: Step) -> dict[str, Mapping[str, Any]]:
         """Return the outputs as they are to be compared, with who made them in what time, as user functions want it.
@@ -118,11 +118,11 @@ class Sinks:
         """
         candidate, reference = dict(pair[0]), dict(pair[1])
         for name in pair[0]:
-            other = self._plan.compare.map_output.get(name, name)
-            chosen = pick(self._plan.compare.postprocess, name, "") or pick(self._plan.compare.postprocess, other, "")
+            other = self._compare.map_output.get(name, name)
+            chosen = pick(self._compare.postprocess, name, "") or pick(self._compare.postprocess, other, "")
             if chosen and other in reference and name in raw[0] and other in raw[1]:
                 one, two = to_numpy(raw[0][name]), to_numpy(raw[1][other])
-                same_shape = one.shape == two.shape or not self._plan.compare.shape_check
+                same_shape = one.shape == two.shape or not self._compare.shape_check
                 if not same_shape or dtype_class(one.dtype) != dtype_class(two.dtype):
                     candidate[name], reference[other] = one, two
         return _like(candidate, pair[0]), _like(reference, pair[1])
@@ -134,7 +134,7 @@ class Sinks:
             index: The iteration.
             outputs: Outputs by the run's label as the runs made them: post-processing may hide what is not finite.
         """
-        if not self._plan.compare.validate:
+        if not self._compare.validate:
             return []
         return [
             Invalid(label, item.output, index, item.nan, item.inf, item.first)
@@ -152,7 +152,7 @@ class Sinks:
         """
         if not self._watchers:
             return
-        names = self._plan.compare.map_output
+        names = self._compare.map_output
         for name, array in made.items():
             other = names.get(name, name)
             if other in expected:

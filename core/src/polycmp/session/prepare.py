@@ -39,7 +39,7 @@ def prepare(plan: Plan, resolved: Resolved) -> Prepared:
         UsageError: A tensor named in the plan is not in the model.
         ModelError: A model file cannot be read.
     """
-    checked = check_names(plan, resolved)
+    checked = check_names(plan.data, plan.compare, resolved)
     runs = [backend.make_run() for backend in resolved.backends]
     if len(runs) < 2 or any(backend.make_worker and backend.plan.python for backend in resolved.backends):
         return Prepared(runs, resolved.source, checked)
