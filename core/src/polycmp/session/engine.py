@@ -95,7 +95,7 @@ class _Session:
         self.outcome = Outcome(
             backends=results, expected=len(results) > 1, command=plan.command, reference=self._reference(results)
         )
-        self.outcome.notes += [*_same_twice(plan), *lenience(plan), *prepared.notes]
+        self.outcome.notes += [*_same_twice(plan), *lenience(plan, registry), *prepared.notes]
 
     def steps(self, pace: Pace) -> Generator[Step, None, None]:
         """Yield steps with the outputs of live and saved runs; saved runs may outlast live ones."""
