@@ -301,11 +301,11 @@ class TestAverage:
         assert polycmp(*words, "--atol", enough, "--check-average").status == 0
 
     def test_perfect_iterations_do_not_hide_a_bad_one(self):
-        from polycmp.compare.averages import means_for
+        from polycmp.compare.averages import Means
         from polycmp.compare.facade import CompareFunc
 
         psnr = CompareFunc.psnr()
-        means = means_for(psnr)
+        means = Means(larger_is_better=True)
         for value in (math.inf, math.inf, 3.0):
             means.add({"psnr": value})
         assert means.result() == {"psnr": 3.0}

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "core" / "src" / "polycmp"
 
 # Rooms that only hold words and values; anybody may use them.
-GROUND = {"errors", "terminal", "values", "files", "script", "options", "logger", "spec", "precision"}
+GROUND = {"errors", "terminal", "values", "files", "script", "options", "logger", "spec", "precision", "verdicts"}
 MODELS = {"tensors", "arrays", "calls", "loader", "func", "graph", "runner", "builtin"}
 
 #: Room -> the rooms it may import. Each line only names rooms from the lines above it.
@@ -28,6 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "script": {"errors", "files"},
     "spec": {"errors", "values"},
     "options": {"errors", "values", "spec"},
+    "verdicts": {"spec"},
     "tensors": {"errors"},
     "arrays": {"errors", "tensors"},
     "loader": {"errors", "files", "script"},
@@ -93,6 +94,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__init__": set(),
 }
 
+#: Room -> what its annotations may name besides: imported by type checkers only, so that the room stays light.
+MAY_NAME = {"spec": {"loader", "runner", "tensors"}}
+
 #: What the core knows nothing about: every backend, and the libraries that backends drive. Torch is not among them,
 #: since its tensors are also a form in which people hold data.
 FOREIGN = {"onnx", "onnxruntime", "tensorrt", "pycuda", "tensorflow"}
@@ -113,16 +117,32 @@ def imports_of(path: Path) -> frozenset[str]:
     """Full names of everything a module imports, wherever in it: at the top, in a function, or for annotations."""
     names = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}:{node.lineno} imports relatively"
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names |= imported_by(node, path)
     return frozenset(names)
 
 
+def imported_by(node: ast.Import | ast.ImportFrom, path: Path) -> set[str]:
+    if isinstance(node, ast.Import):
+        return {alias.name for alias in node.names}
+    assert node.level == 0, f"{path}:{node.lineno} imports relatively"
+    return {f"{node.module}.{alias.name}" for alias in node.names}
+
+
+@cache
+def named_by_annotations(path: Path) -> frozenset[str]:
+    """Full names of what only a type checker imports."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    blocks = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    lines = [node for block in blocks for node in block.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return frozenset(name for node in lines for name in imported_by(node, path))
+
+
 def rooms_imported(path: Path) -> set[str]:
-    parts = [name.split(".") for name in imports_of(path) if name.split(".")[0] == "polycmp"]
+    names = {name for name in imports_of(path) if name.split(".")[0] == "polycmp"}
+    free = {f"polycmp.{room}." for room in MAY_NAME.get(room_of(path), ())}
+    names -= {name for name in named_by_annotations(path) if name.startswith(tuple(free))} if free else set()
+    parts = [name.split(".") for name in names]
     rooms = {part[1] for part in parts if len(part) > 1 and part[1] in MAY_IMPORT}
     return rooms - {room_of(path), "__init__"}
 

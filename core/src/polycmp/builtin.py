@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from polycmp.spec import CompareFuncSpec, DataLoaderSpec, ReportSpec, hookimpl, opt, parse_range
 
@@ -337,28 +338,60 @@ class StressOptions:
                 raise ValueError(f"{field}: at least one is needed")
 
 
-#: What compare functions take as given with the data loader `stress` unless somebody says otherwise: it makes numbers
+#: What a comparison does unless the user chooses something else.
+DEFAULT_COMPARE = "simple"
+DEFAULT_DATA_LOADER = "random"
+
+#: What compare functions take as given with the data loader `stress` unless the user says otherwise: it makes numbers
 #: overflow on purpose, and both sides doing so at the same place is agreement; and it makes large numbers cancel.
 STRESS_COMPARE: Mapping[str, Mapping[str, object]] = {
     "simple": {"nan": "equal", "infinities_compare_equal": True, "scale_atol": True}
 }
+STRESS_NOTES: Mapping[str, Mapping[str, str]] = {
+    "simple": {
+        "nan": "NaN at the same place on both sides is equal (--nan differ changes that)",
+        "scale_atol": "the absolute tolerance is in units of an output's largest value (--atol X changes that)",
+    }
+}
 
-_FUNCTIONS = (
-    ("simple", "Absolute and relative error of each element, or a statistic of them", SimpleOptions),
-    ("indices", "Lists of indices, such as those of a top-k", IndicesOptions),
-    ("l2", "Euclidean norm of the difference", L2Options),
-    ("cosine_similarity", "Cosine of the angle between both outputs", CosineOptions),
-    ("psnr", "Peak signal-to-noise ratio in dB", PsnrOptions),
-    ("snr", "Signal-to-noise ratio in dB", SnrOptions),
-    ("ulp", "Distance in representable numbers", UlpOptions),
+_FUNCTIONS: tuple[tuple[str, str, type, Mapping[str, Any]], ...] = (
+    (
+        "simple",
+        "Absolute and relative error of each element, or a statistic of them",
+        SimpleOptions,
+        {
+            "detail": True,
+            "no_mean": (
+                ("check_error_stat", "elemwise", "a statistic: --check-error-stat max (or mean, median, quantile)"),
+            ),
+            "yields": (("scale_atol", "atol"),),
+        },
+    ),
+    ("indices", "Lists of indices, such as those of a top-k", IndicesOptions, {"rejudges": False}),
+    ("l2", "Euclidean norm of the difference", L2Options, {"groups": ("distance_metrics",)}),
+    (
+        "cosine_similarity",
+        "Cosine of the angle between both outputs",
+        CosineOptions,
+        {"larger_is_better": True, "groups": ("distance_metrics",)},
+    ),
+    (
+        "psnr",
+        "Peak signal-to-noise ratio in dB",
+        PsnrOptions,
+        {"larger_is_better": True, "groups": ("quality_metrics",)},
+    ),
+    ("snr", "Signal-to-noise ratio in dB", SnrOptions, {"larger_is_better": True, "groups": ("quality_metrics",)}),
+    ("ulp", "Distance in representable numbers", UlpOptions, {}),
 )
 
 
 @hookimpl
 def polycmp_compare_funcs() -> Iterable[CompareFuncSpec]:
     """Contribute the compare functions of the core."""
-    for name, summary, options in _FUNCTIONS:
-        yield CompareFuncSpec(name, summary, f"polycmp.compare.functions:make_{name}", options)
+    for name, summary, options, facts in _FUNCTIONS:
+        factory, python = f"polycmp.compare.functions:make_{name}", f"polycmp.comparator:CompareFunc.{name}"
+        yield CompareFuncSpec(name, summary, factory, options, python=python, **{"rejudges": True, **facts})
 
 
 @hookimpl
@@ -370,5 +403,21 @@ def polycmp_reports() -> Iterable[ReportSpec]:
 @hookimpl
 def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
     """Contribute the data loaders of the core."""
-    yield DataLoaderSpec("random", "Reproducible random numbers", "polycmp.data.random:make_random", RandomOptions)
-    yield DataLoaderSpec("stress", "Inputs that find bugs", "polycmp.data.stress:make_stress", StressOptions)
+    yield DataLoaderSpec(
+        "random",
+        "Reproducible random numbers",
+        "polycmp.data.random:make_random",
+        RandomOptions,
+        synthetic=True,
+        python="polycmp.comparator:DataLoader",
+    )
+    yield DataLoaderSpec(
+        "stress",
+        "Inputs that find bugs",
+        "polycmp.data.stress:make_stress",
+        StressOptions,
+        synthetic=True,
+        sweeps_shapes=True,
+        compare_defaults=STRESS_COMPARE,
+        compare_notes=STRESS_NOTES,
+    )

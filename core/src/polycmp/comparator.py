@@ -17,7 +17,7 @@ from polycmp.results.runs import IterationResult, RunResults
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import LiveRun, copy_outputs
 from polycmp.runs.loop import Pace, run_steps
-from polycmp.tensors import Feed, Source, TensorMetadata
+from polycmp.tensors import DataSource, Feed, Source, TensorMetadata
 from polycmp.values import unique_label
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
 Shapes = Mapping[str, tuple[int, ...]]
 
 
-class DataLoader:
+class DataLoader(DataSource):
     """Reproducible random inputs; iterate over it once `input_metadata` is known.
 
     Args:
@@ -46,6 +46,8 @@ class DataLoader:
         input_shapes: Shapes of dynamic inputs, or the values of shape tensors, by name or pattern; or several such
             mappings, which the iterations take in turn.
     """
+
+    synthetic = True
 
     def __init__(
         self,

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from polycmp.errors import OthersCode, PluginError
 from polycmp.plan import DataPlan
-from polycmp.tensors import Feed, ModelDescription, Source, TensorMetadata
+from polycmp.tensors import DataSource, Feed, FunctionSource, ModelDescription, Source, TensorMetadata
 from polycmp.values import split_script
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
 
-def make_source(plan: DataPlan, registry: Registry) -> Source:
-    """Return a callable that gives the plan's feeds for a model's inputs.
+def make_source(plan: DataPlan, registry: Registry) -> DataSource:
+    """Return what gives the plan's feeds for a model's inputs.
 
     Raises:
         PluginError: The data loader asked for is not there.
@@ -24,22 +24,20 @@ def make_source(plan: DataPlan, registry: Registry) -> Source:
         FileError: A file of inputs cannot be read.
     """
     inner = _inner_source(plan, registry)
+    if plan.files or plan.script:
+        return FunctionSource(inner)
+    spec = registry.find_data_loader(plan.loader.name).spec
+    shapes = (plan.input_shapes, *plan.further_shapes)
 
-    def source(inputs: TensorMetadata) -> Iterable[Feed]:
+    def make(inputs: TensorMetadata) -> Iterable[Feed]:
         from polycmp.data.shapes import feeds_in_turn
 
-        if not _generates(plan):
-            return inner(inputs)
-        sweeps = plan.loader.name == "stress"
-        shapes = (plan.input_shapes, *plan.further_shapes)
-        return feeds_in_turn(inner, inputs, shapes, others_become_1=not sweeps)
+        return feeds_in_turn(inner, inputs, shapes, others_become_1=not spec.sweeps_shapes)
 
-    # Whoever calibrates with these inputs should hear that they mean nothing.
-    source.is_random = _generates(plan) and plan.loader.name in {"random", "stress"}  # type: ignore[attr-defined]
-    return source
+    return FunctionSource(make, synthetic=spec.synthetic)
 
 
-def with_ranges(source: Source, descriptions: Iterable[ModelDescription]) -> Source:
+def with_ranges(source: DataSource, descriptions: Iterable[ModelDescription]) -> DataSource:
     """Return a data source that is also told which values the models take, where their files say so.
 
     A value must suit all of the models. A backend rarely knows this of its inputs, but a model's file shows which
@@ -60,11 +58,7 @@ def with_ranges(source: Source, descriptions: Iterable[ModelDescription]) -> Sou
         known = {name: replace(entry, range=entry.range or ranges.get(name)) for name, entry in inputs.items()}
         return source(TensorMetadata(known))
 
-    return told if ranges else source
-
-
-def _generates(plan: DataPlan) -> bool:
-    return not plan.files and not plan.script
+    return FunctionSource(told, synthetic=source.synthetic) if ranges else source
 
 
 def _inner_source(plan: DataPlan, registry: Registry) -> Source:
@@ -83,5 +77,4 @@ def _inner_source(plan: DataPlan, registry: Registry) -> Source:
     registry.require(contribution)
     factory = registry.load(contribution)
     with OthersCode(PluginError, "the data loader cannot be made", whose=contribution.label):
-        loader: Source = factory(plan.loader.options)
-    return loader
+        return factory(plan.loader.options)

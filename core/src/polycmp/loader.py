@@ -54,7 +54,19 @@ class Loader(Recorded, Generic[T_co]):
 
     A loader holds no model and does no work until it is called; each call does the work anew. It may be pickled as
     long as its arguments can. Its `repr` is the source code that makes it.
+
+    Attributes:
+        model_kind: The kind of model that it makes, as `LoaderSpec.produces` names it; empty where that is not known.
     """
+
+    model_kind: str = ""
+
+    def exact_file(self) -> str | None:
+        """Return the file that holds exactly what this loader makes, unchanged; None if there is none.
+
+        Backends that read files themselves may then do so instead of calling the loader.
+        """
+        return None
 
     def __call__(self, *args: Any, **kwargs: Any) -> T_co:
         """Do the work and return what was made."""
@@ -145,6 +157,10 @@ class BytesFromPath(Loader[bytes]):
 
     def __init__(self, path: str | Path) -> None:
         self.path = path
+
+    def exact_file(self) -> str | None:
+        """Return the file's path."""
+        return str(self.path)
 
     def call_impl(self) -> bytes:
         """Return the file's content.

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import copy
-import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from polycmp.errors import ModelError, OthersCode, did_you_mean
 from polycmp.loader import Loader
-from polycmp.plugins.known import OTHER_KINDS, explain_suffix
-from polycmp.tensors import ModelDescription, Source
+from polycmp.plugins.known import explain_kind, explain_suffix
+from polycmp.tensors import DataSource, ModelDescription
 from polycmp.values import split_script
 
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
-    from polycmp.plugins import Contribution, Registry
-    from polycmp.spec import LoaderSpec
+    from polycmp.plugins import Contributed, Registry
+    from polycmp.spec import LoaderSpec, ModelLoaderFactory
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class ModelSettings:
 
     loader_options: Mapping[str, Any] = field(default_factory=dict)
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    data_source: Source | None = None
+    data_source: DataSource | None = None
     kind: str = ""
     backend_options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -164,12 +163,12 @@ class Model:
     def _reading(self) -> OthersCode:
         return OthersCode(ModelError, "cannot be read", whose=self.path)
 
-    def _make(self, contribution: Contribution, source: Any) -> Loader[Any]:
+    def _make(self, contribution: Contributed[LoaderSpec], source: Any) -> Loader[Any]:
         self.registry.require(contribution)
-        factory = self.registry.load(contribution)
-        handle = {"model": self} if "model" in inspect.signature(factory).parameters else {}
-        loader: Loader[Any] = factory(source, self._options(contribution.spec), **handle)
-        return loader
+        factory, options = self.registry.load(contribution), self._options(contribution.spec)
+        if contribution.spec.takes_model:
+            return cast("ModelLoaderFactory", factory)(source, options, model=self)
+        return factory(source, options)
 
     def _options(self, spec: LoaderSpec) -> Any:
         if spec.options_of:
@@ -180,7 +179,7 @@ class Model:
             options = spec.options
         return given if given is not None or options is None else options()
 
-    def _find_reader(self) -> Contribution:
+    def _find_reader(self) -> Contributed[LoaderSpec]:
         readers = [item for item in self.registry.loaders.values() if item.spec.suffixes]
         if self._settings.kind:
             return _by_kind(readers, self._settings.kind)
@@ -201,13 +200,15 @@ class Model:
         )
 
 
-def _by_kind(readers: list[Contribution], kind: str) -> Contribution:
-    wanted = OTHER_KINDS.get(kind, kind)
-    for item in readers:
-        if wanted in {item.spec.name, _produces(item.spec)}:
-            return item
+def _by_kind(readers: list[Contributed[LoaderSpec]], kind: str) -> Contributed[LoaderSpec]:
+    named = [item for item in readers if kind in {item.spec.name, _produces(item.spec)}]
+    also = [item for item in readers if kind in item.spec.aliases]
+    if named or also:
+        return (named or also)[0]
     known = [_produces(item.spec) for item in readers]
-    raise ModelError(f"no installed loader reads models of type {kind!r}", why=did_you_mean(kind, known))
+    raise ModelError(
+        f"no installed loader reads models of type {kind!r}", why=did_you_mean(kind, known), hint=explain_kind(kind)
+    )
 
 
 def _produces(spec: LoaderSpec) -> str:

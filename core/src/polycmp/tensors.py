@@ -19,6 +19,54 @@ Feed = Mapping[str, Any]
 #: Gives the feeds of a run for a model's inputs.
 Source = Callable[["TensorMetadata"], Iterable[Feed]]
 
+
+class LabelledFeed(dict[str, Any]):
+    """A feed that says what it is. Reports then name what failed, and show the command that makes it alone.
+
+    Args:
+        arrays: Arrays by input name.
+        label: What it is, in words: `large, seed 3, x:[2,8]`.
+        repeat: The options that make this feed and no other, by their names on the command line without dashes:
+            `{"stress-kinds": ["large"], "stress-seeds": [3]}`.
+    """
+
+    def __init__(self, arrays: Mapping[str, Any], label: str, repeat: Mapping[str, Any]) -> None:
+        super().__init__(arrays)
+        self.label = label
+        self.repeat = repeat
+
+
+class DataSource:
+    """Base of the sources of inputs that also say what the inputs are worth.
+
+    Attributes:
+        synthetic: The numbers are made up, and say nothing of real data: whoever calibrates with them should warn.
+    """
+
+    synthetic: bool = False
+
+    def __call__(self, inputs: TensorMetadata) -> Iterable[Feed]:
+        """Return the feeds for a model's inputs, one per iteration."""
+        raise NotImplementedError(type(self).__name__)
+
+
+class FunctionSource(DataSource):
+    """A source of inputs made of a function.
+
+    Args:
+        make: Returns the feeds for a model's inputs.
+        synthetic: See `DataSource`.
+    """
+
+    def __init__(self, make: Source, *, synthetic: bool = False) -> None:
+        self._make = make
+        self.synthetic = synthetic
+
+    def __call__(self, inputs: TensorMetadata) -> Iterable[Feed]:
+        """Return the feeds for a model's inputs."""
+        return self._make(inputs)
+
+
 #: Names of element types that NumPy does not have, as ONNX and frameworks spell them -> as ml_dtypes spells them.
 _LOW_BIT = {
     "bfloat16": "bfloat16",

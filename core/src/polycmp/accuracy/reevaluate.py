@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from polycmp.accuracy.metrics import MetricRecord, MetricsFile, PairRecord
-from polycmp.compare.averages import Means, means_for, metrics_judge, tolerances_matter
+from polycmp.compare.averages import MetricsJudge, metrics_judge, tolerances_matter
 from polycmp.compare.tally import Tally, named_reason
 from polycmp.compare.verdicts import DetailedVerdict, ErrorStats, OutputComparison, PairComparison
 from polycmp.errors import ComparisonError, UsageError, did_you_mean
 from polycmp.options import make_options, option_fields
 from polycmp.results.outcome import BackendResult, Outcome
-from polycmp.runs.comparers import averaged, check_average_functions, check_average_statistics
-from polycmp.spec import Verdict
+from polycmp.runs.comparers import averaged, check_mean, mean_judge
+from polycmp.spec import CompareFuncSpec, CompareFunction, Verdict
 from polycmp.values import pick, unknown_names
 
 if TYPE_CHECKING:
@@ -141,24 +141,27 @@ class _Judge:
         verdict = self.verdict(record)
         return replace(record, passed=verdict.passed, reason=verdict.reason)
 
-    def function(self, record: MetricRecord) -> Callable[..., Any]:
+    def function(self, record: MetricRecord) -> CompareFunction:
         """Return the compare function with the saved settings and those given now."""
         contribution = self._registry.find_compare_func(record.function)
         self._registry.require(contribution)
         values = _merged(contribution.spec.options, record, self.judgement.options.get(record.function, {}))
         options = make_options(contribution.spec.options, values, f"compare function {record.function}")
-        if self.judgement.check_average and record.function == "simple":
-            check_average_statistics({"": pick(options.check_error_stat, record.output, ("elemwise",))})
-        function: Callable[..., Any] = self._registry.load(contribution)(options)
-        return function
+        if self.judgement.check_average:
+            check_mean(contribution.spec, options, record.output)
+        return self._registry.load(contribution)(options, **({"detail": False} if contribution.spec.detail else {}))
 
-    def judge(self, record: MetricRecord) -> Callable[..., Verdict]:
+    def spec(self, record: MetricRecord) -> CompareFuncSpec:
+        """Return the descriptor of a record's compare function."""
+        return self._registry.find_compare_func(record.function).spec
+
+    def judge(self, record: MetricRecord) -> MetricsJudge:
         """Return what judges metrics like the record's.
 
         Raises:
             ComparisonError: Its function cannot judge without the tensors.
         """
-        judge = metrics_judge(self.function(record))
+        judge = metrics_judge(self.function(record), self.spec(record))
         if judge is None:
             raise ComparisonError(
                 f"output {record.output!r} cannot be judged again from this file",
@@ -252,10 +255,9 @@ def _average(item: OutputComparison, records: list[MetricRecord], judge: _Judge)
     verdicts = {}
     for name in dict.fromkeys(record.function for record in records if tolerances_matter(record.metrics)):
         of_function = [r for r in records if r.function == name and tolerances_matter(r.metrics)]
-        function = judge.function(of_function[0])
-        check_average_functions({name: function})
-        means: Means = means_for(function)
+        judge_mean = mean_judge(judge.function(of_function[0]), judge.spec(of_function[0]))
+        means = judge_mean.means()
         for record in of_function:
             means.add(record.metrics)
-        verdicts[name] = judge.judge(of_function[0])(means.result(), output=item.output)
+        verdicts[name] = judge_mean(means.result(), output=item.output)
     return averaged(item, verdicts)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from polycmp.plan.build import Settings
     from polycmp.plugins import Contribution, Registry
 
-#: What other tools call the kinds.
-KINDS: Mapping[str, str] = {"trt": "engine", "onnx-like": "onnx-like-trt-network"}
 SECTIONS: Mapping[str, type] = {"model": ModelSection, "data": DataSection, "log": LogSection}
 
 
@@ -74,8 +72,8 @@ def _convert(output: str, **_: Any) -> None:
     model, settings = open_model(command, ctx)
     writer = _writer(command.registry, output, settings.core["convert"].convert_to)
     kind = writer.spec.produces or writer.spec.name
-    if kind == model.kind == "engine":
-        raise ModelError(f"{model.path} is an engine already", hint=f"cp {model.path} {output}")
+    if kind == model.kind and not writer.spec.rewrites:
+        raise ModelError(f"{model.path} is of kind {kind} already", hint=f"cp {model.path} {output}")
     command.registry.require(writer)
     command.registry.load(writer, writer.spec.save)(model.load(kind), output)
     echo(f"wrote {output} ({Path(output).stat().st_size} bytes)")
@@ -84,19 +82,20 @@ def _convert(output: str, **_: Any) -> None:
 def _writer(registry: Registry, output: str, convert_to: str) -> Contribution:
     """Return the loader whose kind of model is to be written."""
     from polycmp.errors import UsageError, did_you_mean
-    from polycmp.plugins.known import explain_suffix
+    from polycmp.plugins.known import explain_kind, explain_suffix
 
     writers = {item.spec.produces or item.spec.name: item for item in registry.loaders.values() if item.spec.save}
     by_suffix = {suffix: kind for kind, item in writers.items() for suffix in item.spec.suffixes}
     suffix = Path(output).suffix.lower()
-    kind = KINDS.get(convert_to, convert_to) or by_suffix.get(suffix, "")
-    if kind in writers:
-        return writers[kind]
+    also = {alias: kind for kind, item in writers.items() for alias in item.spec.aliases}
+    kind = convert_to or by_suffix.get(suffix, "")
+    if kind in writers or kind in also:
+        return writers.get(kind) or writers[also[kind]]
     wanted = convert_to or suffix or "no suffix"
     raise UsageError(
         f"nothing installed writes {output} ({wanted})",
         why=did_you_mean(wanted, [*writers, *by_suffix]),
-        hint=explain_suffix(suffix) or "--convert-to KIND, or another suffix",
+        hint=explain_kind(convert_to) or explain_suffix(suffix) or "--convert-to KIND, or another suffix",
     )
 
 

@@ -4,26 +4,7 @@ from __future__ import annotations
 
 from polycmp.errors import PluginError
 from polycmp.plugins import Registry
-from polycmp.plugins.known import INSTALL_COMMANDS, NOT_YET, OPTIONS_OF_REPORTS
-
-_TENSORFLOW = frozenset(
-    {
-        "--tftrt",
-        "--use-tftrt",
-        "--minimum-segment-size",
-        "--dynamic-op",
-        "--ckpt",
-        "--tf-outputs",
-        "--save-pb",
-        "--save-tensorboard",
-        "--freeze-graph",
-        "--gpu-memory-fraction",
-        "--allow-growth",
-        "--xla",
-        "--save-timeline",
-        "--opset",
-    }
-)
+from polycmp.plugins.known import FLAGS_NOT_YET, INSTALL_COMMANDS, NOT_YET, OPTIONS_OF_REPORTS
 
 
 def explain_missing(flag: str, registry: Registry) -> None:
@@ -33,11 +14,9 @@ def explain_missing(flag: str, registry: Registry) -> None:
         PluginError: Which package brings the flag, or that none does yet.
     """
     name = flag.removeprefix("--").replace("-", "_")
-    if flag in _TENSORFLOW:
-        raise PluginError(
-            f"{flag} is an option for TensorFlow, and no backend provides TensorFlow yet",
-            hint="polycmp plugins new tf writes the package to begin with",
-        )
+    if flag in FLAGS_NOT_YET:
+        backend, what = FLAGS_NOT_YET[flag]
+        raise PluginError(f"{flag} {what}", hint=f"polycmp plugins new {backend} writes the package to begin with")
     report, command = OPTIONS_OF_REPORTS.get(flag, ("", ""))
     if report and report not in registry.reports:
         raise PluginError(f"{flag} is an option of the report {report!r}, which is not installed", hint=command)

@@ -2,48 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from polycmp.cli.contributed import ContributedGroup
-from polycmp.cli.convert import KINDS, SECTIONS, open_model
+from polycmp.cli.convert import SECTIONS, open_model
 from polycmp.cli.run import TableCommand, current_command
 from polycmp.spec import opt
 from polycmp.terminal import echo
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Contribution
 
 
 @dataclass(frozen=True)
 class InspectSection:
     """Showing."""
 
-    display_as: str = opt("", help="Show it as another kind, such as trt.", alias="--convert-to", metavar="KIND")
+    display_as: str = opt(
+        "", help="Show it as another kind that an installed loader can show.", alias="--convert-to", metavar="KIND"
+    )
     show: tuple[str, ...] = opt((), help="Also show these.", choices=("layers", "attrs", "weights"))
 
 
 def _model(**_: Any) -> None:
     from polycmp.errors import ModelError
-    from polycmp.plugins.known import explain_suffix
+    from polycmp.plugins.known import explain_kind
 
     ctx, command = current_command()
     model, settings = open_model(command, ctx)
     display_as, show = settings.core["inspect"].display_as, settings.core["inspect"].show
-    kind = {"trt": "trt-network", "": model.kind}.get(display_as, KINDS.get(display_as, display_as))
-    if display_as == "trt" and model.kind == "engine":
-        kind = "engine"
     readers = {item.spec.produces or item.spec.name: item for item in command.registry.loaders.values()}
+    kind = _kind_to_show(display_as or model.kind, model.kind, readers)
     reader = readers.get(kind)
     if reader is None or not reader.spec.inspect:
         shown = sorted(name for name, item in readers.items() if item.spec.inspect)
         raise ModelError(
             f"nothing installed shows {kind} models",
             why=f"shown are: {', '.join(shown) or 'none'}",
-            hint=explain_suffix(".engine") if display_as == "trt" else "",
+            hint=explain_kind(kind),
         )
     command.registry.require(reader)
     text = command.registry.load(reader, reader.spec.inspect)(model.load(kind), show)
     echo(text.rstrip("\n"))
+
+
+def _kind_to_show(wanted: str, own: str, readers: Mapping[str, Contribution]) -> str:
+    """Return the kind that a name means: of several it is the model's own, or else that which the others start from."""
+    if wanted in readers:
+        return wanted
+    fitting = [kind for kind, item in readers.items() if wanted in item.spec.aliases and item.spec.inspect]
+    nearest = [kind for kind in fitting if not set(readers[kind].spec.consumes) & set(fitting)]
+    return own if own in fitting else next(iter(nearest), wanted)
 
 
 model_command = TableCommand(

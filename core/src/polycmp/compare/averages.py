@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from polycmp.compare.usercode import as_verdict, judging
 from polycmp.compare.verdicts import DetailedVerdict
 from polycmp.errors import ComparisonError
-from polycmp.spec import Verdict
+from polycmp.spec import CompareFuncSpec, CompareFunction, RejudgingFunction, Verdict
+from polycmp.values import pick
 
 
 def recorded_metrics(verdict: Verdict) -> dict[str, float]:
@@ -63,21 +64,61 @@ def require_metric(metrics: Mapping[str, float], name: str, output: str) -> floa
     return metrics[name]
 
 
-def metrics_judge(function: Callable[..., Any]) -> Callable[..., Verdict] | None:
-    """Return what judges a compare function's metrics without the tensors; None if it cannot.
+@dataclass(frozen=True)
+class MetricsJudge:
+    """Judges the metrics of a compare function without the tensors.
 
-    Any compare function may have a method `judge_metrics(metrics, *, output)` that returns a verdict.
+    Attributes:
+        function: The compare function.
+        larger_is_better: What its descriptor says.
     """
-    judge: Callable[..., Any] | None = getattr(function, "judge_metrics", None)
-    if judge is None:
-        return None
-    name = type(function).__name__
 
-    def fenced(metrics: Mapping[str, float], *, output: str = "") -> Verdict:
+    function: RejudgingFunction
+    larger_is_better: bool = False
+
+    def __call__(self, metrics: Mapping[str, float], *, output: str = "") -> Verdict:
+        """Return the verdict on metrics.
+
+        Raises:
+            ComparisonError: The function fails, or returns something else than a verdict.
+        """
+        name = type(self.function).__name__
         with judging(name, output):
-            return as_verdict(judge(metrics, output=output), name, output)
+            return as_verdict(self.function.judge_metrics(metrics, output=output), name, output)
 
-    return fenced
+    def means(self) -> Means:
+        """Return what adds up its metrics."""
+        return Means(larger_is_better=self.larger_is_better)
+
+
+def metrics_judge(function: CompareFunction, spec: CompareFuncSpec) -> MetricsJudge | None:
+    """Return what judges a compare function's metrics; None if its descriptor does not say that it can.
+
+    Args:
+        function: The compare function.
+        spec: Its descriptor.
+    """
+    return MetricsJudge(cast("RejudgingFunction", function), spec.larger_is_better) if spec.rejudges else None
+
+
+def no_mean(spec: CompareFuncSpec, options: Any, output: str | None = None) -> tuple[str, str] | None:
+    """Return why there is no mean of a compare function's metrics, and what to choose instead; None if there is one.
+
+    Args:
+        spec: Its descriptor.
+        options: Its options.
+        output: The output in question; by default any.
+    """
+    values = {} if options is None else vars(options)
+    for field_name, value, instead in spec.no_mean:
+        given = values[field_name]
+        if isinstance(given, Mapping):
+            given = tuple(given.values()) if output is None else (pick(given, output, None),)
+        else:
+            given = (given,)
+        if any(value in item if isinstance(item, tuple) else value == item for item in given):
+            return f"there is no mean of {field_name.replace('_', '-')} {value}", f"choose {instead}"
+    return None
 
 
 @dataclass
@@ -115,8 +156,3 @@ class Means:
     def result(self) -> dict[str, float]:
         """Return the means of the metrics."""
         return {name: item.mean() for name, item in self.sums.items()}
-
-
-def means_for(function: Callable[..., Any]) -> Means:
-    """Return what adds up a compare function's metrics."""
-    return Means(larger_is_better=getattr(function, "at_most", True) is False)

@@ -1,4 +1,4 @@
-"""What comparing says: figures for one pair of tensors, one output over all iterations, one pair of runs."""
+"""What comparing says: one output over all iterations, one pair of runs."""
 
 from __future__ import annotations
 
@@ -6,104 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from polycmp.spec import Verdict
+from polycmp.verdicts import DetailedVerdict, ErrorStats, Histogram, Worst
 
-
-@dataclass(frozen=True)
-class Histogram:
-    """Counts of absolute errors in bins of equal width on a logarithmic axis.
-
-    Attributes:
-        edges: Borders of the bins, one more than counts; the first bin also holds all smaller errors.
-        counts: Elements per bin.
-    """
-
-    edges: tuple[float, ...]
-    counts: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Worst:
-    """The element that failed by most, or where none failed the one with the largest error.
-
-    Attributes:
-        index: Its position.
-        candidate: The candidate's value as text or number.
-        reference: The reference's value.
-    """
-
-    index: tuple[int, ...]
-    candidate: float | int | str | bool
-    reference: float | int | str | bool
-
-
-@dataclass(frozen=True)
-class ErrorStats:
-    """Statistics of `|candidate - reference|` and of it divided by `|reference|`, over the elements of one tensor.
-
-    Attributes:
-        count: Elements compared.
-        failed: Elements beyond both tolerances.
-        max_abs: Largest absolute error.
-        mean_abs: Mean absolute error.
-        max_rel: Largest relative error.
-        mean_rel: Mean relative error.
-        median_abs: Median absolute error; None unless it was asked for.
-        median_rel: Median relative error; None unless it was asked for.
-        p90: 90th percentile of the absolute error; None unless a report asked for it; likewise p95 and p99.
-        p95: See p90.
-        p99: See p90.
-        quantile_abs: The quantile asked for, of the absolute error.
-        quantile_rel: The quantile asked for, of the relative error.
-        required_abs: Smallest atol that alone would have passed.
-        required_rel: Smallest rtol that alone would have passed.
-        worst: Where it is worst.
-        histogram: Distribution of the absolute error; None unless a report asked for it.
-        nan_candidate: NaNs in the candidate.
-        nan_reference: NaNs in the reference.
-        nan_mismatched: Positions where only one side is NaN.
-        nan_failed: NaNs that failed, those at one position of both sides counted once.
-        inf_matched: Positions where both sides hold the same infinity.
-        inf_forgiven: How many of those counted as equal.
-        whole: Whether both sides hold whole numbers or booleans.
-    """
-
-    count: int = 0
-    failed: int = 0
-    max_abs: float = 0.0
-    mean_abs: float = 0.0
-    max_rel: float = 0.0
-    mean_rel: float = 0.0
-    median_abs: float | None = None
-    median_rel: float | None = None
-    p90: float | None = None
-    p95: float | None = None
-    p99: float | None = None
-    quantile_abs: float | None = None
-    quantile_rel: float | None = None
-    required_abs: float = 0.0
-    required_rel: float = 0.0
-    worst: Worst | None = None
-    histogram: Histogram | None = None
-    nan_candidate: int = 0
-    nan_reference: int = 0
-    nan_mismatched: int = 0
-    nan_failed: int = 0
-    inf_matched: int = 0
-    inf_forgiven: int = 0
-    whole: bool = False
-
-
-@dataclass(frozen=True)
-class DetailedVerdict(Verdict):
-    """A verdict with the statistics behind it.
-
-    Attributes:
-        stats: Error statistics; None where none can be computed (another shape, strings).
-        tolerance: The tolerances that were applied, for reports: `{"atol": …, "rtol": …}` or `{"threshold": …}`.
-    """
-
-    stats: ErrorStats | None = None
-    tolerance: Mapping[str, float] = field(default_factory=dict)
+__all__ = ["DetailedVerdict", "ErrorStats", "Histogram", "OutputComparison", "PairComparison", "Worst"]
 
 
 @dataclass(frozen=True)

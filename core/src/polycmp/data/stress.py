@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from polycmp.data.sizes import Shapes, shape_sweep
 from polycmp.errors import DataError, UsageError, did_you_mean
-from polycmp.tensors import TensorEntry, TensorMetadata, as_dtype, dtype_class, format_shape, is_low_bit
+from polycmp.tensors import LabelledFeed, TensorEntry, TensorMetadata, as_dtype, dtype_class, format_shape, is_low_bit
 from polycmp.values import pick, unknown_names
 
 if TYPE_CHECKING:
@@ -34,21 +34,6 @@ ONES: Mapping[str, Any] = {"unmasked": ..., "mask-first": (..., 0), "mask-last":
 FLOAT_KINDS = ("signed", "large", "tiny", "denormal", "limits")
 #: Whole numbers of which nothing else is known, as the data loader `random` has them.
 UNKNOWN_WHOLE = (0.0, 1.0)
-
-
-class LabelledFeed(dict[str, Any]):
-    """A feed that says what it is.
-
-    Args:
-        arrays: Arrays by input name.
-        label: What it is, in words: `large, seed 3, x:[2,8]`.
-        repeat: The options that make this feed and no other, as in a run file.
-    """
-
-    def __init__(self, arrays: dict[str, Any], label: str, repeat: Mapping[str, Any]) -> None:
-        super().__init__(arrays)
-        self.label = label
-        self.repeat = repeat
 
 
 def make_stress(options: StressOptions) -> Callable[[TensorMetadata], Iterator[LabelledFeed]]:

@@ -28,13 +28,13 @@ class Bench:
         source: The data source.
         settings: How to check.
         functions: Compare functions by name.
-        variant: Makes the runner with another value of an option, or returns None if the backend has no such option.
+        with_threads: Makes the runner with so many threads, or returns None if the backend has no option for them.
         fixed: Makes the runner of the model with a feed's shapes written into it, or returns None if that cannot be.
 
     Attributes:
         runner: Its runner.
         settings: How to check.
-        variant: See above.
+        with_threads: See above.
         fixed: See above.
     """
 
@@ -44,12 +44,12 @@ class Bench:
         source: Source,
         settings: Settings,
         functions: Mapping[str, CompareFunction],
-        variant: Callable[[str, int], Runner | None],
+        with_threads: Callable[[int], Runner | None],
         fixed: Callable[[Feed], Runner | None],
     ) -> None:
         self.runner = runner
         self.settings = settings
-        self.variant = variant
+        self.with_threads = with_threads
         self.fixed = fixed
         self._source = source
         self._functions = functions

@@ -104,7 +104,7 @@ def check_threads(bench: Bench) -> Check:
     many = max(2, os.cpu_count() or 1)
     made = []
     for threads in (1, many):
-        runner = bench.variant("threads", threads)
+        runner = bench.with_threads(threads)
         if runner is None:
             raise DoesNotApplyError("the backend has no option for threads")
         with runner:

@@ -75,7 +75,7 @@ def _check_backend(
             resolved.source,
             settings,
             make_functions(plan.compare, registry),
-            lambda field, value: _variant(backend, field, value),
+            lambda threads: _with_threads(backend, threads),
             lambda feed: _fixed(backend, feed),
         )
         subject.version = runner.backend_version
@@ -102,9 +102,9 @@ def _make_check(name: str, bench: Bench) -> Check:
         return Check(name, "error", f"could not be checked: {describe_exception(error)}")
 
 
-def _variant(backend: ResolvedBackend, field: str, value: int) -> Runner | None:
-    """Return a runner of a backend with one option changed; None if it has no such option."""
-    changed = backend.with_option(field, value)
+def _with_threads(backend: ResolvedBackend, threads: int) -> Runner | None:
+    """Return a runner of a backend with another number of threads; None if it has no option for them."""
+    changed = backend.with_option(backend.contribution.spec.threads, threads) if backend.contribution else None
     return None if changed is None else changed.make_runner()
 
 

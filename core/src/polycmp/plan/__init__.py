@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from polycmp.builtin import DEFAULT_COMPARE, DEFAULT_DATA_LOADER
+
 
 @dataclass(frozen=True)
 class BackendPlan:
@@ -53,7 +55,7 @@ class DataPlan:
         further_shapes: More of these; iterations take them in turn, beginning with `input_shapes`.
     """
 
-    loader: Choice = Choice("random")
+    loader: Choice = Choice(DEFAULT_DATA_LOADER)
     script: str = ""
     files: tuple[str, ...] = ()
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -78,7 +80,7 @@ class ComparePlan:
         detail: Whether a report needs distributions.
     """
 
-    functions: tuple[Choice, ...] = (Choice("simple"),)
+    functions: tuple[Choice, ...] = (Choice(DEFAULT_COMPARE),)
     script: str = ""
     reference: str = ""
     map_output: Mapping[str, str] = field(default_factory=dict)

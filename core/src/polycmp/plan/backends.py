@@ -107,7 +107,7 @@ def _from_plain(plain: Mapping[str, Any], whose: str) -> Instance:
             f"{dict(plain)!r} is no backend",
             whose=whose,
             why=did_you_mean(wrong[0], ["backend", "options", *RESERVED]) if wrong else "",
-            hint='backend = [{backend = "onnxrt", name = "fast", options = {threads = 1}}]',
+            hint='backend = [{backend = "onnxrt", name = "fast", options = {KEY = "VALUE"}}]',
         )
     if not all(isinstance(item, str) for item in [*names, *tables[1].values()]):
         raise UsageError(f"{dict(plain)!r} is no backend", whose=whose, why="backend, name, model and python are texts")

@@ -8,7 +8,6 @@ from functools import partial
 from operator import attrgetter, not_
 from typing import TYPE_CHECKING, Any
 
-from polycmp.builtin import STRESS_COMPARE
 from polycmp.errors import UsageError
 from polycmp.options import changed_options, find_field, make_options, option_fields
 from polycmp.plan import BackendPlan, Choice, ComparePlan, DataPlan, FilesPlan, Plan
@@ -18,12 +17,6 @@ from polycmp.values import join_pair, parse_shape_sets, spell, split_pair
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
-
-#: Names that stand for several compare functions.
-_COMPARE_GROUPS: Mapping[str, tuple[str, ...]] = {
-    "distance_metrics": ("l2", "cosine_similarity"),
-    "quality_metrics": ("psnr", "snr"),
-}
 
 
 @dataclass(frozen=True)
@@ -221,17 +214,22 @@ def _loader_of_data(name: str, given: Mapping[str, Any], further: int, registry:
 def _functions(settings: Settings, registry: Registry) -> tuple[Choice, ...]:
     loader, values = settings.core["data"].data_loader, settings.of_kind("compare_func")
     asked = settings.core["compare"].compare
-    wanted = dict.fromkeys(name for given in asked for name in _COMPARE_GROUPS.get(given, (given,)))
+    wanted = dict.fromkeys(name for given in asked for name in _group(given, registry))
     return tuple(Choice(name, _compare_options(name, values.get(name, {}), loader, registry)) for name in wanted)
+
+
+def _group(name: str, registry: Registry) -> tuple[str, ...]:
+    """Return the compare functions that a name stands for."""
+    return tuple(key for key, item in registry.compare_funcs.items() if name in item.spec.groups) or (name,)
 
 
 def _compare_options(name: str, given: Mapping[str, Any], loader: str, registry: Registry) -> Any:
     """Return a compare function's options: what the data loader suggests, then what was given."""
-    chosen = {**(STRESS_COMPARE if loader == "stress" else {}).get(name, {}), **given}
-    if "atol" in given and "scale_atol" not in given:
-        chosen.pop("scale_atol", None)  # an explicit atol disables it
-    options = registry.find_compare_func(name).spec.options
-    return make_options(options, chosen, f"compare function {name}")
+    spec = registry.find_compare_func(name).spec
+    void = {suggested for suggested, by in spec.yields if by in given}
+    suggestions = registry.find_data_loader(loader).spec.compare_defaults.get(name, {})
+    chosen = {**{field: value for field, value in suggestions.items() if field not in void}, **given}
+    return make_options(spec.options, chosen, f"compare function {name}")
 
 
 def plan_values(plan: Plan, registry: Registry) -> dict[Key, Any]:

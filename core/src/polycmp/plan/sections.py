@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from polycmp.builtin import DEFAULT_COMPARE, DEFAULT_DATA_LOADER
 from polycmp.spec import opt, parse_size
 
 REPORT_HELP = "Write what was found; the suffix says how: .json, or what plugins write (polycmp plugins list)."
@@ -43,7 +44,7 @@ class DataSection:
         metavar="NAME:[D0,D1,…]",
         alias="--inputs",
     )
-    data_loader: str = opt("random", help="Data loader that makes the inputs.", metavar="NAME")
+    data_loader: str = opt(DEFAULT_DATA_LOADER, help="Data loader that makes the inputs.", metavar="NAME")
     data_loader_script: str = opt(
         "", help="Python file whose function NAME (load_data) returns or yields feeds.", metavar="FILE.py[:NAME]"
     )
@@ -95,7 +96,7 @@ class CompareSection:
     """Comparing."""
 
     compare: tuple[str, ...] = opt(
-        ("simple",),
+        (DEFAULT_COMPARE,),
         help="Compare functions; an output passes if all of them agree.",
         alias="--compare-func",
         metavar="NAME",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from polycmp.plugins.aliases import Claim, flag_of, grant_aliases
 from polycmp.plugins.factories import missing_modules
-from polycmp.plugins.records import BUILTIN, Contribution, PluginRecord
+from polycmp.plugins.records import BUILTIN, Contributed, Contribution, PluginRecord
 from polycmp.plugins.registry import Registry
 
 __all__ = [
     "BUILTIN",
     "Claim",
+    "Contributed",
     "Contribution",
     "PluginRecord",
     "Registry",

@@ -15,7 +15,7 @@ import pluggy
 from polycmp.errors import describe_exception, did_you_mean
 from polycmp.plugins.aliases import flag_of
 from polycmp.plugins.discovery import NAME_PATTERN, Candidate
-from polycmp.plugins.records import WORDS, Contribution, PluginRecord
+from polycmp.plugins.records import WORDS, Contributed, Contribution, PluginRecord
 from polycmp.spec import ENTRY_POINT_GROUP, HOOKS, CommandSpec, Hooks, ReportSpec, RunnerSpec
 
 SUFFIX_PATTERN = re.compile(r"\.[a-z][a-z0-9_]*\Z")
@@ -55,7 +55,7 @@ def examine(candidate: Candidate, manager: pluggy.PluginManager | None = None) -
         with contextlib.redirect_stdout(sys.stderr), _registered(candidate, manager):
             for hook, descriptor in HOOKS.items():
                 seen.extend(
-                    Contribution(spec, record.name, record.distribution, record.version)
+                    Contributed(spec, record.name, record.distribution, record.version)
                     for spec in _call(manager, hook, descriptor)
                 )
         _check_duplicates(seen)

@@ -1,4 +1,8 @@
-"""Which package brings a backend that is not installed."""
+"""What is not installed, and which package brings it: all that the core knows by name of what others contribute.
+
+What is installed says of itself, in its descriptors, what it is called and what it reads; these tables are only for
+answers to those who lack it.
+"""
 
 from __future__ import annotations
 
@@ -39,13 +43,44 @@ OTHER_NAMES: Mapping[str, str] = {
 }
 """What others call the same backends."""
 
-OTHER_KINDS: Mapping[str, str] = {"trt-network-script": "trt-network"}
-"""What others call the same kinds of model."""
+KINDS: Mapping[str, str] = {
+    "onnx": "onnx",
+    **dict.fromkeys(
+        ("trt", "engine", "trt-network", "trt-network-script", "onnx-like-trt-network", "onnx-like"), "trt"
+    ),
+}
+"""Which backend's package knows a kind of model, by any of its names."""
 
 SUFFIXES: Mapping[str, str] = {".onnx": "onnx", ".engine": "trt", ".plan": "trt"}
 """Which backend's package reads and writes a kind of file."""
+
+FLAGS_NOT_YET: Mapping[str, tuple[str, str]] = dict.fromkeys(
+    (
+        "--tftrt",
+        "--use-tftrt",
+        "--minimum-segment-size",
+        "--dynamic-op",
+        "--ckpt",
+        "--tf-outputs",
+        "--save-pb",
+        "--save-tensorboard",
+        "--freeze-graph",
+        "--gpu-memory-fraction",
+        "--allow-growth",
+        "--xla",
+        "--save-timeline",
+        "--opset",
+    ),
+    ("tf", "is an option for TensorFlow, and no backend provides TensorFlow yet"),
+)
+"""Options that people try for which there is nothing to install: a name for the backend to be, and what to say."""
 
 
 def explain_suffix(suffix: str) -> str:
     """Return the command that installs what reads and writes such files; empty if none is known."""
     return INSTALL_COMMANDS.get(SUFFIXES.get(suffix, ""), "")
+
+
+def explain_kind(kind: str) -> str:
+    """Return the command that installs what knows a kind of model; empty if none is known."""
+    return INSTALL_COMMANDS.get(KINDS.get(kind, ""), "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from polycmp.spec import CommandSpec, CompareFuncSpec, DataLoaderSpec, LoaderSpec, ReportSpec, RunnerSpec
 
@@ -34,8 +34,11 @@ WORDS: Mapping[str, str] = {
 """What people call each kind."""
 
 
+SpecT_co = TypeVar("SpecT_co", bound=Spec, covariant=True)
+
+
 @dataclass(frozen=True)
-class Contribution:
+class Contributed(Generic[SpecT_co]):
     """One descriptor and who brought it.
 
     Attributes:
@@ -45,7 +48,7 @@ class Contribution:
         version: That package's version.
     """
 
-    spec: Any
+    spec: SpecT_co
     plugin: str
     distribution: str
     version: str
@@ -66,6 +69,10 @@ class Contribution:
     def label(self) -> str:
         """For messages: `backend 'trt' of polycmp-trt`."""
         return f"{WORDS[self.kind]} {self.name!r} of {self.distribution or self.plugin}"
+
+
+Contribution: TypeAlias = Contributed[Any]
+"""One descriptor of any kind and who brought it."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import EntryPoint
 from types import MappingProxyType
-from typing import Any
+from typing import Any, overload
 
 import polycmp
 from polycmp.errors import PluginError, PolycmpError, UsageError, did_you_mean
@@ -17,8 +17,21 @@ from polycmp.plugins.aliases import grant_aliases
 from polycmp.plugins.discovery import Candidate, discover
 from polycmp.plugins.examination import examine, new_manager
 from polycmp.plugins.known import INSTALL_COMMANDS, NOT_YET, ON_DEMAND, OTHER_NAMES, REPORTS
-from polycmp.plugins.records import BUILTIN, WORDS, Contribution, Kind, PluginRecord
-from polycmp.spec import ENTRY_POINT_GROUP
+from polycmp.plugins.records import BUILTIN, WORDS, Contributed, Contribution, Kind, PluginRecord
+from polycmp.spec import (
+    ENTRY_POINT_GROUP,
+    CommandSpec,
+    CompareFactory,
+    CompareFuncSpec,
+    DataLoaderFactory,
+    DataLoaderSpec,
+    LoaderFactory,
+    LoaderSpec,
+    ReportFactory,
+    ReportSpec,
+    RunnerFactory,
+    RunnerSpec,
+)
 
 
 class Registry:
@@ -62,32 +75,32 @@ class Registry:
         return tuple(item for record in self.records for item in record.contributions)
 
     @cached_property
-    def runners(self) -> Mapping[str, Contribution]:
-        """Backends by name."""
-        return self._by_name("runner")
+    def runners(self) -> Mapping[str, Contributed[RunnerSpec]]:
+        """Backends by name, without the hidden ones."""
+        return {name: item for name, item in self._by_name("runner").items() if not item.spec.hidden}
 
     @cached_property
-    def loaders(self) -> Mapping[str, Contribution]:
+    def loaders(self) -> Mapping[str, Contributed[LoaderSpec]]:
         """Loaders by name."""
         return self._by_name("loader")
 
     @cached_property
-    def data_loaders(self) -> Mapping[str, Contribution]:
+    def data_loaders(self) -> Mapping[str, Contributed[DataLoaderSpec]]:
         """Data loaders by name."""
         return self._by_name("data_loader")
 
     @cached_property
-    def compare_funcs(self) -> Mapping[str, Contribution]:
+    def compare_funcs(self) -> Mapping[str, Contributed[CompareFuncSpec]]:
         """Compare functions by name."""
         return self._by_name("compare_func")
 
     @cached_property
-    def commands(self) -> Mapping[str, Contribution]:
+    def commands(self) -> Mapping[str, Contributed[CommandSpec]]:
         """Commands by their words, joined by spaces."""
         return self._by_name("command")
 
     @cached_property
-    def reports(self) -> Mapping[str, Contribution]:
+    def reports(self) -> Mapping[str, Contributed[ReportSpec]]:
         """Reports by suffix without the dot, those without suffix by name."""
         return self._by_name("report")
 
@@ -104,31 +117,31 @@ class Registry:
     def _by_name(self, kind: Kind) -> Mapping[str, Contribution]:
         return MappingProxyType({name: item for (of_kind, name), item in self._winners.items() if of_kind == kind})
 
-    def find_runner(self, name: str) -> Contribution:
+    def find_runner(self, name: str) -> Contributed[RunnerSpec]:
         """Return a backend.
 
         Raises:
             PluginError: There is none of this name, several claim it, or its plugin is broken.
         """
-        return self._find("runner", name, self.runners)
+        return self._find("runner", name, self._by_name("runner"))
 
-    def find_loader(self, name: str) -> Contribution:
+    def find_loader(self, name: str) -> Contributed[LoaderSpec]:
         """Return a loader; errors as in `find_runner`."""
         return self._find("loader", name, self.loaders)
 
-    def find_data_loader(self, name: str) -> Contribution:
+    def find_data_loader(self, name: str) -> Contributed[DataLoaderSpec]:
         """Return a data loader; errors as in `find_runner`, but a name nobody has is a `UsageError`."""
         return self._find("data_loader", name, self.data_loaders)
 
-    def find_compare_func(self, name: str) -> Contribution:
+    def find_compare_func(self, name: str) -> Contributed[CompareFuncSpec]:
         """Return a compare function; errors as in `find_data_loader`."""
         return self._find("compare_func", name, self.compare_funcs)
 
-    def find_command(self, name: str) -> Contribution:
+    def find_command(self, name: str) -> Contributed[CommandSpec]:
         """Return a command by its words, joined by spaces; errors as in `find_runner`."""
         return self._find("command", name, self.commands)
 
-    def find_report(self, suffix: str) -> Contribution:
+    def find_report(self, suffix: str) -> Contributed[ReportSpec]:
         """Return who writes files with a suffix; errors as in `find_data_loader`."""
         return self._find("report", suffix.removeprefix("."), self.reports)
 
@@ -145,7 +158,7 @@ class Registry:
         self._raise_reason(kind, name)
         if kind == "runner" and name in ON_DEMAND:
             return _on_demand(name)
-        raise self._unknown(kind, name, table)
+        raise self._unknown(kind, name, {key: item for key, item in table.items() if not is_hidden(item)})
 
     def _raise_reason(self, kind: Kind, name: str) -> None:
         """Raise with the reason if a plugin of this name, or one that would bring this name, does not work."""
@@ -169,7 +182,8 @@ class Registry:
             return PluginError(
                 what, why=f"{brought.label} is installed, but offers {offers}", hint="polycmp plugins list"
             )
-        known = OTHER_NAMES.get(name, name)
+        called = (key for key, item in table.items() if kind == "runner" and name in item.spec.aliases)
+        known = next(called, OTHER_NAMES.get(name, name))
         if kind == "runner" and name in NOT_YET:
             return PluginError(
                 what, why=NOT_YET[name], hint="polycmp plugins new NAME writes the package to begin with"
@@ -194,6 +208,20 @@ class Registry:
         """
         factories.require(contribution)
 
+    @overload
+    def load(self, contribution: Contributed[RunnerSpec]) -> RunnerFactory: ...
+    @overload
+    def load(self, contribution: Contributed[LoaderSpec]) -> LoaderFactory: ...
+    @overload
+    def load(self, contribution: Contributed[DataLoaderSpec]) -> DataLoaderFactory: ...
+    @overload
+    def load(self, contribution: Contributed[CompareFuncSpec]) -> CompareFactory: ...
+    @overload
+    def load(self, contribution: Contributed[ReportSpec]) -> ReportFactory: ...
+    @overload
+    def load(self, contribution: Contributed[CommandSpec]) -> Any: ...
+    @overload
+    def load(self, contribution: Contribution, factory_string: str) -> Any: ...
     def load(self, contribution: Contribution, factory_string: str | None = None) -> Any:
         """Import the factory of a contribution, or another `"package.module:attribute"` of its plugin.
 
@@ -201,6 +229,11 @@ class Registry:
             PluginError: That fails, in whatever way; the error names the plugin, its package and the missing module.
         """
         return factories.load(contribution, factory_string)
+
+
+def is_hidden(contribution: Contribution) -> bool:
+    """Return whether only those who ask for something by name are to know of it."""
+    return isinstance(contribution.spec, RunnerSpec) and contribution.spec.hidden
 
 
 def _on_demand(name: str) -> Contribution:
@@ -277,7 +310,7 @@ def with_notes(records: Iterable[PluginRecord], reserved: Iterable[str] = ()) ->
                 others = " and ".join(other.distribution for other in claimants if other is not item)
                 why = f"{others} has it too" if others else "another command begins with it, or it with another"
                 notes.setdefault(item.plugin, []).append(f"{WORDS[kind]} {name!r} refused: {why}")
-    granted, refused = grant_aliases(winners.values(), reserved)
+    granted, refused = grant_aliases([item for item in winners.values() if not is_hidden(item)], reserved)
     for flag, claims in refused.items():
         for claim in claims:
             if claim.contribution is not None and claim != granted.get(flag):

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import PluginError, PolycmpError, describe_exception
 
 if TYPE_CHECKING:
-    from polycmp.plugins import Contribution, Registry
+    from polycmp.plugins import Contributed, Registry
     from polycmp.report.face import Result
+    from polycmp.spec import ReportSpec
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Writer:
         options: What its factory takes besides result and path: its options, where it has any.
     """
 
-    contribution: Contribution
+    contribution: Contributed[ReportSpec]
     path: str
     options: tuple[Any, ...] = ()
 
@@ -59,7 +60,7 @@ def find_writers(
     return found
 
 
-def _find(path: str, registry: Registry) -> Contribution:
+def _find(path: str, registry: Registry) -> Contributed[ReportSpec]:
     try:
         return registry.find_report(Path(path).suffix.lower())
     except PolycmpError as error:

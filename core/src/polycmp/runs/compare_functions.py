@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import OthersCode, PluginError
 from polycmp.plan import ComparePlan, Plan
-from polycmp.spec import Compared
+from polycmp.spec import Compared, CompareFunction
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
 
-def make_functions(plan: ComparePlan, registry: Registry) -> dict[str, Callable[..., Any]]:
+def make_functions(plan: ComparePlan, registry: Registry) -> dict[str, CompareFunction]:
     """Return the compare functions by name.
 
     Raises:
         PluginError: A function asked for is not there, or its plugin is broken.
         UsageError: Its options cannot be right.
     """
-    functions = {}
+    functions: dict[str, CompareFunction] = {}
     for choice in plan.functions:
         contribution = registry.find_compare_func(choice.name)
         registry.require(contribution)
         factory = registry.load(contribution)
-        # Only functions that can tell more for a report take `detail`; the contract does not ask for it.
-        extra = {"detail": plan.detail} if "detail" in inspect.signature(factory).parameters else {}
+        extra = {"detail": plan.detail} if contribution.spec.detail else {}
         with OthersCode(PluginError, "the compare function cannot be made", whose=contribution.label):
             functions[choice.name] = factory(choice.options, **extra)
     return functions
@@ -53,14 +51,13 @@ def open_watchers(options: Mapping[str, Any], registry: Registry) -> list[Callab
     return [watcher for watcher in watchers if watcher is not None]
 
 
-def lenience(plan: Plan) -> list[str]:
-    """Return notes on what counts as equal with the data loader `stress` and would not otherwise."""
-    options = next((choice.options for choice in plan.compare.functions if choice.name == "simple"), None)
-    if plan.data.loader.name != "stress" or options is None or plan.compare.script:
-        return []
-    notes = []
-    if options.nan == "equal":
-        notes.append("NaN at the same place on both sides is equal (--nan differ changes that)")
-    if options.scale_atol:
-        notes.append("the absolute tolerance is in units of an output's largest value (--atol X changes that)")
-    return [f"with the data loader stress {' and '.join(notes)}"] if notes else []
+def lenience(plan: Plan, registry: Registry) -> list[str]:
+    """Return notes on what counts as equal with the plan's data loader and would not otherwise."""
+    spec = registry.find_data_loader(plan.data.loader.name).spec
+    notes = [
+        note
+        for choice in (() if plan.compare.script else plan.compare.functions)
+        for field, note in spec.compare_notes.get(choice.name, {}).items()
+        if vars(choice.options)[field] == spec.compare_defaults[choice.name][field]
+    ]
+    return [f"with the data loader {spec.name} {' and '.join(notes)}"] if notes else []

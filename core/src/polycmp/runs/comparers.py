@@ -6,7 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from polycmp.compare.averages import Means, means_for, metrics_judge, recorded_metrics, tolerances_matter
+from polycmp.compare.averages import (
+    Means,
+    MetricsJudge,
+    metrics_judge,
+    no_mean,
+    recorded_metrics,
+    tolerances_matter,
+)
 from polycmp.compare.pair import PairComparer
 from polycmp.compare.scripted import PairFunction, as_pair_function, load_compare_script
 from polycmp.compare.tally import Tally, named_reason
@@ -14,14 +21,14 @@ from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComp
 from polycmp.errors import UsageError
 from polycmp.plan import ComparePlan
 from polycmp.runs.compare_functions import make_functions
-from polycmp.spec import Verdict
+from polycmp.spec import CompareFuncSpec, CompareFunction, Verdict
 from polycmp.values import pick, split_script
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
 Outputs = Mapping[str, Any]
-Functions = Mapping[str, Callable[..., Any]]
+Functions = Mapping[str, CompareFunction]
 
 
 class Comparer(Protocol):
@@ -45,7 +52,7 @@ def comparer_maker(plan: ComparePlan, registry: Registry) -> Callable[[str, str]
         UsageError: Options contradict each other.
     """
     if plan.check_average:
-        check_average_plan(plan)
+        check_average_plan(plan, registry)
     if plan.script:
         function = load_compare_script(*split_script(plan.script, "compare_outputs"))
         judge = as_pair_function(function)
@@ -54,17 +61,16 @@ def comparer_maker(plan: ComparePlan, registry: Registry) -> Callable[[str, str]
         functions: Functions = {"script": function}
     else:
         functions = make_functions(plan, registry)
-    if plan.check_average:
-        check_average_functions(functions)
+    judges = metrics_judges(functions, registry) if plan.check_average else {}
 
     def make(candidate: str, reference: str) -> Comparer:
         pair = PairComparer(candidate, reference, functions, map_output=plan.map_output, shape_check=plan.shape_check)
-        return AveragingComparer(pair, functions) if plan.check_average else pair
+        return AveragingComparer(pair, judges) if plan.check_average else pair
 
     return make
 
 
-def check_average_plan(plan: ComparePlan) -> None:
+def check_average_plan(plan: ComparePlan, registry: Registry) -> None:
     """Check that means over iterations make sense for a plan.
 
     Raises:
@@ -75,35 +81,46 @@ def check_average_plan(plan: ComparePlan) -> None:
     if plan.script:
         raise UsageError("--check-average: a compare script gives no metrics to average", hint="use --compare NAME")
     for choice in plan.functions:
-        if choice.name == "simple":
-            check_average_statistics(choice.options.check_error_stat)
+        check_mean(registry.find_compare_func(choice.name).spec, choice.options)
 
 
-def check_average_statistics(statistics: Mapping[str, tuple[str, ...]]) -> None:
-    """Check that every statistic of `simple` has a mean.
+def check_mean(spec: CompareFuncSpec, options: Any, output: str | None = None) -> None:
+    """Check that the metrics of a compare function have a mean with its options.
+
+    Args:
+        spec: Its descriptor.
+        options: Its options.
+        output: The output in question; by default any.
 
     Raises:
-        UsageError: One judges element by element.
+        UsageError: They have none.
     """
-    if any("elemwise" in names for names in statistics.values()):
+    found = no_mean(spec, options, output)
+    if found is not None:
+        raise UsageError(f"--check-average: {found[0]}", whose=spec.name, hint=found[1])
+
+
+def metrics_judges(functions: Functions, registry: Registry) -> dict[str, MetricsJudge]:
+    """Return what judges the means of each compare function's metrics.
+
+    Raises:
+        UsageError: A function cannot judge them.
+    """
+    return {name: mean_judge(function, registry.find_compare_func(name).spec) for name, function in functions.items()}
+
+
+def mean_judge(function: CompareFunction, spec: CompareFuncSpec) -> MetricsJudge:
+    """Return what judges the means of a compare function's metrics.
+
+    Raises:
+        UsageError: It cannot judge them.
+    """
+    judge = metrics_judge(function, spec)
+    if judge is None:
         raise UsageError(
-            "--check-average: there is no mean of a verdict on each element",
-            whose="simple",
-            hint="choose a statistic: --check-error-stat max (or mean, median, quantile)",
+            "--check-average: its metrics cannot be averaged", whose=spec.name, hint="leave it out of --compare"
         )
-
-
-def check_average_functions(functions: Functions) -> None:
-    """Check that every compare function can judge a mean.
-
-    Raises:
-        UsageError: One cannot.
-    """
-    for name, function in functions.items():
-        if metrics_judge(function) is None:
-            raise UsageError(
-                "--check-average: its metrics cannot be averaged", whose=name, hint="leave it out of --compare"
-            )
+    return judge
 
 
 class ScriptedComparer:
@@ -155,12 +172,12 @@ class AveragingComparer:
 
     Args:
         pair: Compares the single iterations.
-        functions: The compare functions by name; all can judge metrics.
+        judges: What judges the metrics of each compare function, by name.
     """
 
-    def __init__(self, pair: Comparer, functions: Functions) -> None:
+    def __init__(self, pair: Comparer, judges: Mapping[str, MetricsJudge]) -> None:
         self._pair = pair
-        self._functions = functions
+        self._judges = judges
         self._means: dict[tuple[str, str], Means] = {}
         self._final: set[str] = set()
 
@@ -174,7 +191,7 @@ class AveragingComparer:
                 self._final.add(item.output)
             for name, verdict in item.verdicts.items():
                 if tolerances_matter(verdict.metrics):
-                    means = self._means.setdefault((item.output, name), means_for(self._functions[name]))
+                    means = self._means.setdefault((item.output, name), self._judges[name].means())
                     means.add(recorded_metrics(verdict))
         return found
 
@@ -191,11 +208,9 @@ class AveragingComparer:
         if item.output in self._final:
             return item
         verdicts = dict(item.verdicts)
-        for name, function in self._functions.items():
+        for name, judge in self._judges.items():
             if (item.output, name) not in self._means:
                 continue
-            judge = metrics_judge(function)
-            assert judge is not None
             verdict = judge(self._means[item.output, name].result(), output=item.output)
             verdicts[name] = _with_stats(verdict, item.verdicts.get(name))
         return averaged(item, verdicts)

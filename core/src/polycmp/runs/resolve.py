@@ -17,10 +17,11 @@ from polycmp.precision import allowed_precision
 from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import LiveRun
-from polycmp.tensors import ModelDescription, Source
+from polycmp.tensors import DataSource, ModelDescription
 
 if TYPE_CHECKING:
-    from polycmp.plugins import Contribution, Registry
+    from polycmp.plugins import Contributed, Registry
+    from polycmp.spec import RunnerSpec
 
 #: Makes the runner of a backend in a worker process: of the model itself, or of the part that a loader makes.
 MakeWorker = Callable[["ResolvedBackend", "Loader[Any] | None", bool], Runner]
@@ -39,7 +40,7 @@ class ResolvedBackend:
 
     plan: BackendPlan
     model: Model
-    contribution: Contribution | None
+    contribution: Contributed[RunnerSpec] | None
     make_worker: MakeWorker | None = None
 
     @property
@@ -89,8 +90,7 @@ class ResolvedBackend:
         assert self.contribution is not None
         model = self.model if part is None else self.model.part(part, same_inputs=same_inputs)
         model.registry.require(self.contribution)
-        runner: Runner = model.registry.load(self.contribution)(model, self.plan.options, name=self.label)
-        return runner
+        return model.registry.load(self.contribution)(model, self.plan.options, name=self.label)
 
     def with_option(self, name: str, value: Any) -> ResolvedBackend | None:
         """Return the same backend with one option changed; None if it has no such option."""
@@ -113,7 +113,7 @@ class Resolved:
     backends: tuple[ResolvedBackend, ...]
     models: Mapping[str, Model]
     registry: Registry
-    _source: Source
+    _source: DataSource
 
     @cached_property
     def descriptions(self) -> Mapping[str, ModelDescription | None]:
@@ -125,7 +125,7 @@ class Resolved:
         return {path: model.describe() for path, model in self.models.items()}
 
     @cached_property
-    def source(self) -> Source:
+    def source(self) -> DataSource:
         """The data source, which also knows what values the models' files say their inputs take."""
         return with_ranges(self._source, [item for item in self.descriptions.values() if item is not None])
 
@@ -167,7 +167,7 @@ def resolve(plan: Plan, registry: Registry) -> Resolved:
     return Resolved(backends, models, registry, source)
 
 
-def _contribution(backend: BackendPlan, registry: Registry) -> Contribution | None:
+def _contribution(backend: BackendPlan, registry: Registry) -> Contributed[RunnerSpec] | None:
     if backend.python and backend.backend not in registry.runners:
         return None
     return registry.find_runner(backend.backend)

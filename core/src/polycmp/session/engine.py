@@ -55,7 +55,11 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
         plan.compare, prepared, saved, comparer_maker(plan.compare, registry), Repeats(plan, registry), recorder
     )
     session.outcome.command = plan.command
-    session.outcome.notes += [*_same_twice(plan.backends, plan.files.load_outputs), *lenience(plan), *prepared.notes]
+    session.outcome.notes += [
+        *_same_twice(plan.backends, plan.files.load_outputs),
+        *lenience(plan, registry),
+        *prepared.notes,
+    ]
     with ExitStack() as stack:
         sinks = stack.enter_context(Sinks(plan.files, plan.compare, open_watchers(plan.report_options, registry)))
         steps = session.steps(Pace(plan.sequential, plan.warm_up, on_stage))

@@ -11,7 +11,7 @@ from typing import Any
 from polycmp import __version__
 from polycmp.errors import UsageError
 from polycmp.loader import Loader, to_source
-from polycmp.options import changed_options
+from polycmp.options import changed_options, option_fields
 from polycmp.plan import Choice, Plan
 from polycmp.plugins import Registry
 from polycmp.runner import Runner
@@ -32,6 +32,12 @@ class _Script:
         self.imports.setdefault(module, set()).add(name)
         return name
 
+    def use_public(self, python: str) -> str:
+        """Return how the script calls `"package.module:attribute"`, having imported it."""
+        module, _, attribute = python.partition(":")
+        self.use(module, attribute.partition(".")[0])
+        return attribute
+
     def add(self, *lines: str) -> None:
         for line in lines:
             self.lines += _wrap(line)
@@ -49,9 +55,9 @@ def script_of(plan: Plan, registry: Registry) -> str:
     _refuse(plan)
     script = _Script()
     names = _runners(script, plan, registry)
-    _data(script, plan)
+    _data(script, plan, registry)
     _run(script, plan, names)
-    _compare(script, plan, bool(plan.files.load_outputs) or len(names) > 1)
+    _compare(script, plan, registry, bool(plan.files.load_outputs) or len(names) > 1)
     return _finish(script, plan)
 
 
@@ -116,17 +122,20 @@ def _public_module(kind: Any) -> str:
     return package if getattr(module, kind.__name__, None) is kind else str(kind.__module__)
 
 
-def _data(script: _Script, plan: Plan) -> None:
+def _data(script: _Script, plan: Plan, registry: Registry) -> None:
     script.add("", "# Inputs")
     data = plan.data
     if data.files:
         opened = script.use("polycmp.results.files", "open_inputs")
         script.add(f"data_loader = {opened}({to_source(list(data.files))})")
-    elif data.script:
+        return
+    if data.script:
         path, name = split_script(data.script, "load_data")
         made = script.use("polycmp.data.script", "make_script_loader")
         script.add(f"data_loader = {made}({path!r}, {name!r})")
-    elif data.loader.name == "random":
+        return
+    python = registry.find_data_loader(data.loader.name).spec.python
+    if python:
         options = changed_options(data.loader.options)
         arguments = [f"{name}={to_source(value)}" for name, value in options.items()]
         if data.further_shapes:
@@ -134,7 +143,7 @@ def _data(script: _Script, plan: Plan) -> None:
             arguments.append(f"input_shapes={to_source(shapes)}")
         elif data.input_shapes:
             arguments.append(f"input_shapes={to_source(dict(data.input_shapes))}")
-        script.add(f"data_loader = {script.use('polycmp.comparator', 'DataLoader')}({', '.join(arguments)})")
+        script.add(f"data_loader = {script.use_public(python)}({', '.join(arguments)})")
     else:
         raise UsageError(
             f"--gen-script: a script cannot use the data loader {data.loader.name!r}",
@@ -177,12 +186,12 @@ def _postprocess(script: _Script, plan: Plan) -> None:
         script.add(f"results = Comparator.postprocess(results, {load}({path!r}, {name!r}))")
 
 
-def _compare(script: _Script, plan: Plan, several: bool) -> None:
+def _compare(script: _Script, plan: Plan, registry: Registry, several: bool) -> None:
     script.add("", "# Comparing", f"passed, compared = True, {not several}")
     if plan.compare.validate:
         script.add("passed = Comparator.validate(results, check_inf=True) and passed")
     if several:
-        for function in _functions(script, plan):
+        for function in _functions(script, plan, registry):
             arguments = ["results", f"compare_func={function}"]
             if plan.compare.fail_fast:
                 arguments.append("fail_fast=True")
@@ -199,25 +208,23 @@ def _compare(script: _Script, plan: Plan, several: bool) -> None:
     script.add("return 0 if passed else 1 if compared else 3")
 
 
-def _functions(script: _Script, plan: Plan) -> list[str]:
+def _functions(script: _Script, plan: Plan, registry: Registry) -> list[str]:
     if plan.compare.script:
         path, name = split_script(plan.compare.script, "compare_outputs")
         return [f"{script.use('polycmp.compare.scripted', 'load_compare_script')}({path!r}, {name!r})"]
-    return [_function(script, choice) for choice in plan.compare.functions]
+    return [_function(script, choice, registry) for choice in plan.compare.functions]
 
 
-def _function(script: _Script, choice: Choice) -> str:
-    compare_func = script.use("polycmp.comparator", "CompareFunc")
-    from polycmp.compare.facade import CompareFunc
-
-    if not hasattr(CompareFunc, choice.name):
+def _function(script: _Script, choice: Choice, registry: Registry) -> str:
+    python = registry.find_compare_func(choice.name).spec.python
+    if not python:
         raise UsageError(f"--gen-script: a script cannot use the compare function {choice.name!r} of a plugin")
-    options = changed_options(choice.options)
-    named = choice.name == "simple"  # the others take one value
+    named = len(option_fields(type(choice.options))) > 1
     arguments = ", ".join(
-        f"{name}={to_source(value)}" if named else to_source(value) for name, value in options.items()
+        f"{name}={to_source(value)}" if named else to_source(value)
+        for name, value in changed_options(choice.options).items()
     )
-    return f"{compare_func}.{choice.name}({arguments})"
+    return f"{script.use_public(python)}({arguments})"
 
 
 def _finish(script: _Script, plan: Plan) -> str:

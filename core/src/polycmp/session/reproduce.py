@@ -13,7 +13,7 @@ from polycmp.plan import Plan
 from polycmp.plan.build import without_written_files
 from polycmp.plan.text import to_command
 from polycmp.results.outcome import BackendResult, Invalid, Repeat
-from polycmp.tensors import Feed
+from polycmp.tensors import Feed, LabelledFeed
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -25,8 +25,7 @@ SHOWN = 4
 class Repeats:
     """Collects the feeds on which something failed.
 
-    A feed takes part if it has the attributes `label`, what it is in words, and `repeat`, the options that make it
-    alone, as in a run file or as words of a command line.
+    A `LabelledFeed` takes part: it says what it is, and which options make it alone.
 
     Args:
         plan: The plan of the run.
@@ -66,18 +65,17 @@ class Repeats:
         ]
 
     def _note(self, iteration: int, feed: Feed, failed: list[str]) -> None:
-        label = getattr(feed, "label", "")
-        if failed and label and hasattr(feed, "repeat"):
-            self._feeds[iteration] = label, repeat_command(self._plan, feed, self._registry)
+        if failed and isinstance(feed, LabelledFeed) and feed.label:
+            self._feeds[iteration] = feed.label, repeat_command(self._plan, feed, self._registry)
             self._failed.setdefault(iteration, []).extend(failed)
 
 
-def repeat_command(plan: Plan, feed: Feed, registry: Registry) -> str:
+def repeat_command(plan: Plan, feed: LabelledFeed, registry: Registry) -> str:
     """Return the command line of the run, changed so that it makes this feed and no other, and writes no file.
 
     Args:
         plan: The run's plan.
-        feed: A feed with the attribute `repeat`.
+        feed: The feed.
         registry: The plugins.
 
     Returns:
@@ -86,7 +84,7 @@ def repeat_command(plan: Plan, feed: Feed, registry: Registry) -> str:
     data = replace(plan.data, input_shapes=_shapes_asked_for(plan, feed), further_shapes=())
     alone = without_written_files(replace(plan, data=data))
     try:
-        return to_command(alone, registry, getattr(feed, "repeat", ()))
+        return to_command(alone, registry, feed.repeat)
     except PolycmpError:
         return plan.command
 

@@ -46,4 +46,5 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
         summary="Wraps another backend and goes wrong at one operator",
         factory="polycmp.testing.faulty:make_runner",
         options=FaultyOptions,
+        hidden=True,
     )

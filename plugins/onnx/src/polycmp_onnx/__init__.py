@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from polycmp_onnx.convert import ConvertToFp16 as ConvertToFp16
     from polycmp_onnx.convert import convert_to_fp16 as convert_to_fp16
+    from polycmp_onnx.external import ExternalModel as ExternalModel
     from polycmp_onnx.extract import ExtractSubgraph as ExtractSubgraph
     from polycmp_onnx.extract import extract_subgraph as extract_subgraph
     from polycmp_onnx.fold import FoldConstants as FoldConstants
     from polycmp_onnx.fold import fold_constants as fold_constants
     from polycmp_onnx.load import OnnxFromBytes as OnnxFromBytes
     from polycmp_onnx.load import OnnxFromPath as OnnxFromPath
+    from polycmp_onnx.load import OnnxLoader as OnnxLoader
     from polycmp_onnx.load import onnx_from_bytes as onnx_from_bytes
     from polycmp_onnx.load import onnx_from_path as onnx_from_path
     from polycmp_onnx.outputs import MARK_ALL as MARK_ALL
@@ -33,7 +35,8 @@ if TYPE_CHECKING:
     from polycmp_onnx.upper_bound import set_upper_bound as set_upper_bound
 
 _HOME = {
-    "load": ("OnnxFromPath", "OnnxFromBytes", "onnx_from_path", "onnx_from_bytes"),
+    "external": ("ExternalModel",),
+    "load": ("OnnxLoader", "OnnxFromPath", "OnnxFromBytes", "onnx_from_path", "onnx_from_bytes"),
     "outputs": ("MARK_ALL", "ModifyOutputs", "modify_outputs"),
     "shapes": ("InferShapes", "infer_shapes"),
     "upper_bound": ("SetUpperBound", "set_upper_bound"),
@@ -46,10 +49,12 @@ _HOME = {
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -36,7 +36,12 @@ class OnnxLoader(Loader["ModelProto"]):
             is no such file.
     """
 
+    model_kind = "onnx"
     path: str | None = None
+
+    def exact_file(self) -> str | None:
+        """Return `path`."""
+        return self.path
 
     def external(self) -> ExternalModel | None:
         """Return the model with its large weights left in the files they lie in; None if they lie in no file as such.

@@ -112,4 +112,5 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
         needs=("onnx",),
         precise=(("dtype", "float64"),),
         narrows=(("dtype", ""),),
+        aliases=("onnxref", "onnx_reference"),
     )

@@ -16,6 +16,7 @@ from polycmp.values import split_script
 from polycmp_onnx.graph import graph_inputs, tensor_metadata
 
 if TYPE_CHECKING:
+    from polycmp.spec import ModelHandle
     from polycmp_onnx.load import ModelSource
     from polycmp_onnx.plugin import RunnerOptions
 
@@ -104,11 +105,11 @@ def _read_only(array: Any) -> Any:
     return view
 
 
-def make_runner(model: Any, options: RunnerOptions, *, name: str) -> ReferenceRunner:
+def make_runner(model: ModelHandle, options: RunnerOptions, *, name: str) -> ReferenceRunner:
     """Return the runner for a model and the options from the command line.
 
     Args:
-        model: The model of the command line, which offers `load(kind)`.
+        model: The model of the command line.
         options: Precision and scripts with operators.
         name: The label in reports.
 

@@ -83,6 +83,8 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         options=Options,
         accepts=("onnx",),
         needs=("onnxruntime",),
+        threads="threads",
+        aliases=("ort", "onnxruntime"),
     )
 
 

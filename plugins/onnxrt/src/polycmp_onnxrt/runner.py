@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from polycmp_onnxrt.logs import captured, severity
 from polycmp_onnxrt.plugin import Options, loader_arguments
 from polycmp_onnxrt.reasons import running_failed
 from polycmp_onnxrt.session import SessionFromOnnx, import_onnxruntime
+
+if TYPE_CHECKING:
+    from polycmp.spec import ModelHandle
 
 
 class OnnxrtRunner(Runner):
@@ -99,11 +102,11 @@ class OnnxrtRunner(Runner):
                 os.replace(written, wanted)  # noqa: PTH105
 
 
-def make_runner(model: Any, options: Options | None, *, name: str) -> OnnxrtRunner:
+def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> OnnxrtRunner:
     """Return the runner for a model of the command line.
 
     Args:
-        model: Offers `load("onnx")`.
+        model: The model handle.
         options: The backend's options.
         name: The label in reports.
     """

@@ -41,7 +41,7 @@ class SessionFromOnnx(Loader[Any]):
 
     Args:
         model: A path, a serialized model, an `onnx.ModelProto`, or a callable that returns one of them. A loader that
-            only reads a file (it has a `path` and no other source) is not called: ONNX Runtime reads the file itself,
+            only reads a file (its `exact_file()` says which) is not called: ONNX Runtime reads the file itself,
             so that large weights are not copied through Python.
         providers: Execution providers, most wanted first: names or unambiguous parts of them in any case, with
             options as `"cuda[device_id=1]"` or as a tuple of name and mapping.

@@ -6,10 +6,13 @@ import os
 import tempfile
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError
 from polycmp.loader import Loader
+
+if TYPE_CHECKING:
+    from polycmp_onnx import ExternalModel
 
 #: Serialized models end at 2 GiB (protobuf); larger ones go to the session through a file with external weights.
 MAX_MODEL_BYTES = 2**31 - 1
@@ -28,14 +31,14 @@ def reads_from_folder(ort: Any) -> bool:
     return (major, minor) >= (1, 21)
 
 
-def external_of(model: Any) -> Any:
+def external_of(model: Any) -> ExternalModel | None:
     """Return the `ExternalModel` that a loader gives, for a session that reads the weights from where they lie.
 
     Args:
         model: Anything that a session is made of; None comes back for what is no loader of ONNX models, and for models
             whose weights lie in no file.
     """
-    from polycmp_onnx.load import OnnxLoader
+    from polycmp_onnx import OnnxLoader
 
     return model.external() if isinstance(model, OnnxLoader) else None
 
@@ -43,16 +46,11 @@ def external_of(model: Any) -> Any:
 def path_of(model: Any) -> str | None:
     """Return the file to give to ONNX Runtime, or None if the model has to be made first.
 
-    A loader stands for its `path` only if it has no other source: one that saves what another loader makes has a
-    path too, but nothing lies there yet.
+    A loader says itself whether a file holds exactly what it makes.
     """
     if isinstance(model, (str, os.PathLike)):
         return os.fspath(model)
-    path = getattr(model, "path", None)
-    if not callable(model) or not isinstance(path, (str, os.PathLike)):
-        return None
-    sources = model.children() if isinstance(model, Loader) else ()
-    return None if any(map(_is_source, sources)) else os.fspath(path)
+    return model.exact_file() if isinstance(model, Loader) else None
 
 
 def native_path(path: str) -> str:
@@ -72,10 +70,6 @@ def native_path(path: str) -> str:
             why="the bytes of this name are not UTF-8, and it opens no others",
             hint="rename the file, or give a link to it",
         ) from error
-
-
-def _is_source(argument: Any) -> bool:
-    return callable(argument) or isinstance(argument, bytes) or hasattr(argument, "SerializeToString")
 
 
 def serialized(model: Any) -> Any:

@@ -12,6 +12,7 @@ from polycmp_pluginref.collect import collect_references
 from polycmp_pluginref.operators import operators_for
 
 if TYPE_CHECKING:
+    from polycmp.spec import ModelHandle
     from polycmp_pluginref.plugin import Options
 
 
@@ -57,6 +58,6 @@ class PluginRefRunner(Runner):
         del self.evaluator
 
 
-def make_runner(model: Any, options: Options, *, name: str) -> PluginRefRunner:
+def make_runner(model: ModelHandle, options: Options, *, name: str) -> PluginRefRunner:
     """Return the runner for a model; the core calls this with the options given on the command line."""
     return PluginRefRunner(model.load("onnx"), name, options.dtype, options.ops)

@@ -23,7 +23,6 @@ from polycmp_trt.build.network_edit import (
     SetTensorFormats,
 )
 from polycmp_trt.build.precision import ReportPrecision, plan_precision
-from polycmp_trt.build.typed_onnx import ConvertToBf16, QuantizeToInt8
 from polycmp_trt.checks import check_names
 from polycmp_trt.from_options import config_from_options, converted
 from polycmp_trt.options import Options
@@ -35,16 +34,17 @@ if TYPE_CHECKING:
     import onnx
     import tensorrt as trt
 
+    from polycmp.spec import ModelHandle
     from polycmp_trt.types import DataLoader, Dims, EngineSource, Network, NetworkLoader, OnnxSource
 
 T = TypeVar("T")
 
 
-def make_runner(model: Any, options: Options | None, *, name: str) -> TrtRunner:
+def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> TrtRunner:
     """Return the runner for a model of the command line.
 
     Args:
-        model: Offers `path`, `source`, `kind`, `load(kind)`, `input_shapes` and `data_loader`.
+        model: The model handle.
         options: The backend's options.
         name: The label in reports.
     """
@@ -54,9 +54,7 @@ def make_runner(model: Any, options: Options | None, *, name: str) -> TrtRunner:
         engine: Any = engine_from_file(model.path, options)
     else:
         source = make_network(model.source, options) if model.kind == "trt-network" else model.load("onnx")
-        engine = engine_from_source(
-            source, options, getattr(model, "input_shapes", None), getattr(model, "data_loader", None)
-        )
+        engine = engine_from_source(source, options, model.input_shapes, model.data_loader)
     budget, percent = _budget(options.weight_streaming_budget)
     return TrtRunner(
         engine,
@@ -156,9 +154,7 @@ def network_from_source(source: OnnxSource | NetworkLoader, options: Options) ->
 
 
 def _is_onnx(source: object) -> bool:
-    from polycmp_onnx.load import OnnxLoader
-
-    return isinstance(source, (OnnxLoader, ConvertToBf16, QuantizeToInt8))
+    return isinstance(source, Loader) and source.model_kind == "onnx"
 
 
 def _parsed(source: OnnxSource, options: Options) -> NetworkLoader:
@@ -169,7 +165,7 @@ def _parsed(source: OnnxSource, options: Options) -> NetworkLoader:
         "mark_unfused_tensors_as_debug_tensors": options.mark_unfused_tensors_as_debug_tensors or None,
         "enable_uint8_asymmetric_quantization_dla": options.enable_uint8_asymmetric_quantization_dla or None,
     }
-    path = getattr(source, "path", None)
+    path = source.exact_file() if isinstance(source, Loader) else None
     if path:
         return NetworkFromOnnxPath(path, **settings)
     from polycmp_onnx import BytesFromOnnx
@@ -187,7 +183,7 @@ def _parser_flags(options: Options) -> list[str]:
 
 
 def make_engine(
-    source: str | Path | OnnxSource | NetworkLoader, options: Options | None = None, *, model: Any = None
+    source: str | Path | OnnxSource | NetworkLoader, options: Options | None = None, *, model: ModelHandle | None = None
 ) -> Loader[trt.ICudaEngine]:
     """Return a loader of an engine: read from a file, or built from a model.
 
@@ -200,9 +196,8 @@ def make_engine(
     check_names(options)
     if isinstance(source, (str, Path)):
         return engine_from_file(str(source), options)
-    engine = engine_from_source(
-        source, options, getattr(model, "input_shapes", None), getattr(model, "data_loader", None)
-    )
+    shapes, data_loader = (model.input_shapes, model.data_loader) if model is not None else (None, None)
+    engine = engine_from_source(source, options, shapes, data_loader)
     return OnDevice(engine, options.device) if options.device else engine
 
 

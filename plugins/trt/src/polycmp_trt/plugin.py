@@ -20,6 +20,7 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         options=Options,
         accepts=("engine", "trt-network", "onnx"),
         needs=("tensorrt", "pycuda"),
+        aliases=("tensorrt",),
         narrows=(
             ("tf32", "tf32"),
             ("fp16", "float16"),
@@ -46,6 +47,9 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
         inspect="polycmp_trt.show.inspection:inspect_engine",
         save="polycmp_trt.factory:save",
         options_of="trt",
+        takes_model=True,
+        aliases=("trt",),
+        rewrites=False,
     )
     yield LoaderSpec(
         name="trt_network",
@@ -56,6 +60,7 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
         produces="trt-network",
         options_of="trt",
         inspect="polycmp_trt.show.inspection:inspect_network",
+        aliases=("trt", "trt-network-script"),
     )
     yield LoaderSpec(
         name="onnx_like_trt_network",
@@ -65,6 +70,7 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
         produces="onnx-like-trt-network",
         save="polycmp_trt.factory:save_onnx_like",
         options_of="trt",
+        aliases=("onnx-like",),
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from polycmp.errors import BackendError, DataError, FileError, describe_exception, did_you_mean
 from polycmp.files import atomic_write
 from polycmp.loader import Loader
-from polycmp.tensors import TensorMetadata, dtype_name, format_shape, is_floating, to_numpy
+from polycmp.tensors import DataSource, TensorMetadata, dtype_name, format_shape, is_floating, to_numpy
 from polycmp_trt.build.callbacks import guarded, remember_errors
 from polycmp_trt.features import import_tensorrt, require
 from polycmp_trt.run.views import DeviceView, device_view
@@ -39,7 +39,7 @@ def calibration_feeds(data_loader: DataLoader, inputs: TensorMetadata | None) ->
             `input_metadata` gets the metadata there, unless it has its own.
         inputs: Names, types and shapes of the network's inputs, if known.
     """
-    if getattr(data_loader, "is_random", False) or getattr(data_loader, "__module__", "") == "polycmp.data.random":
+    if isinstance(data_loader, DataSource) and data_loader.synthetic:
         _LOG.warning(
             "calibrating with random numbers: the ranges will not suit real data; "
             "give some with --data-loader-script or --load-inputs"

@@ -1,0 +1,83 @@
+"""Everything that a plugin's light module imports: markers, hooks, descriptors, `opt()`, `Verdict`; and Protocols.
+
+A plugin is a module named by an entry point of the group `polycmp`. It implements hooks that take no argument, do no
+work, and return descriptors; a descriptor names the heavy code as a string `"package.module:attribute"`, which the
+core imports only when that code is really needed. What that code is given and has to return is said by the Protocols.
+
+At run time this package imports the standard library, pluggy, and the core's own `polycmp.values` and
+`polycmp.errors`, which import no more than the standard library.
+"""
+
+from __future__ import annotations
+
+from polycmp.spec.descriptors import (
+    CommandSpec,
+    CompareFuncSpec,
+    DataLoaderSpec,
+    LoaderSpec,
+    ReportSpec,
+    RunnerSpec,
+)
+from polycmp.spec.hooks import ENTRY_POINT_GROUP, HOOKS, Hooks, hookimpl, hookspec
+from polycmp.spec.interfaces import (
+    CommandTarget,
+    Compared,
+    CompareFactory,
+    CompareFunction,
+    DataLoader,
+    DataLoaderFactory,
+    DetailedCompareFactory,
+    LoaderFactory,
+    ModelHandle,
+    ModelLoaderFactory,
+    RejudgingFunction,
+    ReportFactory,
+    RunnerFactory,
+    Verdict,
+)
+from polycmp.spec.option import opt
+from polycmp.values import (
+    parse_bool,
+    parse_named,
+    parse_named_shapes,
+    parse_range,
+    parse_shape,
+    parse_size,
+    split_script,
+)
+
+__all__ = [
+    "ENTRY_POINT_GROUP",
+    "HOOKS",
+    "CommandSpec",
+    "CommandTarget",
+    "CompareFactory",
+    "CompareFuncSpec",
+    "CompareFunction",
+    "Compared",
+    "DataLoader",
+    "DataLoaderFactory",
+    "DataLoaderSpec",
+    "DetailedCompareFactory",
+    "Hooks",
+    "LoaderFactory",
+    "LoaderSpec",
+    "ModelHandle",
+    "ModelLoaderFactory",
+    "RejudgingFunction",
+    "ReportFactory",
+    "ReportSpec",
+    "RunnerFactory",
+    "RunnerSpec",
+    "Verdict",
+    "hookimpl",
+    "hookspec",
+    "opt",
+    "parse_bool",
+    "parse_named",
+    "parse_named_shapes",
+    "parse_range",
+    "parse_shape",
+    "parse_size",
+    "split_script",
+]

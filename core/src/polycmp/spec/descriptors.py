@@ -1,0 +1,203 @@
+"""Descriptors: what a plugin says of the things it contributes, before any of their code is imported.
+
+Every field with a default is optional, and a plugin that leaves it out works as before the field existed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class RunnerSpec:
+    """A backend.
+
+    Attributes:
+        name: What people type after `-b`: lower case, digits, underscores.
+        summary: One line for tables and help.
+        factory: `"package.module:attribute"`, called as `factory(model, options, *, name) -> Runner`; `model` is a
+            `ModelHandle`.
+        options: Frozen dataclass with `opt()` fields, or None.
+        accepts: Kinds of model it can take, the one it likes best first.
+        needs: Importable modules without which it cannot run, looked for without importing them.
+        intermediates: How the core may look at tensors inside the model: `"graph"` if a part of the model, or the
+            model with other outputs, is a model this backend also runs (then the core cuts the graph), `"none"` if not.
+        precise: Options, as pairs of field and value, with which it calculates in float64 whatever the model says;
+            empty if it cannot. `locate` uses such a backend to tell rounding from faults.
+        narrows: Options that let it calculate in a coarser type than the model's, as pairs of field and type
+            (`("fp16", "float16")`); an empty type means that the field's value names it. What such a type rounds is
+            then no fault. Types are those of `polycmp.precision.UNITS`.
+        threads: The option that sets the number of threads; empty if there is none. `invariants` checks that results
+            do not depend on it.
+        aliases: Other names that people try after `-b`; they get an error that names this one.
+        hidden: In no list, and without flags of its own: there only for those who ask for it by name.
+    """
+
+    name: str
+    summary: str
+    factory: str
+    options: type | None = None
+    accepts: tuple[str, ...] = ("onnx",)
+    needs: tuple[str, ...] = ()
+    intermediates: str = "graph"
+    precise: tuple[tuple[str, Any], ...] = ()
+    narrows: tuple[tuple[str, str], ...] = ()
+    threads: str = ""
+    aliases: tuple[str, ...] = ()
+    hidden: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class LoaderSpec:
+    """A way to get a model of one kind, from a file or from a model of another kind.
+
+    Attributes:
+        name: The loader's name; its options become `--NAME-FIELD`.
+        summary: One line for tables and help.
+        factory: Called as `factory(source, options) -> Loader`, a zero-argument callable. `source` is a path, or a
+            `Loader` of a kind in `consumes`.
+        options: Frozen dataclass with `opt()` fields, or None.
+        suffixes: Endings of the files it reads, with the dot.
+        consumes: Kinds it can convert from.
+        produces: The kind of model it gives; empty means the same as `name`.
+        describe: Optional, called as `describe(source, options) -> ModelDescription`: names, types and shapes of
+            inputs and outputs without loading weights, so that names on the command line are checked early.
+        inspect: Optional, called as `inspect(loader, show) -> str`: the model as text for `inspect model`.
+        save: Optional, called as `save(loader, path) -> None`: writes a model of this kind for `convert`.
+        options_of: A backend whose options this loader takes instead of its own: whoever builds engines on the way to
+            running them builds them alike on the way to a file.
+        graph: Optional, called as `graph(loader) -> polycmp.graph.ModelGraph`: the model's operators and tensors, and
+            parts cut out of it. With it, the tensors inside the model can be compared in bounded memory, and `locate`
+            can find the operator at fault, on every backend that accepts this kind of model.
+        takes_model: The factory is called as `factory(source, options, *, model) -> Loader`, where `model` is the
+            `ModelHandle` for which it loads: shapes and data of the run then serve what it builds.
+        aliases: Other names of the kind it makes, for `--model-type`, `--convert-to` and `--display-as`.
+        rewrites: Whether loading such a file and saving it again may change it; if not, `convert` refuses to do so.
+    """
+
+    name: str
+    summary: str
+    factory: str
+    options: type | None = None
+    suffixes: tuple[str, ...] = ()
+    consumes: tuple[str, ...] = ()
+    produces: str = ""
+    describe: str = ""
+    inspect: str = ""
+    save: str = ""
+    graph: str = ""
+    options_of: str = ""
+    takes_model: bool = False
+    aliases: tuple[str, ...] = ()
+    rewrites: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class DataLoaderSpec:
+    """A source of input data, chosen with `--data-loader NAME`.
+
+    Attributes:
+        name: What people type.
+        summary: One line for tables and help.
+        factory: Called as `factory(options) -> callable(inputs: TensorMetadata) -> Iterable[dict[str, array]]`.
+        options: Frozen dataclass with `opt()` fields, or None.
+        synthetic: The numbers are made up, and say nothing of real data: backends that calibrate with them warn.
+        sweeps_shapes: It chooses sizes for open dimensions itself; those of other data loaders become 1 before they
+            are asked.
+        compare_defaults: Options that suit compare functions better with these inputs, by the function's name and
+            the option's field. What the user gives comes first.
+        compare_notes: What such an option lets pass, in words, by the same names: the result then says so.
+        python: `"package.module:attribute"` of a class that makes the same inputs in a Python program, called with
+            the options' fields, and `input_shapes`, as keyword arguments. Without it `--gen-script` is refused.
+    """
+
+    name: str
+    summary: str
+    factory: str
+    options: type | None = None
+    synthetic: bool = False
+    sweeps_shapes: bool = False
+    compare_defaults: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
+    compare_notes: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+    python: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class CompareFuncSpec:
+    """A way to judge one output, chosen with `--compare NAME...`.
+
+    Attributes:
+        name: What people type.
+        summary: One line for tables and help.
+        factory: Called as `factory(options) -> callable(candidate, reference, *, output: str) -> Verdict`.
+        options: Frozen dataclass with `opt()` fields, or None.
+        detail: The factory is called as `factory(options, *, detail)`, where `detail` says whether a report asks for
+            what costs more, such as percentiles and a histogram in `DetailedVerdict.stats`.
+        rejudges: What the factory makes is a `RejudgingFunction`: it judges saved metrics (`check accuracy`) and their
+            means over the iterations (`--check-average`).
+        larger_is_better: Of its metrics a larger one is better, so that an infinite one says that both sides are
+            equal; those of single iterations are then left out of a mean.
+        no_mean: Values of options with which there is no mean to judge, as triples of field, value, and what to give
+            instead: `(("statistic", "elemwise", "--statistic max"),)`.
+        yields: Suggested options that a given one makes void, as pairs of the suggested field and the given one.
+        groups: Further names that `--compare` takes for this function together with the others of the same group.
+        python: `"package.module:attribute"` of what makes it in a Python program, called with the options' fields as
+            keyword arguments, or with the value of the only one. Without it `--gen-script` is refused.
+    """
+
+    name: str
+    summary: str
+    factory: str
+    options: type | None = None
+    detail: bool = False
+    rejudges: bool = False
+    larger_is_better: bool = False
+    no_mean: tuple[tuple[str, Any, str], ...] = ()
+    yields: tuple[tuple[str, str], ...] = ()
+    groups: tuple[str, ...] = ()
+    python: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class CommandSpec:
+    """A command of its own.
+
+    Attributes:
+        path: Its words, for example `("surgeon", "extract")`.
+        summary: One line for the help text.
+        target: `"package.module:click_command"`, imported only when that command runs.
+    """
+
+    path: tuple[str, ...]
+    summary: str
+    target: str
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportSpec:
+    """A form in which results are written, whatever the command, chosen by the file's suffix: `--report FILE.md`.
+
+    Attributes:
+        suffix: The suffix of its files with the dot, lower case; empty for a report that no file is asked for.
+        summary: One line for tables and help.
+        factory: Called as `factory(result, path)`, where `options` are declared as `factory(result, path, options)`;
+            `result` is a `polycmp.report.Result`. Empty for a report that only watches.
+        name: What a report without suffix is called; one with a suffix is called after it.
+        options: Frozen dataclass with `opt()` fields, or None; its options become `--NAME-FIELD`.
+        needs: Importable modules without which it cannot write, looked for without importing them.
+        when: An environment variable. Where it is set, the report is also written without being asked for, with an
+            empty path.
+        watch: Optional, called before a run as `watch(options) -> watcher | None` if any of the options was given.
+            The watcher is then called with each pair of arrays that is compared, as `Compared`.
+    """
+
+    suffix: str
+    summary: str
+    factory: str
+    name: str = ""
+    options: type | None = None
+    needs: tuple[str, ...] = ()
+    when: str = ""
+    watch: str = ""

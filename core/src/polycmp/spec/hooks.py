@@ -1,0 +1,208 @@
+"""The hooks that a plugin may implement, each with a complete example, and the marker for implementing them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pluggy
+
+from polycmp.spec.descriptors import (
+    CommandSpec,
+    CompareFuncSpec,
+    DataLoaderSpec,
+    LoaderSpec,
+    ReportSpec,
+    RunnerSpec,
+)
+
+ENTRY_POINT_GROUP = "polycmp"
+hookspec = pluggy.HookspecMarker(ENTRY_POINT_GROUP)
+hookimpl = pluggy.HookimplMarker(ENTRY_POINT_GROUP)
+
+
+class Hooks:
+    """The hooks of a plugin. None takes an argument; each returns or yields descriptors and does no work."""
+
+    @hookspec
+    def polycmp_runners(self) -> Iterable[RunnerSpec]:
+        """Contribute backends.
+
+        Example:
+            A complete plugin module, `my_backend/plugin.py`::
+
+                from dataclasses import dataclass
+                from polycmp.spec import RunnerSpec, hookimpl, opt
+
+                @dataclass(frozen=True)
+                class Options:
+                    threads: int = opt(1, help="Number of threads.")
+
+                @hookimpl
+                def polycmp_runners():
+                    yield RunnerSpec(name="mine", summary="My runtime", factory="my_backend.runner:make_runner",
+                                     options=Options, accepts=("onnx",), needs=("my_runtime",))
+
+            and the heavy one, `my_backend/runner.py`::
+
+                from polycmp.runner import Runner
+                from polycmp.tensors import TensorMetadata
+
+                class MyRunner(Runner):
+                    def __init__(self, load, name=""):
+                        super().__init__(name)
+                        self._load = load
+                    def activate_impl(self):
+                        self._model = self._load()
+                    def get_input_metadata_impl(self):
+                        meta = TensorMetadata()
+                        for value in self._model.graph.input:
+                            meta.add(value.name, "float32", [d.dim_value or d.dim_param or -1
+                                                             for d in value.type.tensor_type.shape.dim])
+                        return meta
+                    def infer_impl(self, feed_dict):
+                        return {self._model.graph.output[0].name: sum(feed_dict.values())}
+                    def deactivate_impl(self):
+                        del self._model
+
+                def make_runner(model, options, *, name):
+                    return MyRunner(model.load("onnx"), name)
+        """
+        raise NotImplementedError
+
+    @hookspec
+    def polycmp_loaders(self) -> Iterable[LoaderSpec]:
+        """Contribute ways to load models, or to convert one kind of model into another.
+
+        Example:
+            ::
+
+                from polycmp.spec import LoaderSpec, hookimpl
+
+                @hookimpl
+                def polycmp_loaders():
+                    yield LoaderSpec(name="mynet", summary="My format", factory="my_backend.load:make_loader",
+                                     suffixes=(".mynet",), produces="mynet")
+
+            with, in `my_backend/load.py`::
+
+                from polycmp.loader import BytesFromPath
+
+                def make_loader(source, options):
+                    return BytesFromPath(source)
+        """
+        raise NotImplementedError
+
+    @hookspec
+    def polycmp_data_loaders(self) -> Iterable[DataLoaderSpec]:
+        """Contribute sources of input data.
+
+        Example:
+            ::
+
+                from polycmp.spec import DataLoaderSpec, hookimpl
+
+                @hookimpl
+                def polycmp_data_loaders():
+                    yield DataLoaderSpec(name="zeros", summary="All zeros", factory="my_backend.data:make_zeros")
+
+            with, in `my_backend/data.py`::
+
+                import numpy as np
+
+                def make_zeros(options):
+                    def load(inputs):
+                        yield {name: np.zeros(entry.static_shape(), entry.dtype) for name, entry in inputs.items()}
+                    return load
+        """
+        raise NotImplementedError
+
+    @hookspec
+    def polycmp_compare_funcs(self) -> Iterable[CompareFuncSpec]:
+        """Contribute ways to judge an output.
+
+        Example:
+            ::
+
+                from polycmp.spec import CompareFuncSpec, hookimpl
+
+                @hookimpl
+                def polycmp_compare_funcs():
+                    yield CompareFuncSpec(name="same_sign", summary="Signs agree", factory="my_backend.cmp:make")
+
+            with, in `my_backend/cmp.py`::
+
+                import numpy as np
+                from polycmp.spec import Verdict
+
+                def make(options):
+                    def compare(candidate, reference, *, output):
+                        wrong = int((np.sign(candidate) != np.sign(reference)).sum())
+                        return Verdict(wrong == 0, f"{wrong} signs differ" if wrong else "", {"signs": wrong})
+                    return compare
+        """
+        raise NotImplementedError
+
+    @hookspec
+    def polycmp_commands(self) -> Iterable[CommandSpec]:
+        """Contribute commands.
+
+        Example:
+            ::
+
+                from polycmp.spec import CommandSpec, hookimpl
+
+                @hookimpl
+                def polycmp_commands():
+                    yield CommandSpec(("mine", "info"), "Show what my runtime can do.", "my_backend.cli:info")
+
+            with, in `my_backend/cli.py`::
+
+                import click
+                from polycmp.terminal import echo  # shows what a name holds instead of obeying it
+
+                @click.command()
+                def info():
+                    echo("everything")
+        """
+        raise NotImplementedError
+
+    @hookspec
+    def polycmp_reports(self) -> Iterable[ReportSpec]:
+        """Contribute forms in which the results of all commands are written.
+
+        Example:
+            ::
+
+                from polycmp.spec import ReportSpec, hookimpl
+
+                @hookimpl
+                def polycmp_reports():
+                    yield ReportSpec(suffix=".csv", summary="A line per failure", factory="my_report.csv:write")
+
+            with, in `my_report/csv.py`::
+
+                import csv
+                import io
+                from polycmp.files import atomic_write, to_bytes
+                from polycmp.report import Table
+
+                def write(result, path):
+                    text = io.StringIO()
+                    lines = csv.writer(text)
+                    lines.writerow([result.command, result.verdict, result.sentence])
+                    for table in result.blocks(Table):
+                        lines.writerows([table.title, row.name, row.reason] for row in table.failures)
+                    with atomic_write(path) as file:
+                        file.write(to_bytes(text.getvalue()))
+        """
+        raise NotImplementedError
+
+
+HOOKS: dict[str, type] = {
+    "polycmp_runners": RunnerSpec,
+    "polycmp_loaders": LoaderSpec,
+    "polycmp_data_loaders": DataLoaderSpec,
+    "polycmp_compare_funcs": CompareFuncSpec,
+    "polycmp_commands": CommandSpec,
+    "polycmp_reports": ReportSpec,
+}

@@ -1,0 +1,192 @@
+"""What the core and a plugin's heavy code give each other: Protocols, `Verdict`, `Compared`.
+
+No class has to derive from these: they are what a type checker holds a plugin's functions against. The classes named
+in them are imported by type checkers only.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from polycmp.loader import Loader
+    from polycmp.runner import Runner
+    from polycmp.tensors import DataSource, Feed, TensorMetadata
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What a compare function says of one output.
+
+    Attributes:
+        passed: Whether candidate and reference agree.
+        reason: Why not, in words; may also qualify a pass.
+        metrics: Named figures for reports.
+    """
+
+    passed: bool
+    reason: str = ""
+    metrics: Mapping[str, float] = dataclasses.field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+
+@dataclasses.dataclass(frozen=True)
+class Compared:
+    """Two arrays that are compared.
+
+    Attributes:
+        iteration: The iteration, counted from 0.
+        candidate: The candidate's label.
+        reference: The reference's label.
+        output: The output's name in the candidate.
+        made: The candidate's array, or whatever holds it; valid until the watcher returns.
+        expected: The reference's, likewise.
+    """
+
+    iteration: int
+    candidate: str
+    reference: str
+    output: str
+    made: Any
+    expected: Any
+
+
+class ModelHandle(Protocol):
+    """The model of a run, as factories of runners and loaders get it.
+
+    A part of a model, which `locate` runs alone, has no `input_shapes` and no `data_loader`: its inputs are others.
+    """
+
+    @property
+    def path(self) -> str:
+        """The file, without the name of a function in it."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """The file as the user named it: `net.py:make` for the function `make` of a Python file."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """The kind of model that the file holds, as its loader calls it."""
+        ...
+
+    @property
+    def input_shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """Shapes that the user asked for, by input name or pattern."""
+        ...
+
+    @property
+    def data_loader(self) -> DataSource | None:
+        """The source of this run's inputs, called with their metadata; None if there is none."""
+        ...
+
+    def load(self, kind: str) -> Loader[Any]:
+        """Return a loader that makes the model as `kind`, converting where an installed loader can.
+
+        Raises:
+            ModelError: No installed loader makes that kind from this file.
+        """
+        ...
+
+
+class RunnerFactory(Protocol):
+    """Makes a runner, not active; see `RunnerSpec`."""
+
+    def __call__(self, model: ModelHandle, options: Any, /, *, name: str) -> Runner:
+        """Return a runner of the model, labelled `name` in reports.
+
+        `options` is an instance of the descriptor's options, or None.
+        """
+        ...
+
+
+class LoaderFactory(Protocol):
+    """Makes a loader; see `LoaderSpec`."""
+
+    def __call__(self, source: Any, options: Any, /) -> Loader[Any]:
+        """Return a loader of what `source` names: a path, or a loader of a kind that this one consumes."""
+        ...
+
+
+class ModelLoaderFactory(Protocol):
+    """Makes a loader from more than its source; see `LoaderSpec.takes_model`."""
+
+    def __call__(self, source: Any, options: Any, /, *, model: ModelHandle) -> Loader[Any]:
+        """Return a loader, as `LoaderFactory` does, that may use what is known of the run."""
+        ...
+
+
+class DataLoader(Protocol):
+    """Makes the inputs of a model."""
+
+    def __call__(self, inputs: TensorMetadata, /) -> Iterable[Feed]:
+        """Return feeds: arrays by input name, one feed per iteration.
+
+        A `polycmp.tensors.LabelledFeed` also tells what it is and how it is made alone, which reports then show.
+        """
+        ...
+
+
+class DataLoaderFactory(Protocol):
+    """Makes a data loader; see `DataLoaderSpec`."""
+
+    def __call__(self, options: Any, /) -> DataLoader:
+        """Return a data loader with these options."""
+        ...
+
+
+class CompareFunction(Protocol):
+    """Judges one output."""
+
+    def __call__(self, candidate: Any, reference: Any, /, *, output: str) -> Verdict:
+        """Return the verdict on two arrays of any shape and type.
+
+        A `polycmp.verdicts.DetailedVerdict` also fills the columns and histograms of reports.
+        """
+        ...
+
+
+class RejudgingFunction(CompareFunction, Protocol):
+    """Judges one output, and metrics that were saved or averaged; see `CompareFuncSpec.rejudges`."""
+
+    def judge_metrics(self, metrics: Mapping[str, float], /, *, output: str) -> Verdict:
+        """Return the verdict on metrics as in this function's own verdicts, without any tensor."""
+        ...
+
+
+class CompareFactory(Protocol):
+    """Makes a compare function; see `CompareFuncSpec`."""
+
+    def __call__(self, options: Any, /) -> CompareFunction:
+        """Return a compare function with these options."""
+        ...
+
+
+class DetailedCompareFactory(Protocol):
+    """Makes a compare function that can tell more than reports always need; see `CompareFuncSpec.detail`."""
+
+    def __call__(self, options: Any, /, *, detail: bool) -> CompareFunction:
+        """Return a compare function; with `detail` it computes what only a report shows."""
+        ...
+
+
+class ReportFactory(Protocol):
+    """Writes a result; see `ReportSpec`."""
+
+    def __call__(self, result: Any, path: str, /, *options: Any) -> None:
+        """Write a `polycmp.report.Result` to a file; with options only where the descriptor declares some."""
+        ...
+
+
+class CommandTarget(Protocol):
+    """A command; see `CommandSpec`."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command, as `click.Command` does."""
+        ...
