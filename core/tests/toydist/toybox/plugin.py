@@ -111,6 +111,7 @@ def polycmp_runners():
         needs=("numpy",),
         precise=(("dtype", "float64"),),
         narrows=(("dtype", ""), ("fast", "bfloat16")),
+        threads="threads",
     )
     yield RunnerSpec(
         name="plain", summary="Toys on NumPy", factory="toybox.runner:make_plain", accepts=("toy",), needs=("numpy",)
