@@ -13,9 +13,9 @@ from toymodels import residual, small
 
 TOYBOX = Path(__file__).parent / "toydist" / "toybox"
 GUIDE = Path(__file__).parents[2] / "docs" / "writing-a-backend.md"
-#: What a plugin may import. The first six are what `docs/writing-a-backend.md` imports; the others are what
+#: What a plugin may import. The first seven are what `docs/writing-a-backend.md` imports; the others are what
 #: `polycmp.spec` names for those who bring a view of their models as graphs.
-PUBLIC = {"spec", "runner", "tensors", "loader", "errors", "testing", "graph"}
+PUBLIC = {"spec", "runner", "tensors", "loader", "errors", "testing", "verdicts", "graph"}
 
 
 def imports_of(path):

@@ -114,10 +114,29 @@ def test_a_loader_that_only_reads_is_not_called(tmp_path):
         def __init__(self, path):
             self.path = path
 
+        def exact_file(self):
+            return str(self.path)
+
         def call_impl(self):
             raise AssertionError("called")
 
     session_from_onnx(Reads(path))
+
+
+def test_a_loader_that_makes_a_model_of_another_file_is_called(tmp_path):
+    """It has a path as loaders of files have, but what lies there is no ONNX model."""
+    path = tmp_path / "model.chain"
+    path.write_text("Neg Neg")
+
+    class FromChain(Loader):
+        def __init__(self, path):
+            self.path = path
+
+        def call_impl(self):
+            assert Path(self.path).read_text() == "Neg Neg"
+            return double()
+
+    assert infer(FromChain(str(path)), x=np.ones(2, np.float32))["y"].tolist() == [2, 2]
 
 
 def test_a_session_may_be_given_and_stays_the_callers():

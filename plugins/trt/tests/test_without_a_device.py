@@ -12,6 +12,9 @@ import pytest
 
 import polycmp_trt
 from polycmp.errors import BackendError, FileError, ModelError, PluginError, UsageError
+from polycmp.loader import InvokeFromScript
+from polycmp.tensors import FunctionSource, TensorMetadata
+from polycmp_onnx import SaveOnnx
 from polycmp_trt import (
     BytesFromEngine,
     CreateConfig,
@@ -25,12 +28,51 @@ from polycmp_trt import (
     SaveEngine,
     TrtRunner,
 )
+from polycmp_trt.build.calibrator import calibration_feeds
 from polycmp_trt.build.layers import Layer, loads_loosely, precisions
-from polycmp_trt.factory import NetworkFromScript, engine_from_file, engine_from_source, make_network
+from polycmp_trt.factory import (
+    NetworkFromScript,
+    engine_from_file,
+    engine_from_source,
+    make_engine,
+    make_network,
+    make_runner,
+)
 from polycmp_trt.options import Options
 from polycmp_trt.run.context import create_context
 
 no_tensorrt = pytest.mark.skipif(find_spec("tensorrt") is not None, reason="TensorRT is installed")
+
+
+class _Handle:
+    """A model as the core hands it on, of a loader that another plugin brings."""
+
+    path = source = "m.chain"
+    kind = "onnx"
+    input_shapes: dict[str, tuple[int, ...]] = {}
+    data_loader = None
+
+    def load(self, _kind):
+        return InvokeFromScript("chain.py", "make")
+
+
+def test_onnx_models_of_other_plugins_loaders_are_parsed():
+    assert "NetworkFromOnnxBytes(BytesFromOnnx(OnnxFromLoader(InvokeFromScript('chain.py', 'make'))))" in repr(
+        make_engine(_Handle().load("onnx"), model=_Handle())
+    )
+    assert "NetworkFromOnnxBytes(BytesFromOnnx(OnnxFromLoader(" in make_runner(_Handle(), None, name="trt").source()
+
+
+def test_loaders_that_write_a_file_are_not_mistaken_for_that_file():
+    assert "NetworkFromOnnxPath" not in repr(engine_from_source(SaveOnnx("m", "saved.onnx"), Options()))
+
+
+def test_made_up_calibration_data_is_warned_of(caplog):
+    for synthetic in (False, True):
+        caplog.clear()
+        source = FunctionSource(lambda inputs: [{}], synthetic=synthetic)
+        assert list(calibration_feeds(source, TensorMetadata())) == [{}]
+        assert ("calibrating with random numbers" in caplog.text) is synthetic
 
 
 def test_importing_loads_nothing_heavy():

@@ -119,8 +119,8 @@ class DataLoaderSpec:
     options: type | None = None
     synthetic: bool = False
     sweeps_shapes: bool = False
-    compare_defaults: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
-    compare_notes: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+    compare_defaults: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict, hash=False)
+    compare_notes: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict, hash=False)
     python: str = ""
 
 

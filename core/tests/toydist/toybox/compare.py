@@ -1,14 +1,15 @@
-"""A compare function."""
+"""Compare functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from polycmp.spec import Verdict
-from toybox.plugin import SignsOptions
+from polycmp.verdicts import DetailedVerdict, ErrorStats, Histogram
+from toybox.plugin import GapOptions, SignsOptions
 
 
 def make_signs(options: SignsOptions) -> Callable[..., Verdict]:
@@ -20,3 +21,29 @@ def make_signs(options: SignsOptions) -> Callable[..., Verdict]:
         return Verdict(passed, "" if passed else f"{wrong} signs of {output} differ", {"signs": wrong})
 
     return compare
+
+
+class Gap:
+    """Judges by the largest difference, or by the last."""
+
+    def __init__(self, allowed: float = 0.0, sort: str = "largest", detail: bool = False) -> None:
+        self.allowed = allowed
+        self.sort = sort
+        self.detail = detail
+
+    def __call__(self, candidate: Any, reference: Any, *, output: str) -> Verdict:
+        errors = np.abs(np.asarray(candidate, np.float64) - reference)
+        largest = float(errors.max() if self.sort == "largest" else errors.flat[-1])
+        histogram = Histogram((0.0, 1.0), (errors.size,)) if self.detail else None
+        stats = ErrorStats(errors.size, max_abs=largest, histogram=histogram)
+        verdict = self.judge_metrics({"gap": largest}, output=output)
+        return DetailedVerdict(verdict.passed, verdict.reason, verdict.metrics, stats, {"gap": self.allowed})
+
+    def judge_metrics(self, metrics: Mapping[str, float], *, output: str) -> Verdict:
+        passed = metrics["gap"] <= self.allowed
+        return Verdict(passed, "" if passed else f"a gap of {metrics['gap']:g} in {output}", metrics)
+
+
+def make_gap(options: GapOptions, *, detail: bool) -> Gap:
+    """Return the compare function that looks at the largest difference."""
+    return Gap(options.allowed, options.sort, detail)

@@ -69,6 +69,21 @@ class RampOptions:
 
 
 @dataclass(frozen=True)
+class EdgesOptions:
+    """How to make edges."""
+
+    values: tuple[float, ...] = opt((1.0, 2.0), help="The numbers.")
+
+
+@dataclass(frozen=True)
+class GapOptions:
+    """How to compare by the largest difference."""
+
+    allowed: float = opt(0.0, help="The largest difference that passes.")
+    sort: str = opt("largest", help="Which difference counts.", choices=("largest", "last"))
+
+
+@dataclass(frozen=True)
 class SignsOptions:
     """How to compare signs."""
 
@@ -111,6 +126,7 @@ def polycmp_runners():
         needs=("numpy",),
         precise=(("dtype", "float64"),),
         narrows=(("dtype", ""), ("fast", "bfloat16")),
+        threads="threads",
     )
     yield RunnerSpec(
         name="plain", summary="Toys on NumPy", factory="toybox.runner:make_plain", accepts=("toy",), needs=("numpy",)
@@ -137,11 +153,32 @@ def polycmp_runners():
 @hookimpl
 def polycmp_data_loaders():
     yield DataLoaderSpec("ramp", "Numbers that rise evenly", "toybox.data:make_ramp", RampOptions)
+    yield DataLoaderSpec(
+        "edges",
+        "One number everywhere, in sizes of its own",
+        "toybox.data:make_edges",
+        EdgesOptions,
+        synthetic=True,
+        sweeps_shapes=True,
+        compare_defaults={"gap": {"allowed": 2.0}},
+        compare_notes={"gap": {"allowed": "gaps up to 2 are equal (--gap-allowed X changes that)"}},
+    )
 
 
 @hookimpl
 def polycmp_compare_funcs():
     yield CompareFuncSpec("signs", "Signs agree", "toybox.compare:make_signs", SignsOptions)
+    yield CompareFuncSpec(
+        "gap",
+        "Largest difference",
+        "toybox.compare:make_gap",
+        GapOptions,
+        detail=True,
+        rejudges=True,
+        no_mean=(("sort", "last", "--gap-sort largest"),),
+        groups=("distance_metrics",),
+        python="toybox.compare:Gap",
+    )
 
 
 @hookimpl

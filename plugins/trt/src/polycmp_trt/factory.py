@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from polycmp.errors import ModelError
 from polycmp.files import atomic_write
-from polycmp.loader import InvokeFromScript, Loader, SaveBytes
+from polycmp.loader import InvokeFromScript, Loader, SaveBytes, resolve
 from polycmp.values import parse_size, split_script
+from polycmp_onnx import OnnxLoader
 from polycmp_trt.build.engine import BytesFromEngine, EngineFromNetwork, EngineFromPath, SaveEngine
 from polycmp_trt.build.network import NetworkFromOnnxBytes, NetworkFromOnnxPath
 from polycmp_trt.build.network_edit import (
@@ -53,7 +54,7 @@ def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> Tr
     if model.kind == "engine":
         engine: Any = engine_from_file(model.path, options)
     else:
-        source = make_network(model.source, options) if model.kind == "trt-network" else model.load("onnx")
+        source = make_network(model.source, options) if model.kind == "trt-network" else _as_onnx(model.load("onnx"))
         engine = engine_from_source(source, options, model.input_shapes, model.data_loader)
     budget, percent = _budget(options.weight_streaming_budget)
     return TrtRunner(
@@ -153,6 +154,26 @@ def network_from_source(source: OnnxSource | NetworkLoader, options: Options) ->
     return _with_plugins(network, options) if options.plugins else network
 
 
+class OnnxFromLoader(OnnxLoader):
+    """Passes on an ONNX model of a loader that does not say itself what it makes, such as another plugin's.
+
+    Args:
+        model: A callable that returns the model.
+    """
+
+    def __init__(self, model: OnnxSource) -> None:
+        self.model = model
+
+    def call_impl(self) -> onnx.ModelProto:
+        """Return the model."""
+        return resolve(self.model)
+
+
+def _as_onnx(source: OnnxSource | NetworkLoader) -> OnnxSource:
+    """Return a loader of which it is known that it makes an ONNX model."""
+    return cast("OnnxSource", source) if _is_onnx(source) else OnnxFromLoader(cast("OnnxSource", source))
+
+
 def _is_onnx(source: object) -> bool:
     return isinstance(source, Loader) and source.model_kind == "onnx"
 
@@ -197,6 +218,8 @@ def make_engine(
     if isinstance(source, (str, Path)):
         return engine_from_file(str(source), options)
     shapes, data_loader = (model.input_shapes, model.data_loader) if model is not None else (None, None)
+    if model is not None and model.kind == "onnx":
+        source = _as_onnx(source)
     engine = engine_from_source(source, options, shapes, data_loader)
     return OnDevice(engine, options.device) if options.device else engine
 

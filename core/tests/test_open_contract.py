@@ -1,0 +1,147 @@
+"""What every plugin may do that once only the core's own contributions could: facts in descriptors, typed objects."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from toymodels import small
+
+from polycmp.comparator import DataLoader
+from polycmp.inputs import make_source, with_ranges
+from polycmp.plan import Choice, DataPlan
+from polycmp.plugins import Registry
+from polycmp.tensors import ModelDescription, TensorEntry, TensorMetadata
+
+#: A half too much in one output.
+BACKENDS = ("-b", "toy:name=bad,fault=add,at=y,amount=0.5", "-b", "plain")
+
+
+@pytest.fixture
+def model(tmp_path):
+    return small(tmp_path / "m.toy")
+
+
+def outputs(done):
+    return done.report()["comparison_results"][0]["outputs"]
+
+
+# --- compare functions
+
+
+def test_a_detailed_verdict_fills_the_columns_of_reports(polycmp, model):
+    done = polycmp("run", "m.toy", *BACKENDS, "--compare", "gap", "--report", "r.json")
+    assert (done.status, "a gap of 0.5 in y" in done.words) == (1, True)
+    assert outputs(done)["y"]["max_error"] == pytest.approx(0.5)
+    assert outputs(done)["y"]["error_distribution"]["histogram"]
+
+
+def test_what_costs_more_is_computed_only_for_a_report(polycmp, model, toybox, monkeypatch, tmp_path):
+    seen = tmp_path / "seen.py"
+    seen.write_text(
+        "import toybox.compare\n"
+        "make = toybox.compare.make_gap\n"
+        "def spied(options, *, detail):\n"
+        "    print('detail', detail)\n"
+        "    return make(options, detail=detail)\n"
+        "toybox.compare.make_gap = spied\n"
+        "from polycmp.cli.main import main\n"
+        "main()\n"
+    )
+    words = [sys.executable, "seen.py", "run", "m.toy", *BACKENDS, "--compare", "gap"]
+    plain = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    asked = subprocess.run([*words, "--report", "r.json"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "detail False" in plain.stdout, plain.stderr
+    assert "detail True" in asked.stdout, asked.stderr
+
+
+def test_means_are_judged_by_a_plugins_function(polycmp, model):
+    words = ("run", "m.toy", *BACKENDS, "--iterations", "2", "--compare", "gap", "--check-average", "--gap-allowed")
+    assert polycmp(*words, "0.6").status == 0
+    done = polycmp(*words, "0.4")
+    assert (done.status, "mean over 2 iterations" in done.words) == (1, True)
+
+
+def test_saved_metrics_are_judged_again_by_a_plugins_function(polycmp, model):
+    words = ("run", "m.toy", *BACKENDS, "--compare", "gap", "--save-accuracy-results", "a.json")
+    assert polycmp(*words).status == 1
+    assert polycmp("check", "accuracy", "a.json", "--gap-allowed", "0.6").status == 0
+    assert polycmp("check", "accuracy", "a.json", "--gap-allowed", "0.4").status == 1
+
+
+def test_options_without_a_mean_are_refused_with_the_way_out(polycmp, model):
+    done = polycmp("run", "m.toy", *BACKENDS, "--compare", "gap", "--check-average", "--gap-sort", "last")
+    assert (done.status, "no mean of sort last" in done.err, "--gap-sort largest" in done.err) == (2, True, True)
+
+
+def test_a_function_that_does_not_say_it_judges_metrics_is_refused(polycmp, model):
+    done = polycmp("run", "m.toy", *BACKENDS, "--compare", "signs", "--check-average")
+    assert (done.status, "its metrics cannot be averaged" in done.err) == (2, True)
+
+
+def test_a_plugins_function_joins_a_group(polycmp, model):
+    done = polycmp("run", "m.toy", *BACKENDS, "--compare", "distance_metrics", "--report", "r.json")
+    assert set(outputs(done)["y"]["metrics"]) >= {"l2", "cosine_similarity", "gap"}
+
+
+def test_a_script_may_use_a_plugins_function(polycmp, model, tmp_path):
+    words = ("--compare", "gap", "--gap-allowed", "0.4")
+    assert polycmp("run", "m.toy", *BACKENDS, *words, "--gen-script", "again.py").status == 0
+    assert "Gap(allowed=0.4)" in (tmp_path / "again.py").read_text()
+    done = subprocess.run([sys.executable, "again.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+
+
+# --- data loaders
+
+
+def test_feeds_that_say_what_they_are_are_named_and_repeated(polycmp, model):
+    words = ("--data-loader", "edges", "--edges-values", "1", "3", "--gap-allowed", "0.1")
+    done = polycmp("run", "m.toy", *BACKENDS, *words, "--compare", "gap", "--report", "r.json")
+    assert (done.status, "all 3" in done.words, "--edges-values 3" in done.words) == (1, True, True)
+
+
+def test_suggestions_of_a_data_loader_reach_a_function_and_are_told(polycmp, model):
+    words = ("run", "m.toy", *BACKENDS, "--data-loader", "edges", "--compare", "gap")
+    done = polycmp(*words)
+    assert (done.status, "gaps up to 2 are equal" in done.words) == (0, True)
+    done = polycmp(*words, "--gap-allowed", "0.1")
+    assert (done.status, "gaps up to 2 are equal" in done.words) == (1, False)
+
+
+def test_a_data_loader_that_sweeps_shapes_sees_open_dimensions(polycmp, model):
+    done = polycmp("run", "m.toy", "-b", "plain", "--data-loader", "edges", "--save-inputs", "i.npz")
+    assert done.status == 0, done.err
+    shown = polycmp("inspect", "data", "i.npz").words
+    assert "5" in shown.split("x", 1)[1], shown
+
+
+def plan(name, registry):
+    return DataPlan(loader=Choice(name, registry.find_data_loader(name).spec.options()))
+
+
+@pytest.mark.parametrize(("name", "synthetic"), [("random", True), ("stress", True), ("edges", True), ("ramp", False)])
+def test_a_source_says_whether_its_numbers_are_made_up(toybox, name, synthetic):
+    registry = Registry.discover()
+    source = make_source(plan(name, registry), registry)
+    assert source.synthetic is synthetic
+
+
+def test_a_source_that_knows_ranges_still_says_that_its_numbers_are_made_up(toybox):
+    registry = Registry.discover()
+    inputs = TensorMetadata({"x": TensorEntry(np.dtype(np.int64), (2,), range=(0.0, 9.0))})
+    source = with_ranges(make_source(plan("random", registry), registry), [ModelDescription(inputs, TensorMetadata())])
+    assert source.synthetic
+    assert [feed["x"].max() <= 9 for feed in source(inputs)] == [True]
+
+
+def test_the_data_loader_of_python_programs_says_so_too():
+    assert DataLoader().synthetic
+
+
+def test_inputs_of_a_file_are_real(polycmp, model, tmp_path, toybox):
+    assert polycmp("run", "m.toy", "-b", "plain", "--save-inputs", "i.npz").status == 0
+    registry = Registry.discover()
+    assert not make_source(DataPlan(files=(str(tmp_path / "i.npz"),)), registry).synthetic

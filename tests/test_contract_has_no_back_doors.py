@@ -1,0 +1,259 @@
+"""What only our own contributions could once do, or what the core knew of them by name: each must stay away.
+
+Facts about a plugin stand in its descriptors (`polycmp.spec`), and what objects offer in Protocols and base classes. So
+nothing is found out by looking at signatures and attributes, and nothing outside the module that contributes a thing
+knows its name. `plugins/known.py` alone names what is not installed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+CORE = ROOT / "core" / "src" / "polycmp"
+PLUGINS = ROOT / "plugins"
+
+#: The modules that contribute what the core brings, and the table of what is not installed.
+CONTRIBUTORS = {"builtin.py", "plugins/known.py"}
+#: Who may name a thing for another reason.
+MAY_NAME = {
+    ("faulty", "testing"): "the conformance kit brings that backend",
+    ("simple", "testing"): "an example result",
+    ("simple", "accuracy/accuracy_file.py"): "which of our functions wrote what a foreign file format calls otherwise",
+}
+#: Folders that are commands of their own and move into plugins.
+COMMANDS = ("locate/", "invariants/", "testing/", "cli/invariants.py", "cli/selftest.py", "cli/locate.py")
+
+
+@cache
+def sources(*folders: Path) -> tuple[Path, ...]:
+    return tuple(sorted(path for folder in folders for path in folder.rglob("*.py")))
+
+
+def all_sources() -> tuple[Path, ...]:
+    return sources(CORE, *sorted(PLUGINS.glob("*/src")))
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def docstrings(path: Path) -> set[int]:
+    """The ids of the constants that are documentation, not values."""
+    return {
+        id(node.value)
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+
+
+def texts(path: Path) -> list[tuple[int, str]]:
+    """Every text that is a value, with its line."""
+    documentation = docstrings(path)
+    nodes = [node for node in ast.walk(tree(path)) if isinstance(node, ast.Constant) and id(node) not in documentation]
+    return [(node.lineno, node.value) for node in nodes if isinstance(node.value, str)]
+
+
+def calls(path: Path) -> list[ast.Call]:
+    return [node for node in ast.walk(tree(path)) if isinstance(node, ast.Call)]
+
+
+def code(path: Path) -> str:
+    """The code without comments and documentation."""
+    text = ast.unparse(tree(path))
+    return re.sub(r'^\s*""".*?"""$', "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def where(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def inside(path: Path) -> str:
+    return str(path.relative_to(CORE))
+
+
+def offenders(pattern: str, paths: tuple[Path, ...]) -> list[str]:
+    return [f"{where(path)}: {found[0]}" for path in paths for found in [re.search(pattern, code(path))] if found]
+
+
+# --- 1, 10: signatures
+
+#: Functions of users, who write no descriptor, and records of arguments.
+LOOKS_AT_SIGNATURES = {
+    "core/src/polycmp/loader.py": "defaults of a loader's own arguments, to show it as source code",
+    "core/src/polycmp/compare/scripted.py": "a user's compare script may take one output or all",
+    "plugins/pluginref/src/polycmp_pluginref/operators.py": "attributes of its own references",
+    "plugins/trt/src/polycmp_trt/build/calibrator.py": "a user's own iterables and functions in Python programs",
+}
+
+
+def test_no_factory_is_asked_for_its_parameters():
+    found = {where(path) for path in all_sources() if re.search(r"\b(inspect\.)?signature\(", code(path))}
+    assert found == set(LOOKS_AT_SIGNATURES)
+
+
+# --- 2, 3: compare functions
+
+
+def test_no_compare_function_is_probed_for_what_its_descriptor_says():
+    assert not offenders(r"attr\(.*(judge_metrics|at_most|larger_is_better)", all_sources())
+
+
+def test_detailed_verdicts_are_public_and_documented():
+    from polycmp import verdicts
+
+    page = (ROOT / "docs" / "writing-a-backend.md").read_text(encoding="utf-8")
+    assert set(verdicts.__all__) == {"DetailedVerdict", "ErrorStats", "Histogram", "Worst"}
+    for name in ("polycmp.verdicts", "DetailedVerdict", "ErrorStats", "Histogram", "judge_metrics", "rejudges"):
+        assert name in page
+
+
+# --- 4, 5, 11, 12, 13: names
+
+
+@pytest.mark.parametrize("name", ["simple", "random", "stress", "faulty", "trt", "engine", "trt-network"])
+def test_the_core_knows_no_contribution_by_name(name):
+    found = []
+    for path in sources(CORE):
+        of = inside(path)
+        excused = any(name == what and f"{of}/".startswith(f"{place}/") for what, place in MAY_NAME)
+        if of in CONTRIBUTORS or excused or of.startswith(COMMANDS):
+            continue
+        found += [f"{where(path)}:{line}" for line, text in texts(path) if text == name]
+    assert not found
+
+
+def test_no_option_has_to_have_a_certain_name():
+    found = [
+        f"{where(path)}:{call.lineno}"
+        for path in sources(CORE)
+        for call in calls(path)
+        if ast.unparse(call.func).rpartition(".")[2] in {"variant", "with_option", "find_field"}
+        and any(isinstance(item, ast.Constant) and item.value == "threads" for item in call.args)
+    ]
+    assert not found
+
+
+def test_flags_of_frameworks_stand_in_one_table():
+    flags = {"--tftrt", "--ckpt", "--freeze-graph", "--save-pb"}
+    found = {inside(path) for path in sources(CORE) for _, text in texts(path) if text in flags}
+    assert found == {"plugins/known.py"}
+
+
+def test_help_texts_name_no_backend():
+    words = re.compile(r"\b(trt|tensorrt|onnxrt|onnxruntime|tensorflow)\b", re.IGNORECASE)
+    found = [
+        f"{where(path)}:{keyword.value.lineno}"
+        for path in sources(CORE)
+        for call in calls(path)
+        for keyword in call.keywords
+        if keyword.arg == "help" and words.search(ast.unparse(keyword.value))
+    ]
+    assert not found
+
+
+def test_a_hidden_backend_is_one_by_its_descriptor():
+    from polycmp.plugins import Registry
+
+    registry = Registry.discover({"POLYCMP_PLUGINS": "none"})
+    faulty = registry.find_runner("faulty")
+    assert faulty.spec.hidden
+    assert "faulty" not in registry.runners
+    assert faulty not in registry.unique_contributions
+
+
+# --- 6, 7: attributes set from outside, secret protocols
+
+
+def test_no_attribute_is_set_on_a_function():
+    assert not [
+        f"{where(path)}:{number}"
+        for path in sources(CORE)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if "type: ignore[attr-defined]" in line and re.match(r"\s*\w+\.\w+ = ", line)
+    ]
+    assert not offenders(r"is_random", all_sources())
+
+
+def test_feeds_are_told_apart_by_their_class():
+    assert not offenders(r"attr\(feed,", all_sources())
+
+
+def test_no_function_is_known_by_the_module_it_comes_from():
+    assert not offenders(r"'__module__'", all_sources())
+
+
+# --- 8, 9: model handles and loaders
+
+
+def test_the_model_handle_is_never_probed():
+    members = r"attr\(model, '(path|source|kind|input_shapes|data_loader|load)'"
+    assert not offenders(members, (*sources(*sorted(PLUGINS.glob("*/src"))), CORE / "model.py"))
+
+
+def test_no_plugin_takes_a_model_of_unknown_type():
+    assert not offenders(r"def make_runner\(model: Any", all_sources())
+
+
+def test_the_protocol_has_all_that_a_model_offers_plugins():
+    from polycmp.spec import ModelHandle
+
+    promised = {name for name in vars(ModelHandle) if name[0] != "_"}
+    assert promised == {"path", "source", "kind", "input_shapes", "data_loader", "load"}
+    used = set()
+    for path in sources(*sorted(PLUGINS.glob("*/src"))):
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.FunctionDef) and any(
+                argument.annotation is not None and "ModelHandle" in ast.unparse(argument.annotation)
+                for argument in (*node.args.args, *node.args.kwonlyargs)
+            ):
+                used |= {
+                    item.attr
+                    for item in ast.walk(node)
+                    if isinstance(item, ast.Attribute) and isinstance(item.value, ast.Name) and item.value.id == "model"
+                }
+    assert {"load", "kind", "input_shapes", "data_loader"} <= used <= promised
+
+
+def test_no_loader_is_probed_for_a_path_or_told_apart_by_another_plugins_classes():
+    assert not offenders(r"attr\(\w+, 'path'", all_sources())
+    classes = r"isinstance\(\w+, \(?.*\b(ConvertToBf16|QuantizeToInt8|OnnxFromPath)\b"
+    assert not offenders(classes, sources(*sorted(PLUGINS.glob("*/src"))))
+    assert not offenders(r"polycmp_onnx\.load import OnnxLoader", sources(PLUGINS / "onnxrt" / "src"))
+
+
+# --- types
+
+
+def test_what_a_registry_loads_is_typed_by_its_descriptor(tmp_path):
+    from mypy import api
+
+    file = tmp_path / "use.py"
+    file.write_text(
+        "from polycmp.plugins import Registry\n"
+        "registry = Registry.discover()\n"
+        "reveal_type(registry.load(registry.find_runner('x')))\n"
+        "reveal_type(registry.load(registry.find_loader('x')))\n"
+        "reveal_type(registry.load(registry.find_data_loader('x')))\n"
+        "reveal_type(registry.load(registry.find_compare_func('x')))\n"
+        "reveal_type(registry.load(registry.find_report('x')))\n"
+    )
+    words = [f"--cache-dir={tmp_path}", "--follow-imports=silent", str(file)]
+    out, err, _ = api.run(words)
+    found = re.findall(r'Revealed type is "polycmp\.spec\.interfaces\.(\w+)"', out)
+    wanted = ["RunnerFactory", "LoaderFactory", "DataLoaderFactory", "CompareFactory", "ReportFactory"]
+    assert found == wanted, out + err
+
+
+@pytest.mark.parametrize("package", ["onnx", "onnxrt", "trt"])
+def test_a_type_checker_sees_misspelt_names(package):
+    top = PLUGINS / package / "src" / f"polycmp_{package}" / "__init__.py"
+    guards = [node for node in tree(top).body if isinstance(node, ast.If)]
+    hidden = [ast.unparse(node.test) for node in guards if "def __getattr__" in ast.unparse(node)]
+    assert hidden == ["not TYPE_CHECKING"]
