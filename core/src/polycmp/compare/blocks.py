@@ -99,6 +99,8 @@ def for_each_block(pair: Pair, worker: Callable[[], Callable[[Array, Array, int]
         strand(0, worker())
         return
     works = [worker() for _ in range(threads)]
-    with ThreadPoolExecutor(threads, thread_name_prefix="polycmp-compare") as pool:
-        for done in [pool.submit(strand, first, work) for first, work in enumerate(works)]:
+    with ThreadPoolExecutor(threads - 1, thread_name_prefix="polycmp-compare") as pool:
+        others = [pool.submit(strand, first, work) for first, work in enumerate(works[1:], start=1)]
+        strand(0, works[0])  # this thread works, too: one less to start and to wait for
+        for done in others:
             done.result()
