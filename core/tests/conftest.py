@@ -34,16 +34,8 @@ def core_alone():
         before_on_path(monkeypatch, ALONE)
         monkeypatch.delenv("POLYCMP_PLUGINS", raising=False)
         monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
-        commands = _forget_commands()
         yield
-        _forget_commands()
-        sys.modules.update(commands)
     absence.end()
-
-
-def _forget_commands():
-    """Forget the modules of the commands, which remember the plugins that were found first; return them."""
-    return {name: sys.modules.pop(name) for name in list(sys.modules) if f"{name}.".startswith("polycmp.cli.")}
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from polycmp.cli.run import TableCommand, common_params, current_command
+from polycmp.command import BackendCommand
 from polycmp.invariants.settings import CHECKS
-from polycmp.plan.sections import REPORT_HELP, SECTIONS
+from polycmp.plan.sections import DataSection
 from polycmp.spec import opt
 
 if TYPE_CHECKING:
-    from polycmp.cli.build import Given
+    from polycmp.command import Invocation
+    from polycmp.command import Settings as Converted
     from polycmp.invariants.settings import Settings
-    from polycmp.plan.build import Settings as Converted
 
 EPILOG = (
     """\b
@@ -57,43 +56,26 @@ class InvariantsSection:
     )
     batch_dim: str = opt("", help="The name of the batch dimension.", metavar="NAME")
     exact: bool = opt(False, help="Outputs must be equal to the last bit.")
-    report: tuple[str, ...] = opt((), help=REPORT_HELP, metavar="FILE")
 
 
-COMMAND_SECTIONS: Mapping[str, type] = {
-    "model": SECTIONS["model"],
-    "data": SECTIONS["data"],
-    "invariants": InvariantsSection,
-    "log": SECTIONS["log"],
-}
-
-
-def _invariants(**_: Any) -> None:
-    from polycmp.cli.build import build_plan, convert
-    from polycmp.cli.carry import start_logging
+def _invariants(call: Invocation) -> int:
     from polycmp.invariants.engine import check_invariants
     from polycmp.invariants.face import result_of
-    from polycmp.report.progress import progress
-    from polycmp.report.writers import find_writers, present
 
-    ctx, command = current_command()
-    given = command.given(ctx)
-    settings = _with_infinities(convert(given, command.table, {**SECTIONS, **COMMAND_SECTIONS}))
-    _check_usage(given, settings)
-    plan = build_plan(given, settings, command.registry)
-    writers = find_writers(settings.core["invariants"].report, command.registry, plan.report_options)
-    start_logging(settings, ctx.params)
-    with progress(silent=settings.core["log"].silent) as on_stage:
-        findings = check_invariants(plan, command.registry, _how(settings), on_stage)
-    ctx.exit(present(result_of(findings), writers, command.registry, verbose=ctx.params.get("verbose", 0) > 0))
+    settings = _with_infinities(call.settings)
+    _check_usage(call)
+    plan = call.plan(settings=settings)
+    call.begin(plan)
+    with call.progress() as on_stage:
+        findings = check_invariants(plan, call.registry, _how(call), on_stage)
+    return call.present(result_of(findings))
 
 
-def _check_usage(given: Given, settings: Converted) -> None:
+def _check_usage(call: Invocation) -> None:
     from polycmp.errors import UsageError
 
-    section = settings.core["invariants"]
-    if not given.backends:
-        raise UsageError("no backend given", hint="polycmp invariants MODEL -b BACKEND")
+    call.needs_backends("polycmp invariants MODEL -b BACKEND")
+    section = call.section(InvariantsSection)
     if section.batch_axis is not None and section.batch_dim:
         raise UsageError("--batch-axis and --batch-dim both say what the batch is", hint="give one")
 
@@ -110,10 +92,10 @@ def _with_infinities(settings: Converted) -> Converted:
     return replace(settings, by_owner={**settings.by_owner, key: given})
 
 
-def _how(settings: Converted) -> Settings:
+def _how(call: Invocation) -> Settings:
     from polycmp.invariants.settings import Settings
 
-    section, data = settings.core["invariants"], settings.core["data"]
+    section, data = call.section(InvariantsSection), call.section(DataSection)
     return Settings(
         checks=tuple(dict.fromkeys(section.checks)),
         repeat=section.repeat,
@@ -125,12 +107,10 @@ def _how(settings: Converted) -> Settings:
     )
 
 
-invariants_command = TableCommand(
+invariants_command = BackendCommand(
     "invariants",
-    params=common_params(),
-    callback=_invariants,
+    _invariants,
+    options=("model", "data", InvariantsSection, "result.report", "log"),
     help="Check backends against themselves: repeated, permuted, split, with other threads. Needs no reference.",
     epilog=EPILOG,
-    sections=COMMAND_SECTIONS,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )

@@ -15,6 +15,13 @@ INSTALL_COMMANDS: Mapping[str, str] = {
     "trt": "pip install 'polycmp-trt[cu12]' (or [cu13])",
 }
 
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "invariants": ("checks", "pip install polycmp-checks"),
+    "locate": ("locate", "pip install polycmp-locate"),
+    "selftest": ("checks", "pip install polycmp-checks"),
+}
+"""Commands that packages of ours bring: the plugin, and the command that installs it."""
+
 REPORTS: Mapping[str, str] = dict.fromkeys(("html", "xml", "md"), "pip install polycmp-report")
 """Which package writes a kind of report, by its suffix."""
 

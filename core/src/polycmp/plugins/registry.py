@@ -16,7 +16,7 @@ from polycmp.plugins import factories
 from polycmp.plugins.aliases import grant_aliases
 from polycmp.plugins.discovery import Candidate, discover
 from polycmp.plugins.examination import examine, new_manager
-from polycmp.plugins.known import INSTALL_COMMANDS, NOT_YET, ON_DEMAND, OTHER_NAMES, REPORTS
+from polycmp.plugins.known import COMMANDS, INSTALL_COMMANDS, NOT_YET, ON_DEMAND, OTHER_NAMES, REPORTS
 from polycmp.plugins.records import BUILTIN, WORDS, Contribution, Kind, PluginRecord
 from polycmp.spec import ENTRY_POINT_GROUP
 
@@ -55,6 +55,11 @@ class Registry:
         """One record for each plugin, the core's own first; imports the light modules."""
         manager = new_manager()
         return with_notes((examine(candidate, manager) for candidate in self.candidates), self.reserved)
+
+    @cached_property
+    def core(self) -> Registry:
+        """The core's own contributions alone; no other plugin is imported for them."""
+        return Registry(item for item in self.candidates if item.record.name == BUILTIN)
 
     @property
     def contributions(self) -> tuple[Contribution, ...]:
@@ -151,7 +156,8 @@ class Registry:
         """Raise with the reason if a plugin of this name, or one that would bring this name, does not work."""
         for record in self.records:
             offered = any(item.kind == kind and item.name == name for item in record.withheld)
-            if record.state != "ok" and (record.name == name or offered):
+            would = kind == "command" and record.name == COMMANDS.get(name, ("", ""))[0]
+            if record.state != "ok" and (record.name == name or offered or would):
                 raise PluginError(
                     f"the {WORDS[kind]} {name!r} is not available: its plugin is {record.state}",
                     whose=record.label,
@@ -163,6 +169,8 @@ class Registry:
         if kind == "report":
             return _no_report(name, table)
         what = f"there is no {WORDS[kind]} {name!r}"
+        if kind == "command":
+            return _no_command(name, table)
         brought = next((r for r in self.records if r.state == "ok" and r.name == name and r.name != BUILTIN), None)
         if brought is not None:
             offers = ", ".join(f"{WORDS[item.kind]} {item.name!r}" for item in brought.contributions) or "nothing"
@@ -211,6 +219,14 @@ def _on_demand(name: str) -> Contribution:
     return next(item for item in found.contributions if item.kind == "runner" and item.name == name)
 
 
+def _no_command(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
+    what = f"there is no command {name!r}"
+    if name in COMMANDS:
+        return PluginError(what, why="the package that brings it is not installed", hint=COMMANDS[name][1])
+    group = name.rpartition(" ")[0]
+    return UsageError(what, why=did_you_mean(name, table), hint=" ".join(filter(None, ["polycmp", group, "--help"])))
+
+
 def _no_report(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
     what = f"no report is written as {'.' + name if name else 'a file without suffix'}"
     if name in REPORTS:
@@ -242,14 +258,20 @@ def claims_by_name(contributions: Iterable[Contribution]) -> dict[tuple[Kind, st
 def winners_of(contributions: Iterable[Contribution]) -> dict[tuple[Kind, str], Contribution]:
     """Return who gets each name: the core's own, else its only claimant, else nobody.
 
-    A command that is also the beginning of another (`inspect` and `inspect model`) cannot be had, nor can the other.
+    A command that is also the beginning of another (`inspect` and `inspect model`) cannot be had, nor can the other;
+    nothing is in the way of the core's own.
     """
     claims = claims_by_name(contributions)
     paths = [name.split() for kind, name in claims if kind == "command"]
+    core_paths = [
+        name.split()
+        for (kind, name), items in claims.items()
+        if kind == "command" and any(item.plugin == BUILTIN for item in items)
+    ]
     winners = {}
     for (kind, name), claimants in claims.items():
         own = [item for item in claimants if item.plugin == BUILTIN]
-        if kind == "command" and _in_the_way(name.split(), paths):
+        if kind == "command" and _in_the_way(name.split(), core_paths if own else paths):
             continue
         if own or len(claimants) == 1:
             winners[kind, name] = (own or claimants)[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from polycmp.cli.foreign import explain_missing
+from polycmp.command.foreign import explain_missing
 from polycmp.errors import UsageError
 from polycmp.plan.flags import FlagTable, Target
 from polycmp.plugins import Registry

@@ -10,25 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polycmp.errors import UsageError
 from polycmp.files import located
-from polycmp.options import option_fields
+from polycmp.options import OptionField, option_fields
 from polycmp.values import split_script
 
 if TYPE_CHECKING:
     from polycmp.plan import Plan
     from polycmp.plan.build import Settings
 
-#: Options of the core that write, whatever command they belong to.
-_WRITTEN = {
-    "save_inputs", "save_outputs", "save_input_blob", "report", "save_accuracy_results", "gen_script", "write_config",
-    "log_file", "save_repro", "keep_tap",
-}  # fmt: skip
-#: Those that write many files of their own names into a folder, which they may share.
-_FOLDERS = {"save_input_blob"}
-#: Those whose path without a suffix is a folder that is theirs alone.
-_OWN_FOLDERS = {"save_inputs", "save_outputs"}
-_READ = {
-    "load_inputs", "load_outputs", "data_loader_script", "compare_func_script", "postprocess_func_script", "config",
-}  # fmt: skip
 _IS_PATH = re.compile(r"\b(FILE|PATH|DIR)\b")
 
 Named = tuple[str, str]  # an option or what else it is, and the path as it was typed
@@ -64,11 +52,11 @@ def refuse_collisions(settings: Settings, plan: Plan | None = None, others: Iter
     written: list[_Written] = []
     read = [*others, *(_models(plan) if plan is not None else ())]
     for field, path in _core_paths(settings):
-        option = "--" + field.replace("_", "-")
-        if field in _READ:
-            read.append((option, split_script(path, "")[0] if field.endswith("_script") else path))
-        elif not (field == "gen_script" and path == "-"):
-            written.append(_Written(option, path, field in _FOLDERS, field in _OWN_FOLDERS))
+        option = "--" + field.name.replace("_", "-")
+        if not field.writes:
+            read.append((option, split_script(path, "")[0] if field.metavar.startswith("FILE.py") else path))
+        elif not (field.name == "gen_script" and path == "-"):
+            written.append(_Written(option, path, "DIR" in field.metavar, field.metavar == "PATH"))
     written += _of_reports(plan) if plan is not None else []
     of_plugins = list(_of_plugins(plan)) if plan is not None else []
     for index, item in enumerate(written):
@@ -99,11 +87,12 @@ def _collision(option: str, path: str, other: str, another: str) -> UsageError:
     )
 
 
-def _core_paths(settings: Settings) -> Iterator[Named]:
+def _core_paths(settings: Settings) -> Iterator[tuple[OptionField, str]]:
+    """Yield the paths in a command's own sections, each with the option that names it."""
     for section in settings.core.values():
         for field in option_fields(type(section)):
-            if field.name in _WRITTEN or field.name in _READ:
-                yield from ((field.name, path) for path in _texts(getattr(section, field.name)))
+            if _IS_PATH.search(field.metavar):
+                yield from ((field, path) for path in _texts(getattr(section, field.name)))
 
 
 def _models(plan: Plan) -> Iterator[Named]:

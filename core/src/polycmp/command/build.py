@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from polycmp.cli.paths import refuse_collisions
+from polycmp.command.paths import refuse_collisions
 from polycmp.errors import UsageError
 from polycmp.options import make_options
 from polycmp.plan import Plan

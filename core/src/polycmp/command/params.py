@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.cli.argv import JOINT, NOTHING
+from polycmp.command.argv import JOINT, NOTHING
 from polycmp.options import option_fields
 from polycmp.plan.flags import FlagTable, Key, Target
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from polycmp.cli.build import Occurrences
+    from polycmp.command.build import Occurrences
     from polycmp.plugins import Registry
 
 
