@@ -8,11 +8,11 @@ from polycmp.cli.check import accuracy_command
 from polycmp.cli.convert import convert_command
 from polycmp.cli.inspect import model_command
 from polycmp.cli.invariants import invariants_command
-from polycmp.cli.locate import locate_command
 from polycmp.cli.run import run_command
 from polycmp.cli.selftest import selftest_command
 from polycmp.options import option_fields
 from polycmp.plugins import Registry
+from polycmp_locate.command import locate_command
 
 WITH_BACKEND = ("-b", "onnx")
 COMMANDS = {

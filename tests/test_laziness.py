@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from fakes import FakeSite, runner
 
 HEAVY = {"numpy", "ml_dtypes", "onnx", "onnxruntime", "tensorrt", "pycuda", "matplotlib", "safetensors", "torch"}
-PLUGINS = {"polycmp_onnx", "polycmp_onnxrt", "polycmp_pluginref", "polycmp_report", "polycmp_trt", "fake_light"}
+PLUGINS = {f"polycmp_{name}" for name in ("locate", "onnx", "onnxrt", "pluginref", "report", "trt")} | {"fake_light"}
 
 #: Runs one command line and reports on what was stdout which modules it imported.
 PROBE = """

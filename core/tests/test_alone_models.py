@@ -105,9 +105,8 @@ def test_a_command_of_a_plugin(polycmp, tmp_path):
 @pytest.mark.parametrize(
     ("words", "holds"),
     [
-        (("--help",), ["run", "locate", "invariants", "selftest", "plugins"]),
+        (("--help",), ["run", "toy", "invariants", "selftest", "plugins"]),
         (("run", "--help"), ["--toy-threads", "--toy-workers", "--toy-mark-all", "--ramp-count", "--atol"]),
-        (("locate", "--help"), ["--bisect", "--toy-fused", "Exit status: 0 nothing found"]),
         (("invariants", "--help"), ["--batch-axis", "fixed-shapes"]),
         (("selftest", "--help"), ["--faults", "row-noise"]),
         (("convert", "--help"), ["--convert-to", "--toy-outputs"]),
@@ -119,6 +118,12 @@ def test_help_texts_show_what_is_installed(polycmp, words, holds):
     done = polycmp(*words)
     assert done.status == 0
     assert [text for text in holds if text not in done.out] == []
+
+
+def test_a_command_whose_package_is_not_installed(polycmp):
+    done = polycmp("locate", "m.toy", "-b", "toy")
+    assert done.status == 3
+    assert "pip install polycmp-locate" in done.err
 
 
 def test_the_version(polycmp):

@@ -388,7 +388,6 @@ _COMMANDS = (
     ("plugins check", "Import everything that plugins name.", "plugins:check_command", _PLUGINS),
     ("plugins new", "Write a distribution for a new backend.", "plugins:new_command", _PLUGINS),
     ("invariants", "Check backends against themselves, without a reference.", "invariants:invariants_command", ""),
-    ("locate", "Find the first tensor inside a model that goes wrong.", "locate:locate_command", ""),
     ("selftest", "Prove that a comparison can go red.", "selftest:selftest_command", ""),
 )
 

@@ -14,11 +14,11 @@ from polycmp.compare.statistics import differences
 from polycmp.compare.verdicts import ErrorStats, OutputComparison
 from polycmp.graph import GraphNode
 from polycmp.layerwise.partitioned_run import Lane
-from polycmp.locate.figures import figures, rounding
-from polycmp.locate.result import Own, Row
-from polycmp.locate.words import MARGIN
 from polycmp.precision import UNITS, granted
 from polycmp.tensors import dtype_of, is_floating, to_numpy
+from polycmp_locate.figures import figures, rounding
+from polycmp_locate.result import Own, Row
+from polycmp_locate.words import MARGIN
 
 Tensors = Mapping[str, Any]
 #: Elements up to which a whole model, or one operator, is also calculated in float64 by a slow evaluator.

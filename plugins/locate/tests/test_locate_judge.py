@@ -12,11 +12,11 @@ import pytest
 
 from polycmp.compare.verdicts import ErrorStats, OutputComparison
 from polycmp.graph import GraphNode
-from polycmp.locate.engine import _origin as origin_of
-from polycmp.locate.figures import Figures
-from polycmp.locate.result import Located, Own, Row
-from polycmp.locate.words import believed, classify, explanation, floor, sentence
 from polycmp.precision import UNITS
+from polycmp_locate.engine import _origin as origin_of
+from polycmp_locate.figures import Figures
+from polycmp_locate.result import Located, Own, Row
+from polycmp_locate.words import believed, classify, explanation, floor, sentence
 
 EQUAL, ROUNDING, WORSE, WRONG = "equal", "within rounding", "worse than this precision explains", "wrong"
 ILL, BORN, CONSTANT = "ill-conditioned model", "NaN/Inf born here", "suspiciously constant"

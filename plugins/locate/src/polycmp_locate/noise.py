@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import Any
 
 from polycmp.layerwise.partitioned_run import Lane
-from polycmp.locate.measure import distance, nudged
-from polycmp.locate.result import Row
-from polycmp.locate.search import JUMP
-from polycmp.locate.words import MARGIN
 from polycmp.precision import granted
 from polycmp.tensors import Feed
+from polycmp_locate.measure import distance, nudged
+from polycmp_locate.result import Row
+from polycmp_locate.search import JUMP
+from polycmp_locate.words import MARGIN
 
 #: Roundings of a coarse type that add up to more than this would leave nothing of the tensor.
 _MOST = 0.5

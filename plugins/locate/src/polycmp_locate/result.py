@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from polycmp.compare.verdicts import ErrorStats, OutputComparison
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
 from polycmp.graph import GraphNode
-from polycmp.locate.figures import Figures
 from polycmp.results.outcome import BackendResult
+from polycmp_locate.figures import Figures
 
 #: The verdicts, each a key in reports.
 EQUAL = "equal"

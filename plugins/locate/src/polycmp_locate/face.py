@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 
 from polycmp.errors import EXIT_DIFFERENT
-from polycmp.locate.document import document_of
-from polycmp.locate.result import Located, Row
 from polycmp.report import (
     Block,
     Cell,
@@ -26,6 +24,8 @@ from polycmp.report import (
     verdict_of,
 )
 from polycmp.report import Row as ReportRow
+from polycmp_locate.document import document_of
+from polycmp_locate.result import Located, Row
 
 _COLUMNS = (
     Column("Operator"),

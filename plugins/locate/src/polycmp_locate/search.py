@@ -12,12 +12,12 @@ import numpy as np
 from polycmp.compare.pair import PairComparer
 from polycmp.graph import GraphNode
 from polycmp.layerwise.windows import Window, Windows
-from polycmp.locate.figures import figures
-from polycmp.locate.measure import NodeProbe, distance, make_row, unit_of
-from polycmp.locate.result import Row
-from polycmp.locate.words import MARGIN
 from polycmp.precision import granted
 from polycmp.tensors import Feed, dtype_of, is_floating, to_numpy
+from polycmp_locate.figures import figures
+from polycmp_locate.measure import NodeProbe, distance, make_row, unit_of
+from polycmp_locate.result import Row
+from polycmp_locate.words import MARGIN
 
 Functions = Mapping[str, Callable[..., Any]]
 Tensors = Mapping[str, Any]

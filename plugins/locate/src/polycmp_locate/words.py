@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from polycmp.locate.result import BORN, CONSTANT, EQUAL, ILL_CONDITIONED, WITHIN_ROUNDING, WORSE, WRONG, Located, Row
 from polycmp.precision import UNITS, granted
+from polycmp_locate.result import BORN, CONSTANT, EQUAL, ILL_CONDITIONED, WITHIN_ROUNDING, WORSE, WRONG, Located, Row
 
 #: An error up to this many times the noise floor is rounding.
 MARGIN = 16.0

@@ -61,9 +61,9 @@ OPTIONS = (
 
 def _locate(call: Invocation) -> int:
     # None of this is needed for a help text, which has to come at once.
-    from polycmp.locate.engine import LocateOptions, locate
-    from polycmp.locate.face import result_of
-    from polycmp.locate.repro import save_cases
+    from polycmp_locate.engine import LocateOptions, locate
+    from polycmp_locate.face import result_of
+    from polycmp_locate.repro import save_cases
 
     plan, section = call.plan(), call.section(LocateSection)
     call.begin(plan)

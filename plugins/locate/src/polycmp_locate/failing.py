@@ -8,9 +8,9 @@ from typing import Any
 from polycmp.graph import GraphNode
 from polycmp.layerwise.partitioned_run import Lane
 from polycmp.layerwise.windows import Windows
-from polycmp.locate.figures import figures
-from polycmp.locate.result import Row
 from polycmp.tensors import Feed, TensorEntry, dtype_of
+from polycmp_locate.figures import figures
+from polycmp_locate.result import Row
 
 
 def find_failing(

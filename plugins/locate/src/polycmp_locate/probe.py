@@ -9,9 +9,9 @@ import numpy as np
 
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.layerwise.partitioned_run import Lane
-from polycmp.locate.measure import distance
-from polycmp.locate.result import Probe
 from polycmp.tensors import Feed, dtype_class, dtype_of, to_numpy
+from polycmp_locate.measure import distance
+from polycmp_locate.result import Probe
 
 Tensors = Mapping[str, Any]
 #: Probing may move the result by this share of the error before the tensors seen stop being evidence.

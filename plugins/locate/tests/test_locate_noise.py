@@ -12,12 +12,12 @@ import pytest
 
 from polycmp.compare.verdicts import ErrorStats
 from polycmp.graph import GraphNode
-from polycmp.locate.measure import coarser, distance, nudged, relative_to
-from polycmp.locate.noise import Noise
-from polycmp.locate.probe import check_probe
-from polycmp.locate.result import Own, Row
-from polycmp.locate.search import worth_running
 from polycmp.precision import UNITS
+from polycmp_locate.measure import coarser, distance, nudged, relative_to
+from polycmp_locate.noise import Noise
+from polycmp_locate.probe import check_probe
+from polycmp_locate.result import Own, Row
+from polycmp_locate.search import worth_running
 
 
 def above(value):

@@ -8,11 +8,11 @@ from typing import Any
 from polycmp.compare.pair import PairComparer
 from polycmp.layerwise.observable import real_numbers
 from polycmp.layerwise.partition import Layout, crossing
-from polycmp.locate.measure import make_row
-from polycmp.locate.result import BENIGN, Row
-from polycmp.locate.search import Functions, Sweeper
-from polycmp.locate.words import classify
 from polycmp.tensors import Feed, TensorMetadata, to_numpy
+from polycmp_locate.measure import make_row
+from polycmp_locate.result import BENIGN, Row
+from polycmp_locate.search import Functions, Sweeper
+from polycmp_locate.words import classify
 
 
 def bisect(

@@ -15,12 +15,18 @@ from polycmp.layerwise.observable import a_few
 from polycmp.layerwise.open import open_partitioned_runs, open_precise_run
 from polycmp.layerwise.partitioned_run import Lane
 from polycmp.layerwise.windows import Windows
-from polycmp.locate.bisect import bisect
-from polycmp.locate.failing import find_failing
-from polycmp.locate.measure import AFFORDABLE, NodeProbe
-from polycmp.locate.noise import Noise
-from polycmp.locate.probe import around, check_probe, find_cure, moved_text
-from polycmp.locate.result import (
+from polycmp.plan import Plan
+from polycmp.precision import UNITS, granted
+from polycmp.runs.compare_functions import make_functions
+from polycmp.runs.loop import open_feeds
+from polycmp.runs.resolve import resolve
+from polycmp.tensors import Feed, Source
+from polycmp_locate.bisect import bisect
+from polycmp_locate.failing import find_failing
+from polycmp_locate.measure import AFFORDABLE, NodeProbe
+from polycmp_locate.noise import Noise
+from polycmp_locate.probe import around, check_probe, find_cure, moved_text
+from polycmp_locate.result import (
     BENIGN,
     EQUAL,
     FAILS,
@@ -32,14 +38,8 @@ from polycmp.locate.result import (
     Located,
     Row,
 )
-from polycmp.locate.search import Sweeper, worth_running
-from polycmp.locate.words import believed, births, classify, explanation, sentence
-from polycmp.plan import Plan
-from polycmp.precision import UNITS, granted
-from polycmp.runs.compare_functions import make_functions
-from polycmp.runs.loop import open_feeds
-from polycmp.runs.resolve import resolve
-from polycmp.tensors import Feed, Source
+from polycmp_locate.search import Sweeper, worth_running
+from polycmp_locate.words import believed, births, classify, explanation, sentence
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from polycmp.errors import EXIT_DIFFERENT, EXIT_OK
-from polycmp.locate.figures import Figures
-from polycmp.locate.result import Located, Row
+from polycmp_locate.figures import Figures
+from polycmp_locate.result import Located, Row
 
 
 def document_of(found: Located) -> dict[str, Any]:
