@@ -13,7 +13,7 @@ from polycmp.command import Invocation
 from polycmp.errors import UsageError
 from polycmp.options import option_fields
 from polycmp.plan import BackendPlan, Choice, ComparePlan, DataPlan, FilesPlan, Plan
-from polycmp.testing.plugin import FAULTS
+from polycmp_checks.plugin import FAULTS
 
 #: What breaks grammars: separators, brackets, quotes, flags, blanks, line ends, other alphabets, escapes.
 NASTY = [

@@ -50,7 +50,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "layerwise": {*GROUND, *MODELS, "plugins", "compare", "results", "plan", "runs"},
     "accuracy": {*GROUND, "tensors", "plugins", "compare", "results", "plan", "runs"},
     "session": {*GROUND, *MODELS, "plugins", "compare", "results", "plan", "ending", "runs", "layerwise", "accuracy"},
-    "invariants": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "plan", "report", "runs", "session"},
     "json": {*GROUND, "tensors", "compare", "results"},
     "comparator": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "runs"},
     "testing": {
@@ -80,7 +79,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         "accuracy",
         "session",
         "report",
-        "invariants",
         "testing",
         "command",
     },
@@ -195,14 +193,6 @@ def test_plugins_import_only_what_is_public(path):
 def test_every_public_module_exists():
     assert public_modules()
     assert {module_of(name) for name in public_modules()} == public_modules()
-
-
-@pytest.mark.parametrize("room", ["invariants", "testing"])
-def test_results_that_may_leave_the_core_are_made_from_public_names(room):
-    for path in (CORE / room).rglob("*.py"):
-        names = [name for name in imports_of(path) if name.startswith("polycmp.report.")]
-        hidden = [name for name in names if name.count(".") > 2 and not name.startswith("polycmp.report.json_writer")]
-        assert not hidden, f"{path} imports {hidden}"
 
 
 def test_the_core_knows_no_report_but_its_own():

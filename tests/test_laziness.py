@@ -12,7 +12,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from fakes import FakeSite, runner
 
 HEAVY = {"numpy", "ml_dtypes", "onnx", "onnxruntime", "tensorrt", "pycuda", "matplotlib", "safetensors", "torch"}
-PLUGINS = {f"polycmp_{name}" for name in ("locate", "onnx", "onnxrt", "pluginref", "report", "trt")} | {"fake_light"}
+OURS = ("checks", "locate", "onnx", "onnxrt", "pluginref", "report", "trt")
+PLUGINS = {f"polycmp_{name}" for name in OURS} | {"fake_light"}
 
 #: Runs one command line and reports on what was stdout which modules it imported.
 PROBE = """

@@ -32,8 +32,6 @@ TOUR = (
     "run m.toy --trt",
     "check accuracy a.json --atol 1",
     "run m.toy -b toy:mark_all -b plain --toy-mark-all --use-subprocess",
-    "invariants m.toy -b toy",
-    "selftest m.toy -b toy --faults int32",
     "convert m.toy -o m.packed",
     "inspect model m.packed --display-as toy",
     "inspect data o.json",

@@ -387,8 +387,6 @@ _COMMANDS = (
     ("plugins list", "Show every plugin and what it provides.", "plugins:list_command", _PLUGINS),
     ("plugins check", "Import everything that plugins name.", "plugins:check_command", _PLUGINS),
     ("plugins new", "Write a distribution for a new backend.", "plugins:new_command", _PLUGINS),
-    ("invariants", "Check backends against themselves, without a reference.", "invariants:invariants_command", ""),
-    ("selftest", "Prove that a comparison can go red.", "selftest:selftest_command", ""),
 )
 
 

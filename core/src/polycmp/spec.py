@@ -140,6 +140,7 @@ class RunnerSpec:
         narrows: Options that let it calculate in a coarser type than the model's, as pairs of field and type
             (`("fp16", "float16")`); an empty type means that the field's value names it. What such a type rounds is
             then no fault. Types are those of `polycmp.precision.UNITS`.
+        hidden: In no list and without flags: for those who ask for it by name.
     """
 
     name: str
@@ -151,6 +152,7 @@ class RunnerSpec:
     intermediates: str = "graph"
     precise: tuple[tuple[str, Any], ...] = ()
     narrows: tuple[tuple[str, str], ...] = ()
+    hidden: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -43,6 +43,7 @@ def explain_missing(flag: str, registry: Registry) -> None:
         raise PluginError(f"{flag} is an option of the report {report!r}, which is not installed", hint=command)
     if name in NOT_YET or name in INSTALL_COMMANDS:
         registry.find_runner(name)
+    installed = {item.name for item in registry.contributions if item.kind == "runner"}
     for backend, command in INSTALL_COMMANDS.items():
-        if name.startswith(f"{backend}_") and backend not in registry.runners:
+        if name.startswith(f"{backend}_") and backend not in installed:
             raise PluginError(f"{flag} is an option of the backend {backend!r}, which is not installed", hint=command)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-ON_DEMAND: Mapping[str, str] = {"faulty": "polycmp.testing.plugin"}
-"""Backends of polycmp that are there only for those who ask for them by name, and the light module of each. They are
-in no list and bring no flags."""
-
 INSTALL_COMMANDS: Mapping[str, str] = {
+    "faulty": "pip install polycmp-checks",
     "onnx": "pip install polycmp-onnx",
     "onnxrt": "pip install 'polycmp-onnxrt[cpu]' (or [gpu])",
     "pluginref": "pip install polycmp-pluginref",

@@ -6,19 +6,17 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from importlib.metadata import EntryPoint
 from types import MappingProxyType
 from typing import Any
 
-import polycmp
 from polycmp.errors import PluginError, PolycmpError, UsageError, did_you_mean
 from polycmp.plugins import factories
 from polycmp.plugins.aliases import grant_aliases
 from polycmp.plugins.discovery import Candidate, discover
 from polycmp.plugins.examination import examine, new_manager
-from polycmp.plugins.known import COMMANDS, INSTALL_COMMANDS, NOT_YET, ON_DEMAND, OTHER_NAMES, REPORTS
+from polycmp.plugins.known import COMMANDS, INSTALL_COMMANDS, NOT_YET, OTHER_NAMES, REPORTS
 from polycmp.plugins.records import BUILTIN, WORDS, Contribution, Kind, PluginRecord
-from polycmp.spec import ENTRY_POINT_GROUP
+from polycmp.spec import RunnerSpec
 
 
 class Registry:
@@ -68,8 +66,9 @@ class Registry:
 
     @cached_property
     def runners(self) -> Mapping[str, Contribution]:
-        """Backends by name."""
-        return self._by_name("runner")
+        """Backends by name, but for hidden ones."""
+        found = self._by_name("runner")
+        return MappingProxyType({name: item for name, item in found.items() if not item.spec.hidden})
 
     @cached_property
     def loaders(self) -> Mapping[str, Contribution]:
@@ -115,7 +114,7 @@ class Registry:
         Raises:
             PluginError: There is none of this name, several claim it, or its plugin is broken.
         """
-        return self._find("runner", name, self.runners)
+        return self._winners.get(("runner", name)) or self._find("runner", name, self.runners)
 
     def find_loader(self, name: str) -> Contribution:
         """Return a loader; errors as in `find_runner`."""
@@ -148,8 +147,6 @@ class Registry:
                 hint=f"keep one: pip uninstall {claimants[-1].distribution}, or POLYCMP_PLUGINS={claimants[0].plugin}",
             )
         self._raise_reason(kind, name)
-        if kind == "runner" and name in ON_DEMAND:
-            return _on_demand(name)
         raise self._unknown(kind, name, table)
 
     def _raise_reason(self, kind: Kind, name: str) -> None:
@@ -209,14 +206,6 @@ class Registry:
             PluginError: That fails, in whatever way; the error names the plugin, its package and the missing module.
         """
         return factories.load(contribution, factory_string)
-
-
-def _on_demand(name: str) -> Contribution:
-    record = PluginRecord(name, "polycmp", polycmp.__version__, ON_DEMAND[name])
-    found = examine(Candidate(record, EntryPoint(name, record.module, ENTRY_POINT_GROUP)))
-    if found.state != "ok":
-        raise PluginError(f"the backend {name!r} is not available", whose=found.label, why=found.reason)
-    return next(item for item in found.contributions if item.kind == "runner" and item.name == name)
 
 
 def _no_command(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
@@ -299,7 +288,8 @@ def with_notes(records: Iterable[PluginRecord], reserved: Iterable[str] = ()) ->
                 others = " and ".join(other.distribution for other in claimants if other is not item)
                 why = f"{others} has it too" if others else "another command begins with it, or it with another"
                 notes.setdefault(item.plugin, []).append(f"{WORDS[kind]} {name!r} refused: {why}")
-    granted, refused = grant_aliases(winners.values(), reserved)
+    shown = [item for item in winners.values() if not (isinstance(item.spec, RunnerSpec) and item.spec.hidden)]
+    granted, refused = grant_aliases(shown, reserved)
     for flag, claims in refused.items():
         for claim in claims:
             if claim.contribution is not None and claim != granted.get(flag):

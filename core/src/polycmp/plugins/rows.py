@@ -6,6 +6,7 @@ from typing import Any
 
 from polycmp.plugins import factories
 from polycmp.plugins.records import PluginRecord
+from polycmp.spec import RunnerSpec
 
 
 def row_of(record: PluginRecord) -> dict[str, Any]:
@@ -13,6 +14,8 @@ def row_of(record: PluginRecord) -> dict[str, Any]:
     provides = []
     notes = list(record.notes)
     for item in record.contributions:
+        if isinstance(item.spec, RunnerSpec) and item.spec.hidden:
+            continue
         missing = factories.missing_modules(item.spec)
         provides.append({"kind": item.kind, "name": item.name, "summary": item.spec.summary, "missing": list(missing)})
         if missing:

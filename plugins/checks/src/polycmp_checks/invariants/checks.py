@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 
-from polycmp.invariants.batch import Arrays, DoesNotApplyError
-from polycmp.invariants.bench import Bench
-from polycmp.invariants.findings import Check
+from polycmp_checks.invariants.batch import Arrays, DoesNotApplyError
+from polycmp_checks.invariants.bench import Bench
+from polycmp_checks.invariants.findings import Check
 
 Pairs = Iterator[tuple[Arrays, Arrays]]
 

@@ -12,12 +12,12 @@ from polycmp.calls import infer, input_metadata
 from polycmp.compare.pair import CompareFunction, PairComparer
 from polycmp.data.coerce import coerce_feed
 from polycmp.errors import DataError
-from polycmp.invariants.batch import Arrays, Batch, DoesNotApplyError, find_batch, take
-from polycmp.invariants.findings import Check
-from polycmp.invariants.settings import Settings
 from polycmp.runner import Runner
 from polycmp.runs.loop import open_feeds
 from polycmp.tensors import Feed, Source, TensorMetadata, to_numpy
+from polycmp_checks.invariants.batch import Arrays, Batch, DoesNotApplyError, find_batch, take
+from polycmp_checks.invariants.findings import Check
+from polycmp_checks.invariants.settings import Settings
 
 
 class Bench:

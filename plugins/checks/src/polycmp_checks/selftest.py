@@ -15,9 +15,9 @@ from polycmp.plan.backends import option_texts
 from polycmp.results.outcome import Outcome
 from polycmp.session.engine import run_plan
 from polycmp.tensors import TensorMetadata, dtype_class
-from polycmp.testing.faults import ON_INPUT, ON_OUTPUTS, concerns
-from polycmp.testing.faulty import NO_EFFECT, find_node
-from polycmp.testing.plugin import FATAL, FAULTS, FaultyOptions
+from polycmp_checks.faults import ON_INPUT, ON_OUTPUTS, concerns
+from polycmp_checks.faulty import NO_EFFECT, find_node
+from polycmp_checks.plugin import FATAL, FAULTS, FaultyOptions
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry

@@ -19,8 +19,8 @@ from polycmp.options import make_options
 from polycmp.plan.backends import options_from_texts
 from polycmp.runner import Runner
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, dtype_of, to_numpy
-from polycmp.testing.faults import ON_INPUT, ON_OUTPUTS, ROUNDING, concerns, end_fatally, spoil
-from polycmp.testing.plugin import FaultyOptions
+from polycmp_checks.faults import ON_INPUT, ON_OUTPUTS, ROUNDING, concerns, end_fatally, spoil
+from polycmp_checks.plugin import FaultyOptions
 
 Arrays = dict[str, Any]
 #: How the note begins that says that a fault had no effect on what passed through the operator.
@@ -33,7 +33,7 @@ class FaultyRunner(Runner):
     Args:
         graph: Gives the model as a graph.
         make: Makes the wrapped backend's runner for what a loader gives.
-        fault: What goes wrong, a key of `polycmp.testing.plugin.FAULTS`.
+        fault: What goes wrong, a key of `polycmp_checks.plugin.FAULTS`.
         at: The operator: its name, or a tensor that it makes.
         name: The label in reports.
         whole: Whether the graph is the whole model, so that the operator must be in it; a part may lack it.

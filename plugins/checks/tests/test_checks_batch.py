@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from polycmp.errors import UsageError
-from polycmp.invariants.batch import Batch, DoesNotApplyError, find_batch, take
-from polycmp.invariants.bench import _grown as grown_axis
-from polycmp.invariants.checks import CHECK_FUNCTIONS
-from polycmp.invariants.findings import Check, Findings, Subject
-from polycmp.invariants.settings import Settings
 from polycmp.tensors import TensorMetadata
+from polycmp_checks.invariants.batch import Batch, DoesNotApplyError, find_batch, take
+from polycmp_checks.invariants.bench import _grown as grown_axis
+from polycmp_checks.invariants.checks import CHECK_FUNCTIONS
+from polycmp_checks.invariants.findings import Check, Findings, Subject
+from polycmp_checks.invariants.settings import Settings
 
 
 def inputs(**shapes):

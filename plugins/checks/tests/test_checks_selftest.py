@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from toymodels import drawn, node, number, small, write
 
-from polycmp.testing.plugin import FATAL, FAULTS
+from polycmp_checks.plugin import FATAL, FAULTS
 
 QUIET = [fault for fault in FAULTS if fault not in FATAL]
 FOUR = {"x": ["float32", ["n", 4]]}
@@ -77,7 +77,7 @@ def test_a_backend_that_fails_without_any_fault(selftest):
         ((), 2, "no backend given"),
         (("-b", "toy", "--at", "nobody"), 2, "the model has no operator 'nobody'"),
         (("-b", "toy", "--faults", "fpp16"), 2, "fpp16"),
-        (("-b", "toy", "--report", "r.xml"), 2, "as .json only"),
+        (("-b", "toy", "--report", "r.pdf"), 2, "no report is written as .pdf"),
         (
             (
                 "-b",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from polycmp.invariants.findings import Findings, Subject
 from polycmp.report import Column, Fact, Result, Row, Table, backend_failure, verdict_of
+from polycmp_checks.invariants.findings import Findings, Subject
 
 
 def result_of(findings: Findings) -> Result:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from polycmp.command import BackendCommand
-from polycmp.invariants.settings import CHECKS
 from polycmp.plan.sections import DataSection
 from polycmp.spec import opt
+from polycmp_checks.invariants.settings import CHECKS
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
     from polycmp.command import Settings as Converted
-    from polycmp.invariants.settings import Settings
+    from polycmp_checks.invariants.settings import Settings
 
 EPILOG = (
     """\b
@@ -59,8 +59,8 @@ class InvariantsSection:
 
 
 def _invariants(call: Invocation) -> int:
-    from polycmp.invariants.engine import check_invariants
-    from polycmp.invariants.face import result_of
+    from polycmp_checks.invariants.engine import check_invariants
+    from polycmp_checks.invariants.face import result_of
 
     settings = _with_infinities(call.settings)
     _check_usage(call)
@@ -93,7 +93,7 @@ def _with_infinities(settings: Converted) -> Converted:
 
 
 def _how(call: Invocation) -> Settings:
-    from polycmp.invariants.settings import Settings
+    from polycmp_checks.invariants.settings import Settings
 
     section, data = call.section(InvariantsSection), call.section(DataSection)
     return Settings(

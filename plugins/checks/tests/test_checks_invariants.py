@@ -185,7 +185,7 @@ def test_nothing_that_applies_is_no_success(check):
         (("-b", "toy", "--batch-dim", "m"), "no input has a dimension 'm'"),
         (("-b", "toy", "--batch-axis", "2"), "no input has an axis 2"),
         (("-b", "toy", "--batch", "0"), "it must be 1 or more"),
-        (("-b", "toy", "--report", "r.xml"), "written as .json only"),
+        (("-b", "toy", "--report", "r.pdf"), "no report is written as .pdf"),
         ((), "no backend given"),
     ],
 )

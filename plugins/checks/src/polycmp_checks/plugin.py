@@ -1,11 +1,11 @@
-"""The backend `faulty`, described without importing anything heavy. It is there for those who ask for it by name."""
+"""What this package contributes. Light: only the standard library and `polycmp.spec` are imported here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from polycmp.spec import RunnerSpec, hookimpl, opt
+from polycmp.spec import CommandSpec, RunnerSpec, hookimpl, opt
 
 FAULTS: Mapping[str, str] = {
     "fp16": "its results are rounded to float16",
@@ -44,6 +44,20 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
     yield RunnerSpec(
         name="faulty",
         summary="Wraps another backend and goes wrong at one operator",
-        factory="polycmp.testing.faulty:make_runner",
+        factory="polycmp_checks.faulty:make_runner",
         options=FaultyOptions,
+        hidden=True,
+    )
+
+
+@hookimpl
+def polycmp_commands() -> Iterable[CommandSpec]:
+    """Contribute the commands."""
+    yield CommandSpec(
+        ("invariants",),
+        "Check backends against themselves, without a reference.",
+        "polycmp_checks.invariants_command:invariants_command",
+    )
+    yield CommandSpec(
+        ("selftest",), "Prove that a comparison can go red.", "polycmp_checks.selftest_command:selftest_command"
     )

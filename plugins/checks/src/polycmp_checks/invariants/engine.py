@@ -8,22 +8,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from polycmp.errors import PolycmpError, UsageError, describe_exception, is_users_failure
-from polycmp.invariants.batch import Batch, DoesNotApplyError
-from polycmp.invariants.bench import Bench
-from polycmp.invariants.checks import CHECK_FUNCTIONS
-from polycmp.invariants.findings import Check, Findings, Subject
-from polycmp.invariants.settings import Settings
 from polycmp.plan import Plan
 from polycmp.runner import Runner
 from polycmp.runs.compare_functions import make_functions
 from polycmp.runs.resolve import ResolvedBackend, resolve
 from polycmp.session.check_names import check_names
 from polycmp.tensors import Feed, TensorMetadata
+from polycmp_checks.invariants.batch import Batch, DoesNotApplyError
+from polycmp_checks.invariants.bench import Bench
+from polycmp_checks.invariants.checks import CHECK_FUNCTIONS
+from polycmp_checks.invariants.findings import Check, Findings, Subject
+from polycmp_checks.invariants.settings import Settings
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
-log = logging.getLogger("polycmp.invariants")
+log = logging.getLogger("polycmp_checks.invariants")
 
 
 def check_invariants(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from polycmp.errors import BackendError
-from polycmp.testing.faults import ON_INPUT, ON_OUTPUTS, end_fatally, spoil
-from polycmp.testing.plugin import FATAL, FAULTS
+from polycmp_checks.faults import ON_INPUT, ON_OUTPUTS, end_fatally, spoil
+from polycmp_checks.plugin import FATAL, FAULTS
 
 
 def spoiled(fault, values, dtype=np.float32):

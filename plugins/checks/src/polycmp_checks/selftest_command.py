@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from polycmp.command import BackendCommand
 from polycmp.spec import opt
-from polycmp.testing.plugin import FAULTS
+from polycmp_checks.plugin import FAULTS
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
@@ -51,8 +51,8 @@ class SelftestSection:
 
 
 def _selftest(call: Invocation) -> int:
-    from polycmp.testing.selftest import run_selftest
-    from polycmp.testing.selftest_face import result_of
+    from polycmp_checks.selftest import run_selftest
+    from polycmp_checks.selftest_face import result_of
 
     plan, section = _plan(call), call.section(SelftestSection)
     call.begin(plan)
@@ -68,7 +68,7 @@ def _plan(call: Invocation) -> Plan:
     from polycmp.builtin import STRESS_COMPARE, StressOptions
     from polycmp.errors import UsageError
     from polycmp.plan import Choice
-    from polycmp.testing.selftest import BUILT_IN_MODEL
+    from polycmp_checks.selftest import BUILT_IN_MODEL
 
     call.needs_backends("polycmp selftest -b BACKEND")
     settings, key = call.settings, ("compare_func", "simple")

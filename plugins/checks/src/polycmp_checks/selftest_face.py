@@ -7,7 +7,7 @@ from typing import Any
 
 from polycmp.errors import EXIT_OK
 from polycmp.report import Column, Fact, Result, Row, State, Table, verdict_of
-from polycmp.testing.selftest import SelfTest
+from polycmp_checks.selftest import SelfTest
 
 _STATES: dict[str, State] = {"seen": "passed", "unseen": "failed", "skipped": "skipped", "error": "error"}
 
