@@ -9,12 +9,12 @@ from functools import cache
 from hypothesis import strategies as st
 
 from polycmp.builtin import NAN_POLICIES, STATISTICS, STRESS_KINDS
-from polycmp.cli.build import build_plan, convert
 from polycmp.cli.run import run_command
+from polycmp.command import Invocation
 from polycmp.errors import UsageError
 from polycmp.options import option_fields
 from polycmp.plan import BackendPlan, Choice, ComparePlan, DataPlan, FilesPlan, Plan
-from polycmp.testing.plugin import FAULTS
+from polycmp_checks.plugin import FAULTS
 
 #: What breaks grammars: separators, brackets, quotes, flags, blanks, line ends, other alphabets, escapes.
 NASTY = [
@@ -206,5 +206,4 @@ def plan_of_words(words):
     """Return the plan that a command line makes."""
     assert words[0] == "run"
     with run_command.make_context("run", list(words[1:])) as context:
-        given = run_command.given(context)
-    return build_plan(given, convert(given, run_command.table), run_command.registry)
+        return Invocation(context, run_command).plan()

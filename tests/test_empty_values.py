@@ -7,11 +7,12 @@ import pytest
 from polycmp.cli.check import accuracy_command
 from polycmp.cli.convert import convert_command
 from polycmp.cli.inspect import model_command
-from polycmp.cli.invariants import invariants_command
-from polycmp.cli.locate import locate_command
 from polycmp.cli.run import run_command
-from polycmp.cli.selftest import selftest_command
 from polycmp.options import option_fields
+from polycmp.plugins import Registry
+from polycmp_checks.invariants_command import invariants_command
+from polycmp_checks.selftest_command import selftest_command
+from polycmp_locate.command import locate_command
 
 WITH_BACKEND = ("-b", "onnx")
 COMMANDS = {
@@ -27,9 +28,16 @@ COMMANDS = {
 MEANT = {"--save-external-data", "--onnx-save-external-data", "--external-data-path"}
 
 
+REGISTRY = Registry.discover()
+
+
+def table_of(command):
+    return command.table_of(REGISTRY)
+
+
 def options_of(command):
     """Return every option with a value, by its first flag, of the core and of all plugins that are installed."""
-    return [target for target in command.table.targets.values() if target.field.kind != "flag"]
+    return [target for target in table_of(command).targets.values() if target.field.kind != "flag"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -59,7 +67,7 @@ def test_no_option_for_several_values_takes_none(polycmp, model, name):
 
 
 def test_no_key_of_a_backend_takes_an_empty_value(polycmp, model):
-    for name, item in run_command.registry.runners.items():
+    for name, item in REGISTRY.runners.items():
         keys = [field.name for field in option_fields(item.spec.options) if field.bare is None]
         for key in [*keys, "name", "model", "python"]:
             for value in ("", "''", "[]", "[[]]", "['']"):
@@ -98,7 +106,7 @@ def test_a_comparison_by_no_function_is_refused(polycmp, model, other, command, 
 
 def test_what_is_meant_to_be_empty_stays_so(polycmp, model):
     assert polycmp("convert", model, "-o", "a.onnx", "--save-onnx", "b.onnx", "--save-external-data").status == 0
-    assert run_command.table.by_flag["--trt-tactic-sources"].field.convert([[]]) == ()
+    assert table_of(run_command).by_flag["--trt-tactic-sources"].field.convert([[]]) == ()
 
 
 @pytest.mark.parametrize(

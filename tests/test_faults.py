@@ -11,7 +11,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from polycmp.testing.plugin import FATAL, FAULTS
+from polycmp_checks.plugin import FATAL, FAULTS
 
 FLOAT = TensorProto.FLOAT
 VISIBLE = [fault for fault in FAULTS if fault not in FATAL]

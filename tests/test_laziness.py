@@ -12,7 +12,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from fakes import FakeSite, runner
 
 HEAVY = {"numpy", "ml_dtypes", "onnx", "onnxruntime", "tensorrt", "pycuda", "matplotlib", "safetensors", "torch"}
-PLUGINS = {"polycmp_onnx", "polycmp_onnxrt", "polycmp_pluginref", "polycmp_report", "polycmp_trt", "fake_light"}
+OURS = ("checks", "locate", "onnx", "onnxrt", "pluginref", "report", "trt")
+PLUGINS = {f"polycmp_{name}" for name in OURS} | {"fake_light"}
 
 #: Runs one command line and reports on what was stdout which modules it imported.
 PROBE = """
@@ -42,16 +43,24 @@ def modules_after(site, *args):
     return status, set(names) | {name.partition(".")[0] for name in names}
 
 
-@pytest.mark.parametrize("args", [["--help"], ["--version"], ["plugins", "--help"], ["plugins", "new", "--help"]])
-def test_level_0_imports_no_plugin_and_only_click(site, args):
-    status, names = modules_after(site, *args)
+def test_the_version_imports_no_plugin_and_only_click(site):
+    status, names = modules_after(site, "--version")
     assert status == 0
     assert not names & PLUGINS
     assert not names & HEAVY
     assert not names & {"rich", "packaging", "asyncio", "importlib.metadata"}
 
 
-@pytest.mark.parametrize("args", [["plugins", "list"], ["plugins", "list", "--json"]])
+@pytest.mark.parametrize("args", [["--help"], ["inspect", "--help"], ["plugins", "--help"]])
+def test_a_list_of_commands_imports_light_modules_only(site, args):
+    status, names = modules_after(site, *args)
+    assert status == 0
+    assert "fake_light" in names
+    assert not names & HEAVY
+    assert not names & {"rich", "packaging", "asyncio", "fake_heavy", "polycmp.cli.run", "polycmp.cli.plugins"}
+
+
+@pytest.mark.parametrize("args", [["plugins", "list"], ["plugins", "list", "--json"], ["plugins", "new", "--help"]])
 def test_listing_plugins_imports_none_of_them_here(site, args):
     status, names = modules_after(site, *args)
     assert status == 0

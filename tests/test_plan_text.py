@@ -16,12 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plans import CHARS, NASTY, plan_of_words, plans_of
 
-from polycmp.cli.run import run_command
 from polycmp.errors import PluginError
 from polycmp.options import option_fields
 from polycmp.plan import BackendPlan, Plan
 from polycmp.plan.backends import instance_texts
 from polycmp.plan.text import from_values, to_command, to_values, to_words
+from polycmp.plugins import Registry
 from polycmp.spec import opt
 from polycmp.values import join_pair, spell, split_list, split_name, split_pair, unquote
 
@@ -30,7 +30,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-REGISTRY = run_command.registry
+REGISTRY = Registry.discover()
 many = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 
 

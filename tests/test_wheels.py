@@ -20,6 +20,8 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 PROJECTS = {
     "polycmp": "core",
+    "polycmp-checks": "plugins/checks",
+    "polycmp-locate": "plugins/locate",
     "polycmp-onnx": "plugins/onnx",
     "polycmp-onnxrt": "plugins/onnxrt",
     "polycmp-pluginref": "plugins/pluginref",
@@ -98,6 +100,8 @@ def everything(wheels, tmp_path_factory) -> Environment:
     """All wheels, with ONNX Runtime as the extra `cpu` brings it."""
     requirements = [
         "polycmp",
+        "polycmp-checks",
+        "polycmp-locate",
         "polycmp-onnx",
         "polycmp-onnxrt[cpu]",
         "polycmp-pluginref",
@@ -148,7 +152,7 @@ def test_the_plugins_are_found_from_the_wheels(everything):
     done = everything("polycmp", "plugins", "list", "--json")
     assert done.returncode == 0, done.stderr
     states = {plugin["name"]: plugin["state"] for plugin in json.loads(done.stdout)["plugins"]}
-    names = ("polycmp", "onnx", "onnxrt", "pluginref", "report")
+    names = ("polycmp", "onnx", "onnxrt", "pluginref", "report", "locate", "checks")
     assert {name: states.get(name) for name in names} == dict.fromkeys(names, "ok")
     assert states["trt"] in {"ok", "incomplete"}
 
@@ -173,6 +177,17 @@ def test_the_core_alone_names_the_package_that_brings_a_backend(core_alone, back
     done = core_alone("polycmp", "run", "model.onnx", "-b", backend)
     assert done.returncode == 3
     assert f"pip install polycmp-{backend}" in done.stderr.replace("'", "")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "package"),
+    [("locate", "polycmp-locate"), ("invariants", "polycmp-checks"), ("selftest", "polycmp-checks")],
+)
+def test_the_core_alone_names_the_package_that_brings_a_command(core_alone, command, package):
+    done = core_alone("polycmp", command, "model.onnx")
+    assert done.returncode == 3
+    assert f"pip install {package}" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -1,11 +1,12 @@
 """Makes a process look as if the core were installed alone: no model format, no runtime, none of our plugins.
 
-`conftest.py` switches it on around the core's tests in their own process; `alone/sitecustomize.py` does it in every
+`commandline.py` switches it on around the core's tests in their own process; `alone/sitecustomize.py` does it in every
 Python process that they start.
 """
 
 from __future__ import annotations
 
+import os
 import site
 import sys
 from importlib.metadata import MetadataPathFinder
@@ -15,11 +16,16 @@ from pathlib import Path
 LIBRARIES = frozenset({"onnx", "onnxruntime", "onnx_ir", "onnxconverter_common", "onnxruntime_extensions", "tensorrt"})
 
 
+#: The environment variable with the packages of ours that stay, for tests of a plugin beside the core.
+BESIDE = "POLYCMP_TEST_BESIDE"
+
+
 def hidden_metadata():
     """Return the folders of metadata of the libraries and of our plugins that are installed in this environment."""
     patterns = ["polycmp_*", *(f"{name}*" for name in sorted(LIBRARIES))]
     folders = [Path(folder) for folder in site.getsitepackages()]
-    return {info for folder in folders for pattern in patterns for info in folder.glob(f"{pattern}.dist-info")}
+    found = {info for folder in folders for pattern in patterns for info in folder.glob(f"{pattern}.dist-info")}
+    return {info for info in found if info.name.partition("-")[0] not in os.environ.get(BESIDE, "").split()}
 
 
 class Absence:

@@ -1,112 +1,15 @@
-"""What the core's tests share: helper modules, an environment with the core alone, the toy box, a command line."""
+"""What the core's tests share: the toy box, a command line, and an environment with the core alone."""
 
 from __future__ import annotations
 
-import json
-import logging
-import os
-import sys
-from dataclasses import dataclass
-from pathlib import Path
-
 import pytest
+from commandline import core_alone_with, loggers_given_back, polycmp, toybox
 
-HERE = Path(__file__).parent
-ALONE, TOYDIST = HERE / "alone", HERE / "toydist"
-if str(HERE) not in sys.path:
-    sys.path.append(str(HERE))
-
-
-def before_on_path(monkeypatch, folder):
-    """Put a folder in front of the path of the Python processes that tests start."""
-    rest = os.environ.get("PYTHONPATH", "")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *([rest] if rest else [])]))
+__all__ = ["loggers_given_back", "polycmp", "toybox"]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def core_alone():
-    """Hide ONNX, ONNX Runtime and our plugins, here and in every process that is started."""
-    from absent import Absence
-
-    absence = Absence()
-    absence.begin()
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        before_on_path(monkeypatch, ALONE)
-        monkeypatch.delenv("POLYCMP_PLUGINS", raising=False)
-        monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
-        commands = _forget_commands()
+    """Hide ONNX, ONNX Runtime and our plugins."""
+    with core_alone_with():
         yield
-        _forget_commands()
-        sys.modules.update(commands)
-    absence.end()
-
-
-def _forget_commands():
-    """Forget the modules of the commands, which remember the plugins that were found first; return them."""
-    return {name: sys.modules.pop(name) for name in list(sys.modules) if f"{name}.".startswith("polycmp.cli.")}
-
-
-@dataclass(frozen=True)
-class Done:
-    """What a command left behind.
-
-    Attributes:
-        status: Its exit status.
-        out: What it printed.
-        err: What it said.
-        folder: Where it ran.
-    """
-
-    status: int
-    out: str
-    err: str
-    folder: Path
-
-    @property
-    def words(self):
-        """What it printed, without the line breaks of a narrow terminal."""
-        return " ".join(self.out.split())
-
-    def report(self, name="r.json"):
-        """Return a report that it wrote."""
-        return json.loads((self.folder / name).read_text())
-
-
-@pytest.fixture
-def toybox(monkeypatch):
-    """Let this process, and those it starts, find the distribution `toybox`."""
-    monkeypatch.syspath_prepend(str(TOYDIST))
-    before_on_path(monkeypatch, TOYDIST)
-    return TOYDIST
-
-
-@pytest.fixture
-def polycmp(toybox, capfd, monkeypatch, tmp_path):
-    """Run `polycmp` in this process, in an empty folder, with the toy box installed."""
-    from polycmp.cli.main import main
-
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words):
-        capfd.readouterr()
-        typed = [str(word) for word in words]
-        monkeypatch.setattr(sys, "argv", ["polycmp", *typed])
-        status = main(typed)
-        captured = capfd.readouterr()
-        assert "Traceback" not in captured.out + captured.err
-        return Done(status, captured.out, captured.err, tmp_path)
-
-    return run
-
-
-@pytest.fixture(autouse=True)
-def loggers_given_back():
-    """Undo what a command arranged for messages."""
-    names = ["polycmp", *(name for name in logging.root.manager.loggerDict if name.startswith("polycmp."))]
-    loggers = [logging.getLogger(name) for name in names]
-    before = [(logger, logger.level, logger.propagate, logger.handlers[:]) for logger in loggers]
-    yield
-    for logger, level, propagate, handlers in before:
-        logger.setLevel(level)
-        logger.propagate = propagate
-        logger.handlers[:] = handlers

@@ -105,11 +105,8 @@ def test_a_command_of_a_plugin(polycmp, tmp_path):
 @pytest.mark.parametrize(
     ("words", "holds"),
     [
-        (("--help",), ["run", "locate", "invariants", "selftest", "plugins"]),
+        (("--help",), ["run", "check", "toy", "inspect", "plugins"]),
         (("run", "--help"), ["--toy-threads", "--toy-workers", "--toy-mark-all", "--ramp-count", "--atol"]),
-        (("locate", "--help"), ["--bisect", "--toy-fused", "Exit status: 0 nothing found"]),
-        (("invariants", "--help"), ["--batch-axis", "fixed-shapes"]),
-        (("selftest", "--help"), ["--faults", "row-noise"]),
         (("convert", "--help"), ["--convert-to", "--toy-outputs"]),
         (("inspect", "model", "--help"), ["--display-as"]),
         (("check", "accuracy", "--help"), ["--l2-threshold"]),
@@ -119,6 +116,13 @@ def test_help_texts_show_what_is_installed(polycmp, words, holds):
     done = polycmp(*words)
     assert done.status == 0
     assert [text for text in holds if text not in done.out] == []
+
+
+@pytest.mark.parametrize("command", ["locate", "invariants", "selftest"])
+def test_a_command_whose_package_is_not_installed(polycmp, command):
+    done = polycmp(command, "m.toy", "-b", "toy")
+    assert done.status == 3
+    assert f"pip install polycmp-{'locate' if command == 'locate' else 'checks'}" in done.err
 
 
 def test_the_version(polycmp):

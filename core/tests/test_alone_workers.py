@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 
 import pytest
-from toymodels import chain, small
+from toymodels import small
 
 HERE = f"python={sys.executable}"
 
@@ -52,17 +51,6 @@ def test_a_worker_that_never_answers_is_given_up(run):
     done, found = run("-b", "toy:name=bad,fault=hang,at=h", "-b", "plain", "--use-subprocess", "--timeout", "2")
     assert done.status == 3
     assert "hung: no answer for 2 s" in found["inference_results"]["bad"]["error"]
-
-
-def test_parts_of_a_model_run_in_workers(polycmp, tmp_path, monkeypatch):
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    chain(tmp_path / "m.toy", 2, changed=2)
-    chain(tmp_path / "good.toy", 2)
-    words = ("-b", f"toy:{HERE},name=cand", "-b", "plain:name=ref,model=good.toy", "--report", "r.json", "--no-float64")
-    done = polycmp("locate", "m.toy", *words)
-    assert (done.status, done.report()["first_bad"]) == (1, "h2")
-    assert not list((tmp_path / "temporary").iterdir())
 
 
 def test_an_interpreter_that_is_none(run):

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from polycmp.cli.run import TableCommand, current_command
-from polycmp.plan.sections import DataSection, LogSection, ModelSection
+from polycmp.command import BackendCommand
 from polycmp.spec import opt
 from polycmp.terminal import echo
 
 if TYPE_CHECKING:
+    from polycmp.command import Invocation
     from polycmp.model import Model
-    from polycmp.plan.build import Settings
     from polycmp.plugins import Contribution, Registry
-
-SECTIONS: Mapping[str, type] = {"model": ModelSection, "data": DataSection, "log": LogSection}
 
 
 @dataclass(frozen=True)
@@ -29,54 +25,49 @@ class ConvertSection:
     convert_to: str = opt("", help="What to write, where the suffix does not tell.", metavar="KIND")
 
 
-def open_model(command: TableCommand, ctx: click.Context) -> tuple[Model, Settings]:
-    """Return the model handle for a command's words, and its options; set logging up.
+def open_model(call: Invocation) -> Model:
+    """Return the model handle that a command's words mean; set logging up.
 
     Raises:
         UsageError: No model was given, or an option's value cannot be right.
         ModelError: There is no such file, or nothing reads it.
     """
-    from polycmp.cli.build import convert, runner_options
-    from polycmp.cli.carry import start_logging
-    from polycmp.cli.paths import refuse_collisions
+    from polycmp.command.build import runner_options
     from polycmp.errors import UsageError
     from polycmp.inputs import make_source
     from polycmp.model import Model, ModelSettings
     from polycmp.plan.build import data_plan, loader_options
 
-    given = command.given(ctx)
-    settings = convert(given, command.table, command.sections)
-    refuse_collisions(settings, others=[("MODEL", given.model)] if given.model else ())
-    start_logging(settings, ctx.params)
-    if not given.model:
-        raise UsageError("no model given", hint=f"{ctx.command_path} MODEL (put the model first)")
-    data = data_plan(settings, command.registry)
-    model = Model(
-        given.model,
-        command.registry,
+    model, registry, settings = call.given.model, call.registry, call.settings
+    call.begin(reads=[("MODEL", model)] if model else ())
+    if not model:
+        raise UsageError("no model given", hint=f"{call.path} MODEL (put the model first)")
+    data = data_plan(settings, registry)
+    return Model(
+        model,
+        registry,
         ModelSettings(
-            loader_options(settings, command.registry),
+            loader_options(settings, registry),
             data.input_shapes,
-            make_source(data, command.registry),
+            make_source(data, registry),
             settings.core["model"].model_type,
-            runner_options(settings, command.registry),
+            runner_options(settings, registry),
         ),
     )
-    return model, settings
 
 
-def _convert(output: str, **_: Any) -> None:
+def _convert(call: Invocation) -> int:
     from polycmp.errors import ModelError
 
-    ctx, command = current_command()
-    model, settings = open_model(command, ctx)
-    writer = _writer(command.registry, output, settings.core["convert"].convert_to)
+    model, output = open_model(call), call.params["output"]
+    writer = _writer(call.registry, output, call.section(ConvertSection).convert_to)
     kind = writer.spec.produces or writer.spec.name
     if kind == model.kind and not writer.spec.rewrites:
         raise ModelError(f"{model.path} is of kind {kind} already", hint=f"cp {model.path} {output}")
-    command.registry.require(writer)
-    command.registry.load(writer, writer.spec.save)(model.load(kind), output)
+    call.registry.require(writer)
+    call.registry.load(writer, writer.spec.save)(model.load(kind), output)
     echo(f"wrote {output} ({Path(output).stat().st_size} bytes)")
+    return 0
 
 
 def _writer(registry: Registry, output: str, convert_to: str) -> Contribution:
@@ -99,16 +90,15 @@ def _writer(registry: Registry, output: str, convert_to: str) -> Contribution:
     )
 
 
-convert_command = TableCommand(
+convert_command = BackendCommand(
     "convert",
-    sections={**SECTIONS, "convert": ConvertSection},
+    _convert,
+    options=("model", "data", "log", ConvertSection),
     params=[
         click.Argument(["model"], required=False),
         click.Option(["-o", "--output"], required=True, metavar="FILE", help="Where to write."),
         click.Option(["-v", "--verbose"], count=True, help="More messages; may repeat."),
         click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
     ],
-    callback=_convert,
     help="Turn MODEL into another kind of model, or change it, with the options of a run.",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from polycmp.cli.contributed import ContributedGroup
-from polycmp.cli.convert import SECTIONS, open_model
-from polycmp.cli.run import TableCommand, current_command
+from polycmp.cli.convert import open_model
+from polycmp.command import BackendCommand
 from polycmp.spec import opt
 from polycmp.terminal import echo
 
 if TYPE_CHECKING:
+    from polycmp.command import Invocation
     from polycmp.plugins import Contribution
 
 
@@ -28,14 +28,13 @@ class InspectSection:
     show: tuple[str, ...] = opt((), help="Also show these.", choices=("layers", "attrs", "weights"))
 
 
-def _model(**_: Any) -> None:
+def _model(call: Invocation) -> int:
     from polycmp.errors import ModelError
     from polycmp.plugins.known import explain_kind
 
-    ctx, command = current_command()
-    model, settings = open_model(command, ctx)
-    display_as, show = settings.core["inspect"].display_as, settings.core["inspect"].show
-    readers = {item.spec.produces or item.spec.name: item for item in command.registry.loaders.values()}
+    model, section = open_model(call), call.section(InspectSection)
+    display_as, show = section.display_as, section.show
+    readers = {item.spec.produces or item.spec.name: item for item in call.registry.loaders.values()}
     kind = _kind_to_show(display_as or model.kind, model.kind, readers)
     reader = readers.get(kind)
     if reader is None or not reader.spec.inspect:
@@ -45,9 +44,10 @@ def _model(**_: Any) -> None:
             why=f"shown are: {', '.join(shown) or 'none'}",
             hint=explain_kind(kind),
         )
-    command.registry.require(reader)
-    text = command.registry.load(reader, reader.spec.inspect)(model.load(kind), show)
+    call.registry.require(reader)
+    text = call.registry.load(reader, reader.spec.inspect)(model.load(kind), show)
     echo(text.rstrip("\n"))
+    return 0
 
 
 def _kind_to_show(wanted: str, own: str, readers: Mapping[str, Contribution]) -> str:
@@ -59,17 +59,16 @@ def _kind_to_show(wanted: str, own: str, readers: Mapping[str, Contribution]) ->
     return own if own in fitting else next(iter(nearest), wanted)
 
 
-model_command = TableCommand(
+model_command = BackendCommand(
     "model",
-    sections={**SECTIONS, "inspect": InspectSection},
+    _model,
+    options=("model", "data", "log", InspectSection),
     params=[
         click.Argument(["model"], required=False),
         click.Option(["-v", "--verbose"], count=True, help="More messages; may repeat."),
         click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
     ],
-    callback=_model,
     help="Show the inputs, outputs and, if asked for, the layers of MODEL.",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 
 
@@ -87,10 +86,3 @@ def data_command(path: str, every: bool, show_values: bool, histogram: bool, num
     view = DataView(every, show_values, histogram, num_items, line_width)
     for line in describe_data(path, view):
         echo(line)
-
-
-inspect_command = ContributedGroup(
-    ("inspect",),
-    own={"model": model_command, "data": data_command},
-    summary="Show what is in a model, or in a file of inputs or outputs.",
-)

@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 import click
 
 from polycmp import __version__
+from polycmp.cli.group import CommandGroup
 from polycmp.cli.signals import Ended, ended_by_signals
 from polycmp.errors import EXIT_FAILED, FileError, PolycmpError, describe_exception
 from polycmp.files import starting_folder
 from polycmp.terminal import echo, error_text, shorten, visible
-
-#: Command -> where it lives and its line in the help text; nothing is imported until it runs.
-COMMANDS: Mapping[str, tuple[str, str]] = {
-    "run": ("polycmp.cli.run:run_command", "Run a model on several backends and compare all outputs."),
-    "check": ("polycmp.cli.check:check_command", "Judge saved metrics with other tolerances."),
-    "convert": ("polycmp.cli.convert:convert_command", "Turn a model into another kind, or change it."),
-    "inspect": ("polycmp.cli.inspect:inspect_command", "Show what is in a model, or in saved inputs and outputs."),
-    "invariants": (
-        "polycmp.cli.invariants:invariants_command",
-        "Check backends against themselves, without a reference.",
-    ),
-    "locate": ("polycmp.cli.locate:locate_command", "Find the first tensor inside a model that goes wrong."),
-    "selftest": ("polycmp.cli.selftest:selftest_command", "Prove that a comparison can go red."),
-    "plugins": ("polycmp.cli.plugins:plugins_command", "List, check and create plugins."),
-}
 
 HELP = """Does this model still compute what it should, on the backend I want to ship it on?
 
@@ -47,8 +32,8 @@ class _SignalError(Exception):
         self.number = number
 
 
-class LazyGroup(click.Group):
-    """Commands by import string; those of plugins are looked up when none of the core's has the name."""
+class ProgramGroup(CommandGroup):
+    """All commands."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; a signal passes click as an error, since click takes it for Ctrl-C and prints a line."""
@@ -57,32 +42,9 @@ class LazyGroup(click.Group):
         except Ended as ended:
             raise _SignalError(ended.number) from ended
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the core's commands; plugins are not imported for a help text."""
-        return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command of the core or of a plugin."""
-        if cmd_name in COMMANDS:
-            module, _, attribute = COMMANDS[cmd_name][0].partition(":")
-            command: click.Command = getattr(importlib.import_module(module), attribute)
-            return command
-        from polycmp.cli.contributed import contributed_command
-
-        return contributed_command((cmd_name,))
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the core's commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
-        formatter.write_paragraph()
-        formatter.write_text("Plugins may bring more: polycmp plugins list.")
-
-
-@click.group(cls=LazyGroup, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="polycmp", message="%(prog)s %(version)s")
-def cli() -> None:
-    """Do nothing: the group only finds its commands."""
+cli = ProgramGroup(help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+click.version_option(__version__, prog_name="polycmp", message="%(prog)s %(version)s")(cli)
 
 
 def main(args: Sequence[str] | None = None) -> int:

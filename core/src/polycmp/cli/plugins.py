@@ -23,12 +23,7 @@ HEADINGS = ("name", "package", "version", "state", "provides", "reason")
 STYLES = {"ok": "green", "broken": "red", "excluded": "red", "incomplete": "yellow", "disabled": "dim"}
 
 
-@click.group("plugins", help="List, check and begin plugins.")
-def plugins_command() -> None:
-    """Hold the commands about plugins."""
-
-
-@plugins_command.command("list", help="Show every plugin: what it provides, or why it does not work.")
+@click.command("list", help="Show every plugin: what it provides, or why it does not work.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of a table.")
 def list_command(as_json: bool) -> None:
     """Print the table of plugins; exit status 0 whatever state they are in."""
@@ -88,7 +83,7 @@ def _provides(entries: Iterable[Mapping[str, Any]]) -> str:
     return "\n".join(f"{word}: {', '.join(names)}" for word, names in by_kind.items())
 
 
-@plugins_command.command("check", help="Import everything the plugins name, each in a process of its own.")
+@click.command("check", help="Import everything the plugins name, each in a process of its own.")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds that one import may take.")
 def check_command(names: tuple[str, ...], timeout: float) -> None:
@@ -140,7 +135,7 @@ def _print_result(item: Candidate, result: CheckResult) -> None:
         echo(visible(f"  next     {line}"))
 
 
-@plugins_command.command("new", help="Write a complete distribution for a new backend: code, tests, README.")
+@click.command("new", help="Write a complete distribution for a new backend: code, tests, README.")
 @click.argument("name")
 @click.option(
     "--directory",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,6 +13,8 @@ from polycmp.plugins import BUILTIN, Claim, flag_of, grant_aliases
 if TYPE_CHECKING:
     from polycmp.plugins import Contribution, Registry
 
+#: The kinds of contribution that bring options.
+PLUGIN_KINDS = ("runner", "loader", "data_loader", "compare_func", "report")
 CORE_FLAGS = ("-b", "--backend", "-v", "--verbose", "-q", "--quiet", "-h", "--help")
 
 
@@ -62,42 +64,57 @@ class FlagTable:
     sections: Mapping[str, str] = field(default_factory=dict)
 
 
-def core_targets(sections: Mapping[str, type] = SECTIONS) -> list[Target]:
-    """Return the core's own options."""
+def core_targets(sections: Mapping[str, type] = SECTIONS, chosen: Collection[str] | None = None) -> list[Target]:
+    """Return the core's own options, or those of a command.
+
+    Args:
+        sections: Where they are declared.
+        chosen: Of these sections only the ones named, as `SECTION` or `SECTION.OPTION`; None for all.
+    """
     found = []
     for owner, options in sections.items():
         for item in option_fields(options):
+            if chosen is not None and not {owner, f"{owner}.{item.name}"} & set(chosen):
+                continue
             flags = ("--" + item.name.replace("_", "-"), *item.aliases)
             heading = (options.__doc__ or owner).rstrip(".")
             found.append(Target(Key("core", owner, item.name), item, flags, heading))
     return found
 
 
-def build_table(registry: Registry, sections: Mapping[str, type] = SECTIONS, *, watching: bool = True) -> FlagTable:
+def build_table(
+    registry: Registry,
+    sections: Mapping[str, type] = SECTIONS,
+    *,
+    chosen: Collection[str] | None = None,
+    kinds: Collection[str] = PLUGIN_KINDS,
+    watching: bool = True,
+) -> FlagTable:
     """Return the options of the core and of every working plugin.
 
     Args:
         registry: The plugins.
-        sections: The core's own options.
+        sections: The core's own options, or a command's.
+        chosen: Of these sections only the ones named, as `SECTION` or `SECTION.OPTION`; None for all.
+        kinds: The kinds of contribution whose options there are.
         watching: Whether reports may watch what is compared; else those that do have no options here.
     """
-    targets = core_targets(sections)
-    reserved = [*CORE_FLAGS, *(flag for target in targets for flag in target.flags)]
-    contributions = [
-        item
-        for item in registry.unique_contributions
-        if item.kind != "command" and (watching or item.kind != "report" or not item.spec.watch)
-    ]
+    targets = core_targets(sections, chosen)
+    # An alias means the same for every command, so what one of them leaves out stays reserved.
+    reserved = [*CORE_FLAGS, *(flag for target in core_targets(sections) for flag in target.flags)]
+    contributions = [item for item in registry.unique_contributions if item.kind in PLUGIN_KINDS]
     granted, refused = grant_aliases(contributions, reserved)
     owned: dict[tuple[int, str], list[str]] = {}
     backends = {}
     for flag, claim in granted.items():
         if claim.field and claim.contribution is not None:
             owned.setdefault((id(claim.contribution), claim.field), []).append(flag)
-        elif claim.contribution is not None:
+        elif claim.contribution is not None and "runner" in kinds:
             backends[flag] = claim.contribution.name
     headings = {}
     for item in contributions:
+        if item.kind not in kinds or (item.kind == "report" and item.spec.watch and not watching):
+            continue
         heading = _heading(item)
         headings[heading] = item.spec.summary
         targets += _plugin_targets(item, heading, owned)

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-ON_DEMAND: Mapping[str, str] = {"faulty": "polycmp.testing.plugin"}
-"""Backends of polycmp that are there only for those who ask for them by name, and the light module of each. They are
-in no list and bring no flags."""
-
 INSTALL_COMMANDS: Mapping[str, str] = {
+    "faulty": "pip install polycmp-checks",
     "onnx": "pip install polycmp-onnx",
     "onnxrt": "pip install 'polycmp-onnxrt[cpu]' (or [gpu])",
     "pluginref": "pip install polycmp-pluginref",
     "trt": "pip install 'polycmp-trt[cu12]' (or [cu13])",
 }
+
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "invariants": ("checks", "pip install polycmp-checks"),
+    "locate": ("locate", "pip install polycmp-locate"),
+    "selftest": ("checks", "pip install polycmp-checks"),
+}
+"""Commands that packages of ours bring: the plugin, and the command that installs it."""
 
 REPORTS: Mapping[str, str] = dict.fromkeys(("html", "xml", "md"), "pip install polycmp-report")
 """Which package writes a kind of report, by its suffix."""

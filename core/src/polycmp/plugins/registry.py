@@ -6,20 +6,17 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from importlib.metadata import EntryPoint
 from types import MappingProxyType
 from typing import Any, overload
 
-import polycmp
 from polycmp.errors import PluginError, PolycmpError, UsageError, did_you_mean
 from polycmp.plugins import factories
 from polycmp.plugins.aliases import grant_aliases
 from polycmp.plugins.discovery import Candidate, discover
 from polycmp.plugins.examination import examine, new_manager
-from polycmp.plugins.known import INSTALL_COMMANDS, NOT_YET, ON_DEMAND, OTHER_NAMES, REPORTS
+from polycmp.plugins.known import COMMANDS, INSTALL_COMMANDS, NOT_YET, OTHER_NAMES, REPORTS
 from polycmp.plugins.records import BUILTIN, WORDS, Contributed, Contribution, Kind, PluginRecord
 from polycmp.spec import (
-    ENTRY_POINT_GROUP,
     CommandSpec,
     CompareFactory,
     CompareFuncSpec,
@@ -68,6 +65,11 @@ class Registry:
         """One record for each plugin, the core's own first; imports the light modules."""
         manager = new_manager()
         return with_notes((examine(candidate, manager) for candidate in self.candidates), self.reserved)
+
+    @cached_property
+    def core(self) -> Registry:
+        """The core's own contributions alone; no other plugin is imported for them."""
+        return Registry(item for item in self.candidates if item.record.name == BUILTIN)
 
     @property
     def contributions(self) -> tuple[Contribution, ...]:
@@ -156,15 +158,14 @@ class Registry:
                 hint=f"keep one: pip uninstall {claimants[-1].distribution}, or POLYCMP_PLUGINS={claimants[0].plugin}",
             )
         self._raise_reason(kind, name)
-        if kind == "runner" and name in ON_DEMAND:
-            return _on_demand(name)
         raise self._unknown(kind, name, {key: item for key, item in table.items() if not is_hidden(item)})
 
     def _raise_reason(self, kind: Kind, name: str) -> None:
         """Raise with the reason if a plugin of this name, or one that would bring this name, does not work."""
         for record in self.records:
             offered = any(item.kind == kind and item.name == name for item in record.withheld)
-            if record.state != "ok" and (record.name == name or offered):
+            would = kind == "command" and record.name == COMMANDS.get(name, ("", ""))[0]
+            if record.state != "ok" and (record.name == name or offered or would):
                 raise PluginError(
                     f"the {WORDS[kind]} {name!r} is not available: its plugin is {record.state}",
                     whose=record.label,
@@ -176,6 +177,8 @@ class Registry:
         if kind == "report":
             return _no_report(name, table)
         what = f"there is no {WORDS[kind]} {name!r}"
+        if kind == "command":
+            return _no_command(name, table)
         brought = next((r for r in self.records if r.state == "ok" and r.name == name and r.name != BUILTIN), None)
         if brought is not None:
             offers = ", ".join(f"{WORDS[item.kind]} {item.name!r}" for item in brought.contributions) or "nothing"
@@ -236,12 +239,12 @@ def is_hidden(contribution: Contribution) -> bool:
     return isinstance(contribution.spec, RunnerSpec) and contribution.spec.hidden
 
 
-def _on_demand(name: str) -> Contribution:
-    record = PluginRecord(name, "polycmp", polycmp.__version__, ON_DEMAND[name])
-    found = examine(Candidate(record, EntryPoint(name, record.module, ENTRY_POINT_GROUP)))
-    if found.state != "ok":
-        raise PluginError(f"the backend {name!r} is not available", whose=found.label, why=found.reason)
-    return next(item for item in found.contributions if item.kind == "runner" and item.name == name)
+def _no_command(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
+    what = f"there is no command {name!r}"
+    if name in COMMANDS:
+        return PluginError(what, why="the package that brings it is not installed", hint=COMMANDS[name][1])
+    group = name.rpartition(" ")[0]
+    return UsageError(what, why=did_you_mean(name, table), hint=" ".join(filter(None, ["polycmp", group, "--help"])))
 
 
 def _no_report(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
@@ -275,14 +278,20 @@ def claims_by_name(contributions: Iterable[Contribution]) -> dict[tuple[Kind, st
 def winners_of(contributions: Iterable[Contribution]) -> dict[tuple[Kind, str], Contribution]:
     """Return who gets each name: the core's own, else its only claimant, else nobody.
 
-    A command that is also the beginning of another (`inspect` and `inspect model`) cannot be had, nor can the other.
+    A command that is also the beginning of another (`inspect` and `inspect model`) cannot be had, nor can the other;
+    nothing is in the way of the core's own.
     """
     claims = claims_by_name(contributions)
     paths = [name.split() for kind, name in claims if kind == "command"]
+    core_paths = [
+        name.split()
+        for (kind, name), items in claims.items()
+        if kind == "command" and any(item.plugin == BUILTIN for item in items)
+    ]
     winners = {}
     for (kind, name), claimants in claims.items():
         own = [item for item in claimants if item.plugin == BUILTIN]
-        if kind == "command" and _in_the_way(name.split(), paths):
+        if kind == "command" and _in_the_way(name.split(), core_paths if own else paths):
             continue
         if own or len(claimants) == 1:
             winners[kind, name] = (own or claimants)[0]

@@ -167,12 +167,16 @@ class CommandSpec:
     Attributes:
         path: Its words, for example `("surgeon", "extract")`.
         summary: One line for the help text.
-        target: `"package.module:click_command"`, imported only when that command runs.
+        target: `"package.module:click_command"`, imported only when that command runs; `polycmp.command` helps to write
+            one.
+        group: For a command of several words: one line for the help text on all that begin as it does. The first such
+            line counts.
     """
 
     path: tuple[str, ...]
     summary: str
     target: str
+    group: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -21,8 +21,7 @@ plugin can do beyond the minimum::
         def expected(self, feed):
             return {"y": 2 * feed["x"]}
 
-`polycmp.testing.nodes` runs a backend over the one-node models of the `onnx` package. The backend `faulty`, which wraps
-another one and makes it fail in a chosen way at a chosen operator, lives in `polycmp.testing.faulty`.
+`polycmp.testing.nodes` runs a backend over the one-node models of the `onnx` package.
 """
 
 from __future__ import annotations

@@ -1,0 +1,54 @@
+"""Writing a command over a model and backends: for the core's own commands and those of plugins.
+
+A `BackendCommand` brings backends and their options, the sections of the core's options that it names, options of its
+own, run files, logging, progress and reports. What it does is a function from an `Invocation` to an exit status::
+
+    @dataclass(frozen=True)
+    class CountOptions:
+        "Counting."
+
+        least: int = opt(1, help="Show operators that occur at least so often.")
+
+    def _count(call: Invocation) -> int:
+        plan = call.plan()
+        call.begin(plan)
+        with call.progress() as tell:
+            tell("counting")
+            result = ...  # a polycmp.report.Result
+        return call.present(result)
+
+    count = BackendCommand("count", _count, options=("model", "data", "result.report", "log", CountOptions))
+
+A plugin names it in `CommandSpec(("count",), "Count the operators.", "package.module:count")`. Everything that the
+work needs is imported inside the function, so that `--help` stays quick.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from polycmp.command.base import BackendCommand, BackendContext, common_params, registry_of
+
+if TYPE_CHECKING:
+    from polycmp.command.build import Given
+    from polycmp.command.invocation import Invocation
+    from polycmp.plan.build import Settings
+
+__all__ = ["BackendCommand", "BackendContext", "Given", "Invocation", "Settings", "common_params", "registry_of"]
+
+
+def __getattr__(name: str) -> Any:
+    # What a call needs is imported by the call, not by a help text.
+    if name == "Invocation":
+        from polycmp.command.invocation import Invocation
+
+        return Invocation
+    if name == "Given":
+        from polycmp.command.build import Given
+
+        return Given
+    if name == "Settings":
+        from polycmp.plan.build import Settings
+
+        return Settings
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,145 @@
+"""A click command whose options come from the installed plugins, and from the sections it names."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polycmp.command.argv import rewrite
+from polycmp.command.params import BackendOption, table_options, write_sections
+from polycmp.plan.flags import PLUGIN_KINDS, FlagTable, build_table
+from polycmp.plan.sections import SECTIONS
+from polycmp.plugins import Registry
+
+if TYPE_CHECKING:
+    from polycmp.command.invocation import Invocation
+
+
+def registry_of(ctx: click.Context) -> Registry:
+    """Return the plugins that a command line works with, looked up when they are first needed.
+
+    Whoever starts the command line may hand them in: `cli.main(…, obj=registry)`.
+    """
+    root = ctx.find_root()
+    if root.obj is None:
+        root.obj = Registry.discover()
+    registry: Registry = root.obj
+    return registry
+
+
+class BackendContext(click.Context):
+    """The context of one call of a `BackendCommand`: the plugins, and the options that come of them."""
+
+    @property
+    def registry(self) -> Registry:
+        """The plugins."""
+        return registry_of(self)
+
+    @cached_property
+    def table(self) -> FlagTable:
+        """All options."""
+        assert isinstance(self.command, BackendCommand)
+        return self.command.table_of(self.registry)
+
+    @cached_property
+    def table_params(self) -> list[click.Parameter]:
+        """All options of the table, as click sees them."""
+        return table_options(self.table)
+
+
+class BackendCommand(click.Command):
+    """A command over a model and backends.
+
+    Args:
+        name: Its last word.
+        run: Does the work: called with the `Invocation`, returns the exit status.
+        options: Its options, in the order of the help text: sections of the core by name (`"data"`), single options of
+            them (`"result.report"`), and frozen dataclasses of its own with `opt()` fields.
+        plugins: The kinds of contribution whose options it takes.
+        watching: Whether reports may watch what is compared; only a command that hands their watchers on says so.
+        params: Click's own parameters; by default a model, backends, and how much to say.
+        kwargs: As for `click.Command`: `help`, `epilog` and so on.
+    """
+
+    context_class = BackendContext
+
+    def __init__(
+        self,
+        name: str,
+        run: Callable[[Invocation], int],
+        *,
+        options: Iterable[str | type] = tuple(SECTIONS),
+        plugins: Iterable[str] = PLUGIN_KINDS,
+        watching: bool = False,
+        params: Sequence[click.Parameter] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        settings = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+        fixed = list(common_params() if params is None else params)
+        super().__init__(name, params=fixed, callback=_call, **{"context_settings": settings, **kwargs})
+        self.run = run
+        self._kinds, self._watching = tuple(plugins), watching
+        own = {_owner(item): item for item in options if isinstance(item, type)}
+        self._chosen = tuple(item if isinstance(item, str) else _owner(item) for item in options)
+        named = dict.fromkeys(item.partition(".")[0] for item in self._chosen)
+        every = {**SECTIONS, **own}
+        if unknown := [item for item in named if item not in every]:
+            raise ValueError(f"{name}: there is no section {unknown[0]!r}; there are {', '.join(SECTIONS)}")
+        self.sections: dict[str, type] = {owner: every[owner] for owner in (*named, *every)}
+
+    def table_of(self, registry: Registry) -> FlagTable:
+        """Return all options, those of plugins included."""
+        return build_table(registry, self.sections, chosen=self._chosen, kinds=self._kinds, watching=self._watching)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the fixed parameters and those of the table."""
+        help_option = self.get_help_option(ctx)
+        return [*self.params, *_context(ctx).table_params, *([help_option] if help_option else [])]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, several values behind one flag included."""
+        if ctx.resilient_parsing:  # the shell asks what may come next; the words are not complete
+            return super().parse_args(ctx, args)
+        return super().parse_args(ctx, rewrite(args, _context(ctx).table, registry_of(ctx)))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run; from here on there is work, and so there may be garbage to collect."""
+        gc.enable()
+        return super().invoke(ctx)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options in sections, one per plugin."""
+        params = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        write_sections(formatter, ctx, params, _context(ctx).table)
+
+
+def _owner(options: type) -> str:
+    """Return the key of a command's own section; the core's are lower case."""
+    return options.__name__
+
+
+def _context(ctx: click.Context) -> BackendContext:
+    assert isinstance(ctx, BackendContext)
+    return ctx
+
+
+def _call(**_: Any) -> None:
+    from polycmp.command.invocation import Invocation  # not needed for a help text, which has to come at once
+
+    ctx = _context(click.get_current_context())
+    assert isinstance(ctx.command, BackendCommand)
+    ctx.exit(ctx.command.run(Invocation(ctx, ctx.command)))
+
+
+def common_params() -> list[click.Parameter]:
+    """Return the parameters that every command over a model and backends has."""
+    return [
+        click.Argument(["model"], required=False),
+        BackendOption(["-b", "--backend"], multiple=True, metavar="SPEC", help="A backend; may repeat. Order matters."),
+        click.Option(["-v", "--verbose"], count=True, help="More messages and all outputs; may repeat."),
+        click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
+    ]

@@ -1,0 +1,190 @@
+"""One call of a command: what was asked for, and the way from there to an exit status."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from polycmp.command.build import Given, build_plan, convert, convert_one
+from polycmp.command.params import collect
+from polycmp.command.paths import refuse_collisions
+from polycmp.command.runfile import CONFIG, read_run_file, write_run_file
+from polycmp.errors import UsageError
+from polycmp.logger import setup_logging
+from polycmp.plan import Plan
+from polycmp.plan.build import Settings, report_options, section_values
+from polycmp.plan.text import plain_values, to_values
+from polycmp.report import Result
+from polycmp.report.progress import progress
+from polycmp.report.writers import Writer, find_writers, present
+
+if TYPE_CHECKING:
+    from polycmp.command.base import BackendCommand, BackendContext
+    from polycmp.plan.flags import FlagTable
+    from polycmp.plugins import Registry
+
+T = TypeVar("T")
+
+
+class Invocation:
+    """What a user asked a `BackendCommand` for.
+
+    A command makes a plan (`plan`), says that it begins (`begin`: whatever can be wrong usage is found by then), does
+    its work inside `progress`, and ends with `present`.
+
+    Args:
+        ctx: Click's context.
+        command: The command.
+
+    Attributes:
+        params: The values of click's own parameters, by name.
+        registry: The plugins.
+        table: The command's options.
+        sections: Where the core's and the command's own options are declared.
+    """
+
+    def __init__(self, ctx: BackendContext, command: BackendCommand) -> None:
+        self._ctx = ctx
+        self.params: Mapping[str, Any] = ctx.params
+        self.registry: Registry = ctx.registry
+        self.table: FlagTable = ctx.table
+        self.sections: Mapping[str, type] = command.sections
+        self._writers: list[Writer] = []
+
+    @property
+    def path(self) -> str:
+        """The words of the command, with the program's name: `polycmp run`."""
+        return self._ctx.command_path
+
+    @property
+    def verbose(self) -> bool:
+        """Whether the user wants to see everything."""
+        return bool(self.params.get("verbose", 0))
+
+    @cached_property
+    def given(self) -> Given:
+        """What was asked for, as text; a run file is read where the command has the option for it.
+
+        Raises:
+            FileError: The run file cannot be read.
+            UsageError: It says something that cannot be.
+        """
+        given = Given(
+            model=self.params.get("model") or "",
+            backends=tuple(self.params.get("backend") or ()),
+            values=collect(self._ctx.command.get_params(self._ctx), self._ctx.params),
+            command=shlex.join(["polycmp", *sys.argv[1:]]),
+        )
+        if CONFIG in given.values:
+            path = convert_one(self.table.targets[CONFIG], given.values[CONFIG])
+            given = replace(given, run_file=read_run_file(path, self.table))
+        return given
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The options as values; those of sections that the command does not have are the defaults.
+
+        Raises:
+            UsageError: A text cannot be its option's value.
+        """
+        return convert(self.given, self.table, self.sections)
+
+    def section(self, options: type[T]) -> T:
+        """Return the values of a section: of the command's own, or of the core's."""
+        found: T = next(item for item in self.settings.core.values() if type(item) is options)
+        return found
+
+    def was_given(self, kind: str, owner: str = "") -> bool:
+        """Return whether any option of a kind (`"core"`, `"data_loader"`, …), or of one owner of it, was given."""
+        keys = (*self.given.values, *self.given.run_file.values)
+        return any(key.kind == kind and owner in ("", key.owner) for key in keys)
+
+    def plan(self, *, model: str = "", settings: Settings | None = None) -> Plan:
+        """Return the plan of a run.
+
+        Args:
+            model: The model where the user names none.
+            settings: Other settings than the user's.
+
+        Raises:
+            UsageError: Options contradict each other or their values cannot be right.
+            PluginError: Something asked for by name is not there.
+        """
+        given = replace(self.given, model=self.given.model or model)
+        return build_plan(given, settings or self.settings, self.registry)
+
+    def begin(self, plan: Plan | None = None, *, reads: Iterable[tuple[str, str]] = ()) -> None:
+        """Find who writes the reports, and set logging up as the options say.
+
+        Args:
+            plan: The plan, where there is one.
+            reads: Without a plan: what else is read, by what it is called, so that nothing overwrites it.
+
+        Raises:
+            UsageError: A file would be overwritten, or no report has the suffix of one.
+            PluginError: What writes a report is not there.
+        """
+        if plan is None:
+            refuse_collisions(self.settings, others=reads)
+        options = report_options(self.settings, self.registry) if plan is None else plan.report_options
+        reports = self.settings.core["result"].report
+        self._writers = find_writers(reports, self.registry, options)
+        log = self.settings.core["log"]
+        setup_logging(
+            verbose=self.params.get("verbose", 0),
+            quiet=self.params.get("quiet", 0),
+            verbosity=log.verbosity,
+            silent=log.silent,
+            log_format=log.log_format,
+            log_file=log.log_file or None,
+        )
+
+    def warn(self, texts: Iterable[str]) -> None:
+        """Say what the user should know before anything runs."""
+        for text in texts:
+            logging.getLogger("polycmp.command").warning("%s", text)
+
+    def progress(self) -> AbstractContextManager[Callable[[str], None]]:
+        """Return a context manager that gives the function to tell what happens next."""
+        return progress(silent=self.settings.core["log"].silent)
+
+    def run(self, plan: Plan) -> Result:
+        """Run a plan as `polycmp run` does and return what was found."""
+        from polycmp.report.run_result import result_of
+        from polycmp.session.engine import run_plan
+
+        with self.progress() as on_stage:
+            return result_of(run_plan(plan, self.registry, on_stage))
+
+    def present(self, result: Result) -> int:
+        """Show a result, write its reports, and return the exit status.
+
+        Raises:
+            PolycmpError: A report cannot be written.
+        """
+        return present(result, self._writers, self.registry, verbose=self.verbose)
+
+    def write_run_file(self, plan: Plan, path: str) -> None:
+        """Write the run file that repeats a plan with the messages of this call.
+
+        Raises:
+            FileError: The file cannot be written, or TOML cannot hold a value.
+            PluginError: An option has a value that no text means.
+        """
+        about_messages = plain_values(section_values("log", self.settings.core["log"]), self.table)
+        write_run_file({**to_values(plan, self.registry), **about_messages}, path)
+
+    def needs_backends(self, example: str) -> None:
+        """Refuse a call without backends.
+
+        Raises:
+            UsageError: There are none; the error shows the example.
+        """
+        if not (self.given.backends or self.given.run_file.backends):
+            raise UsageError("no backend given", hint=example)

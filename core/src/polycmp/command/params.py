@@ -1,0 +1,148 @@
+"""Click's view of the option table: parameters, and a help text in sections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polycmp.command.argv import JOINT, NOTHING
+from polycmp.options import option_fields
+from polycmp.plan.flags import FlagTable, Key, Target
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from polycmp.command.build import Occurrences
+    from polycmp.plugins import Registry
+
+
+class TableOption(click.Option):
+    """An option of the table; its value stays text until the whole table is converted.
+
+    Args:
+        target: The option.
+    """
+
+    def __init__(self, target: Target) -> None:
+        name = "__".join(target.key).replace("-", "_")
+        names = list(target.flags)
+        if target.negative:
+            names[0] = f"{names[0]}/{target.negative}"
+        switch: dict[str, Any] = {"is_flag": True, "default": None} if target.field.kind == "flag" else {}
+        plain: dict[str, Any] = {"multiple": True, "type": str, "metavar": target.field.metavar}
+        super().__init__([name, *names], help=_help(target), hidden=target.field.hidden, **(switch or plain))
+        self.target = target
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return what help shows; the flag that turns a switch off only where it is not off by default."""
+        off, self.secondary_opts = self.secondary_opts, self.secondary_opts if self.target.field.default else []
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.secondary_opts = off
+
+    def occurrences(self, value: Any) -> Occurrences | None:
+        """Return the texts of each use of the option; None if it was not used."""
+        if value is None or value == ():
+            return None
+        if self.target.field.kind == "flag":
+            return [["true" if value else "false"]]
+        if self.target.field.several:
+            return [[] if text == NOTHING else text.split(JOINT) for text in value]
+        return [[text] for text in value]
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the allowed values, or files where a path is wanted."""
+        from click.shell_completion import CompletionItem
+
+        field = self.target.field
+        named = {"compare": "compare_funcs", "data_loader": "data_loaders"}.get(field.name)
+        choices = getattr(_registry(ctx), named) if named and self.target.key.kind == "core" else field.choices
+        if choices:
+            return [CompletionItem(str(item)) for item in choices if str(item).startswith(incomplete)]
+        kind = "dir" if field.metavar.strip("[]") == "DIR" else "file"
+        return [CompletionItem(incomplete, type=kind)]
+
+
+class BackendOption(click.Option):
+    """`-b SPEC`: completes the backend's name, then its options."""
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the backends, or behind a colon or comma the keys of the one that is named."""
+        from click.shell_completion import CompletionItem
+
+        backends = _registry(ctx).runners
+        name, colon, rest = incomplete.partition(":")
+        if not colon:
+            return [CompletionItem(item) for item in backends if item.startswith(name)]
+        if name not in backends:
+            return []
+        head, comma, key = rest.rpartition(",")
+        fields = option_fields(backends[name].spec.options)
+        keys = [f"{item.name}=" if item.kind != "flag" else item.name for item in fields]
+        return [
+            CompletionItem(f"{name}:{head}{comma}{item}")
+            for item in [*keys, "name=", "model=", "python="]
+            if item.startswith(key)
+        ]
+
+
+def _registry(ctx: click.Context) -> Registry:
+    registry: Registry = ctx.command.registry  # type: ignore[attr-defined]  # only used on a TableCommand
+    return registry
+
+
+def _help(target: Target) -> str:
+    field = target.field
+    default = field.default
+    if field.kind == "flag" or default in (None, "", (), 0, 0.0) or default == {}:
+        return field.help
+    if isinstance(default, dict):
+        default = default.get("", default)
+    shown = " ".join(map(str, default)) if isinstance(default, tuple) else default
+    return f"{field.help} [default: {shown}]"
+
+
+def table_options(table: FlagTable) -> list[click.Parameter]:
+    """Return click's parameters for all options of the table."""
+    return [TableOption(target) for target in table.targets.values()]
+
+
+def collect(params: Iterable[click.Parameter], values: dict[str, Any]) -> dict[Key, Occurrences]:
+    """Return what was given for the table's options."""
+    given: dict[Key, Occurrences] = {}
+    for param in params:
+        if isinstance(param, TableOption) and param.name is not None:
+            occurrences = param.occurrences(values.get(param.name))
+            if occurrences is not None:
+                given[param.target.key] = occurrences
+    return given
+
+
+def write_sections(
+    formatter: click.HelpFormatter, ctx: click.Context, params: Sequence[click.Parameter], table: FlagTable
+) -> None:
+    """Write the options under the headings of the table, then the flags that were refused."""
+    sections: dict[str, list[tuple[str, str]]] = {}
+    for param in params:
+        record = param.get_help_record(ctx)
+        if record is not None:
+            heading = param.target.section if isinstance(param, TableOption) else "Options"
+            sections.setdefault(heading, []).append(record)
+    for heading, summary in table.sections.items():
+        if heading.startswith("Backend"):
+            sections.setdefault(heading, [])
+        name = heading.partition(" ")[2]
+        flag = next((flag for flag, backend in table.backends.items() if backend == name), "")
+        if flag and heading.startswith("Backend"):
+            sections[heading].insert(0, (flag, f"{summary}; the same as -b {name}."))
+    for heading, records in sections.items():
+        with formatter.section(heading):
+            formatter.write_dl(records)
+    if table.refused:
+        with formatter.section("Refused because several claim them"):
+            formatter.write_dl(
+                [(flag, " and ".join(dict.fromkeys(map(str, claims)))) for flag, claims in table.refused.items()]
+            )

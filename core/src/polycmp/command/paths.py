@@ -1,0 +1,144 @@
+"""Paths of one command that must not be the same: what one option writes, and what another writes or reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from polycmp.errors import UsageError
+from polycmp.files import located
+from polycmp.options import OptionField, option_fields
+from polycmp.values import split_script
+
+if TYPE_CHECKING:
+    from polycmp.plan import Plan
+    from polycmp.plan.build import Settings
+
+_IS_PATH = re.compile(r"\b(FILE|PATH|DIR)\b")
+
+Named = tuple[str, str]  # an option or what else it is, and the path as it was typed
+
+
+class _Written(NamedTuple):
+    """A path that is written.
+
+    Attributes:
+        option: The option that names it.
+        path: The path as it was typed.
+        shared: Whether it is a folder for files of names of their own, which it may share.
+        own: Whether, without a suffix, it is a folder that is the option's alone.
+    """
+
+    option: str
+    path: str
+    shared: bool = False
+    own: bool = False
+
+
+def refuse_collisions(settings: Settings, plan: Plan | None = None, others: Iterable[Named] = ()) -> None:
+    """Refuse paths of which one would overwrite another, however they are spelled, before anything runs.
+
+    Args:
+        settings: The options.
+        plan: The plan made of them: its models, and files that plugins' options name.
+        others: Further files that are read.
+
+    Raises:
+        UsageError: Two options mean one file, and at least one of them writes it.
+    """
+    written: list[_Written] = []
+    read = [*others, *(_models(plan) if plan is not None else ())]
+    for field, path in _core_paths(settings):
+        option = "--" + field.name.replace("_", "-")
+        if not field.writes:
+            read.append((option, split_script(path, "")[0] if field.metavar.startswith("FILE.py") else path))
+        elif not (field.name == "gen_script" and path == "-"):
+            written.append(_Written(option, path, "DIR" in field.metavar, field.metavar == "PATH"))
+    written += _of_reports(plan) if plan is not None else []
+    of_plugins = list(_of_plugins(plan)) if plan is not None else []
+    for index, item in enumerate(written):
+        for other in written[:index]:
+            if _same(item.path, other.path) and not (item.shared and other.shared):
+                raise _collision(item.option, item.path, f"{other.option} writes", other.path)
+        _refuse_overwriting(item.option, item.path, read, fills=item.own)
+        for whose, another in of_plugins:
+            if _same(item.path, another):
+                raise _collision(item.option, item.path, f"{whose} names", another)
+    for whose, path in of_plugins:
+        if whose.rpartition(" ")[2].startswith("save"):
+            _refuse_overwriting(whose, path, read)
+
+
+def _refuse_overwriting(option: str, path: str, read: Iterable[Named], *, fills: bool = False) -> None:
+    """Refuse a path that is read, too, or a folder to fill in which something lies that is read."""
+    for other, another in read:
+        if _same(path, another) or (fills and not Path(path).suffix and _same(path, str(Path(another).parent))):
+            raise _collision(option, path, f"{other} reads", another)
+
+
+def _collision(option: str, path: str, other: str, another: str) -> UsageError:
+    return UsageError(
+        f"{option} would overwrite what {other}: {another}",
+        why="" if path == another else f"{path} leads there",
+        hint="give each a path of its own",
+    )
+
+
+def _core_paths(settings: Settings) -> Iterator[tuple[OptionField, str]]:
+    """Yield the paths in a command's own sections, each with the option that names it."""
+    for section in settings.core.values():
+        for field in option_fields(type(section)):
+            if _IS_PATH.search(field.metavar):
+                yield from ((field, path) for path in _texts(getattr(section, field.name)))
+
+
+def _models(plan: Plan) -> Iterator[Named]:
+    if plan.model:
+        yield "MODEL", _file_of(plan.model)
+    yield from ((f"-b {item.label}", _file_of(item.model)) for item in plan.backends if item.model)
+
+
+def _file_of(model: str) -> str:
+    return model if located(model).exists() else split_script(model, "")[0]
+
+
+def _of_plugins(plan: Plan) -> Iterator[Named]:
+    """Yield the files and folders that plugins' options name, with whose option each is."""
+    owners = [(f"-b {item.label}", item.options) for item in plan.backends]
+    owners += [(f"the loader {name}", options) for name, options in plan.loader_options.items()]
+    owners += [(f"the data loader {plan.data.loader.name}", plan.data.loader.options)]
+    for owner, options in owners:
+        for field in option_fields(type(options)) if options is not None else ():
+            if _IS_PATH.search(field.metavar):
+                yield from ((f"{owner}: {field.name}", path) for path in _texts(getattr(options, field.name)))
+
+
+def _of_reports(plan: Plan) -> Iterator[_Written]:
+    """Yield the files and folders that options of reports name: reports write."""
+    for name, options in plan.report_options.items():
+        for field in option_fields(type(options)):
+            if _IS_PATH.search(field.metavar):
+                option = (field.aliases or (f"--{name}-{field.name}".replace("_", "-"),))[0]
+                shared = "DIR" in field.metavar
+                yield from (_Written(option, path, shared) for path in _texts(getattr(options, field.name)))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str) and value:
+        yield value
+    elif isinstance(value, tuple):
+        yield from (item for item in value if isinstance(item, str) and item)
+
+
+def _same(path: str, other: str) -> bool:
+    """Return whether two spellings lead to one file, by links, too."""
+    first, second = located(path), located(other)
+    with suppress(OSError, RuntimeError):  # a circle of links
+        if first.resolve() == second.resolve():
+            return True
+    with suppress(OSError, ValueError):
+        return first.samefile(second)
+    return False

@@ -1,0 +1,1 @@
+"""Checks that need no reference, and proof that a comparison can fail."""

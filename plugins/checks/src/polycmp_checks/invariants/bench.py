@@ -1,0 +1,189 @@
+"""One backend under test: its runner, the feed, and what it computed so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from polycmp.calls import infer, input_metadata
+from polycmp.compare.pair import CompareFunction, PairComparer
+from polycmp.data.coerce import coerce_feed
+from polycmp.errors import DataError
+from polycmp.runner import Runner
+from polycmp.runs.loop import open_feeds
+from polycmp.tensors import Feed, Source, TensorMetadata, to_numpy
+from polycmp_checks.invariants.batch import Arrays, Batch, DoesNotApplyError, find_batch, take
+from polycmp_checks.invariants.findings import Check
+from polycmp_checks.invariants.settings import Settings
+
+
+class Bench:
+    """A backend under test.
+
+    Args:
+        runner: Its runner, active.
+        source: The data source.
+        settings: How to check.
+        functions: Compare functions by name.
+        with_threads: Makes the runner with so many threads, or returns None if the backend has no option for them.
+        fixed: Makes the runner of the model with a feed's shapes written into it, or returns None if that cannot be.
+
+    Attributes:
+        runner: Its runner.
+        settings: How to check.
+        with_threads: See above.
+        fixed: See above.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        source: Source,
+        settings: Settings,
+        functions: Mapping[str, CompareFunction],
+        with_threads: Callable[[int], Runner | None],
+        fixed: Callable[[Feed], Runner | None],
+    ) -> None:
+        self.runner = runner
+        self.settings = settings
+        self.with_threads = with_threads
+        self.fixed = fixed
+        self._source = source
+        self._functions = functions
+
+    @cached_property
+    def inputs(self) -> TensorMetadata:
+        """The model's inputs."""
+        return input_metadata(self.runner)
+
+    @cached_property
+    def batch(self) -> Batch | str:
+        """The batch, or why there is none."""
+        try:
+            return find_batch(self.inputs, self.settings.batch_axis, self.settings.batch_dim)
+        except DoesNotApplyError as reason:
+            return str(reason)
+
+    @cached_property
+    def feed(self) -> Arrays:
+        """The inputs that all checks start from: the first feed of the data source."""
+        inputs = self.inputs
+        if isinstance(self.batch, Batch) and self.batch.size is None and not self.settings.shapes_given:
+            inputs = self.batch.sized(inputs, self.settings.batch)
+        for feed in open_feeds(self._source, inputs):
+            return coerce_feed(feed, self.inputs, self.runner.name)
+        raise DataError("the data loader gave no input", whose=self.runner.name)
+
+    @cached_property
+    def outputs(self) -> Arrays:
+        """What the backend makes of the feed the first time."""
+        return self.infer(self.feed)
+
+    def infer(self, feed: Mapping[str, Any], runner: Runner | None = None) -> Arrays:
+        """Return outputs that outlive the next call."""
+        made = infer(runner or self.runner, feed, check_inputs=True)
+        return {name: np.array(to_numpy(array)) for name, array in made.items()}
+
+    def rows(self, at_least: int = 2) -> tuple[Batch, int]:
+        """Return the batch and the number of its rows in the feed.
+
+        Raises:
+            DoesNotApplyError: There is no batch, or it has too few rows.
+        """
+        if isinstance(self.batch, str):
+            raise DoesNotApplyError(self.batch)
+        rows = self.batch.rows(self.feed)
+        if rows < at_least:
+            raise DoesNotApplyError(
+                f"the batch has {rows} of the {at_least} rows that it takes; see --batch or --input-shapes"
+            )
+        return self.batch, rows
+
+    @cached_property
+    def other_rows(self) -> int:
+        """Another number of rows than the feed has.
+
+        Raises:
+            DoesNotApplyError: The model fixes the number.
+        """
+        batch, rows = self.rows(1)
+        if batch.size is not None:
+            raise DoesNotApplyError(f"the model fixes the batch at {batch.size}")
+        return rows + 1
+
+    @cached_property
+    def output_axes(self) -> dict[str, int]:
+        """Axis of the batch by output; outputs that are missing have none.
+
+        Where the model leaves the batch open it is the axis that grows with it, else the same axis as at the inputs.
+
+        Raises:
+            DoesNotApplyError: No output has one.
+        """
+        batch, rows = self.rows(1)
+        shapes = {name: array.shape for name, array in self.outputs.items()}
+        if batch.size is None:
+            more = self.infer(batch.take(self.feed, [row % rows for row in range(self.other_rows)]))
+            axes = {name: _grown(shape, more[name].shape, rows, self.other_rows) for name, shape in shapes.items()}
+        else:
+            axis = next(iter(batch.axes.values()))
+            axes = {name: axis if axis < len(shape) and shape[axis] == rows else None for name, shape in shapes.items()}
+        found = {name: axis for name, axis in axes.items() if axis is not None}
+        if not found:
+            raise DoesNotApplyError("no output has as many rows as the batch")
+        return found
+
+    def take(self, outputs: Mapping[str, Any], rows: Iterable[int]) -> Arrays:
+        """Return some rows of the outputs; those without a batch are left out."""
+        chosen = list(rows)
+        return {name: take(outputs[name], axis, chosen) for name, axis in self.output_axes.items()}
+
+    def compare(self, name: str, pairs: Iterable[tuple[Arrays, Arrays]], what: str) -> Check:
+        """Return a check's result: whether each pair of outputs is equal within tolerance, and by how much not.
+
+        Args:
+            name: The check.
+            pairs: Outputs that should be equal, and what they should be equal to.
+            what: What was compared, in words, for the result.
+        """
+        comparer = PairComparer("this", "that", self._functions)
+        bits, largest, nans = True, 0.0, 0
+        for made, wanted in pairs:
+            bits = bits and all(_same_bits(made[key], wanted.get(key)) for key in made)
+            for item in comparer.add(made, wanted):
+                if item.stats is not None:
+                    largest = max(largest, item.stats.max_abs)
+                    nans += item.stats.nan_candidate
+        result = comparer.result()
+        what += f" ({nans} NaN count as equal)" if result.passed and nans else ""
+        if not result.passed:
+            failed = [item for item in result.outputs.values() if not item.passed]
+            reason = f"{what}: output {failed[0].output!r}: {failed[0].reason}" if failed else result.reason
+            return Check(name, "failed", reason, largest)
+        if bits:
+            return Check(name, "passed", f"{what}: equal to the last bit", 0.0)
+        if self.settings.exact:
+            return Check(
+                name, "failed", f"{what}: not equal to the last bit, the largest error is {largest:.3g}", largest
+            )
+        return Check(name, "passed", f"{what}: equal within tolerance, the largest error is {largest:.3g}", largest)
+
+
+def _grown(one: tuple[int, ...], more: tuple[int, ...], rows: int, more_rows: int) -> int | None:
+    if len(one) != len(more):
+        return None
+    grown = [axis for axis, sizes in enumerate(zip(one, more, strict=True)) if sizes[0] != sizes[1]]
+    if len(grown) == 1 and (one[grown[0]], more[grown[0]]) == (rows, more_rows):
+        return grown[0]
+    return None
+
+
+def _same_bits(one: Any, other: Any) -> bool:
+    if other is None or one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    if one.dtype.hasobject:
+        return bool(np.array_equal(one, other))
+    return bool(one.tobytes() == other.tobytes())

@@ -1,0 +1,117 @@
+"""Checking the invariants of every backend of a plan."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from polycmp.errors import PolycmpError, UsageError, describe_exception, is_users_failure
+from polycmp.plan import Plan
+from polycmp.runner import Runner
+from polycmp.runs.compare_functions import make_functions
+from polycmp.runs.resolve import ResolvedBackend, resolve
+from polycmp.session.check_names import check_names
+from polycmp.tensors import Feed, TensorMetadata
+from polycmp_checks.invariants.batch import Batch, DoesNotApplyError
+from polycmp_checks.invariants.bench import Bench
+from polycmp_checks.invariants.checks import CHECK_FUNCTIONS
+from polycmp_checks.invariants.findings import Check, Findings, Subject
+from polycmp_checks.invariants.settings import Settings
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+log = logging.getLogger("polycmp_checks.invariants")
+
+
+def check_invariants(
+    plan: Plan, registry: Registry, settings: Settings, on_stage: Callable[[str], None] = lambda _: None
+) -> Findings:
+    """Check every backend of a plan against itself.
+
+    Args:
+        plan: Model, backends, inputs and compare functions.
+        registry: The plugins.
+        settings: Which checks, and how.
+        on_stage: Told in words what happens next.
+
+    Returns:
+        What was found; a backend that failed is part of it.
+
+    Raises:
+        PolycmpError: Nothing could be checked: wrong names, no model, no data.
+    """
+    findings = Findings(command=plan.command)
+    for backend in plan.backends:
+        subject = Subject(backend.label, backend.backend)
+        findings.subjects.append(subject)
+        try:
+            _check_backend(replace(plan, backends=(backend,)), registry, settings, subject, on_stage)
+        except UsageError:
+            raise
+        except BaseException as error:
+            if not is_users_failure(error):
+                raise
+            log.debug("%s failed", backend.label, exc_info=error)
+            subject.error = describe_exception(error)
+            subject.hint = error.hint if isinstance(error, PolycmpError) else ""
+    return findings
+
+
+def _check_backend(
+    plan: Plan, registry: Registry, settings: Settings, subject: Subject, on_stage: Callable[[str], None]
+) -> None:
+    on_stage(f"activating {subject.label}")
+    resolved = resolve(plan, registry)
+    check_names(plan.data, plan.compare, resolved)
+    [backend] = resolved.backends
+    runner = backend.make_runner()
+    runner.activate()
+    try:
+        bench = Bench(
+            runner,
+            resolved.source,
+            settings,
+            make_functions(plan.compare, registry),
+            lambda threads: _with_threads(backend, threads),
+            lambda feed: _fixed(backend, feed),
+        )
+        subject.version = runner.backend_version
+        subject.batch = bench.batch.words if isinstance(bench.batch, Batch) else ""
+        _ = bench.outputs  # a backend that cannot run the model at all has failed, not its checks
+        for name in settings.checks:
+            on_stage(f"{subject.label}: {name}")
+            subject.checks.append(_make_check(name, bench))
+    finally:
+        runner.deactivate()
+
+
+def _make_check(name: str, bench: Bench) -> Check:
+    try:
+        return CHECK_FUNCTIONS[name](bench)
+    except DoesNotApplyError as reason:
+        return Check(name, "skipped", str(reason))
+    except UsageError:
+        raise
+    except BaseException as error:
+        if not is_users_failure(error):
+            raise
+        log.debug("%s: %s could not be checked", bench.runner.name, name, exc_info=error)
+        return Check(name, "error", f"could not be checked: {describe_exception(error)}")
+
+
+def _with_threads(backend: ResolvedBackend, threads: int) -> Runner | None:
+    """Return a runner of a backend with another number of threads; None if it has no option for them."""
+    changed = backend.with_option(backend.contribution.spec.threads, threads) if backend.contribution else None
+    return None if changed is None else changed.make_runner()
+
+
+def _fixed(backend: ResolvedBackend, feed: Feed) -> Runner | None:
+    """Return a runner of the model with the shapes of a feed written into it; None if that cannot be."""
+    graph = backend.model.graph() if backend.runs_parts and not backend.plan.python else None
+    if graph is None:
+        return None
+    part = graph.cut(TensorMetadata.from_feed_dict(feed), list(graph.outputs))
+    return backend.make_runner(part, same_inputs=False)

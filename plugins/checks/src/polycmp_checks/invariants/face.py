@@ -1,0 +1,74 @@
+"""What the checks found in the form that reports render."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from polycmp.report import Column, Fact, Result, Row, Table, backend_failure, verdict_of
+from polycmp_checks.invariants.findings import Findings, Subject
+
+
+def result_of(findings: Findings) -> Result:
+    """Return what was found as reports render it."""
+    heading, sentence = _verdict(findings)
+    return Result(
+        command="invariants",
+        verdict=verdict_of(findings.exit_code),
+        heading=heading,
+        sentence=sentence,
+        title=" · ".join(subject.label for subject in findings.subjects[:3]),
+        content=tuple(_table(subject) for subject in findings.subjects),
+        facts=tuple(_facts(findings)),
+        command_line=findings.command,
+        document=findings.to_json(),
+    )
+
+
+def _table(subject: Subject) -> Table:
+    title = " ".join(filter(None, [subject.label, subject.version and f"({subject.version})"]))
+    failure = backend_failure(subject.label, subject.error, subject.hint)
+    return Table(
+        title=title + (f", batch: {subject.batch}" if subject.batch else ""),
+        rows=tuple(Row(check.name, check.status, (check.max_error,), check.reason) for check in subject.checks),
+        columns=(Column("Max abs", "number", wide=True),),
+        name_title="Invariant",
+        reason_title="Result",
+        subject=subject.label,
+        suite=f"invariants {subject.label}",
+        summary=_summary(subject),
+        problem=failure if subject.error else None,
+    )
+
+
+def _counts(subjects: Sequence[Subject]) -> dict[str, int]:
+    statuses: list[str] = [check.status for subject in subjects for check in subject.checks]
+    return {status: statuses.count(status) for status in ("passed", "failed", "skipped", "error")}
+
+
+def _summary(subject: Subject) -> str:
+    words = {"passed": "hold", "failed": "do not hold", "error": "could not be checked", "skipped": "do not apply"}
+    counts = _counts([subject])
+    return ", ".join(f"{counts[status]} {text}" for status, text in words.items() if counts[status])
+
+
+def _facts(findings: Findings) -> Iterator[Fact]:
+    counts = _counts(findings.subjects)
+    yield Fact("backends", str(len(findings.subjects)))
+    yield Fact("invariants that hold", f"{counts['passed']} / {sum(counts.values()) - counts['skipped']}")
+    yield Fact("do not apply", str(counts["skipped"]))
+
+
+def _verdict(findings: Findings) -> tuple[str, str]:
+    """Return the verdict in capital letters, and what it comes to."""
+    counts = _counts(findings.subjects)
+    total = sum(counts.values())
+    skipped = f", {counts['skipped']} do not apply" if counts["skipped"] else ""
+    if findings.verdict == "error":
+        broken = [subject.label for subject in findings.subjects if subject.error]
+        what = f"{', '.join(broken)} failed" if broken else f"{counts['error']} of {total} checks"
+        what = what if broken or counts["error"] else "no check applies"
+        found = f"; {counts['failed']} do not hold" if counts["failed"] else ""
+        return "COULD NOT CHECK EVERYTHING", f"{what}{found}"
+    if findings.verdict == "failed":
+        return "FAILED", f"{counts['failed']} of {total} invariants do not hold{skipped}"
+    return "PASSED", f"{counts['passed']} invariants hold{skipped}"

@@ -1,0 +1,116 @@
+"""`polycmp invariants`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from polycmp.command import BackendCommand
+from polycmp.plan.sections import DataSection
+from polycmp.spec import opt
+from polycmp_checks.invariants.settings import CHECKS
+
+if TYPE_CHECKING:
+    from polycmp.command import Invocation
+    from polycmp.command import Settings as Converted
+    from polycmp_checks.invariants.settings import Settings
+
+EPILOG = (
+    """\b
+Needs no reference, and one backend is enough:
+  polycmp invariants model.onnx -b onnxrt
+  polycmp invariants model.onnx -b onnxrt:threads=4 -b onnx --checks repeat permute
+Checks:
+"""
+    + "\n".join(f"  {name:13} {what}" for name, what in CHECKS.items())
+    + """
+Exit status: 0 all hold, 1 one does not, 2 wrong usage, 3 could not check."""
+)
+
+
+def _at_least_one(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError("it must be 1 or more")
+    return value
+
+
+def _not_negative(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise ValueError("it must not be negative; count axes from the front, beginning with 0")
+    return value
+
+
+@dataclass(frozen=True)
+class InvariantsSection:
+    """Invariants."""
+
+    checks: tuple[str, ...] = opt(
+        tuple(CHECKS), help="Checks to make; all by default.", choices=tuple(CHECKS), metavar="NAME"
+    )
+    repeat: int = opt(5, help="How often the same inputs are given.", metavar="N", parse=_at_least_one)
+    batch: int = opt(4, help="Rows of a batch that the model leaves open.", metavar="N", parse=_at_least_one)
+    batch_axis: int | None = opt(
+        None, help="The axis of the batch; by default the first, if its dimension is open.", parse=_not_negative
+    )
+    batch_dim: str = opt("", help="The name of the batch dimension.", metavar="NAME")
+    exact: bool = opt(False, help="Outputs must be equal to the last bit.")
+
+
+def _invariants(call: Invocation) -> int:
+    from polycmp_checks.invariants.engine import check_invariants
+    from polycmp_checks.invariants.face import result_of
+
+    settings = _with_infinities(call.settings)
+    _check_usage(call)
+    plan = call.plan(settings=settings)
+    call.begin(plan)
+    with call.progress() as on_stage:
+        findings = check_invariants(plan, call.registry, _how(call), on_stage)
+    return call.present(result_of(findings))
+
+
+def _check_usage(call: Invocation) -> None:
+    from polycmp.errors import UsageError
+
+    call.needs_backends("polycmp invariants MODEL -b BACKEND")
+    section = call.section(InvariantsSection)
+    if section.batch_axis is not None and section.batch_dim:
+        raise UsageError("--batch-axis and --batch-dim both say what the batch is", hint="give one")
+
+
+def _with_infinities(settings: Converted) -> Converted:
+    """Return the settings with infinities equal unless the user says otherwise: here it is the same computation.
+
+    NaN is what it is for `run`: a backend that returns NaN everywhere agrees with itself, too.
+    """
+    from dataclasses import replace
+
+    key = ("compare_func", "simple")
+    given = {"infinities_compare_equal": True, **settings.by_owner.get(key, {})}
+    return replace(settings, by_owner={**settings.by_owner, key: given})
+
+
+def _how(call: Invocation) -> Settings:
+    from polycmp_checks.invariants.settings import Settings
+
+    section, data = call.section(InvariantsSection), call.section(DataSection)
+    return Settings(
+        checks=tuple(dict.fromkeys(section.checks)),
+        repeat=section.repeat,
+        batch=section.batch,
+        batch_axis=section.batch_axis,
+        batch_dim=section.batch_dim,
+        exact=section.exact,
+        shapes_given=bool(data.input_shapes or data.load_inputs or data.data_loader_script),
+    )
+
+
+invariants_command = BackendCommand(
+    "invariants",
+    _invariants,
+    options=("model", "data", InvariantsSection, "result.report", "log"),
+    help="Check backends against themselves: repeated, permuted, split, with other threads. Needs no reference.",
+    epilog=EPILOG,
+)

@@ -1,0 +1,63 @@
+"""What this package contributes. Light: only the standard library and `polycmp.spec` are imported here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from polycmp.spec import CommandSpec, RunnerSpec, hookimpl, opt
+
+FAULTS: Mapping[str, str] = {
+    "fp16": "its results are rounded to float16",
+    "int32": "its results lose what a 32-bit whole number does not hold: fractions and the upper bits",
+    "saturate": "its results are cut off at half of the largest magnitude",
+    "ties": "halves are rounded away from zero instead of to even (Round, QuantizeLinear)",
+    "nan": "NaN among its results becomes 0",
+    "layout": "its results are laid out as if the last axis came before the others",
+    "shuffle": "what it reads along the last axis of its first input arrives in reversed order",
+    "row-noise": "its results are off by up to one per cent, by another share in each row of the batch",
+    "crash": "the process ends by a signal",
+    "hang": "it never comes back",
+}
+#: Faults that end the process or never end: they need a process of their own.
+FATAL = ("crash", "hang")
+
+
+@dataclass(frozen=True)
+class FaultyOptions:
+    """Options of the backend `faulty`."""
+
+    backend: str = opt("", help="The backend to wrap.", metavar="NAME")
+    fault: str = opt("", help=f"What goes wrong: {', '.join(FAULTS)}.", choices=tuple(FAULTS))
+    at: str = opt("", help="The operator where it goes wrong: its name, or a tensor that it makes.", metavar="NAME")
+    wrapped: Mapping[str, str] = opt({}, help="Options of the wrapped backend.", metavar="KEY:VALUE")
+
+    def __post_init__(self) -> None:
+        for field in ("backend", "fault", "at"):
+            if not getattr(self, field):
+                raise ValueError(f"{field} is missing: -b faulty:backend=NAME,fault=FAULT,at=OPERATOR")
+
+
+@hookimpl
+def polycmp_runners() -> Iterable[RunnerSpec]:
+    """Contribute the backend `faulty`."""
+    yield RunnerSpec(
+        name="faulty",
+        summary="Wraps another backend and goes wrong at one operator",
+        factory="polycmp_checks.faulty:make_runner",
+        options=FaultyOptions,
+        hidden=True,
+    )
+
+
+@hookimpl
+def polycmp_commands() -> Iterable[CommandSpec]:
+    """Contribute the commands."""
+    yield CommandSpec(
+        ("invariants",),
+        "Check backends against themselves, without a reference.",
+        "polycmp_checks.invariants_command:invariants_command",
+    )
+    yield CommandSpec(
+        ("selftest",), "Prove that a comparison can go red.", "polycmp_checks.selftest_command:selftest_command"
+    )

@@ -1,0 +1,92 @@
+"""What self-tests found in the form that reports render."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from polycmp.errors import EXIT_OK
+from polycmp.report import Column, Fact, Result, Row, State, Table, verdict_of
+from polycmp_checks.selftest import SelfTest
+
+_STATES: dict[str, State] = {"seen": "passed", "unseen": "failed", "skipped": "skipped", "error": "error"}
+
+
+def result_of(found: Sequence[SelfTest], command_line: str) -> Result:
+    """Return what was found as reports render it.
+
+    Args:
+        found: The self-test of each backend.
+        command_line: What was typed.
+    """
+    exit_code = max((item.exit_code for item in found), default=EXIT_OK)
+    heading, sentence = _verdict(found)
+    return Result(
+        command="selftest",
+        verdict=verdict_of(exit_code),
+        heading=heading,
+        sentence=sentence,
+        title=" · ".join(item.label for item in found[:3]),
+        content=tuple(_table(item) for item in found),
+        facts=_facts(found),
+        command_line=command_line,
+        document=_document(found, exit_code, command_line),
+    )
+
+
+def _facts(found: Sequence[SelfTest]) -> tuple[Fact, ...]:
+    counts = _counts(found)
+    return (
+        Fact("backends", str(len(found))),
+        Fact("faults seen", f"{counts['seen']} / {sum(counts.values()) - counts['skipped']}"),
+        Fact("cannot show here", str(counts["skipped"])),
+    )
+
+
+def _document(found: Sequence[SelfTest], exit_code: int, command_line: str) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "verdict": verdict_of(exit_code),
+        "exit_code": exit_code,
+        "command": command_line,
+        "selftest": {item.label: item.to_json() for item in found},
+    }
+
+
+def _table(item: SelfTest) -> Table:
+    state: State = "error" if item.agrees is None else "passed" if item.agrees else "failed"
+    itself = Row("none", state, ("",), item.reason or "equal to itself")
+    counts = _counts([item])
+    return Table(
+        title=item.label,
+        rows=(itself, *(Row(trial.fault, _STATES[trial.status], (trial.at,), trial.reason) for trial in item.trials)),
+        columns=(Column("At"),),
+        name_title="Fault",
+        reason_title="What the comparison says",
+        subject=item.label,
+        suite=f"selftest {item.label}",
+        summary=f"{counts['seen']} of {len(item.trials)} faults seen",
+    )
+
+
+def _counts(found: Sequence[SelfTest]) -> dict[str, int]:
+    statuses: list[str] = [trial.status for item in found for trial in item.trials]
+    return {status: statuses.count(status) for status in _STATES}
+
+
+def _verdict(found: Sequence[SelfTest]) -> tuple[str, str]:
+    """Return the verdict in capital letters, and what it comes to."""
+    count = _counts(found)
+    total = sum(count.values())
+    skipped = f", {count['skipped']} cannot show in this model on these inputs" if count["skipped"] else ""
+    if any(item.agrees is None for item in found):
+        return "COULD NOT TEST", "a backend failed without any fault"
+    if count["error"]:
+        return "COULD NOT TEST EVERYTHING", f"{count['error']} of {total} faults could not be tried"
+    if not all(item.agrees for item in found):
+        return "FAILED", "a backend does not agree with itself"
+    if count["unseen"]:
+        return "FAILED", f"{count['unseen']} of {total} faults go unseen{skipped}"
+    if not count["seen"]:
+        return "COULD NOT TEST", "no fault shows in this model on these inputs"
+    return "PASSED", f"{count['seen']} of {total} faults are seen{skipped}"

@@ -1,0 +1,92 @@
+"""The JSON document of `locate`: one row per tensor in the order of the model, and the verdict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polycmp.errors import EXIT_DIFFERENT, EXIT_OK
+from polycmp_locate.figures import Figures
+from polycmp_locate.result import Located, Row
+
+
+def document_of(found: Located) -> dict[str, Any]:
+    """Return the document."""
+    status = {EXIT_OK: "passed", EXIT_DIFFERENT: "failed"}.get(found.exit_code, "error")
+    return {
+        "schema": 1,
+        "kind": "locate",
+        "verdict": status,
+        "words": found.verdict,
+        "sentence": found.sentence,
+        "explanation": found.explain,
+        "candidate": found.candidate,
+        "reference": found.reference,
+        "odd_one_out": found.odd_one_out or None,
+        "mode": found.mode,
+        "iteration": found.feed,
+        "first_bad": found.first_bad.tensor if found.first_bad else None,
+        "last_good": found.last_good.tensor if found.last_good else None,
+        "origin": found.origin.tensor if found.origin else None,
+        "operator": _operator(found.first_bad) if found.first_bad else None,
+        "probe": _probe(found),
+        "tensors": [_row(row) for row in found.rows],
+        "backends": {
+            item.label: {"backend": item.backend, "version": item.version, "error": item.error or None}
+            for item in found.backends
+        },
+        "notes": found.notes,
+        "command": found.command,
+        "seconds": found.seconds,
+    }
+
+
+def _operator(row: Row) -> dict[str, Any]:
+    node = row.node
+    return {
+        "type": node.op_type,
+        "name": node.name,
+        "domain": node.domain,
+        "attributes": dict(node.attributes),
+        "inputs": {name: _figures(row.inputs.get(name)) for name in node.inputs},
+        "outputs": list(node.outputs),
+    }
+
+
+def _probe(found: Located) -> dict[str, Any] | None:
+    probe = found.probe
+    if probe is None:
+        return None
+    return {
+        "moved": probe.moved,
+        "relative": probe.relative,
+        "trusted": probe.trusted,
+        "passed_without": probe.plain_passed,
+        "passed_with": probe.probed_passed,
+        "cured_by": list(probe.kept),
+        "sentence": probe.sentence,
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    own = row.own
+    return {
+        "tensor": row.tensor,
+        "operator": row.node.op_type,
+        "type": row.type,
+        "passed": row.passed,
+        "reason": row.reason,
+        "max_error": row.max_abs,
+        "mean_error": row.mean_abs,
+        "relative_error": row.relative,
+        "jump": row.jump,
+        "own_error": None if own is None else {"max_error": own.max_abs, "relative_error": own.relative},
+        "float64": None if row.truth is None else {"candidate": row.truth[0], "reference": row.truth[1]},
+        "candidate": _figures(row.candidate),
+        "reference": _figures(row.reference),
+    }
+
+
+def _figures(known: Figures | None) -> dict[str, Any] | None:
+    if known is None:
+        return None
+    return {"min": known.low, "max": known.high, "nan": known.nan, "inf": known.inf, "count": known.count}

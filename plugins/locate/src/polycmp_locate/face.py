@@ -1,0 +1,195 @@
+"""What `locate` found in the form that reports render."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from polycmp.errors import EXIT_DIFFERENT
+from polycmp.report import (
+    Block,
+    Cell,
+    CellValue,
+    Column,
+    Fact,
+    Facts,
+    Histogram,
+    Note,
+    Point,
+    Result,
+    Series,
+    Table,
+    backend_failure,
+    error_histogram,
+    verdict_of,
+)
+from polycmp.report import Row as ReportRow
+from polycmp_locate.document import document_of
+from polycmp_locate.result import Located, Row
+
+_COLUMNS = (
+    Column("Operator"),
+    Column("Max abs", "number"),
+    Column("Relative", "number", digits=2),
+    Column("Jump", "number"),
+    Column("Own", "number", digits=2),
+)
+
+
+def result_of(found: Located, *, explain: bool = False) -> Result:
+    """Return what was found as reports render it.
+
+    Args:
+        found: What was found.
+        explain: Whether a terminal shows the figures behind the sentence; pages always do.
+    """
+    failed = found.failed_backends
+    only_failures = bool(failed) and found.first_bad is None
+    if only_failures:
+        heading, sentence = "COULD NOT COMPARE", f"{', '.join(backend.label for backend in failed)} failed"
+    else:
+        heading = "FOUND" if found.exit_code == EXIT_DIFFERENT else "NOTHING FOUND"
+        sentence = found.sentence
+    return Result(
+        command="locate",
+        verdict=verdict_of(found.exit_code),
+        heading=heading,
+        sentence=sentence,
+        title=found.candidate,
+        content=tuple(_content(found, explain)),
+        facts=tuple(_facts(found)),
+        command_line=found.command,
+        seconds=found.seconds,
+        timed=not only_failures,
+        document=document_of(found),
+    )
+
+
+def _content(found: Located, explain: bool) -> Iterator[Block]:
+    yield from (backend_failure(item.label, item.error, item.hint) for item in found.failed_backends)
+    if found.rows:
+        yield _drift(found)
+        yield _table(found)
+    if found.first_bad is not None:
+        yield _operator(found.first_bad, found)
+    if found.probe is not None:
+        yield Note(found.probe.sentence, label="probe check")
+    yield from (Note(text) for text in found.notes)
+    yield from (Note(text, label="", terminal=explain) for text in found.explain)
+    if found.saved:
+        yield Note(found.saved, label="saved")
+
+
+def _facts(found: Located) -> Iterator[Fact]:
+    yield Fact("candidate", found.candidate)
+    yield Fact("reference", found.reference)
+    yield Fact("tensors", str(len(found.rows)))
+    yield Fact("outside the tolerance", str(sum(not row.passed for row in found.rows)))
+    yield Fact("first bad", found.first_bad.tensor if found.first_bad else "–")
+    yield Fact("duration", f"{found.seconds:.2g} s")
+
+
+def _drift(found: Located) -> Series:
+    bad = sum(not row.passed for row in found.rows)
+    return Series(
+        title="Error along the graph",
+        points=tuple(_point(row, found) for row in found.rows),
+        remark="relative error as it came through the model; rings are the operator's own error; click a point",
+        summary=f"Relative error of {len(found.rows)} tensors in the order of the graph; "
+        f"{bad} are outside the tolerance",
+        ends=("first operator", "last operator"),
+    )
+
+
+def _point(row: Row, found: Located) -> Point:
+    text = f"{row.tensor} ({row.node.op_type}): {row.relative:.3g} relative"
+    return Point(
+        name=row.tensor,
+        value=float(row.relative),
+        state="passed" if row.passed else "failed",
+        text=text if row.own is None else f"{text}, own error {row.own.relative:.3g}",
+        ring=None if row.own is None else float(row.own.relative),
+        mark=f"{row.node.op_type} makes {row.tensor}" if row is found.first_bad else "",
+    )
+
+
+def _table(found: Located) -> Table:
+    against = f"{found.candidate} against {found.reference}"
+    return Table(
+        title=f"{against}, in the order of the model",
+        rows=tuple(_row(row, found) for row in found.rows),
+        columns=_COLUMNS,
+        name_title="Tensor",
+        drawing_title="Distribution",
+        heading="Tensors in the order of the graph",
+        subject=found.candidate,
+        suite=f"locate {against}",
+        causal=True,
+    )
+
+
+def _row(row: Row, found: Located) -> ReportRow:
+    chosen = row is found.first_bad
+    lines = [f"operator: {row.node.label}", f"largest error: {row.max_abs:.6g} absolute, {row.relative:.6g} relative"]
+    lines += [row.reason] if row.reason else []
+    return ReportRow(
+        name=row.tensor,
+        state="passed" if row.passed and not chosen else "failed",
+        cells=(row.node.op_type, *_figures(row)),
+        reason=row.reason,
+        mark="FIRST" if chosen else "origin" if row is found.origin else "ok" if row.passed else "bad",
+        type=row.type,
+        chosen=chosen,
+        remarks=(_both(row, found),),
+        drawing=_distribution(row),
+        lines=(*lines, *(found.explain if chosen else ())),
+    )
+
+
+def _distribution(row: Row) -> Histogram | None:
+    found = row.stats.histogram if row.stats is not None else None
+    return error_histogram(found.edges, found.counts) if found is not None else None
+
+
+def _figures(row: Row) -> tuple[CellValue, ...]:
+    jump: CellValue = None
+    if row.jump:
+        jump = Cell("new" if math.isinf(row.jump) else f"x{row.jump:.3g}", float(row.jump))
+    return float(row.max_abs), float(row.relative), jump, None if row.own is None else float(row.own.relative)
+
+
+def _both(row: Row, found: Located) -> str:
+    """Return what both sides hold, as far as they computed it."""
+    sides = [(row.candidate, found.candidate), (row.reference, "reference")]
+    return ", ".join(f"{held} ({label})" for held, label in sides if held is not None)
+
+
+def _operator(row: Row, found: Located) -> Facts:
+    node = row.node
+    made = {item.tensor: item.reference for item in found.rows}
+    read = [(name, row.inputs.get(name) or made.get(name)) for name in node.inputs]
+    return Facts(node.label, tuple(_operator_facts(row, read, found)), tuple(_operator_lines(row, read, found)))
+
+
+def _operator_facts(row: Row, read: Sequence[tuple[str, object]], found: Located) -> Iterator[Fact]:
+    yield Fact("domain", row.node.domain or "ai.onnx")
+    yield from (Fact(f"attribute {name}", str(value)) for name, value in row.node.attributes.items())
+    for name, held in read:
+        yield Fact(f"reads {name}", str(held) if held is not None else "a weight or an input")
+    yield Fact(f"makes {row.tensor}", f"{row.type}: {_both(row, found)}")
+    if found.last_good is not None:
+        yield Fact("last good before it", f"{found.last_good.tensor}, {found.last_good.relative:.2g} relative")
+
+
+def _operator_lines(row: Row, read: Sequence[tuple[str, object]], found: Located) -> Iterator[str]:
+    node = row.node
+    yield f"operator: {node.label}" + (f" of domain {node.domain}" if node.domain else "")
+    yield from (f"  attribute {name} = {value}" for name, value in node.attributes.items())
+    for name, held in read:
+        yield f"  reads {name!r}" + (f": {held}" if held is not None else "")
+    mine = f"{row.candidate} ({found.candidate}), " if row.candidate is not None else ""
+    yield f"  makes {row.tensor!r} {row.type}: {mine}{row.reference} (reference)"
+    if row.reason:
+        yield f"  {row.reason}"
+    if found.last_good is not None:
+        yield f"last good before it: {found.last_good.tensor!r}, relative error {found.last_good.relative:.2g}"

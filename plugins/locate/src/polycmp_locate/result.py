@@ -1,0 +1,177 @@
+"""What `locate` ends with: a row per tensor, the operator at fault, a verdict in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from polycmp.compare.verdicts import ErrorStats, OutputComparison
+from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
+from polycmp.graph import GraphNode
+from polycmp.results.outcome import BackendResult
+from polycmp_locate.figures import Figures
+
+#: The verdicts, each a key in reports.
+EQUAL = "equal"
+WITHIN_ROUNDING = "within rounding"
+WORSE = "worse than this precision explains"
+WRONG = "wrong"
+ILL_CONDITIONED = "ill-conditioned model"
+BORN = "NaN/Inf born here"
+CONSTANT = "suspiciously constant"
+PROBE_CURES = "probing removes the fault"
+FAILS = "the backend fails here"
+BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED})
+
+
+@dataclass(frozen=True)
+class Own:
+    """What an operator does wrong by itself, fed with the reference's tensors.
+
+    Attributes:
+        max_abs: Largest absolute error of its output.
+        relative: That, divided by the largest magnitude in the reference's output.
+        passed: Whether it is within the tolerances.
+        floor: How much of `relative` rounding explains: what the reference itself is off from float64, or how far one
+            unit in the last place of the inputs moves it; None if that was not measured.
+        floor_from: Where `floor` comes from, in words.
+        reference: How far the reference itself is from float64, relative; None if that was not measured.
+        candidate: How far the candidate is from float64, relative.
+    """
+
+    max_abs: float
+    relative: float
+    passed: bool
+    floor: float | None = None
+    floor_from: str = ""
+    reference: float | None = None
+    candidate: float | None = None
+
+
+@dataclass
+class Row:
+    """One tensor of the model.
+
+    Attributes:
+        tensor: Its name.
+        node: The operator that makes it.
+        type: Element type and shape, as text.
+        unit: Unit roundoff of its type, or of a coarser one that a side may calculate in.
+        passed: Whether it is within the tolerances.
+        reason: Why not.
+        max_abs: Largest absolute error, accumulated on the way through the model.
+        mean_abs: Mean absolute error.
+        relative: `max_abs` divided by the largest magnitude in the reference.
+        jump: `relative` divided by that of the operator's worst input; infinite if those are equal.
+        candidate: What the candidate's tensor holds.
+        reference: What the reference's holds.
+        own: The operator's own error; None if it was not measured.
+        truth: How far candidate and reference are from float64, relative; None if that was not measured.
+        stats: The figures of the compare function.
+        inputs: What the operator read in the reference, by name; only for rows of interest.
+        inputs_finite: Whether everything the operator read in the candidate is finite.
+    """
+
+    tensor: str
+    node: GraphNode
+    type: str
+    unit: float = 0.0
+    passed: bool = True
+    reason: str = ""
+    max_abs: float = 0.0
+    mean_abs: float = 0.0
+    relative: float = 0.0
+    jump: float = 0.0
+    candidate: Figures | None = None
+    reference: Figures | None = None
+    own: Own | None = None
+    truth: tuple[float, float] | None = None
+    stats: ErrorStats | None = None
+    inputs: Mapping[str, Figures] = field(default_factory=dict)
+    inputs_finite: bool = True
+
+
+@dataclass
+class Probe:
+    """What looking inside did to the result.
+
+    Attributes:
+        moved: How far the candidate's final outputs with probes are from those without, largest absolute difference.
+        relative: That, divided by the largest magnitude.
+        error: The error of the final outputs without probes, relative: what the verdict rests on.
+        plain_passed: Whether the final outputs pass without probes.
+        probed_passed: Whether they pass with probes.
+        kept: Tensors whose probing alone makes the fault go away, and the operators around the first of them.
+        trusted: Whether the tensors seen may stand for those of the unprobed model.
+        sentence: All that in words.
+    """
+
+    moved: float = 0.0
+    relative: float = 0.0
+    error: float = 0.0
+    plain_passed: bool = True
+    probed_passed: bool = True
+    kept: tuple[str, ...] = ()
+    trusted: bool = True
+    sentence: str = ""
+
+
+@dataclass
+class Located:
+    """Everything that one search found.
+
+    Attributes:
+        candidate: Label of the candidate.
+        reference: Label of the reference.
+        backends: The runs.
+        rows: The tensors in the order of the graph; with bisection only those that were looked at.
+        finals: The model's outputs without probes.
+        first_bad: The first tensor that is wrong; None if none is.
+        last_good: The last one before it that is not.
+        origin: The tensor where the error comes from, if it is not `first_bad` itself.
+        probe: What probing did.
+        verdict: One of the verdicts above.
+        sentence: The verdict as a sentence.
+        explain: The figures behind it.
+        notes: What else a reader should know.
+        odd_one_out: With three or more backends, the one that disagrees with the others.
+        feed: The iteration in which it shows.
+        mode: `full` or `bisect`.
+        command: The command line.
+        seconds: Wall-clock duration.
+        saved: Where the case that repeats it was saved.
+        precision: Who may calculate in a coarser type than the model's, and in which, in words; empty if nobody.
+    """
+
+    candidate: str
+    reference: str
+    backends: list[BackendResult] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    finals: list[OutputComparison] = field(default_factory=list)
+    first_bad: Row | None = None
+    last_good: Row | None = None
+    origin: Row | None = None
+    probe: Probe | None = None
+    verdict: str = EQUAL
+    sentence: str = ""
+    explain: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    odd_one_out: str = ""
+    feed: int = 0
+    mode: str = "full"
+    command: str = ""
+    seconds: float = 0.0
+    saved: str = ""
+    precision: str = ""
+
+    @property
+    def failed_backends(self) -> list[BackendResult]:
+        """The runs that ended with an error."""
+        return [backend for backend in self.backends if backend.error]
+
+    @property
+    def exit_code(self) -> int:
+        """The exit status: 0 nothing found, 1 found, 3 could not compare."""
+        if self.first_bad is not None or self.verdict not in BENIGN:
+            return EXIT_DIFFERENT
+        return EXIT_FAILED if self.failed_backends else EXIT_OK
