@@ -27,7 +27,7 @@ MAY_NAME = {
     ("simple", "accuracy/accuracy_file.py"): "which of our functions wrote what a foreign file format calls otherwise",
 }
 #: Folders that are commands of their own and move into plugins.
-COMMANDS = ("locate/", "invariants/", "testing/", "cli/invariants.py", "cli/selftest.py", "cli/locate.py")
+COMMANDS = ("testing/",)
 
 
 @cache
@@ -161,7 +161,7 @@ def test_help_texts_name_no_backend():
 def test_a_hidden_backend_is_one_by_its_descriptor():
     from polycmp.plugins import Registry
 
-    registry = Registry.discover({"POLYCMP_PLUGINS": "none"})
+    registry = Registry.discover({"POLYCMP_PLUGINS": "checks"})
     faulty = registry.find_runner("faulty")
     assert faulty.spec.hidden
     assert "faulty" not in registry.runners

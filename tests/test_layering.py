@@ -15,7 +15,7 @@ CORE = ROOT / "core" / "src" / "polycmp"
 
 # Rooms that only hold words and values; anybody may use them.
 GROUND = {"errors", "terminal", "values", "files", "script", "options", "logger", "spec", "precision", "verdicts"}
-MODELS = {"tensors", "arrays", "calls", "loader", "func", "graph", "runner", "builtin"}
+MODELS = {"tensors", "arrays", "calls", "loader", "func", "graph", "runner", "builtin_options", "builtin"}
 
 #: Room -> the rooms it may import. Each line only names rooms from the lines above it.
 MAY_IMPORT: dict[str, set[str]] = {
@@ -37,11 +37,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "graph": {"errors", "tensors", "loader"},
     "runner": {"errors", "files", "tensors", "loader"},  # both remember the arguments they were made with, for export
     "calls": {"errors", "files", "arrays", "runner", "tensors"},
-    "builtin": {"spec", "values"},
+    "builtin_options": {"spec", "values"},
+    "builtin": {"spec", "values", "builtin_options"},
     "plugins": {"errors", "values", "spec"},
     "model": {*GROUND, "loader", "tensors", "graph", "plugins"},
-    "data": {*GROUND, "tensors", "builtin"},
-    "compare": {*GROUND, "tensors", "builtin"},
+    "data": {*GROUND, "tensors", "builtin_options"},
+    "compare": {*GROUND, "tensors", "builtin_options"},
     "results": {*GROUND, "tensors", "compare"},  # of compare only its verdicts: tested below
     "plan": {"errors", "values", "spec", "options", "builtin", "plugins"},
     "report": {*GROUND, "tensors", "plugins", "compare", "results"},

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from polycmp.builtin import RandomOptions
+from polycmp.builtin_options import RandomOptions
 from polycmp.data.random import make_random
 from polycmp.data.shapes import apply_input_shapes
 from polycmp.errors import UsageError

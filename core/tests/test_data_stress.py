@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polycmp.builtin import STRESS_KINDS, StressOptions
+from polycmp.builtin_options import STRESS_KINDS, StressOptions
 from polycmp.data.sizes import shape_sweep
 from polycmp.data.stress import make_stress
 from polycmp.errors import DataError, UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from polycmp.builtin import RandomOptions
+from polycmp.builtin_options import RandomOptions
 from polycmp.compare.facade import CompareFunc
 from polycmp.compare.pair import PairComparer
 from polycmp.compare.postprocess import PostprocessFunc

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from polycmp import builtin
+from polycmp import builtin_options
 from polycmp.compare import functions
 from polycmp.compare.indices import Indices
 from polycmp.compare.norms import Norm
@@ -55,7 +55,7 @@ class CompareFunc:
             InvalidValueError: A value cannot be right; it is a `ValueError`, too.
         """
         options = _options(
-            builtin.SimpleOptions,
+            builtin_options.SimpleOptions,
             rtol=_per_output(rtol),
             atol=_per_output(atol),
             check_error_stat=_statistics(check_error_stat),
@@ -73,7 +73,7 @@ class CompareFunc:
         Args:
             index_tolerance: Places an index may move; 0.
         """
-        return functions.make_indices(_options(builtin.IndicesOptions, tolerance=_per_output(index_tolerance)))
+        return functions.make_indices(_options(builtin_options.IndicesOptions, tolerance=_per_output(index_tolerance)))
 
     @staticmethod
     def l2(l2_tolerance: PerOutput = None) -> Norm:
@@ -82,7 +82,7 @@ class CompareFunc:
         Args:
             l2_tolerance: Its largest value; 1e-5.
         """
-        return functions.make_l2(_options(builtin.L2Options, threshold=_per_output(l2_tolerance)))
+        return functions.make_l2(_options(builtin_options.L2Options, threshold=_per_output(l2_tolerance)))
 
     @staticmethod
     def cosine_similarity(cosine_similarity_threshold: PerOutput = None) -> Norm:
@@ -92,7 +92,7 @@ class CompareFunc:
             cosine_similarity_threshold: Its smallest value; 0.997.
         """
         threshold = _per_output(cosine_similarity_threshold)
-        return functions.make_cosine_similarity(_options(builtin.CosineOptions, threshold=threshold))
+        return functions.make_cosine_similarity(_options(builtin_options.CosineOptions, threshold=threshold))
 
     @staticmethod
     def psnr(psnr_tolerance: PerOutput = None) -> Norm:
@@ -101,7 +101,7 @@ class CompareFunc:
         Args:
             psnr_tolerance: Its smallest value in dB; 30.
         """
-        return functions.make_psnr(_options(builtin.PsnrOptions, threshold=_per_output(psnr_tolerance)))
+        return functions.make_psnr(_options(builtin_options.PsnrOptions, threshold=_per_output(psnr_tolerance)))
 
     @staticmethod
     def snr(snr_tolerance: PerOutput = None) -> Norm:
@@ -110,7 +110,7 @@ class CompareFunc:
         Args:
             snr_tolerance: Its smallest value in dB; 20.
         """
-        return functions.make_snr(_options(builtin.SnrOptions, threshold=_per_output(snr_tolerance)))
+        return functions.make_snr(_options(builtin_options.SnrOptions, threshold=_per_output(snr_tolerance)))
 
     @staticmethod
     def ulp(ulp_tolerance: int | Mapping[str, int] | None = None) -> Ulp:
@@ -119,7 +119,7 @@ class CompareFunc:
         Args:
             ulp_tolerance: Its largest value; 4.
         """
-        return functions.make_ulp(_options(builtin.UlpOptions, tolerance=_per_output(ulp_tolerance)))
+        return functions.make_ulp(_options(builtin_options.UlpOptions, tolerance=_per_output(ulp_tolerance)))
 
 
 def _per_output(value: Any) -> Mapping[str, Any] | None:

@@ -14,7 +14,7 @@ from polycmp.errors import ComparisonError
 from polycmp.values import pick
 
 if TYPE_CHECKING:
-    from polycmp.builtin import SimpleOptions
+    from polycmp.builtin_options import SimpleOptions
 
 
 def judge_errors(options: SimpleOptions, metrics: Mapping[str, float], output: str) -> DetailedVerdict:

@@ -30,7 +30,7 @@ from polycmp.tensors import dtype_class
 from polycmp.values import pick
 
 if TYPE_CHECKING:
-    from polycmp.builtin import SimpleOptions
+    from polycmp.builtin_options import SimpleOptions
 
 Array = NDArray[Any]
 

@@ -18,7 +18,7 @@ from polycmp.tensors import TensorEntry, TensorMetadata, as_dtype, dtype_class, 
 from polycmp.values import pick, unknown_names
 
 if TYPE_CHECKING:
-    from polycmp.builtin import RandomOptions
+    from polycmp.builtin_options import RandomOptions
 
 Range = tuple[float, float]
 Draw = Callable[[str, TensorEntry], Any]

@@ -22,7 +22,7 @@ from polycmp.tensors import LabelledFeed, TensorEntry, TensorMetadata, as_dtype,
 from polycmp.values import pick, unknown_names
 
 if TYPE_CHECKING:
-    from polycmp.builtin import StressOptions
+    from polycmp.builtin_options import StressOptions
 
 Range = tuple[float, float]
 Real = NDArray[np.float64]

@@ -65,7 +65,8 @@ def _selftest(call: Invocation) -> int:
 
 
 def _plan(call: Invocation) -> Plan:
-    from polycmp.builtin import STRESS_COMPARE, StressOptions
+    from polycmp.builtin import STRESS_COMPARE
+    from polycmp.builtin_options import StressOptions
     from polycmp.errors import UsageError
     from polycmp.plan import Choice
     from polycmp_checks.selftest import BUILT_IN_MODEL
