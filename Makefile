@@ -40,7 +40,7 @@ test: $(VENV)/developed
 
 $(ALONE)/developed: core/pyproject.toml requirements-dev.txt
 	$(PYTHON) -m venv $(ALONE)
-	$(ALONE)/bin/python -m pip --disable-pip-version-check install --quiet -e 'core[plot,safetensors]' $$(grep -E '^(build|editables|hatchling|hypothesis|pytest)' requirements-dev.txt)
+	$(ALONE)/bin/python -m pip --disable-pip-version-check install --quiet -e 'core[safetensors]' $$(grep -E '^(build|editables|hatchling|hypothesis|pytest)' requirements-dev.txt)
 	@touch $@
 
 test-core: $(ALONE)/developed
