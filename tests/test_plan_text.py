@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 import pytest
 import tomli_w
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from plans import CHARS, NASTY, plan_of_words, plans_of
 
-from polycmp.errors import PluginError
+from polycmp.errors import PluginError, UsageError
 from polycmp.options import option_fields
 from polycmp.plan import BackendPlan, Plan
 from polycmp.plan.backends import instance_texts
@@ -37,7 +37,12 @@ many = settings(max_examples=200, deadline=None, suppress_health_check=list(Heal
 @many
 @given(plans_of(REGISTRY))
 def test_the_words_of_a_plan_make_that_plan(plan):
-    assert plan_of_words(to_words(plan, REGISTRY)) == plan
+    try:
+        made = plan_of_words(to_words(plan, REGISTRY))
+    except UsageError as error:
+        assume("would overwrite" not in error.what)  # two random paths that meet are wrong usage
+        raise
+    assert made == plan
 
 
 @many

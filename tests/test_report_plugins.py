@@ -193,7 +193,7 @@ def test_a_broken_plugin_that_would_bring_the_suffix_says_so(site, pair, tmp_pat
     ],
 )
 def test_without_its_package_a_report_names_it_before_anything_runs(site, model, command, path, status, says):
-    done = site.polycmp(command, model, "-b", "onnx", "--report", path, POLYCMP_PLUGINS="onnx")
+    done = site.polycmp(command, model, "-b", "onnx", "--report", path, POLYCMP_PLUGINS="onnx,locate,checks")
     assert (done.returncode, done.stdout) == (status, "")
     assert says in done.stderr
     assert f"{path}: --report: no report is written as" in done.stderr

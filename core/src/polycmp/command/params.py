@@ -90,8 +90,9 @@ class BackendOption(click.Option):
 
 
 def _registry(ctx: click.Context) -> Registry:
-    registry: Registry = ctx.command.registry  # type: ignore[attr-defined]  # only used on a TableCommand
-    return registry
+    from polycmp.command.base import registry_of
+
+    return registry_of(ctx)
 
 
 def _help(target: Target) -> str:
