@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,15 @@ class Done:
     def report(self, path: Path) -> dict[str, Any]:
         loaded: dict[str, Any] = json.loads(path.read_text())
         return loaded
+
+
+@pytest.fixture(autouse=True, scope="session")
+def signals_as_a_terminal_has_them():
+    """Let commands that tests start be ended by Ctrl-C and SIGHUP, also where `nohup` or a CI system ignores them."""
+    for name, handler in (("SIGHUP", signal.SIG_DFL), ("SIGINT", signal.default_int_handler)):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 @pytest.fixture
