@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from polycmp.errors import PluginError, UsageError, did_you_mean
-from polycmp.values import parse_bool, spell, split_name, unquote
+from polycmp.values import bracketed, parse_bool, spell, split_name, unquote
 
 #: How the values of a field are given: a switch, one value, several, groups of several, or values by tensor name.
 KINDS = ("flag", "value", "list", "groups", "mapping")
@@ -158,8 +158,8 @@ class OptionField:
         """Return the text that stands for a value in an instance, `NAME:KEY=TEXT`; errors as in `texts`."""
         texts = self.texts(value, inline=True)
         if self.kind == "groups":
-            return f"[{','.join(_bracketed(group) for group in texts)}]"
-        return texts[0][0] if len(texts[0]) == 1 else _bracketed(texts[0])
+            return f"[{','.join(bracketed(group) for group in texts)}]"
+        return texts[0][0] if len(texts[0]) == 1 else bracketed(texts[0])
 
     def _text(self, value: Any) -> str:
         return self._plain_text(self._plain(value))
@@ -236,16 +236,12 @@ class OptionField:
         if not isinstance(plain, (bool, int, float, str, list)):
             raise UsageError(f"{plain!r} is no value for {self.name!r}", hint=self._hint())
         if isinstance(plain, list):
-            return _bracketed(map(self._plain_text, plain))
+            return bracketed(map(self._plain_text, plain))
         return str(plain).lower() if isinstance(plain, bool) else str(plain)
 
     def _hint(self) -> str:
         wanted = {int: "a whole number", float: "a number", bool: "true or false"}.get(self.item, "")
         return f"it takes {wanted}" if wanted and self.parse is None else ""
-
-
-def _bracketed(texts: Iterable[str]) -> str:
-    return f"[{','.join(texts)}]"
 
 
 def option_fields(options: type | None) -> tuple[OptionField, ...]:

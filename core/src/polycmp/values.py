@@ -297,3 +297,8 @@ def unique_label(label: str, used: Iterable[str]) -> str:
         number += 1
         candidate = f"{label}#{number}"
     return candidate
+
+
+def bracketed(texts: Iterable[str]) -> str:
+    """Return several values as one text of an instance: `[a,b]`."""
+    return f"[{','.join(texts)}]"
