@@ -8,13 +8,14 @@ from functools import cache
 
 from hypothesis import strategies as st
 
-from polycmp.builtin_options import NAN_POLICIES, STATISTICS, STRESS_KINDS
+from polycmp.builtin_options import NAN_POLICIES, STATISTICS
 from polycmp.cli.run import run_command
 from polycmp.command import Invocation
 from polycmp.errors import UsageError
 from polycmp.options import option_fields
 from polycmp.plan import BackendPlan, Choice, ComparePlan, DataPlan, FilesPlan, Plan
 from polycmp_checks.plugin import FAULTS
+from polycmp_checks.stress.options import STRESS_KINDS
 
 #: What breaks grammars: separators, brackets, quotes, flags, blanks, line ends, other alphabets, escapes.
 NASTY = [

@@ -27,7 +27,7 @@ TOUR = (
     " --compare simple indices l2 ulp --save-heatmaps maps",
     "run m.toy -b toy -b plain --load-inputs i.npz --load-outputs o.json --write-config run.toml -v",
     "run --config run.toml --gen-script again.py",
-    "run m.toy -b plain --use-subprocess --save-outputs o.safetensors --data-loader stress --stress-kind signed",
+    "run m.toy -b plain --use-subprocess --save-outputs o.safetensors",
     "run m.toy -b toy -b shut -b plain --compare-func-script c.py --data-loader-script d.py",
     "run m.toy --trt",
     "check accuracy a.json --atol 1",

@@ -151,8 +151,16 @@ def test_several_shapes_take_turns(run):
 def test_data_loaders(run):
     _, found = run(*TWO, "--data-loader", "ramp", "--ramp-count", "4", "--input-shapes", "x:[2,8]")
     assert found["inference_results"]["toy"]["iterations"] == 4
-    done, found = run(*TWO, "--data-loader", "stress", "--stress-kind", "signed", "tiny", "--stress-seed", "1")
-    assert (done.status, found["inference_results"]["toy"]["iterations"]) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    "words", [("--data-loader", "stress"), ("--stress-kind", "signed")], ids=lambda words: words[0]
+)
+def test_the_data_loader_of_a_package_that_is_not_installed_is_answered_with_the_package(polycmp, words):
+    done = polycmp("run", "m.toy", *TWO, *words)
+    assert (done.status, done.out) == (3, "")
+    assert "'stress'" in done.err
+    assert "pip install polycmp-checks" in done.err
 
 
 def test_a_script_as_data_loader(run, polycmp, tmp_path):

@@ -122,7 +122,7 @@ def plan(name, registry):
     return DataPlan(loader=Choice(name, registry.find_data_loader(name).spec.options()))
 
 
-@pytest.mark.parametrize(("name", "synthetic"), [("random", True), ("stress", True), ("edges", True), ("ramp", False)])
+@pytest.mark.parametrize(("name", "synthetic"), [("random", True), ("edges", True), ("ramp", False)])
 def test_a_source_says_whether_its_numbers_are_made_up(toybox, name, synthetic):
     registry = Registry.discover()
     source = make_source(plan(name, registry), registry)

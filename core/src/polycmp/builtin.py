@@ -1,4 +1,4 @@
-"""The core's own commands, compare functions, data loaders and report, contributed through the hooks of all plugins."""
+"""The core's own commands, compare functions, data loader and report, contributed through the hooks of all plugins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from polycmp.builtin_options import (
     RandomOptions,
     SimpleOptions,
     SnrOptions,
-    StressOptions,
     UlpOptions,
 )
 from polycmp.spec import CommandSpec, CompareFuncSpec, DataLoaderSpec, ReportSpec, hookimpl
@@ -21,18 +20,6 @@ from polycmp.spec import CommandSpec, CompareFuncSpec, DataLoaderSpec, ReportSpe
 #: What a comparison does unless the user chooses something else.
 DEFAULT_COMPARE = "simple"
 DEFAULT_DATA_LOADER = "random"
-
-#: What compare functions take as given with the data loader `stress` unless the user says otherwise: it makes numbers
-#: overflow on purpose, and both sides doing so at the same place is agreement; and it makes large numbers cancel.
-STRESS_COMPARE: Mapping[str, Mapping[str, object]] = {
-    "simple": {"nan": "equal", "infinities_compare_equal": True, "scale_atol": True}
-}
-STRESS_NOTES: Mapping[str, Mapping[str, str]] = {
-    "simple": {
-        "nan": "NaN at the same place on both sides is equal (--nan differ changes that)",
-        "scale_atol": "the absolute tolerance is in units of an output's largest value (--atol X changes that)",
-    }
-}
 
 _FUNCTIONS: tuple[tuple[str, str, type, Mapping[str, Any]], ...] = (
     (
@@ -82,7 +69,7 @@ def polycmp_reports() -> Iterable[ReportSpec]:
 
 @hookimpl
 def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
-    """Contribute the data loaders of the core."""
+    """Contribute the data loader of the core."""
     yield DataLoaderSpec(
         "random",
         "Reproducible random numbers",
@@ -90,16 +77,6 @@ def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
         RandomOptions,
         synthetic=True,
         python="polycmp.comparator:DataLoader",
-    )
-    yield DataLoaderSpec(
-        "stress",
-        "Inputs that find bugs",
-        "polycmp.data.stress:make_stress",
-        StressOptions,
-        synthetic=True,
-        sweeps_shapes=True,
-        compare_defaults=STRESS_COMPARE,
-        compare_notes=STRESS_NOTES,
     )
 
 

@@ -8,19 +8,6 @@ from dataclasses import dataclass
 
 from polycmp.spec import opt, parse_range
 
-STRESS_KINDS: Mapping[str, str] = {
-    "signed": "real numbers of both signs in [-1, 1]",
-    "large": "real numbers of both signs, up to 1000 or what the type can still square",
-    "tiny": "real numbers of both signs, from 1e-4 down to the smallest normal number",
-    "denormal": "real numbers of both signs below the smallest normal number",
-    "boundary": "zeros of both signs, halves (ties of rounding), ones, the numbers next to 1; ends of index ranges",
-    "limits": "as boundary, with one element at half the type's largest number",
-    "equal": "all elements of an input equal",
-    "masked": "masks all zero",
-    "unmasked": "masks all one",
-    "mask-first": "masks one only at the first position",
-    "mask-last": "masks one only at the last position",
-}
 STATISTICS = ("elemwise", "max", "mean", "median", "quantile")
 NAN_POLICIES = ("forbid", "equal", "differ")
 
@@ -61,26 +48,6 @@ def _quantile(text: str | float) -> float:
     value = _number(text)
     if not 0 <= value <= 1:
         raise ValueError(f"{text} is not a quantile; it lies between 0 and 1")
-    return value
-
-
-def _kind(text: str) -> str:
-    if text not in STRESS_KINDS:
-        raise ValueError(f"{text!r} is no kind of input; use some of {', '.join(STRESS_KINDS)}")
-    return text
-
-
-def _seed(text: str | int) -> int:
-    value = int(text)
-    if not 0 <= value < 2**32:
-        raise ValueError(f"{text} does not lie between 0 and 2**32 - 1")
-    return value
-
-
-def _size(text: str | int) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(f"{text} is no size; a dimension is 1 or more")
     return value
 
 
@@ -295,43 +262,3 @@ class RandomOptions:
         for name, (low, high) in self.val_range.items():
             if not low <= high:
                 raise ValueError(f"val_range{f' of {name!r}' if name else ''}: [{low}, {high}] is empty")
-
-
-@dataclass(frozen=True)
-class StressOptions:
-    """Options of the data loader `stress`."""
-
-    kinds: tuple[str, ...] = opt(
-        tuple(STRESS_KINDS),
-        help="Kinds of input to try; those that the model has no input for are left out.",
-        alias=("--stress-kinds", "--stress-kind"),
-        metavar="KIND",
-        parse=_kind,
-    )
-    seeds: tuple[int, ...] = opt(
-        (1, 2, 3),
-        help="Seeds; each kind comes once with each.",
-        alias=("--stress-seeds", "--stress-seed"),
-        metavar="N",
-        parse=_seed,
-    )
-    sizes: tuple[int, ...] = opt(
-        (1, 2, 3, 7, 8),
-        help="Sizes that unknown dimensions take in turn, as far as the backend's smallest and largest shapes allow.",
-        metavar="N",
-        parse=_size,
-    )
-    val_range: Mapping[str, tuple[float, float]] = opt(
-        {},
-        help="Values that an input can take, for all inputs or NAME:[LOW,HIGH]; no kind leaves them.",
-        metavar="[INPUT:][LOW,HIGH]",
-        parse=parse_range,
-    )
-
-    def __post_init__(self) -> None:
-        _check({"": self.kinds}, _kind, "kinds")
-        _check({"": self.seeds}, _seed, "seeds")
-        _check({"": self.sizes}, _size, "sizes")
-        for field in ("kinds", "seeds", "sizes"):
-            if not getattr(self, field):
-                raise ValueError(f"{field}: at least one is needed")

@@ -23,6 +23,9 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 }
 """Commands that packages of ours bring: the plugin, and the command that installs it."""
 
+DATA_LOADERS: Mapping[str, str] = {"stress": "pip install polycmp-checks"}
+"""Data loaders that packages of ours bring, and the command that installs them."""
+
 REPORTS: Mapping[str, str] = dict.fromkeys(("html", "xml", "md"), "pip install polycmp-report")
 """Which package writes a kind of report, by its suffix."""
 

@@ -14,7 +14,7 @@ from polycmp.plugins import factories
 from polycmp.plugins.aliases import grant_aliases
 from polycmp.plugins.discovery import Candidate, discover
 from polycmp.plugins.examination import examine, new_manager
-from polycmp.plugins.known import COMMANDS, INSTALL_COMMANDS, NOT_YET, OTHER_NAMES, REPORTS
+from polycmp.plugins.known import COMMANDS, DATA_LOADERS, INSTALL_COMMANDS, NOT_YET, OTHER_NAMES, REPORTS
 from polycmp.plugins.records import BUILTIN, WORDS, Contributed, Contribution, Kind, PluginRecord
 from polycmp.spec import (
     CommandSpec,
@@ -193,8 +193,9 @@ class Registry:
             )
         if kind == "runner" and known in table:
             return PluginError(what, why=f"it is called {known!r} here", hint=f"-b {known}")
-        if kind == "runner" and known in INSTALL_COMMANDS:
-            return PluginError(what, why="the package that brings it is not installed", hint=INSTALL_COMMANDS[known])
+        packages = {"runner": INSTALL_COMMANDS, "data_loader": DATA_LOADERS}.get(kind, {})
+        if known in packages:
+            return PluginError(what, why="the package that brings it is not installed", hint=packages[known])
         # Backends come and go with packages; any other name that nobody has is a slip of the fingers.
         kind_of_error = PluginError if kind == "runner" else UsageError
         return kind_of_error(what, why=did_you_mean(name, table), hint="polycmp plugins list")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from polycmp.spec import CommandSpec, RunnerSpec, hookimpl, opt
+from polycmp.spec import CommandSpec, DataLoaderSpec, RunnerSpec, hookimpl, opt
+from polycmp_checks.stress.options import COMPARE_DEFAULTS, COMPARE_NOTES, StressOptions
 
 FAULTS: Mapping[str, str] = {
     "fp16": "its results are rounded to float16",
@@ -47,6 +48,21 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
         factory="polycmp_checks.faulty:make_runner",
         options=FaultyOptions,
         hidden=True,
+    )
+
+
+@hookimpl
+def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
+    """Contribute the data loader `stress`."""
+    yield DataLoaderSpec(
+        "stress",
+        "Inputs that find bugs",
+        "polycmp_checks.stress.feeds:make_stress",
+        StressOptions,
+        synthetic=True,
+        sweeps_shapes=True,
+        compare_defaults=COMPARE_DEFAULTS,
+        compare_notes=COMPARE_NOTES,
     )
 
 

@@ -65,15 +65,14 @@ def _selftest(call: Invocation) -> int:
 
 
 def _plan(call: Invocation) -> Plan:
-    from polycmp.builtin import STRESS_COMPARE
-    from polycmp.builtin_options import StressOptions
     from polycmp.errors import UsageError
     from polycmp.plan import Choice
     from polycmp_checks.selftest import BUILT_IN_MODEL
+    from polycmp_checks.stress.options import COMPARE_DEFAULTS, StressOptions
 
     call.needs_backends("polycmp selftest -b BACKEND")
     settings, key = call.settings, ("compare_func", "simple")
-    simple = {**STRESS_COMPARE["simple"], **settings.by_owner.get(key, {})}
+    simple = {**COMPARE_DEFAULTS["simple"], **settings.by_owner.get(key, {})}
     simple.pop("scale_atol")  # nothing large is fed here
     settings = replace(settings, by_owner={**settings.by_owner, key: simple})
     plan = call.plan(model=str(BUILT_IN_MODEL), settings=settings)

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.data.sizes import Shapes, shape_sweep
 from polycmp.errors import DataError, UsageError, did_you_mean
 from polycmp.tensors import LabelledFeed, TensorEntry, TensorMetadata, as_dtype, dtype_class, format_shape, is_low_bit
 from polycmp.values import pick, unknown_names
+from polycmp_checks.stress.shapes import Shapes, shape_sweep
 
 if TYPE_CHECKING:
-    from polycmp.builtin_options import StressOptions
+    from polycmp_checks.stress.options import StressOptions
 
 Range = tuple[float, float]
 Real = NDArray[np.float64]

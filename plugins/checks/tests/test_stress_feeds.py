@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polycmp.builtin_options import STRESS_KINDS, StressOptions
-from polycmp.data.sizes import shape_sweep
-from polycmp.data.stress import make_stress
 from polycmp.errors import DataError, UsageError
 from polycmp.tensors import TensorEntry, TensorMetadata, as_dtype
 from polycmp.testing import DataLoaderContract
+from polycmp_checks.stress.feeds import make_stress
+from polycmp_checks.stress.options import STRESS_KINDS, StressOptions
+from polycmp_checks.stress.shapes import shape_sweep
 
 
 def one(kind, dtype, shape=(4, 5), name="x", seed=1, **fields):

@@ -1,0 +1,1 @@
+"""The data loader `stress`: inputs that find bugs."""

@@ -1,0 +1,98 @@
+"""Options of the data loader `stress`. Light: `polycmp_checks.plugin` imports it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from polycmp.spec import opt, parse_range
+
+STRESS_KINDS: Mapping[str, str] = {
+    "signed": "real numbers of both signs in [-1, 1]",
+    "large": "real numbers of both signs, up to 1000 or what the type can still square",
+    "tiny": "real numbers of both signs, from 1e-4 down to the smallest normal number",
+    "denormal": "real numbers of both signs below the smallest normal number",
+    "boundary": "zeros of both signs, halves (ties of rounding), ones, the numbers next to 1; ends of index ranges",
+    "limits": "as boundary, with one element at half the type's largest number",
+    "equal": "all elements of an input equal",
+    "masked": "masks all zero",
+    "unmasked": "masks all one",
+    "mask-first": "masks one only at the first position",
+    "mask-last": "masks one only at the last position",
+}
+
+#: What compare functions take as given with these inputs unless the user says otherwise: they make numbers overflow on
+#: purpose, and both sides doing so at the same place is agreement; and they make large numbers cancel.
+COMPARE_DEFAULTS: Mapping[str, Mapping[str, object]] = {
+    "simple": {"nan": "equal", "infinities_compare_equal": True, "scale_atol": True}
+}
+COMPARE_NOTES: Mapping[str, Mapping[str, str]] = {
+    "simple": {
+        "nan": "NaN at the same place on both sides is equal (--nan differ changes that)",
+        "scale_atol": "the absolute tolerance is in units of an output's largest value (--atol X changes that)",
+    }
+}
+
+
+def _kind(text: str) -> str:
+    if text not in STRESS_KINDS:
+        raise ValueError(f"{text!r} is no kind of input; use some of {', '.join(STRESS_KINDS)}")
+    return text
+
+
+def _seed(text: str | int) -> int:
+    value = int(text)
+    if not 0 <= value < 2**32:
+        raise ValueError(f"{text} does not lie between 0 and 2**32 - 1")
+    return value
+
+
+def _size(text: str | int) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError(f"{text} is no size; a dimension is 1 or more")
+    return value
+
+
+@dataclass(frozen=True)
+class StressOptions:
+    """Options of the data loader `stress`."""
+
+    kinds: tuple[str, ...] = opt(
+        tuple(STRESS_KINDS),
+        help="Kinds of input to try; those that the model has no input for are left out.",
+        alias=("--stress-kinds", "--stress-kind"),
+        metavar="KIND",
+        parse=_kind,
+    )
+    seeds: tuple[int, ...] = opt(
+        (1, 2, 3),
+        help="Seeds; each kind comes once with each.",
+        alias=("--stress-seeds", "--stress-seed"),
+        metavar="N",
+        parse=_seed,
+    )
+    sizes: tuple[int, ...] = opt(
+        (1, 2, 3, 7, 8),
+        help="Sizes that unknown dimensions take in turn, as far as the backend's smallest and largest shapes allow.",
+        metavar="N",
+        parse=_size,
+    )
+    val_range: Mapping[str, tuple[float, float]] = opt(
+        {},
+        help="Values that an input can take, for all inputs or NAME:[LOW,HIGH]; no kind leaves them.",
+        metavar="[INPUT:][LOW,HIGH]",
+        parse=parse_range,
+    )
+
+    def __post_init__(self) -> None:
+        parsers: Mapping[str, Callable[..., object]] = {"kinds": _kind, "seeds": _seed, "sizes": _size}
+        for field, parse in parsers.items():
+            values = getattr(self, field)
+            if not values:
+                raise ValueError(f"{field}: at least one is needed")
+            try:
+                for value in values:
+                    parse(value)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise ValueError(f"{field}: {error}") from None
