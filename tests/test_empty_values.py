@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from polycmp.cli.check import accuracy_command
 from polycmp.cli.convert import convert_command
 from polycmp.cli.inspect import model_command
 from polycmp.cli.run import run_command
 from polycmp.options import option_fields
 from polycmp.plugins import Registry
+from polycmp_checks.accuracy_command import accuracy_command
 from polycmp_checks.invariants_command import invariants_command
 from polycmp_checks.selftest_command import selftest_command
 from polycmp_locate.command import locate_command

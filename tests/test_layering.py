@@ -50,8 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "workers": {*GROUND, *MODELS, "plugins", "model", "inputs", "plan", "calls", "ending"},
     "runs": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "inputs", "workers"},
     "layerwise": {*GROUND, *MODELS, "plugins", "compare", "results", "plan", "runs"},
-    "accuracy": {*GROUND, "tensors", "plugins", "compare", "results", "plan", "runs"},
-    "session": {*GROUND, *MODELS, "plugins", "compare", "results", "plan", "ending", "runs", "layerwise", "accuracy"},
+    "session": {*GROUND, *MODELS, "plugins", "compare", "results", "plan", "ending", "runs", "layerwise"},
     "json": {*GROUND, "tensors", "compare", "results"},
     "comparator": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "runs"},
     "testing": {
@@ -78,7 +77,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         "plan",
         "inputs",
         "workers",
-        "accuracy",
         "session",
         "report",
         "testing",
@@ -89,7 +87,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 
 #: Room -> what its annotations may name besides: imported by type checkers only, so that the room stays light.
-MAY_NAME = {"spec": {"loader", "runner", "tensors"}}
+MAY_NAME = {"spec": {"compare", "loader", "results", "runner", "tensors"}}
 
 #: What the core knows nothing about: every backend, and the libraries that backends drive. Torch is not among them,
 #: since its tensors are also a form in which people hold data.

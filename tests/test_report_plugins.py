@@ -42,6 +42,21 @@ HEAVY = """
             with open(options.words, "a") as file:
                 file.write(f"{pair.iteration} {pair.candidate} {pair.reference} {pair.output} {pair.made.shape}\\n")
         return see
+
+    class Recorder:
+        def __init__(self, path):
+            self.path, self.lines = path, []
+
+        def add(self, iteration, candidate, reference, found):
+            self.lines += [f"{iteration} {candidate} {reference} {item.output} {item.passed}" for item in found]
+
+        def finish(self, outcome):
+            Path(self.path).write_text("\\n".join([*self.lines, outcome.verdict]))
+
+    def record(options, compare):
+        if options.words == "raise":
+            raise KeyError("no such thing")
+        return Recorder(options.words)
 """
 
 
@@ -122,6 +137,20 @@ def test_a_report_watches_what_is_compared(site, pair, tmp_path):
     assert "options of the report fake" in refused.stderr
 
 
+def test_a_report_records_the_verdicts_of_each_iteration(site, pair, tmp_path):
+    install(site, "ReportSpec('', 'Fake', '', name='fake', options=Options, record='fake_heavy:record')")
+    done = run(site, tmp_path, *pair, "--iterations", "2", "--fake-words", "kept")
+    assert done.returncode == 1, done.stderr
+    assert (tmp_path / "kept").read_text().splitlines() == ["0 onnxrt old y False", "1 onnxrt old y False", "failed"]
+    refused = run(site, tmp_path, "locate", *pair[1:], "--fake-words", "kept")
+    assert refused.returncode == 2  # nothing is recorded there
+    done = run(site, tmp_path, *pair, "--fake-words", "raise")
+    assert done.returncode == 3
+    assert "KeyError" in done.stderr
+    assert "report 'fake' of fake-fake" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_report_that_raises_hurts_no_other(site, pair, tmp_path):
     install(site, "ReportSpec('.bad', 'Fake', 'fake_heavy:broken')")
     done = run(site, tmp_path, *pair, "--report", "r.bad", "--report", "r.json")
@@ -158,6 +187,11 @@ def test_a_suffix_that_two_claim_goes_to_neither_and_the_core_keeps_its_own(site
         ("ReportSpec('', '', 'a:b', name='x')", "nothing ever asks for the report 'x'"),
         ("ReportSpec('.x', '', '', watch='a:b', options=Options)", "'' in polycmp_reports is not of the form"),
         ("ReportSpec('', '', '', name='x', watch='a:b')", "it has no options"),
+        ("ReportSpec('', '', '', name='x', record='a:b')", "it has no options"),
+        (
+            "ReportSpec('', '', '', name='x', record='a.b', options=Options)",
+            "'a.b' in polycmp_reports is not of the form",
+        ),
         (
             "ReportSpec('', '', '', name='x', watch='a.b', options=Options)",
             "'a.b' in polycmp_reports is not of the form",

@@ -182,7 +182,12 @@ def test_the_core_alone_names_the_package_that_brings_a_backend(core_alone, back
 
 @pytest.mark.parametrize(
     ("command", "package"),
-    [("locate", "polycmp-locate"), ("invariants", "polycmp-checks"), ("selftest", "polycmp-checks")],
+    [
+        ("locate", "polycmp-locate"),
+        ("check", "polycmp-checks"),
+        ("invariants", "polycmp-checks"),
+        ("selftest", "polycmp-checks"),
+    ],
 )
 def test_the_core_alone_names_the_package_that_brings_a_command(core_alone, command, package):
     done = core_alone("polycmp", command, "model.onnx")
@@ -194,7 +199,7 @@ def test_the_core_alone_names_the_package_that_brings_a_command(core_alone, comm
 @pytest.mark.parametrize(
     "words",
     [
-        *(("check", "accuracy", "metrics.json", "--report", f"r.{suffix}") for suffix in ("html", "xml", "md")),
+        *(("run", "model.onnx", "--report", f"r.{suffix}") for suffix in ("html", "xml", "md")),
         ("run", "model.onnx", "-b", "onnxrt", "--save-heatmaps", "maps"),
     ],
     ids=lambda words: words[-1],

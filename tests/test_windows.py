@@ -41,6 +41,21 @@ def test_windows_say_what_one_pass_says(polycmp, tmp_path, iterations):
     assert run["outputs"] == one["inference_results"]["onnxrt"]["outputs"]
 
 
+def test_metrics_of_windows_are_saved_as_those_of_one_pass(polycmp, tmp_path):
+    good, bad = guilty.chain(tmp_path / "good.onnx"), guilty.chain(tmp_path / "bad.onnx", changed=8)
+    words = (bad, "-b", "onnxrt", "-b", f"onnxrt:name=ref,model={good}", "--mark-all", "--iterations", 2)
+    saved = []
+    for memory in ("1G", "20K"):
+        done = polycmp("run", *words, "--max-memory", memory, "--save-accuracy-results", "m.json")
+        assert (done.status, "all tensors are held" in done.out) == (1, False)
+        assert polycmp("check", "accuracy", "m.json").status == 1
+        assert polycmp("check", "accuracy", "m.json", "--atol", 1e9).status == 0
+        saved.append(json.loads((tmp_path / "m.json").read_text())["records"])
+    assert [(r["iteration"], r["output"], r["passed"]) for r in saved[0]] == [
+        (r["iteration"], r["output"], r["passed"]) for r in saved[1]
+    ]
+
+
 def test_tensors_that_live_across_windows_and_weights_that_operators_change(polycmp, tmp_path):
     model = guilty.residual(tmp_path / "m.onnx")
     words = (model, *TWO, "--mark-all", "--input-shapes", "x:[5,8]")

@@ -23,14 +23,13 @@ CORE = Path(polycmp.__file__).parent
 #: Command lines that together come through every module that no test imports by itself.
 TOUR = (
     "run m.toy -b toy:fault=add,at=y -b plain --save-inputs i.npz --save-outputs o.json --save-input-blob blobs"
-    " --report r.json --report r.html --report r.xml --save-accuracy-results a.json --postprocess top-2 --validate"
+    " --report r.json --report r.html --report r.xml --postprocess top-2 --validate"
     " --compare simple indices l2 ulp --save-heatmaps maps",
     "run m.toy -b toy -b plain --load-inputs i.npz --load-outputs o.json --write-config run.toml -v",
     "run --config run.toml --gen-script again.py",
     "run m.toy -b plain --use-subprocess --save-outputs o.safetensors",
     "run m.toy -b toy -b shut -b plain --compare-func-script c.py --data-loader-script d.py",
     "run m.toy --trt",
-    "check accuracy a.json --atol 1",
     "run m.toy -b toy:mark_all -b plain --toy-mark-all --use-subprocess",
     "convert m.toy -o m.packed",
     "inspect model m.packed --display-as toy",

@@ -64,13 +64,6 @@ def test_means_are_judged_by_a_plugins_function(polycmp, model):
     assert (done.status, "mean over 2 iterations" in done.words) == (1, True)
 
 
-def test_saved_metrics_are_judged_again_by_a_plugins_function(polycmp, model):
-    words = ("run", "m.toy", *BACKENDS, "--compare", "gap", "--save-accuracy-results", "a.json")
-    assert polycmp(*words).status == 1
-    assert polycmp("check", "accuracy", "a.json", "--gap-allowed", "0.6").status == 0
-    assert polycmp("check", "accuracy", "a.json", "--gap-allowed", "0.4").status == 1
-
-
 def test_options_without_a_mean_are_refused_with_the_way_out(polycmp, model):
     done = polycmp("run", "m.toy", *BACKENDS, "--compare", "gap", "--check-average", "--gap-sort", "last")
     assert (done.status, "no mean of sort last" in done.err, "--gap-sort largest" in done.err) == (2, True, True)

@@ -60,7 +60,7 @@ class BackendCommand(click.Command):
         options: Its options, in the order of the help text: sections of the core by name (`"data"`), single options of
             them (`"result.report"`), and frozen dataclasses of its own with `opt()` fields.
         plugins: The kinds of contribution whose options it takes.
-        watching: Whether reports may watch what is compared; only a command that hands their watchers on says so.
+        watching: Whether reports may watch and record what is compared; only a command that tells them says so.
         params: Click's own parameters; by default a model, backends, and how much to say.
         kwargs: As for `click.Command`: `help`, `epilog` and so on.
     """

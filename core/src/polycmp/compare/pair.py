@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from polycmp.compare.tally import Tally, named_reason
 from polycmp.compare.usercode import as_verdict, judging, read_only
-from polycmp.compare.verdicts import OutputComparison, PairComparison
+from polycmp.compare.verdicts import OutputComparison, PairComparison, WorstIterations, named_reason
 from polycmp.compare.words import kind_reason, shape_reason
 from polycmp.errors import InvalidValueError, UsageError, did_you_mean
 from polycmp.spec import Verdict
@@ -58,7 +57,7 @@ class PairComparer:
         self.postprocess = postprocess
         self.iterations = 0
         self._matched = False
-        self._tally = Tally()
+        self._worst = WorstIterations()
 
     def add(self, candidate: Outputs, reference: Outputs) -> list[OutputComparison]:
         """Compare the outputs of one iteration and keep the worst verdict on each.
@@ -74,7 +73,7 @@ class PairComparer:
             candidate, reference = self.postprocess(candidate), self.postprocess(reference)
         pairs = self._match(candidate, reference)
         found = [self._compare(name, other, candidate, reference) for name, other in pairs]
-        self._tally.add(found)
+        self._worst.add(found)
         self.iterations += 1
         return found
 
@@ -96,12 +95,12 @@ class PairComparer:
             reasons.append("no iteration was compared")
         elif not self._matched:
             reasons.append("no output in common")
-        passed = not reasons and self._tally.passed
+        passed = not reasons and self._worst.passed
         return PairComparison(
             self.candidate_label,
             self.reference_label,
             passed,
-            dict(self._tally.outputs),
+            dict(self._worst.outputs),
             self.iterations,
             "; ".join(reasons),
         )

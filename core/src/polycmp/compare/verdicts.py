@@ -1,14 +1,23 @@
-"""What comparing says: one output over all iterations, one pair of runs."""
+"""What comparing says: one output over all iterations, in constant memory; one pair of runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from polycmp.spec import Verdict
 from polycmp.verdicts import DetailedVerdict, ErrorStats, Histogram, Worst
 
-__all__ = ["DetailedVerdict", "ErrorStats", "Histogram", "OutputComparison", "PairComparison", "Worst"]
+__all__ = [
+    "DetailedVerdict",
+    "ErrorStats",
+    "Histogram",
+    "OutputComparison",
+    "PairComparison",
+    "Worst",
+    "WorstIterations",
+    "named_reason",
+]
 
 
 @dataclass(frozen=True)
@@ -67,3 +76,50 @@ class PairComparison:
     outputs: Mapping[str, OutputComparison]
     iterations: int
     reason: str = ""
+
+
+class WorstIterations:
+    """Keeps, for each output, the verdict of its worst iteration.
+
+    Attributes:
+        outputs: Verdicts by output name, in the order in which outputs appeared.
+    """
+
+    def __init__(self) -> None:
+        self.outputs: dict[str, OutputComparison] = {}
+
+    def add(self, items: Iterable[OutputComparison]) -> None:
+        """Take in the verdicts of one iteration."""
+        for item in items:
+            self._keep(item)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every output passed in every iteration."""
+        return all(item.passed for item in self.outputs.values())
+
+    def _keep(self, item: OutputComparison) -> None:
+        known = self.outputs.get(item.output)
+        if known is None:
+            self.outputs[item.output] = replace(item, failed_iterations=int(not item.passed))
+            return
+        kept = item if _severity(item) > _severity(known) else known
+        self.outputs[item.output] = replace(
+            kept,
+            iterations=known.iterations + 1,
+            failed_iterations=known.failed_iterations + int(not item.passed),
+        )
+
+
+def named_reason(name: str, reason: str, functions: int) -> str:
+    """Return a compare function's reason, with its name in front where several judge the same output."""
+    text = reason or "differs"
+    return f"{name}: {text}" if functions > 1 else text
+
+
+def _severity(item: OutputComparison) -> tuple[bool, bool, int, float]:
+    """Return what orders the iterations of one output: failures first, among them those without figures."""
+    stats = item.stats
+    if stats is None:
+        return not item.passed, not item.passed, 0, 0.0
+    return not item.passed, False, stats.failed, stats.max_abs

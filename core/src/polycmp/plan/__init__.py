@@ -103,7 +103,6 @@ class FilesPlan:
         save_input_blob: Folder for raw dumps of inputs; None means none.
         load_outputs: Saved runs to compare with.
         reports: Report files.
-        save_metrics: Where metrics and verdicts go, for `check accuracy`.
     """
 
     save_inputs: str = ""
@@ -111,7 +110,6 @@ class FilesPlan:
     save_input_blob: str | None = None
     load_outputs: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
-    save_metrics: str = ""
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,6 @@ PLACES = (
     Place("result", "report", "files.reports"),
     Place("result", "save_outputs", "files.save_outputs"),
     Place("result", "load_outputs", "files.load_outputs"),
-    Place("result", "save_accuracy_results", "files.save_metrics"),
 )
 SHAPES = Key("core", "data", "input_shapes")
 DATA_LOADER = Key("core", "data", "data_loader")
@@ -132,6 +131,7 @@ def make_plan(
     """
     core = settings.core
     files = FilesPlan(**_placed(core, "files."))
+    reports = report_options(settings, registry)
     return Plan(
         model=model,
         loader_options=loader_options(settings, registry),
@@ -139,11 +139,11 @@ def make_plan(
         data=data_plan(settings, registry),
         compare=ComparePlan(
             functions=_functions(settings, registry),
-            detail=bool(files.reports or files.save_metrics),
+            detail=bool(files.reports) or any(registry.find_report(name).spec.record for name in reports),
             **_placed(core, "compare."),
         ),
         files=files,
-        report_options=report_options(settings, registry),
+        report_options=reports,
         command=command,
         **_placed(core, ""),
     )

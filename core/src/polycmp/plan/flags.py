@@ -97,7 +97,7 @@ def build_table(
         sections: The core's own options, or a command's.
         chosen: Of these sections only the ones named, as `SECTION` or `SECTION.OPTION`; None for all.
         kinds: The kinds of contribution whose options there are.
-        watching: Whether reports may watch what is compared; else those that do have no options here.
+        watching: Whether reports may watch and record what is compared; else those that do have no options here.
     """
     targets = core_targets(sections, chosen)
     # An alias means the same for every command, so what one of them leaves out stays reserved.
@@ -113,7 +113,7 @@ def build_table(
             backends[flag] = claim.contribution.name
     headings = {}
     for item in contributions:
-        if item.kind not in kinds or (item.kind == "report" and item.spec.watch and not watching):
+        if item.kind not in kinds or (item.kind == "report" and item.spec.attends and not watching):
             continue
         heading = _heading(item)
         headings[heading] = item.spec.summary

@@ -146,12 +146,6 @@ class ResultSection:
     load_outputs: tuple[str, ...] = opt(
         (), help="Saved outputs to compare with, behind the backends given.", alias="--load-results", metavar="PATH"
     )
-    save_accuracy_results: str = opt(
-        "",
-        help="Save metrics and verdicts, to judge them again with `polycmp check accuracy`.",
-        metavar="FILE",
-        writes=True,
-    )
     gen_script: str = opt(
         "",
         help="Write a Python script that does the same instead of running; - prints it.",

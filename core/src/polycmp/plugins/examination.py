@@ -137,8 +137,8 @@ def _check_spec(spec: Any, hook: str) -> None:
     elif not isinstance(spec.name, str) or not NAME_PATTERN.match(spec.name):
         raise _FaultError(f"bad name {spec.name!r} in {hook}: lower case, digits and underscores only")
     target = spec.target if isinstance(spec, CommandSpec) else spec.factory
-    watches = isinstance(spec, ReportSpec) and spec.watch and not (spec.factory or spec.suffix or spec.when)
-    if not watches and (not isinstance(target, str) or not IMPORT_STRING.match(target)):
+    attends = isinstance(spec, ReportSpec) and spec.attends and not (spec.factory or spec.suffix or spec.when)
+    if not attends and (not isinstance(target, str) or not IMPORT_STRING.match(target)):
         raise _FaultError(f"{target!r} in {hook} is not of the form 'package.module:attribute'")
     _check_options(spec)
 
@@ -150,12 +150,16 @@ def _check_report(spec: ReportSpec) -> None:
         raise _FaultError(f"the report {spec.name!r} is called after its suffix {spec.suffix!r}; leave the name out")
     if not spec.suffix and not (isinstance(spec.name, str) and NAME_PATTERN.match(spec.name)):
         raise _FaultError(f"bad name {spec.name!r} of a report without suffix: lower case, digits and underscores only")
-    if not (spec.suffix or spec.when or spec.watch):
-        raise _FaultError(f"nothing ever asks for the report {spec.name!r}: it has no suffix, `when` or `watch`")
-    if spec.watch and spec.options is None:
-        raise _FaultError(f"nothing turns on what the report {spec.name or spec.suffix!r} watches: it has no options")
-    if spec.watch and not IMPORT_STRING.match(spec.watch):
-        raise _FaultError(f"{spec.watch!r} in polycmp_reports is not of the form 'package.module:attribute'")
+    if not (spec.suffix or spec.when or spec.attends):
+        raise _FaultError(
+            f"nothing ever asks for the report {spec.name!r}: it has no suffix, `when`, `watch` or `record`"
+        )
+    if spec.attends and spec.options is None:
+        what = "watches" if spec.watch else "records"
+        raise _FaultError(f"nothing turns on what the report {spec.name or spec.suffix!r} {what}: it has no options")
+    for target in filter(None, (spec.watch, spec.record)):
+        if not IMPORT_STRING.match(target):
+            raise _FaultError(f"{target!r} in polycmp_reports is not of the form 'package.module:attribute'")
 
 
 def _check_options(spec: Any) -> None:

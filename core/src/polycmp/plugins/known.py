@@ -17,6 +17,7 @@ INSTALL_COMMANDS: Mapping[str, str] = {
 }
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
+    "check": ("checks", "pip install polycmp-checks"),
     "invariants": ("checks", "pip install polycmp-checks"),
     "locate": ("locate", "pip install polycmp-locate"),
     "selftest": ("checks", "pip install polycmp-checks"),
@@ -29,10 +30,13 @@ DATA_LOADERS: Mapping[str, str] = {"stress": "pip install polycmp-checks"}
 REPORTS: Mapping[str, str] = dict.fromkeys(("html", "xml", "md"), "pip install polycmp-report")
 """Which package writes a kind of report, by its suffix."""
 
-OPTIONS_OF_REPORTS: Mapping[str, tuple[str, str]] = dict.fromkeys(
-    ("--save-heatmaps", "--show-heatmaps", "--save-error-metrics-plot", "--show-error-metrics-plot"),
-    ("pictures", "pip install 'polycmp-report[plot]'"),
-)
+OPTIONS_OF_REPORTS: Mapping[str, tuple[str, str]] = {
+    "--save-accuracy-results": ("accuracy", "pip install polycmp-checks"),
+    **dict.fromkeys(
+        ("--save-heatmaps", "--show-heatmaps", "--save-error-metrics-plot", "--show-error-metrics-plot"),
+        ("pictures", "pip install 'polycmp-report[plot]'"),
+    ),
+}
 """Options that a report brings: the report, and the command that installs it."""
 
 NOT_YET: Mapping[str, str] = {

@@ -1,13 +1,15 @@
-"""The functions of plugins that a plan takes: compare functions, and watchers of what is compared."""
+"""The functions of plugins that a plan takes: compare functions, watchers and recorders of what is compared."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from polycmp.compare.verdicts import OutputComparison
 from polycmp.errors import OthersCode, PluginError
 from polycmp.plan import ComparePlan, Plan
-from polycmp.spec import Compared, CompareFunction
+from polycmp.results.outcome import Outcome
+from polycmp.spec import Compared, CompareFunction, Recorder
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -49,6 +51,44 @@ def open_watchers(options: Mapping[str, Any], registry: Registry) -> list[Callab
             registry.require(contribution)
             watchers.append(registry.load(contribution, contribution.spec.watch)(chosen))
     return [watcher for watcher in watchers if watcher is not None]
+
+
+class Recorders:
+    """What reports keep of a run, each behind a fence: whatever one raises is an error of its plugin.
+
+    Args:
+        plan: The run.
+        registry: The plugins.
+
+    Raises:
+        PluginError: A report asked for is not there, its plugin is broken, or it lacks a module.
+    """
+
+    def __init__(self, plan: Plan, registry: Registry) -> None:
+        self._recorders: list[tuple[str, Recorder]] = []
+        for name, options in plan.report_options.items():
+            contribution = registry.find_report(name)
+            if contribution.spec.record:
+                registry.require(contribution)
+                factory = registry.load(contribution, contribution.spec.record)
+                with OthersCode(PluginError, "cannot record this run", whose=contribution.label):
+                    self._recorders.append((contribution.label, factory(options, plan.compare)))
+
+    def add(self, iteration: int, candidate: str, reference: str, found: Iterable[OutputComparison]) -> None:
+        """Hand on the verdicts of one iteration."""
+        for label, recorder in self._recorders:
+            with OthersCode(PluginError, "cannot record this run", whose=label):
+                recorder.add(iteration, candidate, reference, found)
+
+    def finish(self, outcome: Outcome) -> None:
+        """Hand on the outcome, when everything was compared.
+
+        Raises:
+            PolycmpError: What a recorder raises: a file cannot be written.
+        """
+        for label, recorder in self._recorders:
+            with OthersCode(PluginError, "cannot record this run", whose=label):
+                recorder.finish(outcome)
 
 
 def lenience(plan: Plan, registry: Registry) -> list[str]:

@@ -16,8 +16,7 @@ from polycmp.compare.averages import (
 )
 from polycmp.compare.pair import PairComparer
 from polycmp.compare.scripted import PairFunction, as_pair_function, load_compare_script
-from polycmp.compare.tally import Tally, named_reason
-from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison
+from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison, WorstIterations, named_reason
 from polycmp.errors import UsageError
 from polycmp.plan import ComparePlan
 from polycmp.runs.compare_functions import make_functions
@@ -135,7 +134,7 @@ class ScriptedComparer:
     def __init__(self, candidate_label: str, reference_label: str, judge: PairFunction) -> None:
         self._labels = (candidate_label, reference_label)
         self._judge = judge
-        self._tally = Tally()
+        self._worst = WorstIterations()
         self._iterations = 0
 
     def add(self, candidate: Outputs, reference: Outputs) -> list[OutputComparison]:
@@ -145,7 +144,7 @@ class ScriptedComparer:
             ComparisonError: The function fails, or returns something else than verdicts by output.
         """
         found = [replace(item, worst_iteration=self._iterations) for item in self._judge(candidate, reference)]
-        self._tally.add(found)
+        self._worst.add(found)
         self._iterations += 1
         return found
 
@@ -156,12 +155,12 @@ class ScriptedComparer:
         ran = self._iterations if candidate_iterations is None else candidate_iterations
         wanted = self._iterations if reference_iterations is None else reference_iterations
         reasons = [f"{self._labels[0]} ran {ran} iterations, {self._labels[1]} {wanted}"] if ran != wanted else []
-        if not self._tally.outputs:
+        if not self._worst.outputs:
             reasons.append("the compare function judged no output")
         return PairComparison(
             *self._labels,
-            not reasons and self._tally.passed,
-            dict(self._tally.outputs),
+            not reasons and self._worst.passed,
+            dict(self._worst.outputs),
             self._iterations,
             "; ".join(reasons),
         )

@@ -9,14 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp.accuracy.recorder import Recorder
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.layerwise.windows import merge_windows
 from polycmp.plan import BackendPlan, ComparePlan, Plan
 from polycmp.precision import UNITS
 from polycmp.results.environment import describe_environment
 from polycmp.results.outcome import BackendResult, Outcome
-from polycmp.runs.compare_functions import lenience, open_watchers
+from polycmp.runs.compare_functions import Recorders, lenience, open_watchers
 from polycmp.runs.comparers import Comparer, comparer_maker
 from polycmp.runs.loop import Pace, Step, run_steps
 from polycmp.runs.resolve import resolve
@@ -50,9 +49,9 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
     start = time.perf_counter()
     prepared = prepare(plan, resolve(plan, registry))
     saved = open_saved(plan.files.load_outputs, (run.label for run in prepared.runs))
-    recorder = Recorder(plan.files.save_metrics, plan.compare)
+    recorders = Recorders(plan, registry)
     session = _Session(
-        plan.compare, prepared, saved, comparer_maker(plan.compare, registry), Repeats(plan, registry), recorder
+        plan.compare, prepared, saved, comparer_maker(plan.compare, registry), Repeats(plan, registry), recorders
     )
     session.outcome.command = plan.command
     session.outcome.notes += [
@@ -98,7 +97,7 @@ class _Session:
         saved: list[SavedLane],
         make_comparer: Callable[[str, str], Comparer],
         repeats: Repeats,
-        recorder: Recorder,
+        recorders: Recorders,
     ) -> None:
         self._compare_plan = compare
         self._prepared = prepared
@@ -106,7 +105,7 @@ class _Session:
         self._make_comparer = make_comparer
         self._repeats = repeats
         self._comparers: dict[str, dict[int, Comparer]] = {}
-        self._recorder = recorder
+        self._recorders = recorders
         self._names_checked = prepared.names_checked
         results = [run.result for run in prepared.runs] + [lane.result for lane in saved]
         self.outcome = Outcome(backends=results, expected=len(results) > 1, reference=self._reference(results))
@@ -155,7 +154,7 @@ class _Session:
         ]
         self.outcome.notes += self._about_precision()
         self.outcome.environment = describe_environment()
-        self._recorder.save(self.outcome)
+        self._recorders.finish(self.outcome)
         self.outcome.repeats = self._repeats.found()
         return self.outcome
 
@@ -215,7 +214,7 @@ class _Session:
                 raw = step.outputs[label], step.outputs[reference]
                 mine, expected = sinks.unhidden((mine, expected), raw)
             found = self._comparer(label, reference, step.window).add(mine, expected)
-            self._recorder.add(step.index, label, reference, found)
+            self._recorders.add(step.index, label, reference, found)
             self._repeats.add(step.index, step.feed, label, found)
             sinks.show(step.index, label, reference, mine, expected)
             passed = passed and all(item.passed for item in found)

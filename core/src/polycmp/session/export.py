@@ -65,7 +65,6 @@ def _refuse(plan: Plan) -> None:
     """Raise for what a script would leave out without a word."""
     unsaid = {
         "--check-average": plan.compare.check_average,
-        "--save-accuracy-results": plan.files.save_metrics,
         "--report": plan.files.reports,
         "--save-input-blob": plan.files.save_input_blob is not None,
         **{f"options of the report {name}": True for name in plan.report_options},

@@ -61,7 +61,6 @@ def needs_all_outputs(plan: Plan) -> str:
         "--use-subprocess": plan.subprocess,
         "--save-outputs": plan.files.save_outputs,
         "--load-outputs": plan.files.load_outputs,
-        "--save-accuracy-results": plan.files.save_metrics,
         "--map-output": plan.compare.map_output,
         "--postprocess": plan.compare.postprocess,
         "--postprocess-func-script": plan.compare.postprocess_script,

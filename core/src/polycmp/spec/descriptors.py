@@ -195,6 +195,8 @@ class ReportSpec:
             empty path.
         watch: Optional, called before a run as `watch(options) -> watcher | None` if any of the options was given.
             The watcher is then called with each pair of arrays that is compared, as `Compared`.
+        record: Optional, called before a run as `record(options, compare) -> Recorder` if any of the options was
+            given; `compare` is the `polycmp.plan.ComparePlan`. The recorder gets the verdicts of each iteration.
     """
 
     suffix: str
@@ -205,3 +207,9 @@ class ReportSpec:
     needs: tuple[str, ...] = ()
     when: str = ""
     watch: str = ""
+    record: str = ""
+
+    @property
+    def attends(self) -> bool:
+        """Whether it takes part in a run: only commands that tell it what is compared have its options."""
+        return bool(self.watch or self.record)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from polycmp.spec import CommandSpec, DataLoaderSpec, RunnerSpec, hookimpl, opt
+from polycmp.spec import CommandSpec, DataLoaderSpec, ReportSpec, RunnerSpec, hookimpl, opt
 from polycmp_checks.stress.options import COMPARE_DEFAULTS, COMPARE_NOTES, StressOptions
 
 FAULTS: Mapping[str, str] = {
@@ -39,6 +39,32 @@ class FaultyOptions:
                 raise ValueError(f"{field} is missing: -b faulty:backend=NAME,fault=FAULT,at=OPERATOR")
 
 
+@dataclass(frozen=True)
+class AccuracyOptions:
+    """Where the metrics of a run go."""
+
+    results: str = opt(
+        "",
+        help="Save metrics and verdicts, to judge them again with `polycmp check accuracy`.",
+        alias="--save-accuracy-results",
+        metavar="FILE",
+        writes=True,
+    )
+
+
+@hookimpl
+def polycmp_reports() -> Iterable[ReportSpec]:
+    """Contribute the file of metrics, written while `run` compares."""
+    yield ReportSpec(
+        "",
+        "Metrics, to be judged again later",
+        "",
+        name="accuracy",
+        options=AccuracyOptions,
+        record="polycmp_checks.accuracy.recorder:record",
+    )
+
+
 @hookimpl
 def polycmp_runners() -> Iterable[RunnerSpec]:
     """Contribute the backend `faulty`."""
@@ -69,6 +95,12 @@ def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
 @hookimpl
 def polycmp_commands() -> Iterable[CommandSpec]:
     """Contribute the commands."""
+    yield CommandSpec(
+        ("check", "accuracy"),
+        "Judge saved metrics with other tolerances.",
+        "polycmp_checks.accuracy_command:accuracy_command",
+        "Check what was saved.",
+    )
     yield CommandSpec(
         ("invariants",),
         "Check backends against themselves, without a reference.",

@@ -1,26 +1,34 @@
-"""Keeping the metrics of every iteration for a file."""
+"""Keeping the metrics of every iteration for a file: what `--save-accuracy-results` does."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from polycmp.accuracy.metrics import MetricRecord, MetricsFile, PairRecord
-from polycmp.accuracy.metrics_file import save_metrics
 from polycmp.compare.averages import recorded_metrics
 from polycmp.compare.verdicts import DetailedVerdict, OutputComparison
 from polycmp.plan import ComparePlan
 from polycmp.results.outcome import Outcome
 from polycmp.runs.comparers import settings_of
 from polycmp.spec import Verdict
+from polycmp_checks.accuracy.metrics import MetricRecord, MetricsFile, PairRecord
+from polycmp_checks.accuracy.metrics_file import save_metrics
+
+if TYPE_CHECKING:
+    from polycmp_checks.plugin import AccuracyOptions
 
 
-class Recorder:
+def record(options: AccuracyOptions, plan: ComparePlan) -> AccuracyRecorder:
+    """Return what records a run, as `ReportSpec.record` asks for it."""
+    return AccuracyRecorder(options.results, plan)
+
+
+class AccuracyRecorder:
     """Collects what compare functions say, to be saved at the end.
 
     Args:
-        path: The file; empty means that nothing is collected.
+        path: The file.
         plan: The comparison.
     """
 
@@ -31,19 +39,17 @@ class Recorder:
 
     def add(self, index: int, candidate: str, reference: str, found: Iterable[OutputComparison]) -> None:
         """Take in the verdicts of one iteration."""
-        if self._path:
-            for item in found:
-                self._content.records += self._records(index, candidate, reference, item)
+        for item in found:
+            self._content.records += self._records(index, candidate, reference, item)
 
-    def save(self, outcome: Outcome) -> None:
+    def finish(self, outcome: Outcome) -> None:
         """Write the file.
 
         Raises:
             FileError: It cannot be written.
         """
-        if not self._path:
-            return
         content = self._content
+        content.records.sort(key=lambda record: record.iteration)  # inside a model, iterations come once per window
         content.command = outcome.command
         content.errors = {item.label: item.error for item in outcome.failed_backends}
         content.pairs = [PairRecord(pair.candidate, pair.reference, pair.reason) for pair in outcome.comparisons]

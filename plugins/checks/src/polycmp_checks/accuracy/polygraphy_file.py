@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from polycmp.accuracy.metrics import MetricRecord, MetricsFile, PairRecord
+from polycmp_checks.accuracy.metrics import MetricRecord, MetricsFile, PairRecord
 
 #: Their names of the errors' statistics -> ours.
 _STATISTICS = {

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from polycmp.accuracy.accuracy_file import check_passed, from_accuracy_results
-from polycmp.accuracy.metrics import MetricRecord, MetricsFile, PairRecord
 from polycmp.errors import FileError, describe_exception
 from polycmp.files import write_document
+from polycmp_checks.accuracy.metrics import MetricRecord, MetricsFile, PairRecord
+from polycmp_checks.accuracy.polygraphy_file import check_passed, from_accuracy_results
 
 FORMAT = "polycmp metrics"
 SCHEMA = 1

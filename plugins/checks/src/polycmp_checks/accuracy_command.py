@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from polycmp.command import BackendCommand
-from polycmp.plan.sections import ResultSection
 from polycmp.spec import opt
 
 if TYPE_CHECKING:
-    from polycmp.accuracy.reevaluate import Judgement
     from polycmp.command import Invocation
+    from polycmp_checks.accuracy.reevaluate import Criteria
 
 EPILOG = """\b
 Without options every metric is judged with the tolerances that it was saved with.
@@ -34,39 +33,42 @@ class JudgeSection:
         False, help="Judge the mean of each metric over the iterations instead of each iteration."
     )
     fail_fast: bool = opt(False, help="Stop at the first failure.")
+    save_accuracy_results: str = opt(
+        "", help="Save the metrics with the new tolerances and verdicts.", metavar="FILE", writes=True
+    )
 
 
 def _accuracy(call: Invocation) -> int:
     # None of this is needed for a help text, which has to come at once.
-    from polycmp.accuracy.metrics_file import load_metrics, save_metrics
-    from polycmp.accuracy.reevaluate import judge_file, judged_metrics
     from polycmp.report.run_result import result_of
+    from polycmp_checks.accuracy.metrics_file import load_metrics, save_metrics
+    from polycmp_checks.accuracy.reevaluate import judge_file, judged_metrics
 
     file, command = call.params["file"], call.given.command
-    judgement = _judgement(call)
+    criteria = _criteria(call)
     call.begin(reads=[("FILE", file)])
     start = time.perf_counter()
     content = load_metrics(file)
-    outcome = judge_file(content, judgement, call.registry, file)
+    outcome = judge_file(content, criteria, call.registry, file)
     outcome.command, outcome.seconds = command, time.perf_counter() - start
-    save_as = call.section(ResultSection).save_accuracy_results
+    save_as = call.section(JudgeSection).save_accuracy_results
     if save_as:
-        save_metrics(judged_metrics(content, judgement, call.registry, command), save_as)
+        save_metrics(judged_metrics(content, criteria, call.registry, command), save_as)
     return call.present(result_of(outcome, "check accuracy"))
 
 
-def _judgement(call: Invocation) -> Judgement:
-    from polycmp.accuracy.reevaluate import Judgement
+def _criteria(call: Invocation) -> Criteria:
+    from polycmp_checks.accuracy.reevaluate import Criteria
 
     judge = call.section(JudgeSection)
     options = call.settings.of_kind("compare_func")
-    return Judgement(tuple(dict.fromkeys(judge.compare)), options, judge.check_average, judge.fail_fast)
+    return Criteria(tuple(dict.fromkeys(judge.compare)), options, judge.check_average, judge.fail_fast)
 
 
 accuracy_command = BackendCommand(
     "accuracy",
     _accuracy,
-    options=(JudgeSection, "result.report", "result.save_accuracy_results", "log"),
+    options=(JudgeSection, "result.report", "log"),
     plugins=("compare_func", "report"),
     params=[
         click.Argument(["file"]),

@@ -6,23 +6,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from polycmp.accuracy.metrics import MetricRecord, MetricsFile, PairRecord
 from polycmp.compare.averages import MetricsJudge, metrics_judge, tolerances_matter
-from polycmp.compare.tally import Tally, named_reason
-from polycmp.compare.verdicts import DetailedVerdict, ErrorStats, OutputComparison, PairComparison
+from polycmp.compare.verdicts import (
+    DetailedVerdict,
+    ErrorStats,
+    OutputComparison,
+    PairComparison,
+    WorstIterations,
+    named_reason,
+)
 from polycmp.errors import ComparisonError, UsageError, did_you_mean
 from polycmp.options import make_options, option_fields
 from polycmp.results.outcome import BackendResult, Outcome
 from polycmp.runs.comparers import averaged, check_mean, mean_judge
 from polycmp.spec import CompareFuncSpec, CompareFunction, Verdict
 from polycmp.values import pick, unknown_names
+from polycmp_checks.accuracy.metrics import MetricRecord, MetricsFile, PairRecord
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Criteria:
     """How to judge.
 
     Attributes:
@@ -38,12 +44,12 @@ class Judgement:
     fail_fast: bool = False
 
 
-def judge_file(content: MetricsFile, judgement: Judgement, registry: Registry, path: str) -> Outcome:
+def judge_file(content: MetricsFile, criteria: Criteria, registry: Registry, path: str) -> Outcome:
     """Return the outcome that the saved metrics make.
 
     Args:
         content: The metrics.
-        judgement: How to judge them.
+        criteria: How to judge them.
         registry: The plugins that bring the compare functions.
         path: The file, for messages.
 
@@ -52,11 +58,11 @@ def judge_file(content: MetricsFile, judgement: Judgement, registry: Registry, p
         PluginError: A compare function is not installed.
         UsageError: Options contradict each other or name outputs that the file does not have.
     """
-    if judgement.fail_fast and judgement.check_average:
+    if criteria.fail_fast and criteria.check_average:
         raise UsageError("--check-average needs all iterations, --fail-fast stops early", hint="leave one of them out")
-    _check(content, judgement, path)
-    judge = _Judge(judgement, registry)
-    average = judgement.check_average or content.average
+    _check(content, criteria, path)
+    judge = _Evaluator(criteria, registry)
+    average = criteria.check_average or content.average
     outcome = Outcome(expected=True, reference=content.pairs[-1].reference if content.pairs else "")
     labels = dict.fromkeys([*(p.candidate for p in content.pairs), *(p.reference for p in content.pairs)])
     outcome.backends = [BackendResult(label, "saved", error=content.errors.get(label, "")) for label in labels]
@@ -70,26 +76,26 @@ def judge_file(content: MetricsFile, judgement: Judgement, registry: Registry, p
         for backend in outcome.backends:
             if backend.label in (pair.candidate, pair.reference):
                 backend.iterations = max(backend.iterations, iterations)
-        if judgement.fail_fast and not outcome.comparisons[-1].passed:
+        if criteria.fail_fast and not outcome.comparisons[-1].passed:
             break
     return outcome
 
 
-def judged_metrics(content: MetricsFile, judgement: Judgement, registry: Registry, command: str) -> MetricsFile:
+def judged_metrics(content: MetricsFile, criteria: Criteria, registry: Registry, command: str) -> MetricsFile:
     """Return the metrics with the new tolerances and verdicts; where means are judged, the verdicts stay.
 
     Raises:
         ComparisonError: The metrics do not tell.
     """
-    judge = _Judge(judgement, registry)
-    average = judgement.check_average or content.average
+    judge = _Evaluator(criteria, registry)
+    average = criteria.check_average or content.average
     records = [judge.updated(record, average=average) for record in content.records if judge.looks_at(record)]
     return replace(content, records=records, command=command, average=average)
 
 
-def _check(content: MetricsFile, judgement: Judgement, path: str) -> None:
+def _check(content: MetricsFile, criteria: Criteria, path: str) -> None:
     there = list(dict.fromkeys(record.function for record in content.records if record.function))
-    for name in dict.fromkeys([*judgement.functions, *judgement.options]):
+    for name in dict.fromkeys([*criteria.functions, *criteria.options]):
         if name not in there:
             raise ComparisonError(
                 f"holds no metrics of the compare function {name!r}",
@@ -98,7 +104,7 @@ def _check(content: MetricsFile, judgement: Judgement, path: str) -> None:
                 hint=f"polycmp run … --compare {name} --save-accuracy-results FILE",
             )
     outputs = list(dict.fromkeys(record.output for record in content.records))
-    for name, options in judgement.options.items():
+    for name, options in criteria.options.items():
         for option, values in options.items():
             unknown = unknown_names(values, outputs) if isinstance(values, Mapping) else []
             if unknown:
@@ -107,20 +113,20 @@ def _check(content: MetricsFile, judgement: Judgement, path: str) -> None:
                 )
 
 
-class _Judge:
+class _Evaluator:
     """Judges single records."""
 
-    def __init__(self, judgement: Judgement, registry: Registry) -> None:
-        self.judgement = judgement
+    def __init__(self, criteria: Criteria, registry: Registry) -> None:
+        self.criteria = criteria
         self._registry = registry
 
     def looks_at(self, record: MetricRecord) -> bool:
-        wanted = self.judgement.functions
+        wanted = self.criteria.functions
         return not wanted or not record.function or record.function in wanted
 
     def verdict(self, record: MetricRecord) -> Verdict:
         """Return the saved verdict where nothing changed, else that on the saved metrics."""
-        changed = self.judgement.options.get(record.function)
+        changed = self.criteria.options.get(record.function)
         if record.passed is not None and (not record.function or not changed):
             return _with_stats(Verdict(record.passed, record.reason, record.metrics))
         judge = self.judge(record)
@@ -130,7 +136,7 @@ class _Judge:
 
     def updated(self, record: MetricRecord, *, average: bool) -> MetricRecord:
         """Return the record with the settings given now, and the verdict that follows."""
-        given = self.judgement.options.get(record.function, {})
+        given = self.criteria.options.get(record.function, {})
         now = {
             name: pick(value, record.output, record.settings.get(name)) if isinstance(value, Mapping) else value
             for name, value in given.items()
@@ -145,9 +151,9 @@ class _Judge:
         """Return the compare function with the saved settings and those given now."""
         contribution = self._registry.find_compare_func(record.function)
         self._registry.require(contribution)
-        values = _merged(contribution.spec.options, record, self.judgement.options.get(record.function, {}))
+        values = _merged(contribution.spec.options, record, self.criteria.options.get(record.function, {}))
         options = make_options(contribution.spec.options, values, f"compare function {record.function}")
-        if self.judgement.check_average:
+        if self.criteria.check_average:
             check_mean(contribution.spec, options, record.output)
         return self._registry.load(contribution)(options, **({"detail": False} if contribution.spec.detail else {}))
 
@@ -204,8 +210,8 @@ def _merged(options: type | None, record: MetricRecord, given: Mapping[str, Any]
     return values
 
 
-def _judge_pair(pair: PairRecord, records: list[MetricRecord], judge: _Judge, *, average: bool) -> PairComparison:
-    tally = Tally()
+def _judge_pair(pair: PairRecord, records: list[MetricRecord], judge: _Evaluator, *, average: bool) -> PairComparison:
+    worst = WorstIterations()
     iterations: dict[int, dict[str, list[MetricRecord]]] = {}
     for record in filter(judge.looks_at, records):
         iterations.setdefault(record.iteration, {}).setdefault(record.output, []).append(record)
@@ -216,11 +222,11 @@ def _judge_pair(pair: PairRecord, records: list[MetricRecord], judge: _Judge, *,
             _output(items, {} if average else {r.function: judge.verdict(r) for r in items})
             for items in outputs.values()
         ]
-        tally.add(found)
+        worst.add(found)
         compared = index + 1
-        if judge.judgement.fail_fast and not all(item.passed for item in found):
+        if judge.criteria.fail_fast and not all(item.passed for item in found):
             break
-    outputs_found = dict(tally.outputs)
+    outputs_found = dict(worst.outputs)
     if average:
         by_output: dict[str, list[MetricRecord]] = {}
         for record in filter(judge.looks_at, records):
@@ -248,7 +254,7 @@ def _output(records: list[MetricRecord], verdicts: Mapping[str, Verdict]) -> Out
     )
 
 
-def _average(item: OutputComparison, records: list[MetricRecord], judge: _Judge) -> OutputComparison:
+def _average(item: OutputComparison, records: list[MetricRecord], judge: _Evaluator) -> OutputComparison:
     for record in records:
         if not tolerances_matter(record.metrics) and not record.passed:
             return replace(item, passed=False, reason=record.reason)
