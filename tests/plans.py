@@ -167,6 +167,7 @@ def plans_of(registry):
     files = st.builds(
         FilesPlan, save_inputs=maybe(paths("in.json")), save_outputs=maybe(paths("out.json")),
         save_input_blob=maybe(st.one_of(st.just("."), paths("blobs")), None), load_outputs=some("golden.npz"),
+        reports=some("report.json"),
     )  # fmt: skip
     compare = st.builds(
         ComparePlan,
@@ -198,6 +199,7 @@ def plans_of(registry):
 
 def consistent(plan):
     """Return the plan with what the rest of it decides."""
+    detail = bool(plan.files.reports or "accuracy" in plan.report_options)
     return replace(plan, compare=replace(plan.compare, detail=detail))
 
 

@@ -43,7 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "model": {*GROUND, "loader", "tensors", "graph", "plugins"},
     "data": {*GROUND, "tensors", "builtin_options"},
     "compare": {*GROUND, "tensors", "builtin_options"},
-    "results": {*GROUND, "tensors", "compare"},  # of compare only its verdicts: tested below
+    "results": {*GROUND, "tensors", "compare", "plugins"},  # of compare only its verdicts: tested below
     "plan": {"errors", "values", "spec", "options", "builtin", "plugins"},
     "report": {*GROUND, "tensors", "plugins", "compare", "results"},
     "inputs": {*GROUND, "tensors", "plugins", "data", "results", "plan"},

@@ -22,12 +22,12 @@ CORE = Path(polycmp.__file__).parent
 
 #: Command lines that together come through every module that no test imports by itself.
 TOUR = (
-    "run m.toy -b toy:fault=add,at=y -b plain --save-inputs i.npz --save-outputs o.json --save-input-blob blobs"
+    "run m.toy -b toy:fault=add,at=y -b plain --save-inputs i.json --save-outputs o.json --save-input-blob blobs"
     " --report r.json --report r.html --report r.xml --postprocess top-2 --validate"
     " --compare simple indices l2 ulp --save-heatmaps maps",
-    "run m.toy -b toy -b plain --load-inputs i.npz --load-outputs o.json --write-config run.toml -v",
+    "run m.toy -b toy -b plain --load-inputs i.json --load-outputs o.json --write-config run.toml -v",
     "run --config run.toml --gen-script again.py",
-    "run m.toy -b plain --use-subprocess --save-outputs o.safetensors",
+    "run m.toy -b plain --use-subprocess --save-outputs p.json",
     "run m.toy -b toy -b shut -b plain --compare-func-script c.py --data-loader-script d.py",
     "run m.toy --trt",
     "run m.toy -b toy:mark_all -b plain --toy-mark-all --use-subprocess",
@@ -65,7 +65,6 @@ def imported_by_tests():
 
 def test_every_module_of_the_core_is_imported_by_a_test_of_its_own(toybox, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
-    pytest.importorskip("safetensors")
     small(tmp_path / "m.toy")
     write(tmp_path / "one.toy", [node("Relu", "x", "y")])
     (tmp_path / "c.py").write_text("def compare_outputs(one, two):\n    return {name: True for name in one}\n")

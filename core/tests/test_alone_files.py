@@ -69,14 +69,14 @@ def test_run_files_that_are_none(polycmp, model, tmp_path, text, status, says):
     ("words", "status"),
     [
         ((), 1),
-        (("--atol", "0.6", "--input-shapes", "x:[2,8]", "--iterations", "2", "--save-outputs", "o.npz"), 0),
+        (("--atol", "0.6", "--input-shapes", "x:[2,8]", "--iterations", "2", "--save-outputs", "o.json"), 0),
         (("--compare", "l2", "cosine_similarity", "--l2-threshold", "9", "--cosine-similarity-threshold", "-1"), 0),
         (("--postprocess", "top-1", "--validate", "--sequential-runners", "--warm-up", "1"), 0),
-        (("--load-inputs", "i.npz", "--load-outputs", "good.npz", "--reference", "plain"), 1),
+        (("--load-inputs", "i.json", "--load-outputs", "good.json", "--reference", "plain"), 1),
     ],
 )
 def test_a_script_does_what_the_command_does(polycmp, model, tmp_path, words, status):
-    good = polycmp("run", "m.toy", "-b", "plain:name=good", "--save-inputs", "i.npz", "--save-outputs", "good.npz")
+    good = polycmp("run", "m.toy", "-b", "plain:name=good", "--save-inputs", "i.json", "--save-outputs", "good.json")
     assert good.status == 0
     assert polycmp("run", "m.toy", *BACKENDS, *words, "--gen-script", "again.py").status == 0
     text = (tmp_path / "again.py").read_text()
@@ -84,7 +84,7 @@ def test_a_script_does_what_the_command_does(polycmp, model, tmp_path, words, st
     done = subprocess.run([sys.executable, "again.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == status, done.stdout + done.stderr
     if "--save-outputs" in words:
-        assert (tmp_path / "o.npz").exists()
+        assert (tmp_path / "o.json").exists()
 
 
 @pytest.mark.parametrize(

@@ -105,11 +105,10 @@ def test_a_command_of_a_plugin(polycmp, tmp_path):
 @pytest.mark.parametrize(
     ("words", "holds"),
     [
-        (("--help",), ["run", "check", "toy", "inspect", "plugins"]),
+        (("--help",), ["run", "convert", "toy", "inspect", "plugins"]),
         (("run", "--help"), ["--toy-threads", "--toy-workers", "--toy-mark-all", "--ramp-count", "--atol"]),
         (("convert", "--help"), ["--convert-to", "--toy-outputs"]),
         (("inspect", "model", "--help"), ["--display-as"]),
-        (("check", "accuracy", "--help"), ["--l2-threshold"]),
     ],
 )  # fmt: skip
 def test_help_texts_show_what_is_installed(polycmp, words, holds):

@@ -47,7 +47,7 @@ def test_runners_are_run_and_compared(runners):
 
 @pytest.mark.parametrize("streaming", [False, True])
 def test_results_are_saved_and_loaded(runners, tmp_path, streaming):
-    path = str(tmp_path / "o.npz")
+    path = str(tmp_path / "o.json")
     results = Comparator.run(runners[:1], streaming=streaming, save_outputs_path=path)
     loaded = RunResults.load(path)
     np.testing.assert_array_equal(loaded["good"][0]["y"], results["good"][0]["y"])

@@ -105,9 +105,9 @@ def test_suggestions_of_a_data_loader_reach_a_function_and_are_told(polycmp, mod
 
 
 def test_a_data_loader_that_sweeps_shapes_sees_open_dimensions(polycmp, model):
-    done = polycmp("run", "m.toy", "-b", "plain", "--data-loader", "edges", "--save-inputs", "i.npz")
+    done = polycmp("run", "m.toy", "-b", "plain", "--data-loader", "edges", "--save-inputs", "i.json")
     assert done.status == 0, done.err
-    shown = polycmp("inspect", "data", "i.npz").words
+    shown = polycmp("inspect", "data", "i.json").words
     assert "5" in shown.split("x", 1)[1], shown
 
 
@@ -135,6 +135,6 @@ def test_the_data_loader_of_python_programs_says_so_too():
 
 
 def test_inputs_of_a_file_are_real(polycmp, model, tmp_path, toybox):
-    assert polycmp("run", "m.toy", "-b", "plain", "--save-inputs", "i.npz").status == 0
+    assert polycmp("run", "m.toy", "-b", "plain", "--save-inputs", "i.json").status == 0
     registry = Registry.discover()
-    assert not make_source(DataPlan(files=(str(tmp_path / "i.npz"),)), registry).synthetic
+    assert not make_source(DataPlan(files=(str(tmp_path / "i.json"),)), registry).synthetic

@@ -70,10 +70,9 @@ def test_setting_updating_splitting_and_joining():
     assert RunResults.concat(parts) == results()
 
 
-@pytest.mark.parametrize("name", ["r.json", "r.npz", "r.safetensors", "folder"])
-def test_a_path_of_any_format_brings_them_back(tmp_path, name):
-    results().save(str(tmp_path / name))
-    assert RunResults.load(tmp_path / name) == results()
+def test_a_path_brings_them_back(tmp_path):
+    results().save(str(tmp_path / "r.json"))
+    assert RunResults.load(tmp_path / "r.json") == results()
 
 
 def test_an_open_file_brings_them_back_text_or_bytes():
@@ -87,8 +86,6 @@ def test_two_runs_of_one_label_stay_two(tmp_path):
     twice = RunResults([*results(), *results()])
     twice.save(tmp_path / "r.json")
     assert RunResults.load(tmp_path / "r.json") == twice
-    with pytest.raises(FileError, match="same label"):
-        twice.save(tmp_path / "r.npz")
 
 
 def test_what_is_loaded_may_be_changed(tmp_path):

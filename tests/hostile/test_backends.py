@@ -277,17 +277,11 @@ class TestFilesOfFailedRuns:
 
 def write_without_runs(path: Path) -> None:
     """Write what a run that failed used to leave."""
-    from polycmp.results.container import OUTPUTS
-    from polycmp.results.jsonfile import JsonOutputsSink
-    from polycmp.results.npzfile import NpzSink
-    from polycmp.results.safetensorsfile import SafetensorsSink
+    from polycmp.results.formats import OUTPUTS, Formats
 
+    formats = Formats()
     with path.open("wb") as file:
-        if path.suffix == ".json":
-            sink = JsonOutputsSink(file, path.parent)
-        else:
-            sink = (NpzSink if path.suffix == ".npz" else SafetensorsSink)(file, OUTPUTS)
-        sink.finish()
+        formats.writer(formats.find(path), file, OUTPUTS, path).finish()
 
 
 class TestValidation:

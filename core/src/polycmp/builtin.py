@@ -1,4 +1,4 @@
-"""The core's own commands, compare functions, data loader and report, contributed through the hooks of all plugins."""
+"""What the core itself contributes, through the hooks of all plugins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from polycmp.builtin_options import (
     SnrOptions,
     UlpOptions,
 )
-from polycmp.spec import CommandSpec, CompareFuncSpec, DataLoaderSpec, ReportSpec, hookimpl
+from polycmp.spec import CommandSpec, CompareFuncSpec, DataLoaderSpec, FormatSpec, ReportSpec, hookimpl
 
 #: What a comparison does unless the user chooses something else.
 DEFAULT_COMPARE = "simple"
@@ -65,6 +65,17 @@ def polycmp_compare_funcs() -> Iterable[CompareFuncSpec]:
 def polycmp_reports() -> Iterable[ReportSpec]:
     """Contribute the report format of the core."""
     yield ReportSpec(".json", "JSON, for programs", "polycmp.report.json_writer:write")
+
+
+@hookimpl
+def polycmp_formats() -> Iterable[FormatSpec]:
+    """Contribute the file format of the core."""
+    yield FormatSpec(
+        ".json",
+        "Exchangeable with Polygraphy",
+        reader="polycmp.results.jsonfile:read",
+        writer="polycmp.results.jsonfile:make_writer",
+    )
 
 
 @hookimpl

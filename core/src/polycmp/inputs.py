@@ -65,7 +65,7 @@ def _inner_source(plan: DataPlan, registry: Registry) -> Source:
     if plan.files:
         from polycmp.results.files import open_inputs
 
-        feeds = open_inputs(plan.files)
+        feeds = open_inputs(plan.files, registry)
         return lambda _inputs: feeds
     if plan.script:
         from polycmp.data.script import make_script_loader

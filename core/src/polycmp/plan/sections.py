@@ -9,6 +9,7 @@ from polycmp.builtin import DEFAULT_COMPARE, DEFAULT_DATA_LOADER
 from polycmp.spec import opt, parse_size
 
 REPORT_HELP = "Write what was found; the suffix says how: .json, or what plugins write (polycmp plugins list)."
+FORMAT_HELP = ": .json, a type of file that plugins bring (polycmp plugins list), or a folder."
 
 # Nobody compares or prints these, and making the methods for it costs every help text a millisecond.
 
@@ -54,7 +55,7 @@ class DataSection:
     )
     save_inputs: str = opt(
         "",
-        help="Save the inputs: .json, .npz, .safetensors, or a folder.",
+        help=f"Save the inputs{FORMAT_HELP}",
         alias="--save-input-data",
         metavar="PATH",
         writes=True,
@@ -138,7 +139,7 @@ class ResultSection:
     report: tuple[str, ...] = opt((), help=REPORT_HELP, metavar="FILE", writes=True)
     save_outputs: str = opt(
         "",
-        help="Save the outputs: .json, .npz, .safetensors, or a folder.",
+        help=f"Save the outputs{FORMAT_HELP}",
         alias="--save-results",
         metavar="PATH",
         writes=True,

@@ -94,7 +94,8 @@ def _check_contribution(item: Contribution, say: Say) -> None:
 
 
 def _import_strings(spec: Any) -> Iterator[str]:
-    for attribute in ("factory", "target", "describe", "inspect", "save", "graph", "watch", "record"):
+    names = "factory", "target", "describe", "inspect", "save", "graph", "watch", "record", "reader", "writer"
+    for attribute in names:
         value = getattr(spec, attribute, "")
         if value:
             yield value

@@ -16,7 +16,7 @@ from polycmp.errors import describe_exception, did_you_mean
 from polycmp.plugins.aliases import flag_of
 from polycmp.plugins.discovery import NAME_PATTERN, Candidate
 from polycmp.plugins.records import WORDS, Contributed, Contribution, PluginRecord
-from polycmp.spec import ENTRY_POINT_GROUP, HOOKS, CommandSpec, Hooks, ReportSpec, RunnerSpec
+from polycmp.spec import ENTRY_POINT_GROUP, HOOKS, CommandSpec, FormatSpec, Hooks, ReportSpec, RunnerSpec
 
 SUFFIX_PATTERN = re.compile(r"\.[a-z][a-z0-9_]*\Z")
 IMPORT_STRING = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z")
@@ -132,6 +132,9 @@ def _check_spec(spec: Any, hook: str) -> None:
     if isinstance(spec, CommandSpec):
         if not spec.path or not all(re.fullmatch(r"[a-z][a-z0-9_-]*", str(word)) for word in spec.path):
             raise _FaultError(f"bad command path {spec.path!r}: a tuple of lower-case words")
+    elif isinstance(spec, FormatSpec):
+        _check_format(spec)
+        return
     elif isinstance(spec, ReportSpec):
         _check_report(spec)
     elif not isinstance(spec.name, str) or not NAME_PATTERN.match(spec.name):
@@ -141,6 +144,14 @@ def _check_spec(spec: Any, hook: str) -> None:
     if not attends and (not isinstance(target, str) or not IMPORT_STRING.match(target)):
         raise _FaultError(f"{target!r} in {hook} is not of the form 'package.module:attribute'")
     _check_options(spec)
+
+
+def _check_format(spec: FormatSpec) -> None:
+    if not (isinstance(spec.suffix, str) and SUFFIX_PATTERN.match(spec.suffix)):
+        raise _FaultError(f"bad suffix {spec.suffix!r} of a format: a dot, then lower case, digits and underscores")
+    for target in (spec.reader, spec.writer):
+        if not isinstance(target, str) or not IMPORT_STRING.match(target):
+            raise _FaultError(f"{target!r} in polycmp_formats is not of the form 'package.module:attribute'")
 
 
 def _check_report(spec: ReportSpec) -> None:

@@ -30,6 +30,15 @@ DATA_LOADERS: Mapping[str, str] = {"stress": "pip install polycmp-checks"}
 REPORTS: Mapping[str, str] = dict.fromkeys(("html", "xml", "md"), "pip install polycmp-report")
 """Which package writes a kind of report, by its suffix."""
 
+FORMATS: Mapping[str, str] = {
+    "npz": "pip install polycmp-formats",
+    "safetensors": "pip install 'polycmp-formats[safetensors]'",
+}
+"""Which package reads and writes a type of file of inputs and outputs, by its suffix."""
+
+FOLDER_SUFFIX = ".npz"
+"""What the files are of which a folder of inputs or outputs is made, one for each iteration."""
+
 OPTIONS_OF_REPORTS: Mapping[str, tuple[str, str]] = {
     "--save-accuracy-results": ("accuracy", "pip install polycmp-checks"),
     **dict.fromkeys(

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
-from polycmp.spec import CommandSpec, CompareFuncSpec, DataLoaderSpec, LoaderSpec, ReportSpec, RunnerSpec
+from polycmp.spec import CommandSpec, CompareFuncSpec, DataLoaderSpec, FormatSpec, LoaderSpec, ReportSpec, RunnerSpec
 
 BUILTIN = "polycmp"
 """The plugin name of the core's own contributions."""
 
-Spec: TypeAlias = RunnerSpec | LoaderSpec | DataLoaderSpec | CompareFuncSpec | CommandSpec | ReportSpec
-Kind: TypeAlias = Literal["runner", "loader", "data_loader", "compare_func", "command", "report"]
+Spec: TypeAlias = RunnerSpec | LoaderSpec | DataLoaderSpec | CompareFuncSpec | CommandSpec | ReportSpec | FormatSpec
+Kind: TypeAlias = Literal["runner", "loader", "data_loader", "compare_func", "command", "report", "format"]
 State: TypeAlias = Literal["ok", "broken", "excluded", "disabled"]
 
 KINDS: Mapping[type, Kind] = {
@@ -22,6 +22,7 @@ KINDS: Mapping[type, Kind] = {
     CompareFuncSpec: "compare_func",
     CommandSpec: "command",
     ReportSpec: "report",
+    FormatSpec: "format",
 }
 WORDS: Mapping[str, str] = {
     "runner": "backend",
@@ -30,6 +31,7 @@ WORDS: Mapping[str, str] = {
     "compare_func": "compare function",
     "command": "command",
     "report": "report",
+    "format": "file format",
 }
 """What people call each kind."""
 
@@ -60,10 +62,13 @@ class Contributed(Generic[SpecT_co]):
 
     @property
     def name(self) -> str:
-        """What people type; the words of a command are joined by spaces, a report is called after its suffix."""
-        if isinstance(self.spec, ReportSpec) and self.spec.suffix:
-            return self.spec.suffix.removeprefix(".")
-        return " ".join(self.spec.path) if isinstance(self.spec, CommandSpec) else str(self.spec.name)
+        """What people type; the words of a command are joined by spaces, reports and formats called after a suffix."""
+        spec = self.spec
+        if isinstance(spec, CommandSpec):
+            return " ".join(spec.path)
+        if isinstance(spec, FormatSpec) or (isinstance(spec, ReportSpec) and spec.suffix):
+            return spec.suffix.removeprefix(".")
+        return str(spec.name)
 
     @property
     def label(self) -> str:

@@ -14,7 +14,7 @@ from polycmp.plugins import factories
 from polycmp.plugins.aliases import grant_aliases
 from polycmp.plugins.discovery import Candidate, discover
 from polycmp.plugins.examination import examine, new_manager
-from polycmp.plugins.known import COMMANDS, DATA_LOADERS, INSTALL_COMMANDS, NOT_YET, OTHER_NAMES, REPORTS
+from polycmp.plugins.known import COMMANDS, DATA_LOADERS, FORMATS, INSTALL_COMMANDS, NOT_YET, OTHER_NAMES, REPORTS
 from polycmp.plugins.records import BUILTIN, WORDS, Contributed, Contribution, Kind, PluginRecord
 from polycmp.spec import (
     CommandSpec,
@@ -22,6 +22,7 @@ from polycmp.spec import (
     CompareFuncSpec,
     DataLoaderFactory,
     DataLoaderSpec,
+    FormatSpec,
     LoaderFactory,
     LoaderSpec,
     ReportFactory,
@@ -106,11 +107,16 @@ class Registry:
         """Reports by suffix without the dot, those without suffix by name."""
         return self._by_name("report")
 
+    @cached_property
+    def formats(self) -> Mapping[str, Contributed[FormatSpec]]:
+        """Formats of files by suffix without the dot."""
+        return self._by_name("format")
+
     @property
     def unique_contributions(self) -> tuple[Contribution, ...]:
         """Everything that can be asked for by name: no name that several claim."""
         tables = (self.runners, self.loaders, self.data_loaders, self.compare_funcs, self.commands, self.reports)
-        return tuple(item for table in tables for item in table.values())
+        return tuple(item for table in (*tables, self.formats) for item in table.values())
 
     @cached_property
     def _winners(self) -> Mapping[tuple[Kind, str], Contribution]:
@@ -147,6 +153,10 @@ class Registry:
         """Return who writes files with a suffix; errors as in `find_data_loader`."""
         return self._find("report", suffix.removeprefix("."), self.reports)
 
+    def find_format(self, suffix: str) -> Contributed[FormatSpec]:
+        """Return the format of files with a suffix; errors as in `find_data_loader`."""
+        return self._find("format", suffix.removeprefix("."), self.formats)
+
     def _find(self, kind: Kind, name: str, table: Mapping[str, Contribution]) -> Contribution:
         if name in table:
             return table[name]
@@ -176,6 +186,8 @@ class Registry:
     def _unknown(self, kind: Kind, name: str, table: Mapping[str, Contribution]) -> PolycmpError:
         if kind == "report":
             return _no_report(name, table)
+        if kind == "format":
+            return _no_format(name, table)
         what = f"there is no {WORDS[kind]} {name!r}"
         if kind == "command":
             return _no_command(name, table)
@@ -254,6 +266,14 @@ def _no_report(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
         return PluginError(what, why="the package that writes it is not installed", hint=REPORTS[name])
     known = [f".{key}" for key in (*(key for key, item in table.items() if item.spec.suffix), *REPORTS)]
     return UsageError(what, why=did_you_mean(f".{name}", known), hint="polycmp plugins list")
+
+
+def _no_format(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
+    if name in FORMATS:
+        what = f"files of the type .{name} are read and written by a package that is not installed"
+        return PluginError(what, hint=FORMATS[name])
+    known = ", ".join(f".{key}" for key in dict.fromkeys((*table, *FORMATS)))
+    return UsageError(f"unknown type of file {'.' + name!r}; known are {known}, and a folder without a suffix")
 
 
 def _next_step(record: PluginRecord) -> str:

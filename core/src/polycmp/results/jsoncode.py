@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.errors import FileError, describe_exception, did_you_mean
-from polycmp.results.pack import STRING, pack, texts_as_objects, unpack
+from polycmp.results.pack import STRING, pack, read_npy_header, texts_as_objects, unpack
 from polycmp.tensors import to_numpy
 
 CLASS = "polygraphy_class"
@@ -216,24 +216,6 @@ def array_from_npy(raw: bytes) -> NDArray[Any]:
         return np.empty(shape, dtype)
     flat: NDArray[Any] = np.frombuffer(raw, dtype, count, stream.tell())
     return np.array(flat.reshape(shape, order="F" if fortran_order else "C"), order="K")
-
-
-def read_npy_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, whether the order is Fortran's, and element type, and leave the stream at the data.
-
-    Raises:
-        ValueError: It is no `.npy` header, or its elements are Python objects.
-    """
-    version = np.lib.format.read_magic(stream)
-    if version == (1, 0):
-        shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(stream)
-    elif version == (2, 0):
-        shape, fortran_order, dtype = np.lib.format.read_array_header_2_0(stream)
-    else:
-        raise ValueError(f"version {version} of the npy format holds no plain arrays")
-    if dtype.hasobject:
-        raise ValueError("the elements are pickled Python objects, which are never read")
-    return shape, fortran_order, dtype
 
 
 def _decode_tensor(members: Mapping[str, Any]) -> Any:

@@ -11,13 +11,28 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from polycmp.errors import FileError
-from polycmp.results.container import INPUTS, OUTPUTS, Stored, StoredRun
-from polycmp.results.jsoncode import encode
-from polycmp.results.runs import IterationResult, RunResults
+from polycmp.results.formats import INPUTS, OUTPUTS, FormatWriter, Stored, StoredRun
+from polycmp.results.jsoncode import decode_file, encode
+from polycmp.results.runs import RUN_CLASSES, IterationResult, RunResults
 from polycmp.tensors import to_numpy
 
 
-class JsonInputsSink:
+def read(path: Path) -> Stored:
+    """Return what a JSON file holds.
+
+    Raises:
+        FileError: It is damaged or holds something else.
+        OSError: It cannot be read.
+    """
+    return stored_from_json(decode_file(path, RUN_CLASSES))
+
+
+def make_writer(file: BinaryIO, kind: str, path: Path) -> FormatWriter:
+    """Return what writes inputs or outputs into a file."""
+    return JsonInputsWriter(file) if kind == INPUTS else JsonOutputsWriter(file, path.parent)
+
+
+class JsonInputsWriter:
     """Writes feeds into a JSON list as they come.
 
     Args:
@@ -43,7 +58,7 @@ class JsonInputsSink:
         """Do nothing: all that was taken is in the file."""
 
 
-class JsonOutputsSink:
+class JsonOutputsWriter:
     """Writes outputs as run results, which list each runner's iterations together.
 
     The first label goes straight into the file. Iterations of the others wait in nameless temporary files next to it,

@@ -74,6 +74,24 @@ def texts_as_objects(array: NDArray[Any]) -> NDArray[Any]:
     return array.astype(object) if array.dtype.kind == "U" else array
 
 
+def read_npy_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, whether the order is Fortran's, and element type, and leave the stream at the data.
+
+    Raises:
+        ValueError: It is no `.npy` header, or its elements are Python objects.
+    """
+    version = np.lib.format.read_magic(stream)
+    if version == (1, 0):
+        shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(stream)
+    elif version == (2, 0):
+        shape, fortran_order, dtype = np.lib.format.read_array_header_2_0(stream)
+    else:
+        raise ValueError(f"version {version} of the npy format holds no plain arrays")
+    if dtype.hasobject:
+        raise ValueError("the elements are pickled Python objects, which are never read")
+    return shape, fortran_order, dtype
+
+
 def _text_of(name: str, array: NDArray[Any]) -> bytes:
     items: list[str | dict[str, str]] = []
     for item in array.ravel().tolist():

@@ -6,17 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from polycmp.errors import FileError, describe_exception, did_you_mean
-from polycmp.results import jsoncode
-from polycmp.results.container import INPUTS, OUTPUTS, Stored, StoredRun
-from polycmp.results.jsonfile import stored_from_json
-from polycmp.results.npzfile import read_npz
-from polycmp.results.runs import RUN_CLASSES, IterationResult
-from polycmp.results.safetensorsfile import read_safetensors
+from polycmp.errors import FileError, did_you_mean
+from polycmp.results.formats import INPUTS, OUTPUTS, Formats, Stored, StoredRun, format_code
+from polycmp.results.runs import IterationResult
 
-SUFFIXES = (".json", ".npz", ".safetensors")
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
 _FLAGS = {INPUTS: "--load-inputs", OUTPUTS: "--load-outputs"}
 _RunKey = tuple[str, int]  # a label, and its how many-th run in the file
 
@@ -67,12 +65,15 @@ class SavedInputs:
 class _Source:
     """One path to read: a file, or the files of a folder."""
 
-    def __init__(self, path: Path, kind: str) -> None:
+    def __init__(self, path: Path, kind: str, formats: Formats) -> None:
         self.path = path
         self._kind = kind
+        self._formats = formats
         self._last: tuple[Path, Stored] | None = None
-        self._files = _files_of(path)
-        firsts = self._files if path.is_dir() and self._files[0].suffix != ".json" else self._files[:1]
+        self._files = _files_of(path, formats)
+        # To count what is read whole would be to read everything twice.
+        counted = path.is_dir() and self._open(self._files[0]).keeps_file_open
+        firsts = self._files if counted else self._files[:1]
         self._counts: dict[_RunKey, int] = {}
         for file in firsts:
             for key, run in self._runs(file):
@@ -116,7 +117,7 @@ class _Source:
 
     def _open(self, file: Path) -> Stored:
         if self._last is None or self._last[0] != file:
-            stored = read_file(file)
+            stored = self._formats.read(file)
             if stored.kind in _FLAGS and stored.kind != self._kind:
                 raise FileError(
                     f"this holds {stored.kind}, and {self._kind} are wanted here",
@@ -131,89 +132,61 @@ class _Source:
 
 def _read_all(run: StoredRun, file: Path) -> Iterator[IterationResult]:
     for read in run.iterations:
-        try:
+        with format_code("cannot read it", str(file), file):
             iteration = read()
-        except FileError as error:
-            error.whose = error.whose or str(file)
-            raise
         yield iteration
 
 
-def open_inputs(paths: Sequence[str | Path]) -> SavedInputs:
+def open_inputs(paths: Sequence[str | Path], registry: Registry | None = None) -> SavedInputs:
     """Open saved inputs, one path after the other.
 
     Args:
         paths: Files or folders. Archives of plain arrays that somebody else saved count as one feed each.
+        registry: The plugins that bring the formats; by default those that are installed.
 
     Raises:
         FileError: A path is missing, damaged, or holds outputs. Damage inside shows when the feed is read.
+        PluginError: The package that reads a format is not installed.
     """
-    return SavedInputs([_Source(Path(path), INPUTS) for path in paths])
+    formats = Formats(registry)
+    return SavedInputs([_Source(Path(path), INPUTS, formats) for path in paths])
 
 
-def open_runs(path: str | Path) -> list[SavedRun]:
+def open_runs(path: str | Path, registry: Registry | None = None) -> list[SavedRun]:
     """Open saved outputs: one run for each runner, labelled as it was when saved.
 
     Args:
         path: A file or folder. An archive of plain arrays that somebody else saved is one run of one iteration, with
             the file's name as its label.
+        registry: The plugins that bring the formats; by default those that are installed.
 
     Raises:
         FileError: The path is missing, damaged, or holds inputs. Damage inside shows when the iteration is read.
+        PluginError: The package that reads the format is not installed.
     """
-    source = _Source(Path(path), OUTPUTS)
+    source = _Source(Path(path), OUTPUTS, Formats(registry))
     return [
         SavedRun(label, source.path, source.count(position), source, position)
         for position, label in enumerate(source.labels)
     ]
 
 
-def _files_of(path: Path) -> list[Path]:
+def _files_of(path: Path, formats: Formats) -> list[Path]:
     if not path.exists():
         near = did_you_mean(path.name, (p.name for p in path.parent.iterdir())) if path.parent.is_dir() else ""
         raise FileError("there is no such file or folder", whose=str(path), why=near, hint=f"ls {path.parent}")
     if not path.is_dir():
         return [path]
-    files = sorted((file for file in path.iterdir() if _is_visible(file)), key=_turn)
+    suffixes = formats.suffixes()
+    found = (file for file in path.iterdir() if file.suffix in suffixes and not file.name.startswith("."))
+    files = sorted(found, key=_turn)
     if not files:
         raise FileError(
-            "this folder holds no saved iterations", whose=str(path), why=f"no file ends in {', '.join(SUFFIXES)}"
+            "this folder holds no saved iterations", whose=str(path), why=f"no file ends in {', '.join(suffixes)}"
         )
     return files
-
-
-def _is_visible(file: Path) -> bool:
-    return file.suffix in SUFFIXES and not file.name.startswith(".")
 
 
 def _turn(file: Path) -> tuple[str, int, str]:
     iteration, _, run = file.stem.partition(".")
     return iteration, int(run) if run.isdecimal() else -1, file.name
-
-
-def read_file(path: Path) -> Stored:
-    """Return what one file holds; binary formats read their arrays later.
-
-    Raises:
-        FileError: It is damaged, foreign, or of an unknown type.
-    """
-    try:
-        if path.suffix == ".json":
-            return stored_from_json(jsoncode.decode_file(path, RUN_CLASSES))
-        if path.suffix == ".npz":
-            return read_npz(path)
-        if path.suffix == ".safetensors":
-            return read_safetensors(path)
-    except OSError as error:
-        raise FileError(
-            "cannot be read", whose=str(path), why=describe_exception(error), hint=f"ls -l {path}"
-        ) from error
-    except FileError as error:
-        error.whose = error.whose or str(path)
-        raise
-    raise FileError(unknown_suffix(path), whose=str(path))
-
-
-def unknown_suffix(path: Path) -> str:
-    """Return the sentence for a path whose suffix says nothing."""
-    return f"unknown type of file {path.suffix!r}; known are {', '.join(SUFFIXES)}, and a folder without a suffix"

@@ -223,7 +223,7 @@ class RunResults:
         """Save to a file in the format of its suffix, or as JSON to an open file.
 
         Args:
-            dest: A path (`.json`, `.npz`, `.safetensors`, or a folder without a suffix), or a file open for writing.
+            dest: A path (with the suffix of a format, or a folder without one), or a file open for writing.
 
         Raises:
             FileError: It cannot be written, or there are no iterations.

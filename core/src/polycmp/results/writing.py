@@ -1,4 +1,4 @@
-"""Inputs and outputs saved as they come, to a file that appears whole or a folder that fills up."""
+"""Inputs and outputs saved as they come: to a file that appears whole, a folder that fills up, or as bare bytes."""
 
 from __future__ import annotations
 
@@ -7,21 +7,17 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from polycmp.errors import FileError, UsageError
+from polycmp.errors import DataError, FileError
 from polycmp.files import atomic_write, located
-from polycmp.results.container import INPUTS, OUTPUTS, Sink
-from polycmp.results.jsonfile import JsonInputsSink, JsonOutputsSink
-from polycmp.results.npzfile import NpzSink
-from polycmp.results.reading import SUFFIXES, read_file, unknown_suffix
-from polycmp.results.safetensorsfile import SafetensorsSink
-from polycmp.tensors import native
+from polycmp.results.formats import INPUTS, OUTPUTS, Formats, FormatWriter, format_code
+from polycmp.tensors import is_low_bit, native, to_numpy
 
-_OURS = re.compile(r"\d{10}(\.\d+)?\.npz")
-_LEFT_OVER = re.compile(r"\.\d{10}(\.\d+)?\.npz\..+\.part")  # of a run that was killed while it wrote
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
 
 
 class _Writer:
@@ -31,36 +27,32 @@ class _Writer:
         added: How many iterations were saved, by label; that of inputs is empty.
     """
 
-    def __init__(self, path: str | Path, kind: str) -> None:
+    def __init__(self, path: str | Path, kind: str, registry: Registry | None) -> None:
         self.path = Path(path)
         self._kind = kind
         self._outdated: list[Path] = []
         self.added: dict[str, int] = {}
         self._file: AbstractContextManager[BinaryIO] | None = None
-        self._sink: Sink | None = None
-        if self.path.suffix not in ("", *SUFFIXES):
-            raise UsageError(unknown_suffix(self.path), whose=str(self.path))
+        self._writer: FormatWriter | None = None
+        self._formats = Formats(registry)
+        self._format = self._formats.find(self.path)
 
     def _enter(self) -> None:
         if not self.path.suffix:
-            self._outdated = _outdated(located(self.path), self._kind)
+            self._outdated = self._find_outdated(located(self.path))
             return
         if self.path.is_dir():
             raise FileError("this is a folder", whose=str(self.path), hint="name a file, or a folder without a suffix")
         self._file = atomic_write(self.path)
         file = self._file.__enter__()
         try:
-            self._sink = self._sink_for(file)
+            self._writer = self._writer_of(file)
         except BaseException as error:
             self._file.__exit__(type(error), error, error.__traceback__)
             raise
 
-    def _sink_for(self, file: BinaryIO) -> Sink:
-        if self.path.suffix == ".safetensors":
-            return SafetensorsSink(file, self._kind)
-        if self.path.suffix == ".json":
-            return JsonInputsSink(file) if self._kind == INPUTS else JsonOutputsSink(file, self.path.parent)
-        return NpzSink(file, self._kind)
+    def _writer_of(self, file: BinaryIO) -> FormatWriter:
+        return self._formats.writer(self._format, file, self._kind, located(self.path))
 
     def _add(self, label: str, arrays: Mapping[str, Any], runtime: float | None) -> None:
         arrays = {
@@ -68,16 +60,13 @@ class _Writer:
             for name, array in arrays.items()
         }
         self.added.setdefault(label, 0)
-        try:
-            if self._sink is not None:
-                self._sink.add(label, arrays, runtime)
+        with format_code("cannot save to it", self._format.label, self.path):
+            if self._writer is not None:
+                self._writer.add(label, arrays, runtime)
             elif not self.path.suffix:
                 self._add_to_folder(label, arrays, runtime)
             else:
                 raise FileError("is not open for writing", hint="use the writer in a with block")
-        except FileError as error:
-            error.whose = error.whose or str(self.path)
-            raise
         self.added[label] += 1
 
     def _add_to_folder(self, label: str, arrays: Mapping[str, Any], runtime: float | None) -> None:
@@ -86,48 +75,77 @@ class _Writer:
         self._outdated = []
         index = self.added[label]
         run = f".{list(self.added).index(label)}" if self._kind == OUTPUTS else ""
-        with atomic_write(self.path / f"{index:010d}{run}.npz") as file:
-            sink = NpzSink(file, self._kind)
+        with atomic_write(self.path / f"{index:010d}{run}{self._format.spec.suffix}") as file:
+            writer = self._writer_of(file)
             try:
-                sink.add(label, arrays, runtime)
-                sink.finish()
+                writer.add(label, arrays, runtime)
+                writer.finish()
             finally:
-                sink.discard()
+                writer.discard()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._file is None or self._sink is None:
+        if self._file is None or self._writer is None:
             return
-        file, sink, self._file, self._sink = self._file, self._sink, None, None
+        file, writer, self._file, self._writer = self._file, self._writer, None, None
         if error is None and not self.added:  # a file that holds nothing would look complete
             error = FileError("nothing was saved", whose=str(self.path))
             kind = FileError
         try:
             if error is None:
-                sink.finish()
+                with format_code("cannot save to it", self._format.label, self.path):
+                    writer.finish()
         except BaseException as failure:
             file.__exit__(type(failure), failure, failure.__traceback__)
             raise
         else:
             file.__exit__(kind, error, trace)
         finally:
-            sink.discard()
+            writer.discard()
+
+    def _find_outdated(self, folder: Path) -> list[Path]:
+        """Return the files of an earlier run in a folder, which the new run replaces.
+
+        Raises:
+            FileError: Something else is in the folder.
+        """
+        if not folder.exists():
+            return []
+        if not folder.is_dir():
+            raise FileError(
+                "a file is in the way of the folder to save to", whose=str(folder), hint=f"rm {folder}, or add a suffix"
+            )
+        present = sorted(folder.iterdir())
+        ours = re.compile(r"\d{10}(\.\d+)?" + re.escape(self._format.spec.suffix))
+        left_over = re.compile(rf"\.{ours.pattern}\..+\.part")  # of a run that was killed while it wrote
+        saved = [file for file in present if ours.fullmatch(file.name)]
+        strangers = [file for file in present if file not in saved and not left_over.fullmatch(file.name)]
+        if strangers or (saved and self._formats.read(saved[0]).kind != self._kind):
+            odd = (strangers or saved)[0].name
+            raise FileError(
+                f"this folder holds other things than {self._kind} saved earlier, such as {odd!r}",
+                whose=str(folder),
+                hint="name another folder, or empty this one",
+            )
+        return present
 
 
 class InputsWriter(_Writer):
     """Saves feeds as they come; a single file appears, whole, only when the block ends well and there were feeds.
 
     Args:
-        path: A file (`.json`, `.npz`, `.safetensors`) or a folder without a suffix.
+        path: A file with the suffix of a format, or a folder without a suffix.
+        registry: The plugins that bring the formats; by default those that are installed.
 
     Raises:
         UsageError: The suffix is unknown.
+        PluginError: The package that brings the format is not installed, broken, or lacks a module.
         FileError: On entering: the path cannot be written, or is a folder with other things in it.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        super().__init__(path, INPUTS)
+    def __init__(self, path: str | Path, registry: Registry | None = None) -> None:
+        super().__init__(path, INPUTS, registry)
 
     def __enter__(self) -> InputsWriter:
         self._enter()
@@ -142,15 +160,17 @@ class OutputsWriter(_Writer):
     """Saves outputs as they come; a single file appears, whole, only when the block ends well and there were outputs.
 
     Args:
-        path: A file (`.json`, `.npz`, `.safetensors`) or a folder without a suffix.
+        path: A file with the suffix of a format, or a folder without a suffix.
+        registry: The plugins that bring the formats; by default those that are installed.
 
     Raises:
         UsageError: The suffix is unknown.
+        PluginError: The package that brings the format is not installed, broken, or lacks a module.
         FileError: On entering: the path cannot be written, or is a folder with other things in it.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        super().__init__(path, OUTPUTS)
+    def __init__(self, path: str | Path, registry: Registry | None = None) -> None:
+        super().__init__(path, OUTPUTS, registry)
 
     def __enter__(self) -> OutputsWriter:
         self._enter()
@@ -167,26 +187,36 @@ class OutputsWriter(_Writer):
         self._add(label, outputs, runtime)
 
 
-def _outdated(folder: Path, kind: str) -> list[Path]:
-    """Return the files of an earlier run in a folder, which the new run replaces.
+def save_input_blob(folder: str | Path, iteration: int, feed: Mapping[str, Any]) -> list[Path]:
+    """Save each input as its bare little-endian bytes, as `FOLDER/ITERATION/NAME.bin`, for `trtexec` and the like.
+
+    Args:
+        folder: Where to save.
+        iteration: The number that names the folder inside, with ten digits.
+        feed: Arrays by input name.
+
+    Returns:
+        The files written.
 
     Raises:
-        FileError: Something else is in the folder.
+        FileError: A name would leave the folder, an input is text, or a file cannot be written.
     """
-    if not folder.exists():
-        return []
-    if not folder.is_dir():
-        raise FileError(
-            "a file is in the way of the folder to save to", whose=str(folder), hint=f"rm {folder}, or add a suffix"
-        )
-    present = sorted(folder.iterdir())
-    saved = [file for file in present if _OURS.fullmatch(file.name)]
-    strangers = [file for file in present if file not in saved and not _LEFT_OVER.fullmatch(file.name)]
-    if strangers or (saved and read_file(saved[0]).kind != kind):
-        odd = (strangers or saved)[0].name
-        raise FileError(
-            f"this folder holds other things than {kind} saved earlier, such as {odd!r}",
-            whose=str(folder),
-            hint="name another folder, or empty this one",
-        )
-    return present
+    place = Path(folder) / f"{iteration:010d}"
+    written = []
+    for name, value in feed.items():
+        path = place / f"{name}.bin"
+        if "\0" in name or not path.resolve().is_relative_to(place.resolve()):
+            raise FileError(
+                f"the input {name!r} cannot be saved as a blob", why=f"its name leads out of the folder {place}"
+            )
+        array = to_numpy(value)
+        if array.dtype.kind in "OUS":
+            raise DataError(
+                f"the input {name!r} holds text, which has no bare bytes", hint="leave out --save-input-blob"
+            )
+        if not is_low_bit(array.dtype):
+            array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        with atomic_write(path) as file:
+            file.write(array.tobytes())
+        written.append(path)
+    return written

@@ -180,6 +180,27 @@ class CommandSpec:
 
 
 @dataclasses.dataclass(frozen=True)
+class FormatSpec:
+    """A type of files for inputs and outputs, chosen by the suffix: `--save-outputs FILE.npz`.
+
+    Attributes:
+        suffix: The suffix of its files with the dot, lower case.
+        summary: One line for tables and help.
+        reader: `"package.module:attribute"`, called as `reader(path) -> polycmp.results.formats.Stored`, which says
+            what a file holds and reads it when it is asked for.
+        writer: Called as `writer(file, kind, path) -> polycmp.results.formats.FormatWriter`, which takes the iterations
+            for an open file of bytes. `kind` is `"inputs"` or `"outputs"`, and `path` is where the file will be.
+        needs: Importable modules without which it cannot work, looked for without importing them.
+    """
+
+    suffix: str
+    summary: str
+    reader: str
+    writer: str
+    needs: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class ReportSpec:
     """A form in which results are written, whatever the command, chosen by the file's suffix: `--report FILE.md`.
 

@@ -10,6 +10,7 @@ from polycmp.spec.descriptors import (
     CommandSpec,
     CompareFuncSpec,
     DataLoaderSpec,
+    FormatSpec,
     LoaderSpec,
     ReportSpec,
     RunnerSpec,
@@ -197,6 +198,47 @@ class Hooks:
         """
         raise NotImplementedError
 
+    @hookspec
+    def polycmp_formats(self) -> Iterable[FormatSpec]:
+        """Contribute types of files for inputs and outputs.
+
+        Example:
+            ::
+
+                from polycmp.spec import FormatSpec, hookimpl
+
+                @hookimpl
+                def polycmp_formats():
+                    yield FormatSpec(".npy", "One array of one iteration", reader="my_files.npy:read",
+                                     writer="my_files.npy:Writer")
+
+            with, in `my_files/npy.py`::
+
+                import numpy as np
+                from polycmp.errors import FileError
+                from polycmp.results.formats import ARRAYS, Stored, StoredRun
+                from polycmp.results.runs import IterationResult
+
+                def read(path):
+                    def iteration():
+                        return IterationResult({"x": np.load(path, allow_pickle=False)}, None, path.stem)
+                    return Stored(ARRAYS, [StoredRun(path.stem, [iteration])])
+
+                class Writer:
+                    def __init__(self, file, kind, path):
+                        self.file, self.full = file, False
+                    def add(self, label, arrays, runtime):
+                        if self.full or len(arrays) != 1:
+                            raise FileError("such a file holds one array of one iteration")
+                        self.full = True
+                        np.save(self.file, *arrays.values())
+                    def finish(self):
+                        pass
+                    def discard(self):
+                        pass
+        """
+        raise NotImplementedError
+
 
 HOOKS: dict[str, type] = {
     "polycmp_runners": RunnerSpec,
@@ -205,4 +247,5 @@ HOOKS: dict[str, type] = {
     "polycmp_compare_funcs": CompareFuncSpec,
     "polycmp_commands": CommandSpec,
     "polycmp_reports": ReportSpec,
+    "polycmp_formats": FormatSpec,
 }

@@ -13,9 +13,11 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+from toymodels import small
 
-from polycmp.errors import FileError, PluginError, PolycmpError, UsageError
-from polycmp.results.files import InputsWriter, OutputsWriter, open_inputs, open_runs, save_input_blob
+from polycmp.errors import FileError, PluginError, UsageError
+from polycmp.results.files import InputsWriter, OutputsWriter, open_inputs, open_runs
+from polycmp.results.runs import IterationResult, RunResults
 
 PATHS = ["a.json", "a.npz", "a.safetensors", "folder"]
 FEED = {
@@ -396,11 +398,12 @@ def test_a_full_disk_is_a_file_error_and_leaves_no_half_file(tmp_path, name, cou
 
 def test_safetensors_without_the_package_names_the_command_to_install_it(tmp_path, monkeypatch):
     write_inputs(tmp_path / "a.safetensors", 1)
-    monkeypatch.setitem(sys.modules, "safetensors", None)
+    monkeypatch.setattr("polycmp.plugins.factories._exists", lambda name: name != "safetensors")
     for use in (lambda: open_inputs([tmp_path / "a.safetensors"]), lambda: write_inputs(tmp_path / "b.safetensors")):
         with pytest.raises(PluginError, match="safetensors") as caught:
             use()
-        assert caught.value.hint == "pip install 'polycmp[safetensors]'"
+        assert caught.value.hint == "pip install 'polycmp-formats[safetensors]'"
+        assert "safetensors" in caught.value.whose
     assert [file.name for file in tmp_path.iterdir()] == ["a.safetensors"]
 
 
@@ -431,26 +434,25 @@ def test_a_folder_that_cannot_be_made_is_a_file_error(tmp_path):
         assert "file" in str(caught.value)
 
 
-# --- raw blobs -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["i.npz", "i.safetensors", "folder"])
+def test_a_run_saves_and_loads_them(polycmp, tmp_path, name):
+    small(tmp_path / "m.toy")
+    words = ("--iterations", "2", "--input-shapes", "x:[3,8]", "--save-inputs", name, "--save-outputs", f"out_{name}")
+    assert polycmp("run", "m.toy", "-b", "toy", "-b", "plain", *words).status == 0
+    again = ("-b", "plain:name=again", "--load-inputs", name, "--load-outputs", f"out_{name}", "--report", "r.json")
+    done = polycmp("run", "m.toy", *again)
+    assert done.status == 0, done.err
+    assert {pair["iterations"] for pair in done.report()["comparison_results"]} == {2}
+    shown = polycmp("inspect", "data", name, "--show-values", "--histogram")
+    assert (shown.status, "float32[3,8]" in shown.out) == (0, True), shown.out
+    assert "toy" in polycmp("inspect", "data", f"out_{name}", "--all").out
 
 
-def test_blobs_are_bare_little_endian_bytes(tmp_path):
-    feed = {"x": FEED["x"], "big": FEED["x"].astype(">f4"), "b": FEED["bfloat16"], "a/b": np.asfortranarray(FEED["x"])}
-    written = save_input_blob(tmp_path, 3, feed)
-    assert [file.relative_to(tmp_path) for file in written] == [
-        Path("0000000003", f"{name}.bin") for name in ("x", "big", "b", "a/b")
-    ]
-    assert written[0].read_bytes() == written[1].read_bytes() == written[3].read_bytes() == FEED["x"].tobytes()
-    assert written[2].read_bytes() == FEED["bfloat16"].tobytes()
-
-
-@pytest.mark.parametrize("name", ["../x", "/tmp/x", "a/../../x", "x\0"])
-def test_a_blob_never_leaves_its_folder(tmp_path, name):
-    with pytest.raises(FileError, match="leads out of the folder"):
-        save_input_blob(tmp_path / "blobs", 0, {name: FEED["x"]})
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_text_has_no_blob(tmp_path):
-    with pytest.raises(PolycmpError, match="text"):
-        save_input_blob(tmp_path, 0, {"s": FEED["strings"]})
+@pytest.mark.parametrize("name", ["r.npz", "r.safetensors", "folder"])
+def test_results_in_python_are_saved_and_loaded(tmp_path, name):
+    results = RunResults([("trt", [IterationResult({"y": np.arange(3)}, 0.5, "trt")])])
+    results.save(str(tmp_path / name))
+    assert RunResults.load(tmp_path / name) == results
+    twice = RunResults([*results, *results])
+    with pytest.raises(FileError, match="same label"):
+        twice.save(tmp_path / name)

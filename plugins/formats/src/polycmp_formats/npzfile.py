@@ -17,9 +17,10 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from polycmp.errors import FileError, describe_exception
-from polycmp.results.container import Manifest, Stored, stored_from_arrays, stored_from_manifest
-from polycmp.results.jsoncode import read_npy_header
-from polycmp.results.openfile import OpenFile
+from polycmp.results.formats import Stored
+from polycmp.results.pack import read_npy_header
+from polycmp_formats.manifest import Manifest, stored_from_arrays, stored_from_manifest
+from polycmp_formats.openfile import OpenFile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,15 +33,17 @@ _ZIP64_FIELD_SIZE = 20
 _CHUNK = 16 << 20
 
 
-class NpzSink:
+class NpzWriter:
     """Writes iterations into an `.npz` archive as they come.
 
     Args:
         file: The file to write to.
         kind: `inputs` or `outputs`.
+        path: Where it will be.
     """
 
-    def __init__(self, file: BinaryIO, kind: str) -> None:
+    def __init__(self, file: BinaryIO, kind: str, path: Path) -> None:
+        del path
         self._file = file
         self._archive = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True)
         self._manifest = Manifest(kind)

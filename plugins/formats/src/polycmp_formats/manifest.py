@@ -1,65 +1,20 @@
-"""What the file formats have in common: what they hold, and how it is listed."""
+"""The list of contents that binary files carry, which the containers themselves cannot say."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import FileError
+from polycmp.results.formats import ARRAYS, OUTPUTS, Stored, StoredRun
 from polycmp.results.pack import pack, unpack
 from polycmp.results.runs import IterationResult
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-INPUTS = "inputs"
-OUTPUTS = "outputs"
-#: Arrays by name that somebody else saved, without saying what they are.
-ARRAYS = "arrays"
 _VERSION = 1
-
-
-class Sink(Protocol):
-    """Takes iterations for one file."""
-
-    def add(self, label: str, arrays: Mapping[str, Any], runtime: float | None) -> None:
-        """Take one iteration; the arrays belong to the caller again afterwards."""
-
-    def finish(self) -> None:
-        """Write what is left; the file is whole after this."""
-
-    def discard(self) -> None:
-        """Give up what was taken besides the file; called in any case, at the end."""
-
-
-@dataclass
-class StoredRun:
-    """The iterations of one label in one file, each read when it is asked for.
-
-    Attributes:
-        label: The runner's label; "" in a file of inputs.
-        iterations: Functions that read one iteration each.
-    """
-
-    label: str
-    iterations: list[Callable[[], IterationResult]] = field(default_factory=list)
-
-
-@dataclass
-class Stored:
-    """What one file holds.
-
-    Attributes:
-        kind: `inputs`, `outputs`, or `arrays` if the file does not say.
-        runs: The iterations by label.
-        keeps_file_open: Whether the file stays open for as long as this object, or a function that reads, lives.
-    """
-
-    kind: str
-    runs: list[StoredRun]
-    keeps_file_open: bool = False
 
 
 class Manifest:

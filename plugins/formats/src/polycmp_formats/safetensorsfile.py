@@ -1,4 +1,4 @@
-"""`.safetensors` files, with the optional package of that name.
+"""`.safetensors` files, with the package of that name, an extra of this one.
 
 The format lists its tensors before their data, so a file in the making is kept in memory; large runs belong in an
 `.npz` or a folder. What polycmp must know besides the tensors is in the metadata under `polycmp`.
@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from polycmp.errors import FileError, PluginError, describe_exception
-from polycmp.results.container import Manifest, Stored, stored_from_arrays, stored_from_manifest
-from polycmp.results.openfile import OpenFile
+from polycmp.errors import FileError, describe_exception
+from polycmp.results.formats import Stored
 from polycmp.tensors import as_dtype
+from polycmp_formats.manifest import Manifest, stored_from_arrays, stored_from_manifest
+from polycmp_formats.openfile import OpenFile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,19 +49,17 @@ _PORTABLE = {
 }
 
 
-class SafetensorsSink:
+class SafetensorsWriter:
     """Collects iterations and writes them at the end.
 
     Args:
         file: The file to write to.
         kind: `inputs` or `outputs`.
-
-    Raises:
-        PluginError: The package safetensors is not installed.
+        path: Where it will be.
     """
 
-    def __init__(self, file: BinaryIO, kind: str) -> None:
-        _require()
+    def __init__(self, file: BinaryIO, kind: str, path: Path) -> None:
+        del path
         self._file = file
         self._manifest = Manifest(kind)
         self._tensors: dict[str, NDArray[Any]] = {}
@@ -100,9 +99,7 @@ def read_safetensors(path: Path) -> Stored:
 
     Raises:
         FileError: It is no such file, or damaged.
-        PluginError: The package safetensors is not installed.
     """
-    _require()
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -160,14 +157,3 @@ class _Tensors:
             raise FileError(
                 f"its tensor {name!r} cannot be read", whose=str(self._file.path), why=describe_exception(error)
             ) from error
-
-
-def _require() -> None:
-    try:
-        import safetensors  # noqa: F401
-    except ImportError as error:
-        raise PluginError(
-            "files of the type .safetensors need the package safetensors, which is not installed",
-            why=str(error),
-            hint="pip install 'polycmp[safetensors]'",
-        ) from error

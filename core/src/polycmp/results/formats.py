@@ -1,0 +1,174 @@
+"""Types of files for inputs and outputs: what one holds, who takes what goes into one, and who reads and writes which.
+
+A format of a plugin, contributed through the hook `polycmp_formats`, needs nothing but this module and
+`polycmp.results.runs.IterationResult`; `polycmp.results.pack` turns arrays of any type into such as every container
+can hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+
+from polycmp.errors import FileError, PluginError, PolycmpError, describe_exception, is_users_failure
+from polycmp.results.runs import IterationResult
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Contributed, Registry
+    from polycmp.spec import FormatSpec
+
+INPUTS = "inputs"
+OUTPUTS = "outputs"
+#: Arrays by name that somebody else saved, without saying what they are.
+ARRAYS = "arrays"
+
+
+class FormatWriter(Protocol):
+    """Takes the iterations of one file; see `FormatSpec.writer`."""
+
+    def add(self, label: str, arrays: Mapping[str, Any], runtime: float | None) -> None:
+        """Take one iteration; the arrays belong to the caller again afterwards."""
+
+    def finish(self) -> None:
+        """Write what is left; the file is whole after this."""
+
+    def discard(self) -> None:
+        """Give up what was taken besides the file; called in any case, at the end."""
+
+
+@dataclass
+class StoredRun:
+    """The iterations of one label in one file, each read when it is asked for.
+
+    Attributes:
+        label: The runner's label; "" in a file of inputs.
+        iterations: Functions that read one iteration each.
+    """
+
+    label: str
+    iterations: list[Callable[[], IterationResult]] = field(default_factory=list)
+
+
+@dataclass
+class Stored:
+    """What one file holds.
+
+    Attributes:
+        kind: `inputs`, `outputs`, or `arrays` if the file does not say.
+        runs: The iterations by label.
+        keeps_file_open: Whether the file stays open for as long as this object, or a function that reads, lives.
+    """
+
+    kind: str
+    runs: list[StoredRun]
+    keeps_file_open: bool = False
+
+
+class Formats:
+    """The formats that are installed, looked up when they are first needed.
+
+    Args:
+        registry: The plugins; by default those that are found then.
+    """
+
+    def __init__(self, registry: Registry | None = None) -> None:
+        self._known = registry
+
+    @property
+    def _registry(self) -> Registry:
+        if self._known is None:
+            from polycmp.plugins import Registry
+
+            self._known = Registry.discover()
+        return self._known
+
+    def find(self, path: Path) -> Contributed[FormatSpec]:
+        """Return the format of a path: its suffix's, or that of the files in a folder if it has none.
+
+        Raises:
+            UsageError: There is none for this suffix.
+            PluginError: The package that brings it is not installed, broken, or lacks a module.
+        """
+        from polycmp.plugins.known import FOLDER_SUFFIX
+
+        suffix = path.suffix or FOLDER_SUFFIX
+        # The core's own come first, and no plugin is imported for them.
+        registry = self._registry.core if suffix.removeprefix(".") in self._registry.core.formats else self._registry
+        try:
+            contribution = registry.find_format(suffix)
+            registry.require(contribution)
+        except PolycmpError as error:
+            error.whose = str(path) + (f": {error.whose}" if error.whose else "")
+            raise
+        return contribution
+
+    def suffixes(self) -> tuple[str, ...]:
+        """Return the suffixes of all formats that are installed, or known to be in a package of ours."""
+        from polycmp.plugins.known import FORMATS
+
+        return tuple(dict.fromkeys(f".{name}" for name in (*self._registry.formats, *FORMATS)))
+
+    def read(self, path: Path) -> Stored:
+        """Return what one file holds; binary formats read their arrays later.
+
+        Raises:
+            FileError: It is damaged, foreign, or of an unknown type.
+            PluginError: The package that reads it is not installed, broken, or fails.
+        """
+        try:
+            contribution = self.find(path)
+        except PluginError:
+            raise
+        except PolycmpError as error:
+            raise FileError(error.what, whose=error.whose, why=error.why, hint=error.hint) from None
+        read = self._registry.load(contribution, contribution.spec.reader)
+        try:
+            with format_code("cannot read it", contribution.label, path):
+                stored: Stored = read(path)
+        except OSError as error:
+            raise FileError(
+                "cannot be read", whose=str(path), why=describe_exception(error), hint=f"ls -l {path}"
+            ) from error
+        return stored
+
+    def writer(self, contribution: Contributed[FormatSpec], file: BinaryIO, kind: str, path: Path) -> FormatWriter:
+        """Return what writes into an open file.
+
+        Args:
+            contribution: The format.
+            file: The file to write to.
+            kind: `inputs` or `outputs`.
+            path: Where the file will be; other files may lie beside it for a while.
+
+        Raises:
+            PluginError: The format's code cannot be loaded, or fails.
+        """
+        make = self._registry.load(contribution, contribution.spec.writer)
+        with format_code("cannot write it", contribution.label, path):
+            made: FormatWriter = make(file, kind, path)
+        return made
+
+
+@contextmanager
+def format_code(what: str, label: str, path: Path) -> Iterator[None]:
+    """Run a format's code: its errors get the file's name, and whatever else it raises is an error of its plugin.
+
+    Errors of the system pass: a full disk is nobody's fault, and who opened the file says what to do.
+
+    Raises:
+        PolycmpError: The code failed.
+    """
+    try:
+        yield
+    except FileError as error:
+        error.whose = error.whose or str(path)
+        raise
+    except (PolycmpError, OSError):
+        raise
+    except BaseException as error:
+        if not is_users_failure(error):
+            raise
+        raise PluginError(f"{what}: {path}", whose=label, why=describe_exception(error)) from error

@@ -1,0 +1,1 @@
+"""Binary files of inputs and outputs for polycmp: `.npz` and `.safetensors`."""
