@@ -201,7 +201,7 @@ def test_the_core_alone_names_the_package_that_brings_a_command(core_alone, comm
 @pytest.mark.parametrize(
     "words",
     [
-        *(("run", "model.onnx", "--report", f"r.{suffix}") for suffix in ("html", "xml", "md")),
+        *(("run", "--load-outputs", "saved.json", "--report", f"r.{suffix}") for suffix in ("html", "xml", "md")),
         ("run", "model.onnx", "-b", "onnxrt", "--save-heatmaps", "maps"),
     ],
     ids=lambda words: words[-1],

@@ -23,8 +23,8 @@ CORE = Path(polycmp.__file__).parent
 #: Command lines that together come through every module that no test imports by itself.
 TOUR = (
     "run m.toy -b toy:fault=add,at=y -b plain --save-inputs i.json --save-outputs o.json --save-input-blob blobs"
-    " --report r.json --report r.html --report r.xml --postprocess top-2 --validate"
-    " --compare simple indices l2 ulp --save-heatmaps maps",
+    " --report r.json --postprocess top-2 --validate --compare simple indices l2 ulp",
+    "run m.toy -b toy --report r.html",
     "run m.toy -b toy -b plain --load-inputs i.json --load-outputs o.json --write-config run.toml -v",
     "run --config run.toml --gen-script again.py",
     "run m.toy -b plain --use-subprocess --save-outputs p.json",

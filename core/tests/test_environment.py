@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polycmp.results.environment import describe_environment
+from polycmp.results.outcome import describe_environment
 
 
 def test_environment_names_versions_and_machine():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from polycmp.report import Result
-from polycmp.report.json_writer import write
+from polycmp.report.writers import write_json as write
 from polycmp.testing import ReportContract
 
 

@@ -21,9 +21,10 @@ from polycmp.spec import CommandSpec, CompareFuncSpec, DataLoaderSpec, FormatSpe
 DEFAULT_COMPARE = "simple"
 DEFAULT_DATA_LOADER = "random"
 
-_FUNCTIONS: tuple[tuple[str, str, type, Mapping[str, Any]], ...] = (
+_FUNCTIONS: tuple[tuple[str, str, str, type, Mapping[str, Any]], ...] = (
     (
         "simple",
+        "simple:Simple",
         "Absolute and relative error of each element, or a statistic of them",
         SimpleOptions,
         {
@@ -34,37 +35,46 @@ _FUNCTIONS: tuple[tuple[str, str, type, Mapping[str, Any]], ...] = (
             "yields": (("scale_atol", "atol"),),
         },
     ),
-    ("indices", "Lists of indices, such as those of a top-k", IndicesOptions, {"rejudges": False}),
-    ("l2", "Euclidean norm of the difference", L2Options, {"groups": ("distance_metrics",)}),
+    ("indices", "indices:Indices", "Lists of indices, such as those of a top-k", IndicesOptions, {"rejudges": False}),
+    ("l2", "norms:L2", "Euclidean norm of the difference", L2Options, {"groups": ("distance_metrics",)}),
     (
         "cosine_similarity",
+        "norms:CosineSimilarity",
         "Cosine of the angle between both outputs",
         CosineOptions,
         {"larger_is_better": True, "groups": ("distance_metrics",)},
     ),
     (
         "psnr",
+        "norms:Psnr",
         "Peak signal-to-noise ratio in dB",
         PsnrOptions,
         {"larger_is_better": True, "groups": ("quality_metrics",)},
     ),
-    ("snr", "Signal-to-noise ratio in dB", SnrOptions, {"larger_is_better": True, "groups": ("quality_metrics",)}),
-    ("ulp", "Distance in representable numbers", UlpOptions, {}),
+    (
+        "snr",
+        "norms:Snr",
+        "Signal-to-noise ratio in dB",
+        SnrOptions,
+        {"larger_is_better": True, "groups": ("quality_metrics",)},
+    ),
+    ("ulp", "ulp:Ulp", "Distance in representable numbers", UlpOptions, {}),
 )
 
 
 @hookimpl
 def polycmp_compare_funcs() -> Iterable[CompareFuncSpec]:
     """Contribute the compare functions of the core."""
-    for name, summary, options, facts in _FUNCTIONS:
-        factory, python = f"polycmp.compare.functions:make_{name}", f"polycmp.comparator:CompareFunc.{name}"
-        yield CompareFuncSpec(name, summary, factory, options, python=python, **{"rejudges": True, **facts})
+    for name, factory, summary, options, facts in _FUNCTIONS:
+        python = f"polycmp.comparator:CompareFunc.{name}"
+        further = {"rejudges": True, **facts}
+        yield CompareFuncSpec(name, summary, f"polycmp.compare.{factory}", options, python=python, **further)
 
 
 @hookimpl
 def polycmp_reports() -> Iterable[ReportSpec]:
     """Contribute the report format of the core."""
-    yield ReportSpec(".json", "JSON, for programs", "polycmp.report.json_writer:write")
+    yield ReportSpec(".json", "JSON, for programs", "polycmp.report.writers:write_json")
 
 
 @hookimpl

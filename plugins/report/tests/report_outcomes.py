@@ -6,8 +6,7 @@ import numpy as np
 
 from polycmp.compare.facade import CompareFunc
 from polycmp.compare.pair import PairComparer
-from polycmp.results.environment import describe_environment
-from polycmp.results.outcome import BackendResult, Invalid, Outcome, Timing
+from polycmp.results.outcome import BackendResult, Invalid, Outcome, Timing, describe_environment
 from polycmp.tensors import TensorMetadata
 
 SPITEFUL = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>\"'&\x00|::error::\n%"

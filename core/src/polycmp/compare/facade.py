@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from polycmp import builtin_options
-from polycmp.compare import functions
 from polycmp.compare.indices import Indices
-from polycmp.compare.norms import Norm
+from polycmp.compare.norms import L2, CosineSimilarity, Psnr, Snr
 from polycmp.compare.simple import Simple
 from polycmp.compare.ulp import Ulp
 from polycmp.errors import InvalidValueError
@@ -64,7 +63,7 @@ class CompareFunc:
             nan=nan,
             scale_atol=scale_atol,
         )
-        return functions.make_simple(options, detail=detail)
+        return Simple(options, detail)
 
     @staticmethod
     def indices(index_tolerance: int | Mapping[str, int] | None = None) -> Indices:
@@ -73,44 +72,44 @@ class CompareFunc:
         Args:
             index_tolerance: Places an index may move; 0.
         """
-        return functions.make_indices(_options(builtin_options.IndicesOptions, tolerance=_per_output(index_tolerance)))
+        return Indices(_options(builtin_options.IndicesOptions, tolerance=_per_output(index_tolerance)))
 
     @staticmethod
-    def l2(l2_tolerance: PerOutput = None) -> Norm:
+    def l2(l2_tolerance: PerOutput = None) -> L2:
         """Return `l2`: the Euclidean norm of the difference.
 
         Args:
             l2_tolerance: Its largest value; 1e-5.
         """
-        return functions.make_l2(_options(builtin_options.L2Options, threshold=_per_output(l2_tolerance)))
+        return L2(_options(builtin_options.L2Options, threshold=_per_output(l2_tolerance)))
 
     @staticmethod
-    def cosine_similarity(cosine_similarity_threshold: PerOutput = None) -> Norm:
+    def cosine_similarity(cosine_similarity_threshold: PerOutput = None) -> CosineSimilarity:
         """Return `cosine_similarity`.
 
         Args:
             cosine_similarity_threshold: Its smallest value; 0.997.
         """
         threshold = _per_output(cosine_similarity_threshold)
-        return functions.make_cosine_similarity(_options(builtin_options.CosineOptions, threshold=threshold))
+        return CosineSimilarity(_options(builtin_options.CosineOptions, threshold=threshold))
 
     @staticmethod
-    def psnr(psnr_tolerance: PerOutput = None) -> Norm:
+    def psnr(psnr_tolerance: PerOutput = None) -> Psnr:
         """Return `psnr`: the peak signal-to-noise ratio.
 
         Args:
             psnr_tolerance: Its smallest value in dB; 30.
         """
-        return functions.make_psnr(_options(builtin_options.PsnrOptions, threshold=_per_output(psnr_tolerance)))
+        return Psnr(_options(builtin_options.PsnrOptions, threshold=_per_output(psnr_tolerance)))
 
     @staticmethod
-    def snr(snr_tolerance: PerOutput = None) -> Norm:
+    def snr(snr_tolerance: PerOutput = None) -> Snr:
         """Return `snr`: the signal-to-noise ratio.
 
         Args:
             snr_tolerance: Its smallest value in dB; 20.
         """
-        return functions.make_snr(_options(builtin_options.SnrOptions, threshold=_per_output(snr_tolerance)))
+        return Snr(_options(builtin_options.SnrOptions, threshold=_per_output(snr_tolerance)))
 
     @staticmethod
     def ulp(ulp_tolerance: int | Mapping[str, int] | None = None) -> Ulp:
@@ -119,7 +118,7 @@ class CompareFunc:
         Args:
             ulp_tolerance: Its largest value; 4.
         """
-        return functions.make_ulp(_options(builtin_options.UlpOptions, tolerance=_per_output(ulp_tolerance)))
+        return Ulp(_options(builtin_options.UlpOptions, tolerance=_per_output(ulp_tolerance)))
 
 
 def _per_output(value: Any) -> Mapping[str, Any] | None:

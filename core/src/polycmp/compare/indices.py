@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,9 @@ from polycmp.compare.verdicts import DetailedVerdict
 from polycmp.compare.words import as_scalar, at_index, shape_reason
 from polycmp.tensors import dtype_class, is_low_bit
 from polycmp.values import pick
+
+if TYPE_CHECKING:
+    from polycmp.builtin_options import IndicesOptions
 
 Array = NDArray[Any]
 #: Elements looked up at once, which bounds the memory.
@@ -29,10 +31,10 @@ class Indices(OutputJudge):
     list that has no others fails, since nothing of it is checked.
 
     Args:
-        tolerances: Places an index may move, per output.
+        options: Places an index may move, per output.
     """
 
-    tolerances: Mapping[str, int]
+    options: IndicesOptions
 
     def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:
         """Return the verdict on one output.
@@ -43,7 +45,7 @@ class Indices(OutputJudge):
             output: The output's name, for a tolerance of its own.
         """
         a, b = candidate, reference
-        allowed = pick(self.tolerances, output, 0)
+        allowed = pick(self.options.tolerance, output, 0)
         tolerance = {"index_tolerance": float(allowed)}
         if a.shape != b.shape:
             return DetailedVerdict(False, shape_reason(a, b), tolerance=tolerance)

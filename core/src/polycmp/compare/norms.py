@@ -7,9 +7,10 @@ neither overflow nor underflow changes a verdict. Complex numbers count as pairs
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +18,15 @@ from numpy.typing import NDArray
 from polycmp.compare.averages import require_metric
 from polycmp.compare.blocks import BLOCK, Pair, for_each_block
 from polycmp.compare.difference import difference_of, is_extended
-from polycmp.compare.judge import OutputJudge
+from polycmp.compare.judge import OutputJudge, compare_strings
 from polycmp.compare.statistics import differences
-from polycmp.compare.strings import compare_strings
 from polycmp.compare.verdicts import DetailedVerdict
 from polycmp.compare.words import shape_reason, worst_reason
 from polycmp.tensors import dtype_class
 from polycmp.values import pick
+
+if TYPE_CHECKING:
+    from polycmp.builtin_options import CosineOptions, L2Options, PsnrOptions, SnrOptions
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -232,20 +235,20 @@ class Norm(OutputJudge):
     """Judge an output by one number.
 
     Args:
+        options: What it is held against.
+
+    Attributes:
         metric: The number's name.
-        compute: Gets it from candidate and reference.
-        thresholds: What it is held against, per output.
         default: The threshold where none is given.
         at_most: Whether the number must not exceed the threshold, rather than not fall short of it.
         unit: The number's unit.
     """
 
-    metric: str
-    compute: Callable[[Array, Array], float]
-    thresholds: Mapping[str, float]
-    default: float
-    at_most: bool
-    unit: str = ""
+    options: L2Options | CosineOptions | PsnrOptions | SnrOptions
+    metric: ClassVar[str]
+    default: ClassVar[float]
+    at_most: ClassVar[bool] = False
+    unit: ClassVar[str] = ""
 
     def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:
         """Return the verdict on one output.
@@ -256,7 +259,7 @@ class Norm(OutputJudge):
             output: The output's name, for a threshold of its own.
         """
         a, b = candidate, reference
-        threshold = pick(self.thresholds, output, self.default)
+        threshold = pick(self.options.threshold, output, self.default)
         tolerance = {"threshold": threshold}
         if a.shape != b.shape:
             return DetailedVerdict(False, shape_reason(a, b), tolerance=tolerance)
@@ -264,7 +267,7 @@ class Norm(OutputJudge):
             return compare_strings(a, b)
         if a.size == 0:
             return DetailedVerdict(True, "there is nothing in it", tolerance=tolerance)
-        verdict = self.judge_metrics({self.metric: self.compute(a, b)}, output=output)
+        verdict = self.judge_metrics({self.metric: self._compute(a, b)}, output=output)
         if verdict.passed:
             return verdict
         stats = differences(a, b)
@@ -282,10 +285,14 @@ class Norm(OutputJudge):
             ComparisonError: The number is not among the metrics.
         """
         value = require_metric(metrics, self.metric, output)
-        threshold = pick(self.thresholds, output, self.default)
+        threshold = pick(self.options.threshold, output, self.default)
         passed = value <= threshold if self.at_most else value >= threshold
         reason = "" if passed else self._reason(value, threshold)
         return DetailedVerdict(passed, reason, {self.metric: value}, None, {"threshold": threshold})
+
+    @abstractmethod
+    def _compute(self, candidate: Array, reference: Array) -> float:
+        """Return the number."""
 
     def _reason(self, value: float, threshold: float) -> str:
         name = self.metric.replace("_", " ")
@@ -293,3 +300,39 @@ class Norm(OutputJudge):
             return f"{name} is not defined: NaN or infinity on a side"
         bound = "at most" if self.at_most else "at least"
         return f"{name} is {value:.7g}{self.unit} ({bound} {threshold:g}{self.unit} allowed)"
+
+
+class L2(Norm):
+    """The Euclidean norm of the difference, not divided by the size."""
+
+    metric, default, at_most = "l2", 1e-5, True
+
+    def _compute(self, candidate: Array, reference: Array) -> float:
+        return l2_norm(candidate, reference)
+
+
+class CosineSimilarity(Norm):
+    """The cosine of the angle between both outputs."""
+
+    metric, default = "cosine_similarity", 0.997
+
+    def _compute(self, candidate: Array, reference: Array) -> float:
+        return cosine(candidate, reference)
+
+
+class Psnr(Norm):
+    """The peak signal-to-noise ratio; the peak is the largest magnitude in the reference."""
+
+    metric, default, unit = "psnr", 30.0, " dB"
+
+    def _compute(self, candidate: Array, reference: Array) -> float:
+        return peak_signal_to_noise(candidate, reference)
+
+
+class Snr(Norm):
+    """The signal-to-noise ratio; the signal is the reference."""
+
+    metric, default, unit = "snr", 20.0, " dB"
+
+    def _compute(self, candidate: Array, reference: Array) -> float:
+        return signal_to_noise(candidate, reference)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.compare.blocks import Pair
-from polycmp.compare.judge import OutputJudge
+from polycmp.compare.judge import OutputJudge, compare_strings
 from polycmp.compare.order import (
     SMALL,
     approximate_quantiles,
@@ -23,7 +23,6 @@ from polycmp.compare.order import (
 )
 from polycmp.compare.rejudge import judge_errors, tolerances
 from polycmp.compare.statistics import Limits, Sums, absolute_errors, gather, relative_errors, summarise
-from polycmp.compare.strings import compare_strings
 from polycmp.compare.verdicts import DetailedVerdict, ErrorStats
 from polycmp.compare.words import passing_tolerances, shape_reason, worst_reason
 from polycmp.tensors import dtype_class

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 from polycmp.compare.averages import require_metric
 from polycmp.compare.blocks import Pair, for_each_block
 from polycmp.compare.difference import difference_of, is_extended
-from polycmp.compare.judge import OutputJudge
+from polycmp.compare.judge import OutputJudge, compare_strings
 from polycmp.compare.statistics import differences
-from polycmp.compare.strings import compare_strings
 from polycmp.compare.verdicts import DetailedVerdict, Worst
 from polycmp.compare.words import as_scalar, shape_reason, worst_reason
 from polycmp.tensors import dtype_class, is_floating, is_low_bit
 from polycmp.values import pick
+
+if TYPE_CHECKING:
+    from polycmp.builtin_options import UlpOptions
 
 Array = NDArray[Any]
 #: Turns a block of one element type into ranks: neighbours differ by 1, and both zeros have rank 0.
@@ -35,10 +37,10 @@ class Ulp(OutputJudge):
     Whole numbers are compared by their difference.
 
     Args:
-        tolerances: The largest distance that passes, per output.
+        options: The largest distance that passes, per output.
     """
 
-    tolerances: Mapping[str, int]
+    options: UlpOptions
 
     def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:
         """Return the verdict on one output.
@@ -49,7 +51,7 @@ class Ulp(OutputJudge):
             output: The output's name, for a tolerance of its own.
         """
         a, b = candidate, reference
-        allowed = pick(self.tolerances, output, 4)
+        allowed = pick(self.options.tolerance, output, 4)
         tolerance = {"ulp": float(allowed)}
         if a.shape != b.shape:
             return DetailedVerdict(False, shape_reason(a, b), tolerance=tolerance)
@@ -84,7 +86,7 @@ class Ulp(OutputJudge):
             ComparisonError: The distance is not among the metrics.
         """
         largest = require_metric(metrics, "max_ulp", output)
-        allowed = pick(self.tolerances, output, 4)
+        allowed = pick(self.options.tolerance, output, 4)
         passed = largest <= allowed
         reason = "" if passed else f"the largest distance is {largest:g} ulp (at most {allowed} allowed)"
         return DetailedVerdict(passed, reason, {"max_ulp": largest}, None, {"ulp": float(allowed)})

@@ -16,7 +16,7 @@ from polycmp.plan.sections import SECTIONS
 from polycmp.values import join_pair, parse_shape_sets, spell, split_pair
 
 if TYPE_CHECKING:
-    from polycmp.plugins import Registry
+    from polycmp.plugins import Contribution, Registry
 
 
 @dataclass(frozen=True)
@@ -160,18 +160,18 @@ def _placed(core: Mapping[str, Any], part: str) -> dict[str, Any]:
 
 def loader_options(settings: Settings, registry: Registry) -> dict[str, Any]:
     """Return an options instance per model loader that was given any but the defaults."""
-    instances = {
-        name: make_options(registry.find_loader(name).spec.options, values, f"loader {name}")
-        for name, values in settings.of_kind("loader").items()
-    }
-    return {name: options for name, options in instances.items() if changed_options(options)}
+    return _changed_instances(settings, "loader", registry.find_loader)
 
 
 def report_options(settings: Settings, registry: Registry) -> dict[str, Any]:
     """Return an options instance per report that was given any but the defaults."""
+    return _changed_instances(settings, "report", registry.find_report)
+
+
+def _changed_instances(settings: Settings, kind: str, find: Callable[[str], Contribution]) -> dict[str, Any]:
     instances = {
-        name: make_options(registry.find_report(name).spec.options, values, f"report {name}")
-        for name, values in settings.of_kind("report").items()
+        name: make_options(find(name).spec.options, values, f"{kind} {name}")
+        for name, values in settings.of_kind(kind).items()
     }
     return {name: options for name, options in instances.items() if changed_options(options)}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import PluginError, PolycmpError, describe_exception
+from polycmp.files import write_document
 
 if TYPE_CHECKING:
     from polycmp.plugins import Contributed, Registry
@@ -113,3 +114,12 @@ def _write(result: Result, writer: Writer, registry: Registry) -> PolycmpError |
             hint=f"polycmp plugins check {writer.contribution.plugin}",
         )
     return None
+
+
+def write_json(result: Result, path: str) -> None:
+    """Write the JSON document that the command made of what it found: the core's own report.
+
+    Raises:
+        FileError: The file cannot be written.
+    """
+    write_document(path, result.document)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
+import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from polycmp.compare.verdicts import PairComparison
-from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
+from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, describe_exception
 from polycmp.tensors import TensorMetadata
 
 
@@ -183,3 +187,35 @@ class Outcome:
     def verdict(self) -> str:
         """`passed`, `failed` or `error`, as in the JSON report."""
         return {EXIT_OK: "passed", EXIT_DIFFERENT: "failed"}.get(self.exit_code, "error")
+
+
+def describe_environment() -> dict[str, str]:
+    """Return versions of Python, polycmp and NumPy, the platform, and the processor; nothing that names a person."""
+    return {
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "polycmp": _version("polycmp"),
+        "numpy": _version("numpy"),
+        "platform": platform.platform(),
+        "cpu": _processor(),
+        "cpu_count": str(os.cpu_count() or 0),
+    }
+
+
+def _version(distribution: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError as error:
+        return f"unknown ({describe_exception(error)})"
+
+
+def _processor() -> str:
+    """Return the processor's model name, which Linux tells in a file only."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    for line in lines:
+        key, _, value = line.partition(":")
+        if key.strip() == "model name":
+            return value.strip()
+    return platform.processor() or platform.machine()

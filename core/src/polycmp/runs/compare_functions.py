@@ -91,7 +91,7 @@ class Recorders:
                 recorder.finish(outcome)
 
 
-def lenience(plan: Plan, registry: Registry) -> list[str]:
+def relaxed_tolerances(plan: Plan, registry: Registry) -> list[str]:
     """Return notes on what counts as equal with the plan's data loader and would not otherwise."""
     spec = registry.find_data_loader(plan.data.loader.name).spec
     notes = [

@@ -13,9 +13,8 @@ from polycmp.errors import UsageError, did_you_mean
 from polycmp.layerwise.windows import merge_windows
 from polycmp.plan import BackendPlan, ComparePlan, Plan
 from polycmp.precision import UNITS
-from polycmp.results.environment import describe_environment
-from polycmp.results.outcome import BackendResult, Outcome
-from polycmp.runs.compare_functions import Recorders, lenience, open_watchers
+from polycmp.results.outcome import BackendResult, Outcome, describe_environment
+from polycmp.runs.compare_functions import Recorders, open_watchers, relaxed_tolerances
 from polycmp.runs.comparers import Comparer, comparer_maker
 from polycmp.runs.loop import Pace, Step, run_steps
 from polycmp.runs.resolve import resolve
@@ -56,7 +55,7 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
     session.outcome.command = plan.command
     session.outcome.notes += [
         *_same_twice(plan.backends, plan.files.load_outputs),
-        *lenience(plan, registry),
+        *relaxed_tolerances(plan, registry),
         *prepared.notes,
     ]
     with ExitStack() as stack:
