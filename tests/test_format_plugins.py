@@ -98,6 +98,22 @@ def test_a_format_that_raises_is_named_and_leaves_what_was_there(site, model, tm
     assert not list(tmp_path.glob(".*.part"))
 
 
+@pytest.mark.parametrize(
+    ("words", "plugin"),
+    [
+        (("--save-outputs", "out.npz"), "formats"),
+        (("--report", "r.html"), "report"),
+        (("--data-loader", "stress"), "checks"),
+    ],
+)
+def test_what_a_plugin_that_is_switched_off_brings_is_not_called_not_installed(site, model, tmp_path, words, plugin):
+    done = run(site, tmp_path, "run", model, "-b", "onnx", *words, POLYCMP_PLUGINS="onnx")
+    assert done.returncode == 3
+    assert f"plugin '{plugin}' of polycmp-{plugin}" in done.stderr
+    assert f"unset POLYCMP_PLUGINS, or add {plugin} to it" in done.stderr
+    assert "pip install" not in done.stderr
+
+
 def test_a_reader_that_raises_is_named(site, model, tmp_path):
     install(site, GOOD)
     (tmp_path / "bad.fake").write_bytes(b"")

@@ -124,7 +124,8 @@ def explain_missing(flag: str, registry: Registry) -> None:
     if name in NOT_YET or name in INSTALL_COMMANDS:
         registry.find_runner(name)
     installed = {item.name for item in registry.contributions if item.kind in {"runner", "data_loader"}}
-    for what, packages in (("backend", INSTALL_COMMANDS), ("data loader", DATA_LOADERS)):
-        for owner, command in packages.items():
-            if name.startswith(f"{owner}_") and owner not in installed:
-                raise PluginError(f"{flag} is an option of the {what} {owner!r}, which is not installed", hint=command)
+    known = [("backend", backend, command) for backend, command in INSTALL_COMMANDS.items()]
+    known += [("data loader", loader, command) for loader, (_, command) in DATA_LOADERS.items()]
+    for what, owner, command in known:
+        if name.startswith(f"{owner}_") and owner not in installed:
+            raise PluginError(f"{flag} is an option of the {what} {owner!r}, which is not installed", hint=command)

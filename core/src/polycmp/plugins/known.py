@@ -24,17 +24,25 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 }
 """Commands that packages of ours bring: the plugin, and the command that installs it."""
 
-DATA_LOADERS: Mapping[str, str] = {"stress": "pip install polycmp-checks"}
-"""Data loaders that packages of ours bring, and the command that installs them."""
+DATA_LOADERS: Mapping[str, tuple[str, str]] = {"stress": ("checks", "pip install polycmp-checks")}
+"""Data loaders that packages of ours bring, likewise."""
 
-REPORTS: Mapping[str, str] = dict.fromkeys(("html", "xml", "md"), "pip install polycmp-report")
-"""Which package writes a kind of report, by its suffix."""
+REPORTS: Mapping[str, tuple[str, str]] = dict.fromkeys(("html", "xml", "md"), ("report", "pip install polycmp-report"))
+"""Which package writes a kind of report, by its suffix, likewise."""
 
-FORMATS: Mapping[str, str] = {
-    "npz": "pip install polycmp-formats",
-    "safetensors": "pip install 'polycmp-formats[safetensors]'",
+FORMATS: Mapping[str, tuple[str, str]] = {
+    "npz": ("formats", "pip install polycmp-formats"),
+    "safetensors": ("formats", "pip install 'polycmp-formats[safetensors]'"),
 }
-"""Which package reads and writes a type of file of inputs and outputs, by its suffix."""
+"""Which package reads and writes a type of file of inputs and outputs, by its suffix, likewise."""
+
+BROUGHT: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "command": COMMANDS,
+    "data_loader": DATA_LOADERS,
+    "report": REPORTS,
+    "format": FORMATS,
+}
+"""All of these by kind."""
 
 FOLDER_SUFFIX = ".npz"
 """What the files are of which a folder of inputs or outputs is made, one for each iteration."""

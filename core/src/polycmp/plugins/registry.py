@@ -14,7 +14,7 @@ from polycmp.plugins import factories
 from polycmp.plugins.aliases import grant_aliases
 from polycmp.plugins.discovery import Candidate, discover
 from polycmp.plugins.examination import examine, new_manager
-from polycmp.plugins.known import COMMANDS, DATA_LOADERS, FORMATS, INSTALL_COMMANDS, NOT_YET, OTHER_NAMES, REPORTS
+from polycmp.plugins.known import BROUGHT, COMMANDS, FORMATS, INSTALL_COMMANDS, NOT_YET, OTHER_NAMES, REPORTS
 from polycmp.plugins.records import BUILTIN, WORDS, Contributed, Contribution, Kind, PluginRecord
 from polycmp.spec import (
     CommandSpec,
@@ -174,7 +174,7 @@ class Registry:
         """Raise with the reason if a plugin of this name, or one that would bring this name, does not work."""
         for record in self.records:
             offered = any(item.kind == kind and item.name == name for item in record.withheld)
-            would = kind == "command" and record.name == COMMANDS.get(name, ("", ""))[0]
+            would = record.name == BROUGHT.get(kind, {}).get(name, ("", ""))[0]
             if record.state != "ok" and (record.name == name or offered or would):
                 raise PluginError(
                     f"the {WORDS[kind]} {name!r} is not available: its plugin is {record.state}",
@@ -205,9 +205,9 @@ class Registry:
             )
         if kind == "runner" and known in table:
             return PluginError(what, why=f"it is called {known!r} here", hint=f"-b {known}")
-        packages = {"runner": INSTALL_COMMANDS, "data_loader": DATA_LOADERS}.get(kind, {})
-        if known in packages:
-            return PluginError(what, why="the package that brings it is not installed", hint=packages[known])
+        install = INSTALL_COMMANDS.get(known, "") if kind == "runner" else BROUGHT.get(kind, {}).get(name, ("", ""))[1]
+        if install:
+            return PluginError(what, why="the package that brings it is not installed", hint=install)
         # Backends come and go with packages; any other name that nobody has is a slip of the fingers.
         kind_of_error = PluginError if kind == "runner" else UsageError
         return kind_of_error(what, why=did_you_mean(name, table), hint="polycmp plugins list")
@@ -263,7 +263,7 @@ def _no_command(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
 def _no_report(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
     what = f"no report is written as {'.' + name if name else 'a file without suffix'}"
     if name in REPORTS:
-        return PluginError(what, why="the package that writes it is not installed", hint=REPORTS[name])
+        return PluginError(what, why="the package that writes it is not installed", hint=REPORTS[name][1])
     known = [f".{key}" for key in (*(key for key, item in table.items() if item.spec.suffix), *REPORTS)]
     return UsageError(what, why=did_you_mean(f".{name}", known), hint="polycmp plugins list")
 
@@ -271,7 +271,7 @@ def _no_report(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
 def _no_format(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
     if name in FORMATS:
         what = f"files of the type .{name} are read and written by a package that is not installed"
-        return PluginError(what, hint=FORMATS[name])
+        return PluginError(what, hint=FORMATS[name][1])
     known = ", ".join(f".{key}" for key in dict.fromkeys((*table, *FORMATS)))
     return UsageError(f"unknown type of file {'.' + name!r}; known are {known}, and a folder without a suffix")
 
