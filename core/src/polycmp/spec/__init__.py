@@ -18,6 +18,7 @@ from polycmp.spec.descriptors import (
     LoaderSpec,
     ReportSpec,
     RunnerSpec,
+    opt,
 )
 from polycmp.spec.hooks import ENTRY_POINT_GROUP, HOOKS, Hooks, hookimpl, hookspec
 from polycmp.spec.interfaces import (
@@ -37,7 +38,6 @@ from polycmp.spec.interfaces import (
     RunnerFactory,
     Verdict,
 )
-from polycmp.spec.option import opt
 from polycmp.values import (
     parse_bool,
     parse_named,
