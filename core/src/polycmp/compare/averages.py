@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from polycmp.compare.usercode import as_verdict, judging
+from polycmp.compare.scripted import as_verdict, judging
 from polycmp.compare.verdicts import DetailedVerdict
 from polycmp.errors import ComparisonError
 from polycmp.spec import CompareFuncSpec, CompareFunction, RejudgingFunction, Verdict

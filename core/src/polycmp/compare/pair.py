@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from polycmp.compare.usercode import as_verdict, judging, read_only
+from polycmp.compare.scripted import as_verdict, judging, read_only
 from polycmp.compare.verdicts import OutputComparison, PairComparison, WorstIterations, named_reason
 from polycmp.compare.words import kind_reason, shape_reason
 from polycmp.errors import InvalidValueError, UsageError, did_you_mean

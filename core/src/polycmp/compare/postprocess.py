@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polycmp.compare.usercode import read_only_outputs
+from polycmp.compare.scripted import read_only_outputs
 from polycmp.errors import DataError, InvalidValueError, OthersCode, UsageError
 from polycmp.script import load_script
 from polycmp.tensors import is_low_bit, to_numpy
