@@ -177,9 +177,8 @@ def _worker_maker(plan: Plan) -> MakeWorker:
     """Return what makes the runners of a plan's backends in worker processes."""
 
     def make(backend: ResolvedBackend, part: Loader[Any] | None, same_inputs: bool) -> Runner:
-        from polycmp.workers.job import make_job
-        from polycmp.workers.part_runner import PartWorkerRunner
-        from polycmp.workers.runner import WorkerRunner
+        from polycmp.workers.protocol import make_job
+        from polycmp.workers.runner import PartWorkerRunner, WorkerRunner
 
         if part is None:
             return WorkerRunner(make_job(plan, backend.plan, backend.model.registry), backend.plan.python, plan.timeout)
