@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from polycmp.plugins.aliases import Claim, flag_of, grant_aliases
+from polycmp.plugins.discovery import NAME_PATTERN
 from polycmp.plugins.factories import missing_modules
+from polycmp.plugins.known import INSTALL_COMMANDS
 from polycmp.plugins.records import BUILTIN, Contributed, Contribution, PluginRecord
 from polycmp.plugins.registry import Registry
 
 __all__ = [
     "BUILTIN",
+    "INSTALL_COMMANDS",
+    "NAME_PATTERN",
     "Claim",
     "Contributed",
     "Contribution",

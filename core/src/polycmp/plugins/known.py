@@ -19,6 +19,7 @@ INSTALL_COMMANDS: Mapping[str, str] = {
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "invariants": ("checks", "pip install polycmp-checks"),
     "locate": ("locate", "pip install polycmp-locate"),
+    "plugins new": ("testing", "pip install polycmp-testing"),
     "selftest": ("checks", "pip install polycmp-checks"),
 }
 """Commands that packages of ours bring: the plugin, and the command that installs it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from polycmp.errors import FileError, UsageError
-from polycmp.plugins.scaffold import write_distribution
+from polycmp_testing.scaffold import write_distribution
 
 
 @pytest.mark.parametrize("name", ["Foo", "1st", "a-b", "", "class", "a b", "é", "../up"])

@@ -1,0 +1,24 @@
+"""The conformance kit, `polycmp_testing`, under the name by which plugins have always known it.
+
+It is a package of its own: `pip install polycmp-testing`.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from polycmp_testing import *  # noqa: F403
+
+try:
+    _kit = import_module("polycmp_testing")
+except ModuleNotFoundError as error:
+    if error.name != "polycmp_testing":
+        raise
+    hint = f"{__name__} is in a package of its own: pip install polycmp-testing"
+    raise ModuleNotFoundError(hint, name="polycmp_testing") from None
+for _name in ("compare_funcs", "contract", "data_loaders", "loaders", "marks", "nodes", "reports", "runners"):
+    sys.modules[f"{__name__}.{_name}"] = import_module(f"polycmp_testing.{_name}")
+sys.modules[__name__] = _kit
