@@ -20,13 +20,13 @@ MODELS = {"tensors", "arrays", "calls", "loader", "func", "graph", "runner", "bu
 #: Room -> the rooms it may import. Each line only names rooms from the lines above it.
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
-    "ending": set(),
     "process": set(),
     "terminal": {"errors"},
     "logger": {"errors", "terminal"},
     "values": {"errors"},
     "precision": set(),
     "files": {"errors"},
+    "ending": {"files"},
     "script": {"errors", "files"},
     "spec": {"errors", "values"},
     "options": {"errors", "values", "spec"},
@@ -69,6 +69,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "session",
         "report",
         "command",
+        "ending",
     },
     "__main__": {"terminal", "cli", "ending"},
     "__init__": set(),

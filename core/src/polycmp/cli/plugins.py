@@ -74,7 +74,7 @@ def _table(rows: Iterable[Mapping[str, Any]], *, narrow: bool) -> Table:
 
 
 def _provides(entries: Iterable[Mapping[str, Any]]) -> str:
-    from polycmp.plugins.records import WORDS
+    from polycmp.plugins import WORDS
 
     by_kind: dict[str, list[str]] = {}
     for entry in entries:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.command.argv import rewrite
-from polycmp.command.params import BackendOption, table_options, write_sections
+from polycmp.command.params import BackendOption, rewrite, table_options, write_sections
 from polycmp.plan.flags import PLUGIN_KINDS, FlagTable, build_table
 from polycmp.plan.sections import SECTIONS
 from polycmp.plugins import Registry

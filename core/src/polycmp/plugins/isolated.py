@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polycmp.errors import PluginError, describe_exception
-from polycmp.plugins import factories
-from polycmp.plugins.discovery import Candidate, discover
-from polycmp.plugins.examination import examine
-from polycmp.plugins.records import Contribution, PluginRecord
-from polycmp.plugins.registry import Registry, is_hidden, with_notes
+from polycmp.plugins.discovery import Candidate, Contribution, PluginRecord, discover
+from polycmp.plugins.names import is_hidden, with_notes
+from polycmp.plugins.registry import Registry, install_command, lacks, missing_modules
+from polycmp.plugins.validation import validate
 from polycmp.process import ChildProcess, Connection
 
 LIST_TIMEOUT = 10.0
@@ -182,7 +181,7 @@ def _list(registry: Registry, skip: list[str], say: Say) -> None:
     for item in registry.candidates:
         if item.record.name not in skip:
             say({"step": item.record.name})
-            records.append(examine(item))
+            records.append(validate(item))
     # What one plugin takes from another is only known of all together.
     for record in with_notes(records, registry.reserved):
         say({"row": _row_of(record)})
@@ -192,7 +191,7 @@ def _check(registry: Registry, name: str, say: Say) -> None:
     candidate = next(item for item in registry.candidates if item.record.name == name)
     say({"step": f"importing {candidate.record.module}"})
     before = set(sys.modules)
-    record = examine(candidate)
+    record = validate(candidate)
     if record.state != "ok":
         say({"problem": record.reason})
         return
@@ -200,7 +199,7 @@ def _check(registry: Registry, name: str, say: Say) -> None:
     if heavy:
         say({"problem": f"its light module {record.module} also imports {', '.join(heavy)}: import that in factories"})
     for item in record.contributions:
-        _check_contribution(item, say)
+        _check_contribution(registry, item, say)
 
 
 def _foreign_modules(names: set[str], module: str) -> list[str]:
@@ -208,16 +207,16 @@ def _foreign_modules(names: set[str], module: str) -> list[str]:
     return sorted({name.partition(".")[0] for name in names} - allowed)
 
 
-def _check_contribution(item: Contribution, say: Say) -> None:
+def _check_contribution(registry: Registry, item: Contribution, say: Say) -> None:
     try:
-        factories.require(item)
+        registry.require(item)
     except PluginError as error:
         say({"problem": f"{item.label} {describe_exception(error)}", "hint": error.hint})
         return
     for target in _import_strings(item.spec):
         say({"step": f"loading {target}"})
         try:
-            value = factories.load(item, target)
+            value = registry.load(item, target)
         except PluginError as error:
             say({"problem": f"{item.label}: {describe_exception(error)}", "hint": error.hint})
             continue
@@ -241,18 +240,18 @@ def _row_of(record: PluginRecord) -> dict[str, Any]:
     for item in record.contributions:
         if is_hidden(item):
             continue
-        missing = factories.missing_modules(item.spec)
+        missing = missing_modules(item.spec)
         provides.append({"kind": item.kind, "name": item.name, "summary": item.spec.summary, "missing": list(missing)})
         if missing:
-            install = factories.install_command(item, missing[0])
-            notes.append(f"{item.label} {factories.lacks(missing)}: {install}")
-    lacks = any(entry["missing"] for entry in provides)
+            install = install_command(item, missing[0])
+            notes.append(f"{item.label} {lacks(missing)}: {install}")
+    incomplete = any(entry["missing"] for entry in provides)
     return {
         "name": record.name,
         "package": record.distribution,
         "version": record.version,
         "module": record.module,
-        "state": "incomplete" if record.state == "ok" and lacks else record.state,
+        "state": "incomplete" if record.state == "ok" and incomplete else record.state,
         "reason": record.reason,
         "provides": provides,
         "notes": notes,
