@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp import errors
 from polycmp.errors import BackendError, PolycmpError, describe_exception
-from polycmp.plan import BackendPlan, Plan
+from polycmp.plan import BackendPlan, DataPlan, Plan
 from polycmp.plan.text import to_values
 
 if TYPE_CHECKING:
-    from polycmp.plugins import Registry
+    from polycmp.model import Model
 
 #: Raised when either side learns a message that the other must know; sides of different number do not talk.
 PROTOCOL = 2
@@ -42,26 +42,26 @@ class Job:
         return asdict(self)
 
 
-def make_job(plan: Plan, backend: BackendPlan, registry: Registry, *, part: bool = False) -> Job:
-    """Return what a worker has to know of a plan.
+def make_job(backend: BackendPlan, model: Model, data: DataPlan, part: str = "") -> Job:
+    """Return what a worker has to know to run one backend.
 
     Args:
-        plan: The plan.
-        backend: One of its backends.
-        registry: The plugins.
-        part: Whether the backend's model is a part cut out of one.
+        backend: The backend.
+        model: Its model.
+        data: Where inputs come from: backends may calibrate with them.
+        part: The file with a part cut out of the model, which runs in its place.
 
     Raises:
         PluginError: An option has a value that cannot be written down.
     """
     alone = Plan(
-        model=backend.model or plan.model,
-        model_kind=plan.model_kind,
-        loader_options=plan.loader_options,
+        model=part or model.source,
+        model_kind=model.settings.kind,
+        loader_options={} if part else model.settings.loader_options,
         backends=(replace(backend, model="", python=""),),
-        data=plan.data,
+        data=data,
     )
-    return Job(backend.label, backend.backend, to_values(alone, registry), part)
+    return Job(backend.label, backend.backend, to_values(alone, model.registry), bool(part))
 
 
 def error_to_json(error: BaseException) -> dict[str, str]:

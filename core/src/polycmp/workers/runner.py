@@ -15,7 +15,7 @@ from polycmp import __version__
 from polycmp.errors import PluginError, PolycmpError, WorkerError
 from polycmp.loader import Loader
 from polycmp.model import Model
-from polycmp.plan import BackendPlan, Plan
+from polycmp.plan import BackendPlan, DataPlan
 from polycmp.process import ChildProcess
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata
@@ -161,23 +161,27 @@ class PartWorkerRunner(WorkerRunner):
     """Runs a part of a model in a worker process.
 
     Args:
-        plan: The plan.
         backend: The backend.
         model: The model that the part was cut out of.
+        data: Where inputs come from.
         part: Makes the part.
+        timeout: As for `WorkerRunner`.
         same_inputs: Whether the part has the model's own inputs.
     """
 
     def __init__(
-        self, plan: Plan, backend: BackendPlan, model: Model, part: Loader[Any], same_inputs: bool = False
+        self,
+        backend: BackendPlan,
+        model: Model,
+        data: DataPlan,
+        part: Loader[Any],
+        timeout: float = 0.0,
+        same_inputs: bool = False,
     ) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._model = model
-        self._part = part
-        data = plan.data if same_inputs else replace(plan.data, input_shapes={}, further_shapes=())
-        self._plan = replace(plan, loader_options={}, data=data)
-        self._backend = backend
-        super().__init__(make_job(self._plan, backend, model.registry), backend.python, plan.timeout)
+        self._backend, self._model, self._part = backend, model, part
+        self._data = data if same_inputs else replace(data, input_shapes={}, further_shapes=())
+        super().__init__(make_job(backend, model, self._data), backend.python, timeout)
 
     def activate_impl(self) -> None:
         """Write the part and start the worker.
@@ -189,7 +193,7 @@ class PartWorkerRunner(WorkerRunner):
         path = str(Path(self._folder.name) / f"part{Path(self._model.path).suffix}")
         try:
             self._model.save(self._part, path)
-            self._job = make_job(self._plan, replace(self._backend, model=path), self._model.registry, part=True)
+            self._job = make_job(self._backend, self._model, self._data, part=path)
             super().activate_impl()
         except BaseException:
             self._folder.cleanup()
