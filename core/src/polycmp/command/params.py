@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.errors import UsageError
+from polycmp.errors import PluginError, UsageError
 from polycmp.options import option_fields
 from polycmp.plan.flags import FlagTable, Key, Target
-from polycmp.plugins.known import refuse_missing
+from polycmp.plugins import Registry
+from polycmp.plugins.known import FLAGS_NOT_YET, INSTALL_COMMANDS, NOT_YET, OPTIONS_OF_REPORTS
 from polycmp.values import is_flag
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from polycmp.command.build import Occurrences
-    from polycmp.plugins import Registry
 
 
 JOINT = "\x1f"
@@ -32,6 +32,18 @@ NOTHING = JOINT
 
 #: Flags outside the table whose value stands behind them as a word of its own.
 TAKES_A_WORD = frozenset({"-b", "--backend", "-o", "--output"})
+
+
+def registry_of(ctx: click.Context) -> Registry:
+    """Return the plugins that a command line works with, looked up when they are first needed.
+
+    Whoever starts the command line may hand them in: `cli.main(…, obj=registry)`.
+    """
+    root = ctx.find_root()
+    if root.obj is None:
+        root.obj = Registry.discover()
+    registry: Registry = root.obj
+    return registry
 
 
 def rewrite(words: Sequence[str], table: FlagTable, registry: Registry) -> list[str]:
@@ -99,7 +111,28 @@ def _refuse(flag: str, table: FlagTable, registry: Registry) -> None:
             f"{flag} is claimed by {owners}, so neither gets it",
             hint="use the long form --NAME-FIELD: polycmp run --help",
         )
-    refuse_missing(flag, registry)
+    _refuse_missing(flag, registry)
+
+
+def _refuse_missing(flag: str, registry: Registry) -> None:
+    """Raise for a flag that belongs to a backend which is not there; return for any other.
+
+    Raises:
+        PluginError: Which package brings the flag, or that none does yet.
+    """
+    name = flag.removeprefix("--").replace("-", "_")
+    if flag in FLAGS_NOT_YET:
+        backend, what = FLAGS_NOT_YET[flag]
+        raise PluginError(f"{flag} {what}", hint=f"polycmp plugins new {backend} writes the package to begin with")
+    report, command = OPTIONS_OF_REPORTS.get(flag, ("", ""))
+    if report and report not in registry.reports:
+        raise PluginError(f"{flag} is an option of the report {report!r}, which is not installed", hint=command)
+    if name in NOT_YET or name in INSTALL_COMMANDS:
+        registry.find_runner(name)
+    installed = {item.name for item in registry.contributions if item.kind == "runner"}
+    for backend, command in INSTALL_COMMANDS.items():
+        if name.startswith(f"{backend}_") and backend not in installed:
+            raise PluginError(f"{flag} is an option of the backend {backend!r}, which is not installed", hint=command)
 
 
 def _with_model(words: list[str], table: FlagTable, registry: Registry) -> list[str]:
@@ -159,7 +192,7 @@ class TableOption(click.Option):
 
         field = self.target.field
         named = {"compare": "compare_funcs", "data_loader": "data_loaders"}.get(field.name)
-        choices = getattr(_registry(ctx), named) if named and self.target.key.kind == "core" else field.choices
+        choices = getattr(registry_of(ctx), named) if named and self.target.key.kind == "core" else field.choices
         if choices:
             return [CompletionItem(str(item)) for item in choices if str(item).startswith(incomplete)]
         kind = "dir" if field.metavar.strip("[]") == "DIR" else "file"
@@ -173,7 +206,7 @@ class BackendOption(click.Option):
         """Return the backends, or behind a colon or comma the keys of the one that is named."""
         from click.shell_completion import CompletionItem
 
-        backends = _registry(ctx).runners
+        backends = registry_of(ctx).runners
         name, colon, rest = incomplete.partition(":")
         if not colon:
             return [CompletionItem(item) for item in backends if item.startswith(name)]
@@ -187,12 +220,6 @@ class BackendOption(click.Option):
             for item in [*keys, "name=", "model=", "python="]
             if item.startswith(key)
         ]
-
-
-def _registry(ctx: click.Context) -> Registry:
-    from polycmp.command.base import registry_of
-
-    return registry_of(ctx)
 
 
 def _help(target: Target) -> str:

@@ -7,13 +7,9 @@ answers to those who lack it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from polycmp.errors import PluginError, PolycmpError, UsageError, did_you_mean
 from polycmp.plugins.discovery import BUILTIN, WORDS, Contribution, Kind, PluginRecord
-
-if TYPE_CHECKING:
-    from polycmp.plugins.registry import Registry
 
 INSTALL_COMMANDS: Mapping[str, str] = {
     "faulty": "pip install polycmp-checks",
@@ -145,27 +141,6 @@ def _no_report(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
         return PluginError(what, why="the package that writes it is not installed", hint=REPORTS[name])
     known = [f".{key}" for key in (*(key for key, item in table.items() if item.spec.suffix), *REPORTS)]
     return UsageError(what, why=did_you_mean(f".{name}", known), hint="polycmp plugins list")
-
-
-def refuse_missing(flag: str, registry: Registry) -> None:
-    """Raise for a flag that belongs to a backend which is not there; return for any other.
-
-    Raises:
-        PluginError: Which package brings the flag, or that none does yet.
-    """
-    name = flag.removeprefix("--").replace("-", "_")
-    if flag in FLAGS_NOT_YET:
-        backend, what = FLAGS_NOT_YET[flag]
-        raise PluginError(f"{flag} {what}", hint=f"polycmp plugins new {backend} writes the package to begin with")
-    report, command = OPTIONS_OF_REPORTS.get(flag, ("", ""))
-    if report and report not in registry.reports:
-        raise PluginError(f"{flag} is an option of the report {report!r}, which is not installed", hint=command)
-    if name in NOT_YET or name in INSTALL_COMMANDS:
-        registry.find_runner(name)
-    installed = {item.name for item in registry.contributions if item.kind == "runner"}
-    for backend, command in INSTALL_COMMANDS.items():
-        if name.startswith(f"{backend}_") and backend not in installed:
-            raise PluginError(f"{flag} is an option of the backend {backend!r}, which is not installed", hint=command)
 
 
 def next_step(record: PluginRecord) -> str:
