@@ -14,13 +14,15 @@ if TYPE_CHECKING:  # the core depends on no other package of ours, not even for 
     def __getattr__(name: str) -> Any: ...
 
 
+_KIT = "polycmp_testing"
+
 try:
-    _kit = import_module("polycmp_testing")
+    _kit = import_module(_KIT)
 except ModuleNotFoundError as error:
-    if error.name != "polycmp_testing":
+    if error.name != _KIT:
         raise
     hint = f"{__name__} is in a package of its own: pip install polycmp-testing"
-    raise ModuleNotFoundError(hint, name="polycmp_testing") from None
+    raise ModuleNotFoundError(hint, name=_KIT) from None
 for _name in ("compare_funcs", "contract", "data_loaders", "loaders", "marks", "nodes", "reports", "runners"):
-    sys.modules[f"{__name__}.{_name}"] = import_module(f"polycmp_testing.{_name}")
+    sys.modules[f"{__name__}.{_name}"] = import_module(f"{_KIT}.{_name}")
 sys.modules[__name__] = _kit
