@@ -244,4 +244,4 @@ class TestEscapeHatch:
         result = site.polycmp("run", model, "-b", "acme", "-b", "onnx", POLYCMP_PLUGINS="acme,onnx")
         assert result.returncode == 0, result.stderr
         listed = site.polycmp("plugins", "list")
-        assert "ended with status 9" in listed.stdout
+        assert "ended with exit status 9" in listed.stdout

@@ -27,6 +27,7 @@ PROJECTS = {
     "polycmp-onnxrt": "plugins/onnxrt",
     "polycmp-pluginref": "plugins/pluginref",
     "polycmp-report": "plugins/report",
+    "polycmp-testing": "plugins/testing",
     "polycmp-trt": "plugins/trt",
 }
 LEFTOVERS = shutil.ignore_patterns("__pycache__", "*.egg-info", "dist", ".*")
@@ -108,6 +109,7 @@ def everything(wheels, tmp_path_factory) -> Environment:
         "polycmp-onnxrt[cpu]",
         "polycmp-pluginref",
         "polycmp-report",
+        "polycmp-testing",
         "polycmp-trt",
     ]
     environment = Environment(tmp_path_factory.mktemp("everything"), list(wheels.values()), requirements)
@@ -189,10 +191,11 @@ def test_the_core_alone_names_the_package_that_brings_a_backend(core_alone, back
         ("check", "polycmp-checks"),
         ("invariants", "polycmp-checks"),
         ("selftest", "polycmp-checks"),
+        ("plugins new", "polycmp-testing"),
     ],
 )
 def test_the_core_alone_names_the_package_that_brings_a_command(core_alone, command, package):
-    done = core_alone("polycmp", command, "model.onnx")
+    done = core_alone("polycmp", *command.split(), "model.onnx")
     assert done.returncode == 3
     assert f"pip install {package}" in done.stderr
     assert "Traceback" not in done.stderr

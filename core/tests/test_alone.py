@@ -36,7 +36,6 @@ TOUR = (
     "inspect data o.json",
     "plugins list",
     "plugins check toybox",
-    "plugins new mine",
     "toy ops m.toy",
 )
 DRIVER = "import sys; from polycmp.cli.main import main; [main(line.split()) for line in sys.stdin.read().splitlines()]"
@@ -99,3 +98,9 @@ def test_no_plugin_of_ours_is_found_in_a_process_that_is_started(toybox):
     assert {row["name"] for row in json.loads(done.stdout)["plugins"]} == {"polycmp", "toybox"}
     done = subprocess.run([sys.executable, "-c", "import onnx"], capture_output=True, text=True, check=False)
     assert "No module named 'onnx'" in done.stderr
+
+
+def test_the_conformance_kit_names_its_package(monkeypatch):
+    monkeypatch.delitem(sys.modules, "polycmp.testing", raising=False)
+    with pytest.raises(ModuleNotFoundError, match="pip install polycmp-testing"):
+        import polycmp.testing  # noqa: F401

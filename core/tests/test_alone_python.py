@@ -1,29 +1,23 @@
-"""The Python face on runners of the toy box, and the contract of runners and loaders held against them."""
+"""The Python face on runners of the toy box."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from toymodels import drawn, small
+from toymodels import small
 
 from polycmp.comparator import Comparator, CompareFunc, DataLoader, PostprocessFunc, RunResults
 from polycmp.errors import BackendError, DataError, UsageError
 from polycmp.func import extend
 from polycmp.json import load_json, save_json
-from polycmp.tensors import TensorMetadata
-from polycmp.testing import CompareFuncContract, DataLoaderContract, LoaderContract, RunnerContract
 from polycmp.values import parse_shape
 
 with pytest.MonkeyPatch.context() as path:  # its metadata is not to be found by the tests of other files
     path.syspath_prepend(str(Path(__file__).parent / "toydist"))
-    from toybox.compare import make_signs
-    from toybox.data import make_ramp
-    from toybox.loader import CutToy, ToyFromPath
-    from toybox.model import Node, Toy, parse
-    from toybox.plugin import RampOptions, RunnerOptions, SignsOptions
+    from toybox.loader import ToyFromPath
+    from toybox.plugin import RunnerOptions
     from toybox.runner import ToyRunner
 
 
@@ -90,66 +84,3 @@ def test_values_as_typed():
     assert parse_shape("[1,8]") == (1, 8)
     with pytest.raises(UsageError, match="is not a shape"):
         parse_shape("[1,a]")
-
-
-TOY = Toy(
-    {"x": ("float32", ("n", 4))},
-    ("y", "s"),
-    (Node("MatMul", ("x", "w"), ("h",)), Node("Relu", ("h",), ("y",)), Node("Shape", ("x",), ("s",))),
-    {"w": drawn(4, 3)},
-)
-
-
-class TestToyRunner(RunnerContract):
-    capabilities = {"dynamic_shapes", "broken_model"}
-    atol = 1e-6
-
-    def load(self):
-        return replace(TOY)
-
-    def make_runner(self, load):
-        return ToyRunner(load, name="toy")
-
-    def feeds(self):
-        return [{"x": np.full((2, 4), fill, np.float32)} for fill in (0.5, -1.0)]
-
-    def other_shapes(self):
-        return {"x": np.ones((5, 4), np.float32)}
-
-    def load_broken(self):
-        return parse(b"{}", "broken.toy")
-
-    def expected(self, feed):
-        weights = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
-        return {"y": np.maximum(feed["x"] @ weights, 0), "s": np.array(feed["x"].shape)}
-
-
-def whole():
-    return TOY
-
-
-class TestCutToy(LoaderContract):
-    capabilities = {"broken_source"}
-
-    def make_loader(self):
-        return CutToy(whole, TensorMetadata().add("h", "float32", (2, 3)), ["y"])
-
-    def make_broken(self):
-        return CutToy(ToyFromPath("no/such.toy"), TensorMetadata(), ["y"])
-
-
-class TestRamp(DataLoaderContract):
-    capabilities = {"several", "dynamic_shapes", "repeatable"}
-
-    def make_data_loader(self):
-        return make_ramp(RampOptions())
-
-
-class TestSigns(CompareFuncContract):
-    capabilities = {"integer", "empty", "scalar"}
-
-    def make_compare_func(self):
-        return make_signs(SignsOptions())
-
-    def different(self):
-        return np.array([1.0, 2.0]), np.array([1.0, -2.0])

@@ -47,7 +47,7 @@ class TestList:
         found = rows()
         assert found["aa_segfault"]["state"] == "broken"
         assert "died with signal 11 (SIGSEGV)" in found["aa_segfault"]["reason"]
-        assert "ended with status 3: licence expired" in found["bb_exit"]["reason"]
+        assert "ended with exit status 3: licence expired" in found["bb_exit"]["reason"]
         assert "No module named" in found["cannot_import"]["reason"]
         assert found["good"]["state"] == "ok"
 

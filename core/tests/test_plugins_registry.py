@@ -7,8 +7,7 @@ import pytest
 from fakes import BROKEN, REASONS, FakeSite, install_broken, runner
 
 from polycmp.errors import PluginError, UsageError
-from polycmp.plugins import Registry
-from polycmp.plugins.factories import missing_modules
+from polycmp.plugins import Registry, missing_modules
 from polycmp.spec import RunnerSpec
 
 
@@ -305,7 +304,7 @@ class TestHeavyCode:
         (site.folder / "fake_hungry_dep.py").write_text("raise AssertionError('imported')")
         registry = Registry.discover({})
         found = registry.find_runner("hungry")
-        assert registry.missing_modules(found.spec) == ("not_there", "no.such")
+        assert missing_modules(found.spec) == ("not_there", "no.such")
         assert "fake_hungry_dep" not in sys.modules
         with pytest.raises(PluginError, match=r"(?s)modules 'not_there' and 'no.such'.*pip install not_there"):
             registry.require(found)

@@ -1,4 +1,4 @@
-"""The report of the core keeps the contract of reports, and is the command's document."""
+"""The report of the core is the command's document."""
 
 from __future__ import annotations
 
@@ -6,14 +6,6 @@ import json
 
 from polycmp.report import Result
 from polycmp.report.writers import write_json as write
-from polycmp.testing import ReportContract
-
-
-class TestJson(ReportContract):
-    suffix = ".json"
-
-    def make_report(self):
-        return write
 
 
 def test_the_document_is_written_as_it_is(tmp_path):

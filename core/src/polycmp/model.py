@@ -49,6 +49,7 @@ class Model:
 
     Attributes:
         registry: The plugins.
+        settings: What the command line says about models.
         path: The file, without the function's name.
         kind: What kind of model it holds, as its loader calls it.
         input_shapes: Shapes asked for by `--input-shapes`.
@@ -60,11 +61,11 @@ class Model:
 
     def __init__(self, path: str, registry: Registry, settings: ModelSettings | None = None) -> None:
         self.registry = registry
-        self._settings = settings or ModelSettings()
+        self.settings = settings or ModelSettings()
         self.source = path
         self.path = split_script(path, "")[0] if not Path(path).exists() else path
-        self.input_shapes = self._settings.input_shapes
-        self.data_loader = self._settings.data_source
+        self.input_shapes = self.settings.input_shapes
+        self.data_loader = self.settings.data_source
         if not Path(self.path).exists():
             raise ModelError(f"no such model file: {self.path}", hint=_neighbours(Path(self.path)))
         self._reader = self._find_reader()
@@ -172,17 +173,17 @@ class Model:
 
     def _options(self, spec: LoaderSpec) -> Any:
         if spec.options_of:
-            given = self._settings.backend_options.get(spec.options_of)
+            given = self.settings.backend_options.get(spec.options_of)
             options = self.registry.find_runner(spec.options_of).spec.options
         else:
-            given = self._settings.loader_options.get(spec.name)
+            given = self.settings.loader_options.get(spec.name)
             options = spec.options
         return given if given is not None or options is None else options()
 
     def _find_reader(self) -> Contributed[LoaderSpec]:
         readers = [item for item in self.registry.loaders.values() if item.spec.suffixes]
-        if self._settings.kind:
-            return _by_kind(readers, self._settings.kind)
+        if self.settings.kind:
+            return _by_kind(readers, self.settings.kind)
         suffix = Path(self.path).suffix.lower()
         claims = [item for item in readers if suffix in item.spec.suffixes]
         if len(claims) == 1:

@@ -1,11 +1,10 @@
-"""`polycmp plugins list | check | new`: what is installed, whether it works, and how to begin one."""
+"""`polycmp plugins list | check`: what is installed, and whether it works."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -75,7 +74,7 @@ def _table(rows: Iterable[Mapping[str, Any]], *, narrow: bool) -> Table:
 
 
 def _provides(entries: Iterable[Mapping[str, Any]]) -> str:
-    from polycmp.plugins.records import WORDS
+    from polycmp.plugins import WORDS
 
     by_kind: dict[str, list[str]] = {}
     for entry in entries:
@@ -133,23 +132,3 @@ def _print_result(item: Candidate, result: CheckResult) -> None:
         echo(visible(f"  problem  {line}"))
     for line in result.hints:
         echo(visible(f"  next     {line}"))
-
-
-@click.command("new", help="Write a complete distribution for a new backend: code, tests, README.")
-@click.argument("name")
-@click.option(
-    "--directory",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Folder to write, which must be new or empty. Default: polycmp-NAME.",
-)
-def new_command(name: str, directory: Path | None) -> None:
-    """Write the distribution and say what to type next."""
-    from polycmp.plugins.scaffold import write_distribution
-
-    written = write_distribution(name, directory)
-    for path in written:
-        echo(f"wrote {path}")
-    root = written[0].parent
-    echo(f"\nNext:\n  pip install --no-deps --no-build-isolation -e {root}\n  python -m pytest {root}")
-    echo(f"  polycmp plugins check {name}")

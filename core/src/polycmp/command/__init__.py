@@ -27,7 +27,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from polycmp.command.base import BackendCommand, BackendContext, common_params, registry_of
+from polycmp.command.base import BackendCommand, BackendContext, common_params
+from polycmp.command.params import registry_of
 
 if TYPE_CHECKING:
     from polycmp.command.build import Given

@@ -9,26 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.command.argv import rewrite
-from polycmp.command.params import BackendOption, table_options, write_sections
+from polycmp.command.params import BackendOption, registry_of, rewrite, table_options, write_sections
 from polycmp.plan.flags import PLUGIN_KINDS, FlagTable, build_table
 from polycmp.plan.sections import SECTIONS
-from polycmp.plugins import Registry
 
 if TYPE_CHECKING:
     from polycmp.command.invocation import Invocation
-
-
-def registry_of(ctx: click.Context) -> Registry:
-    """Return the plugins that a command line works with, looked up when they are first needed.
-
-    Whoever starts the command line may hand them in: `cli.main(…, obj=registry)`.
-    """
-    root = ctx.find_root()
-    if root.obj is None:
-        root.obj = Registry.discover()
-    registry: Registry = root.obj
-    return registry
+    from polycmp.plugins import Registry
 
 
 class BackendContext(click.Context):

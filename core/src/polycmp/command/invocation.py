@@ -11,15 +11,14 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from polycmp.command.build import Given, build_plan, convert, convert_one
+from polycmp.command.build import Given, build_plan, convert, convert_one, read_run_file, write_run_file
 from polycmp.command.params import collect
 from polycmp.command.paths import refuse_collisions
-from polycmp.command.runfile import CONFIG, read_run_file, write_run_file
 from polycmp.errors import UsageError
 from polycmp.logger import setup_logging
 from polycmp.plan import Plan
 from polycmp.plan.build import Settings, report_options, section_values
-from polycmp.plan.text import plain_values, to_values
+from polycmp.plan.text import CONFIG, plain_values, to_values
 from polycmp.report import Result
 from polycmp.report.progress import progress
 from polycmp.report.writers import Writer, find_writers, present

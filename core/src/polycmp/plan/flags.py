@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from polycmp.options import OptionField, option_fields
 from polycmp.plan.sections import SECTIONS
-from polycmp.plugins import BUILTIN, Claim, flag_of, grant_aliases
+from polycmp.plugins import BUILTIN, FlagOwner, assign_flags, flag_of
 
 if TYPE_CHECKING:
     from polycmp.plugins import Contribution, Registry
@@ -60,7 +60,7 @@ class FlagTable:
     targets: Mapping[Key, Target]
     by_flag: Mapping[str, Target]
     backends: Mapping[str, str]
-    refused: Mapping[str, tuple[Claim, ...]] = field(default_factory=dict)
+    refused: Mapping[str, tuple[FlagOwner, ...]] = field(default_factory=dict)
     sections: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -103,7 +103,7 @@ def build_table(
     # An alias means the same for every command, so what one of them leaves out stays reserved.
     reserved = [*CORE_FLAGS, *(flag for target in core_targets(sections) for flag in target.flags)]
     contributions = [item for item in registry.unique_contributions if item.kind in PLUGIN_KINDS]
-    granted, refused = grant_aliases(contributions, reserved)
+    granted, refused = assign_flags(contributions, reserved)
     owned: dict[tuple[int, str], list[str]] = {}
     backends = {}
     for flag, claim in granted.items():

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from polycmp.plugins.aliases import Claim, flag_of, grant_aliases
-from polycmp.plugins.factories import missing_modules
-from polycmp.plugins.records import BUILTIN, Contributed, Contribution, PluginRecord
-from polycmp.plugins.registry import Registry
+from polycmp.plugins.discovery import BUILTIN, NAME_PATTERN, WORDS, Contributed, Contribution, PluginRecord
+from polycmp.plugins.known import INSTALL_COMMANDS
+from polycmp.plugins.names import FlagOwner, assign_flags, flag_of
+from polycmp.plugins.registry import Registry, missing_modules
 
 __all__ = [
     "BUILTIN",
-    "Claim",
+    "INSTALL_COMMANDS",
+    "NAME_PATTERN",
+    "WORDS",
     "Contributed",
     "Contribution",
+    "FlagOwner",
     "PluginRecord",
     "Registry",
+    "assign_flags",
     "flag_of",
-    "grant_aliases",
     "missing_modules",
 ]

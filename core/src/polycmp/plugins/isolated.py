@@ -1,27 +1,31 @@
-"""Look at plugins in another process, which may hang or die without harm to this one."""
+"""Look at plugins in another process, which may hang or die without harm to this one.
+
+The upper half asks, the lower half, from `main` on, is the child that answers.
+"""
 
 from __future__ import annotations
 
-import json
 import os
-import queue
-import signal
-import subprocess
 import sys
-import tempfile
-import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import IO, Any
+from typing import Any
 
-from polycmp.plugins.discovery import Candidate, discover
-from polycmp.plugins.records import PluginRecord
-from polycmp.plugins.rows import row_of
+from polycmp.errors import PluginError, describe_exception
+from polycmp.plugins.discovery import Candidate, Contribution, PluginRecord, discover
+from polycmp.plugins.names import is_hidden, with_notes
+from polycmp.plugins.registry import Registry, install_command, lacks, missing_modules
+from polycmp.plugins.validation import validate
+from polycmp.process import ChildProcess, Connection
 
 LIST_TIMEOUT = 10.0
 """Seconds that one light module may take; a proper one takes milliseconds."""
 CHECK_TIMEOUT = 120.0
 """Seconds that one heavy import may take; the first import of a GPU library may need tens."""
+
+
+Say = Callable[[dict[str, Any]], None]
 
 
 class _DiedError(Exception):
@@ -52,13 +56,13 @@ def list_plugins(
         Rows with the keys `name`, `package`, `version`, `module`, `state`, `reason`, `provides` and `notes`; a plugin
         that ends the process or hangs is `"broken"`, and the others are looked at all the same.
     """
-    request = {"task": "list", "environ": dict(environ), "reserved": list(reserved)}
+    request = {"task": "list", "reserved": list(reserved)}
     candidates = discover(environ)
     rows: dict[str, dict[str, Any]] = {}
     dead: dict[str, dict[str, Any]] = {}
     while True:
         try:
-            for message in _converse({**request, "skip": list(dead)}, timeout):
+            for message in _answers({**request, "skip": list(dead)}, environ, timeout):
                 if "row" in message:
                     rows[_key(message["row"])] = message["row"]
             break
@@ -68,7 +72,7 @@ def list_plugins(
                 culprits = [item for item in candidates if item.record.name not in dead]
             for item in culprits:
                 reason = f"while it was imported, the process {death.how}"
-                dead[item.record.name] = row_of(replace(item.record, state="broken", reason=reason))
+                dead[item.record.name] = _row_of(replace(item.record, state="broken", reason=reason))
     found = {**rows, **{_key(row): row for row in dead.values()}}
     return [found[key] for item in candidates if (key := _key_of(item)) in found]
 
@@ -108,10 +112,10 @@ def check_plugin(record: PluginRecord, environ: Mapping[str, str], *, timeout: f
     """
     if record.state != "ok":
         return CheckResult(record.name, problems=(f"{record.state}: {record.reason}",))
-    request = {"task": "check", "environ": dict(environ), "reserved": [], "name": record.name}
+    request = {"task": "check", "reserved": [], "name": record.name}
     answers: dict[str, list[str]] = {"good": [], "problem": [], "hint": []}
     try:
-        for message in _converse(request, timeout):
+        for message in _answers(request, environ, timeout):
             for key, lines in answers.items():
                 if key in message:
                     lines.append(message[key])
@@ -121,86 +125,135 @@ def check_plugin(record: PluginRecord, environ: Mapping[str, str], *, timeout: f
     return CheckResult(record.name, tuple(answers["good"]), tuple(answers["problem"]), hints)
 
 
-def _converse(request: dict[str, Any], timeout: float) -> Iterator[dict[str, Any]]:
-    """Send a request to a new child and yield its messages, until it is done.
+def _answers(request: Mapping[str, Any], environ: Mapping[str, str], timeout: float) -> Iterator[dict[str, Any]]:
+    """Send a request to a new child and yield its answers, until it is done.
 
     Raises:
         _DiedError: The child ended without being done, or was silent for too long.
     """
     step = "starting Python"
-    with tempfile.TemporaryFile() as noise:
-        process = _start(request, noise)
-        try:
-            lines = _lines(process)
-            while True:
-                try:
-                    line = lines.get(timeout=timeout)
-                except queue.Empty:
-                    raise _DiedError(step, f"did not answer for {timeout:g} s and was ended") from None
-                if line is None:
-                    raise _DiedError(step, _fate(process, noise))
-                message = _parse(line)
-                if "done" in message:
-                    return
-                step = message.get("step", step)
-                yield message
-        finally:
-            process.kill()
-            process.wait()
-
-
-def _start(request: dict[str, Any], noise: IO[bytes]) -> subprocess.Popen[bytes]:
-    # The child must see exactly the modules that this process sees; its own first entry would be the current folder.
+    # The child must see exactly the modules that this process sees.
     path = [entry for entry in sys.path if isinstance(entry, str)]
-    code = f"import sys; sys.path[:] = {path!r}; from polycmp.plugins.child import main; main()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=noise,
-        env=request["environ"],
-    )
-    assert process.stdin is not None
+    child = ChildProcess("polycmp.plugins.isolated", path=path, environ=environ)
     try:
-        with process.stdin as stdin:
-            stdin.write(json.dumps(request).encode() + b"\n")
-    except BrokenPipeError:
-        pass  # it died at once; reading its answer tells
-    return process
+        with suppress(BrokenPipeError):  # it died at once; reading its answer tells
+            child.send(request)
+        while True:
+            try:
+                message = child.receive(timeout)
+            except TimeoutError:
+                raise _DiedError(step, f"did not answer for {timeout:g} s and was ended") from None
+            if message is None:
+                ending = child.ending()
+                last = f": {ending.last_line[:200]}" if ending.status >= 0 and ending.last_line else ""
+                raise _DiedError(step, f"{ending}{last}")
+            if "done" in message:
+                return
+            step = message.get("step", step)
+            yield message
+    finally:
+        child.kill()
+        child.close()
 
 
-def _lines(process: subprocess.Popen[bytes]) -> queue.Queue[bytes | None]:
-    """Return a queue of the child's lines, then None: reading a pipe with a time limit on every platform."""
-    lines: queue.Queue[bytes | None] = queue.Queue()
-    assert process.stdout is not None
-    stdout = process.stdout
+def main(arguments: list[str]) -> None:
+    """Answer one request, as the child.
 
-    def read() -> None:
-        with stdout:
-            for line in stdout:
-                lines.put(line)
-        lines.put(None)
+    Args:
+        arguments: The number of the parent process.
+    """
+    connection = Connection(int(arguments[0]))
+    request = connection.receive()
+    if request is None:
+        return
+    registry = Registry.discover(reserved=request["reserved"])
+    if request["task"] == "list":
+        _list(registry, request["skip"], connection.send)
+    else:
+        _check(registry, request["name"], connection.send)
+    connection.send({"done": True})
+    # Libraries that were only looked at may hang or crash while they are unloaded; that says nothing of the plugin.
+    os._exit(0)
 
-    threading.Thread(target=read, daemon=True).start()
-    return lines
+
+def _list(registry: Registry, skip: list[str], say: Say) -> None:
+    records = []
+    for item in registry.candidates:
+        if item.record.name not in skip:
+            say({"step": item.record.name})
+            records.append(validate(item))
+    # What one plugin takes from another is only known of all together.
+    for record in with_notes(records, registry.reserved):
+        say({"row": _row_of(record)})
 
 
-def _parse(line: bytes) -> dict[str, Any]:
+def _check(registry: Registry, name: str, say: Say) -> None:
+    candidate = next(item for item in registry.candidates if item.record.name == name)
+    say({"step": f"importing {candidate.record.module}"})
+    before = set(sys.modules)
+    record = validate(candidate)
+    if record.state != "ok":
+        say({"problem": record.reason})
+        return
+    heavy = _foreign_modules(set(sys.modules) - before, record.module)
+    if heavy:
+        say({"problem": f"its light module {record.module} also imports {', '.join(heavy)}: import that in factories"})
+    for item in record.contributions:
+        _check_contribution(registry, item, say)
+
+
+def _foreign_modules(names: set[str], module: str) -> list[str]:
+    allowed = {"polycmp", "pluggy", module.partition(".")[0], *sys.stdlib_module_names}
+    return sorted({name.partition(".")[0] for name in names} - allowed)
+
+
+def _check_contribution(registry: Registry, item: Contribution, say: Say) -> None:
     try:
-        message = json.loads(line)
-    except ValueError:
-        return {}  # written past our redirection by native code
-    return message if isinstance(message, dict) else {}
-
-
-def _fate(process: subprocess.Popen[bytes], noise: IO[bytes]) -> str:
-    status = process.wait()
-    if status < 0:
+        registry.require(item)
+    except PluginError as error:
+        say({"problem": f"{item.label} {describe_exception(error)}", "hint": error.hint})
+        return
+    for target in _import_strings(item.spec):
+        say({"step": f"loading {target}"})
         try:
-            name = f" ({signal.Signals(-status).name})"
-        except ValueError:
-            name = ""
-        return f"died with signal {-status}{name}"
-    noise.seek(0)
-    last = noise.read().decode(errors="replace").strip().rpartition("\n")[2]
-    return f"ended with status {status}" + (f": {last[:200]}" if last else "")
+            value = registry.load(item, target)
+        except PluginError as error:
+            say({"problem": f"{item.label}: {describe_exception(error)}", "hint": error.hint})
+            continue
+        if not callable(value):
+            say({"problem": f"{item.label}: {target} is {type(value).__name__}, not callable"})
+        else:
+            say({"good": f"{item.label}: {target}"})
+
+
+def _import_strings(spec: Any) -> Iterator[str]:
+    names = "factory", "target", "describe", "inspect", "save", "graph", "watch", "record", "reader", "writer"
+    for attribute in names:
+        value = getattr(spec, attribute, "")
+        if value:
+            yield value
+
+
+def _row_of(record: PluginRecord) -> dict[str, Any]:
+    """Return a record as a row of the table, with the modules that its contributions lack."""
+    provides = []
+    notes = list(record.notes)
+    for item in record.contributions:
+        if is_hidden(item):
+            continue
+        missing = missing_modules(item.spec)
+        provides.append({"kind": item.kind, "name": item.name, "summary": item.spec.summary, "missing": list(missing)})
+        if missing:
+            install = install_command(item, missing[0])
+            notes.append(f"{item.label} {lacks(missing)}: {install}")
+    incomplete = any(entry["missing"] for entry in provides)
+    return {
+        "name": record.name,
+        "package": record.distribution,
+        "version": record.version,
+        "module": record.module,
+        "state": "incomplete" if record.state == "ok" and incomplete else record.state,
+        "reason": record.reason,
+        "provides": provides,
+        "notes": notes,
+    }

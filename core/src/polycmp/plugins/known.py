@@ -6,7 +6,10 @@ answers to those who lack it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+from polycmp.errors import PluginError, PolycmpError, UsageError, did_you_mean
+from polycmp.plugins.discovery import BUILTIN, WORDS, Contribution, Kind, PluginRecord
 
 INSTALL_COMMANDS: Mapping[str, str] = {
     "faulty": "pip install polycmp-checks",
@@ -20,6 +23,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("checks", "pip install polycmp-checks"),
     "invariants": ("checks", "pip install polycmp-checks"),
     "locate": ("locate", "pip install polycmp-locate"),
+    "plugins new": ("testing", "pip install polycmp-testing"),
     "selftest": ("checks", "pip install polycmp-checks"),
 }
 """Commands that packages of ours bring: the plugin, and the command that installs it."""
@@ -112,3 +116,76 @@ def explain_suffix(suffix: str) -> str:
 def explain_kind(kind: str) -> str:
     """Return the command that installs what knows a kind of model; empty if none is known."""
     return INSTALL_COMMANDS.get(KINDS.get(kind, ""), "")
+
+
+def not_found(
+    kind: Kind, name: str, table: Mapping[str, Contribution], records: Iterable[PluginRecord]
+) -> PolycmpError:
+    """Return the error for a name that nobody has, with what to do about it.
+
+    Args:
+        kind: What was asked for.
+        name: What it was called.
+        table: Everything of this kind that there is, by name.
+        records: The plugins.
+    """
+    if kind == "report":
+        return _no_report(name, table)
+    if kind == "format":
+        return _no_format(name, table)
+    what = f"there is no {WORDS[kind]} {name!r}"
+    if kind == "command":
+        return _no_command(name, table)
+    brought = next((r for r in records if r.state == "ok" and r.name == name and r.name != BUILTIN), None)
+    if brought is not None:
+        offers = ", ".join(f"{WORDS[item.kind]} {item.name!r}" for item in brought.contributions) or "nothing"
+        return PluginError(what, why=f"{brought.label} is installed, but offers {offers}", hint="polycmp plugins list")
+    called = (key for key, item in table.items() if kind == "runner" and name in item.spec.aliases)
+    known = next(called, OTHER_NAMES.get(name, name))
+    if kind == "runner" and name in NOT_YET:
+        return PluginError(what, why=NOT_YET[name], hint="polycmp plugins new NAME writes the package to begin with")
+    if kind == "runner" and known in table:
+        return PluginError(what, why=f"it is called {known!r} here", hint=f"-b {known}")
+    install = INSTALL_COMMANDS.get(known, "") if kind == "runner" else BROUGHT.get(kind, {}).get(name, ("", ""))[1]
+    if install:
+        return PluginError(what, why="the package that brings it is not installed", hint=install)
+    # Backends come and go with packages; any other name that nobody has is a slip of the fingers.
+    kind_of_error = PluginError if kind == "runner" else UsageError
+    return kind_of_error(what, why=did_you_mean(name, table), hint="polycmp plugins list")
+
+
+def _no_command(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
+    what = f"there is no command {name!r}"
+    if name in COMMANDS:
+        return PluginError(what, why="the package that brings it is not installed", hint=COMMANDS[name][1])
+    group = name.rpartition(" ")[0]
+    return UsageError(what, why=did_you_mean(name, table), hint=" ".join(filter(None, ["polycmp", group, "--help"])))
+
+
+def _no_report(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
+    what = f"no report is written as {'.' + name if name else 'a file without suffix'}"
+    if name in REPORTS:
+        return PluginError(what, why="the package that writes it is not installed", hint=REPORTS[name][1])
+    known = [f".{key}" for key in (*(key for key, item in table.items() if item.spec.suffix), *REPORTS)]
+    return UsageError(what, why=did_you_mean(f".{name}", known), hint="polycmp plugins list")
+
+
+def _no_format(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
+    if name in FORMATS:
+        what = f"files of the type .{name} are read and written by a package that is not installed"
+        return PluginError(what, hint=FORMATS[name][1])
+    known = ", ".join(f".{key}" for key in dict.fromkeys((*table, *FORMATS)))
+    return UsageError(f"unknown type of file {'.' + name!r}; known are {known}, and a folder without a suffix")
+
+
+def next_step(record: PluginRecord) -> str:
+    """Return what to type about a plugin that does not work."""
+    if record.state == "excluded":
+        return f"pip install --upgrade polycmp {record.distribution}"
+    if record.state == "disabled":
+        return f"unset POLYCMP_PLUGINS, or add {record.name} to it"
+    if not record.distribution:
+        return "polycmp plugins list"
+    if record.reason.startswith("duplicate name"):
+        return f"pip uninstall {record.distribution}"
+    return f"polycmp plugins check {record.name}"

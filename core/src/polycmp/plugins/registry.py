@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import importlib.util
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from importlib import metadata
 from types import MappingProxyType
 from typing import Any, overload
 
-from polycmp.errors import PluginError, PolycmpError, UsageError, did_you_mean
-from polycmp.plugins import factories
-from polycmp.plugins.aliases import grant_aliases
-from polycmp.plugins.discovery import Candidate, discover
-from polycmp.plugins.examination import examine, new_manager
-from polycmp.plugins.known import BROUGHT, COMMANDS, FORMATS, INSTALL_COMMANDS, NOT_YET, OTHER_NAMES, REPORTS
-from polycmp.plugins.records import BUILTIN, WORDS, Contributed, Contribution, Kind, PluginRecord
+from polycmp.errors import PluginError, describe_exception
+from polycmp.plugins.discovery import (
+    BUILTIN,
+    WORDS,
+    Candidate,
+    Contributed,
+    Contribution,
+    Kind,
+    PluginRecord,
+    discover,
+)
+from polycmp.plugins.known import BROUGHT, next_step, not_found
+from polycmp.plugins.names import is_hidden, wanted_by, winners_of, with_notes
+from polycmp.plugins.validation import new_manager, validate
 from polycmp.spec import (
     CommandSpec,
     CompareFactory,
@@ -65,7 +77,7 @@ class Registry:
     def records(self) -> tuple[PluginRecord, ...]:
         """One record for each plugin, the core's own first; imports the light modules."""
         manager = new_manager()
-        return with_notes((examine(candidate, manager) for candidate in self.candidates), self.reserved)
+        return with_notes((validate(candidate, manager) for candidate in self.candidates), self.reserved)
 
     @cached_property
     def core(self) -> Registry:
@@ -160,15 +172,15 @@ class Registry:
     def _find(self, kind: Kind, name: str, table: Mapping[str, Contribution]) -> Contribution:
         if name in table:
             return table[name]
-        claimants = claims_by_name(self.contributions).get((kind, name), [])
-        if len(claimants) > 1:
-            who = " and ".join(dict.fromkeys(item.distribution or item.plugin for item in claimants))
+        owners = wanted_by(self.contributions).get((kind, name), [])
+        if len(owners) > 1:
+            who = " and ".join(dict.fromkeys(item.distribution or item.plugin for item in owners))
             raise PluginError(
                 f"the {WORDS[kind]} {name!r} is contributed by {who}, so neither gets the name",
-                hint=f"keep one: pip uninstall {claimants[-1].distribution}, or POLYCMP_PLUGINS={claimants[0].plugin}",
+                hint=f"keep one: pip uninstall {owners[-1].distribution}, or POLYCMP_PLUGINS={owners[0].plugin}",
             )
         self._raise_reason(kind, name)
-        raise self._unknown(kind, name, {key: item for key, item in table.items() if not is_hidden(item)})
+        raise not_found(kind, name, {key: item for key, item in table.items() if not is_hidden(item)}, self.records)
 
     def _raise_reason(self, kind: Kind, name: str) -> None:
         """Raise with the reason if a plugin of this name, or one that would bring this name, does not work."""
@@ -180,41 +192,8 @@ class Registry:
                     f"the {WORDS[kind]} {name!r} is not available: its plugin is {record.state}",
                     whose=record.label,
                     why=record.reason,
-                    hint=_next_step(record),
+                    hint=next_step(record),
                 )
-
-    def _unknown(self, kind: Kind, name: str, table: Mapping[str, Contribution]) -> PolycmpError:
-        if kind == "report":
-            return _no_report(name, table)
-        if kind == "format":
-            return _no_format(name, table)
-        what = f"there is no {WORDS[kind]} {name!r}"
-        if kind == "command":
-            return _no_command(name, table)
-        brought = next((r for r in self.records if r.state == "ok" and r.name == name and r.name != BUILTIN), None)
-        if brought is not None:
-            offers = ", ".join(f"{WORDS[item.kind]} {item.name!r}" for item in brought.contributions) or "nothing"
-            return PluginError(
-                what, why=f"{brought.label} is installed, but offers {offers}", hint="polycmp plugins list"
-            )
-        called = (key for key, item in table.items() if kind == "runner" and name in item.spec.aliases)
-        known = next(called, OTHER_NAMES.get(name, name))
-        if kind == "runner" and name in NOT_YET:
-            return PluginError(
-                what, why=NOT_YET[name], hint="polycmp plugins new NAME writes the package to begin with"
-            )
-        if kind == "runner" and known in table:
-            return PluginError(what, why=f"it is called {known!r} here", hint=f"-b {known}")
-        install = INSTALL_COMMANDS.get(known, "") if kind == "runner" else BROUGHT.get(kind, {}).get(name, ("", ""))[1]
-        if install:
-            return PluginError(what, why="the package that brings it is not installed", hint=install)
-        # Backends come and go with packages; any other name that nobody has is a slip of the fingers.
-        kind_of_error = PluginError if kind == "runner" else UsageError
-        return kind_of_error(what, why=did_you_mean(name, table), hint="polycmp plugins list")
-
-    def missing_modules(self, spec: Any) -> tuple[str, ...]:
-        """Return the modules that a descriptor needs and that are not installed; imports nothing."""
-        return factories.missing_modules(spec)
 
     def require(self, contribution: Contribution) -> None:
         """Check that the modules a contribution needs are installed.
@@ -222,7 +201,10 @@ class Registry:
         Raises:
             PluginError: One is missing; the error names the command that installs it.
         """
-        factories.require(contribution)
+        missing = missing_modules(contribution.spec)
+        if missing:
+            hint = install_command(contribution, missing[0])
+            raise PluginError(lacks(missing), whose=contribution.label, hint=hint)
 
     @overload
     def load(self, contribution: Contributed[RunnerSpec]) -> RunnerFactory: ...
@@ -244,106 +226,82 @@ class Registry:
         Raises:
             PluginError: That fails, in whatever way; the error names the plugin, its package and the missing module.
         """
-        return factories.load(contribution, factory_string)
+        target = factory_string or getattr(contribution.spec, "factory", None) or contribution.spec.target
+        module_name, _, attribute = target.partition(":")
+        try:
+            with contextlib.redirect_stdout(sys.stderr):  # stdout is for results
+                value = importlib.import_module(module_name)
+            for part in attribute.split("."):
+                value = getattr(value, part)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise _explain(contribution, target, error) from error
+        return value
 
 
-def is_hidden(contribution: Contribution) -> bool:
-    """Return whether only those who ask for something by name are to know of it."""
-    return isinstance(contribution.spec, RunnerSpec) and contribution.spec.hidden
+def missing_modules(spec: Any) -> tuple[str, ...]:
+    """Return those of the modules a descriptor `needs` that are not there, looked for without importing anything.
 
-
-def _no_command(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
-    what = f"there is no command {name!r}"
-    if name in COMMANDS:
-        return PluginError(what, why="the package that brings it is not installed", hint=COMMANDS[name][1])
-    group = name.rpartition(" ")[0]
-    return UsageError(what, why=did_you_mean(name, table), hint=" ".join(filter(None, ["polycmp", group, "--help"])))
-
-
-def _no_report(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
-    what = f"no report is written as {'.' + name if name else 'a file without suffix'}"
-    if name in REPORTS:
-        return PluginError(what, why="the package that writes it is not installed", hint=REPORTS[name][1])
-    known = [f".{key}" for key in (*(key for key, item in table.items() if item.spec.suffix), *REPORTS)]
-    return UsageError(what, why=did_you_mean(f".{name}", known), hint="polycmp plugins list")
-
-
-def _no_format(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
-    if name in FORMATS:
-        what = f"files of the type .{name} are read and written by a package that is not installed"
-        return PluginError(what, hint=FORMATS[name][1])
-    known = ", ".join(f".{key}" for key in dict.fromkeys((*table, *FORMATS)))
-    return UsageError(f"unknown type of file {'.' + name!r}; known are {known}, and a folder without a suffix")
-
-
-def _next_step(record: PluginRecord) -> str:
-    if record.state == "excluded":
-        return f"pip install --upgrade polycmp {record.distribution}"
-    if record.state == "disabled":
-        return f"unset POLYCMP_PLUGINS, or add {record.name} to it"
-    if not record.distribution:
-        return "polycmp plugins list"
-    if record.reason.startswith("duplicate name"):
-        return f"pip uninstall {record.distribution}"
-    return f"polycmp plugins check {record.name}"
-
-
-def claims_by_name(contributions: Iterable[Contribution]) -> dict[tuple[Kind, str], list[Contribution]]:
-    """Return who claims each name of each kind."""
-    claims: dict[tuple[Kind, str], list[Contribution]] = {}
-    for item in contributions:
-        claims.setdefault((item.kind, item.name), []).append(item)
-    return claims
-
-
-def winners_of(contributions: Iterable[Contribution]) -> dict[tuple[Kind, str], Contribution]:
-    """Return who gets each name: the core's own, else its only claimant, else nobody.
-
-    A command that is also the beginning of another (`inspect` and `inspect model`) cannot be had, nor can the other;
-    nothing is in the way of the core's own.
+    Only the top-level package is looked for: to find `a.b`, Python would have to import `a`.
     """
-    claims = claims_by_name(contributions)
-    paths = [name.split() for kind, name in claims if kind == "command"]
-    core_paths = [
-        name.split()
-        for (kind, name), items in claims.items()
-        if kind == "command" and any(item.plugin == BUILTIN for item in items)
-    ]
-    winners = {}
-    for (kind, name), claimants in claims.items():
-        own = [item for item in claimants if item.plugin == BUILTIN]
-        if kind == "command" and _in_the_way(name.split(), core_paths if own else paths):
-            continue
-        if own or len(claimants) == 1:
-            winners[kind, name] = (own or claimants)[0]
-    return winners
+    return tuple(name for name in getattr(spec, "needs", ()) if not _exists(name))
 
 
-def _in_the_way(path: list[str], paths: Iterable[list[str]]) -> bool:
-    return any(other != path and all(a == b for a, b in zip(path, other, strict=False)) for other in paths)
+def _exists(name: str) -> bool:
+    top, dot, _ = name.partition(".")
+    try:
+        spec = importlib.util.find_spec(top)
+    except (ImportError, ValueError):
+        return top in sys.modules
+    # A folder that happens to have the name, beside somebody's script, passes for a package without contents.
+    is_folder = spec is not None and spec.origin is None and spec.submodule_search_locations is not None
+    return spec is not None and (bool(dot) or not is_folder)
 
 
-def with_notes(records: Iterable[PluginRecord], reserved: Iterable[str] = ()) -> tuple[PluginRecord, ...]:
-    """Return the records with what each plugin lost to others: names, flags, aliases.
+def lacks(modules: Sequence[str]) -> str:
+    """Return the half sentence for modules that are missing."""
+    if len(modules) == 1:
+        return f"needs the Python module {modules[0]!r}, which is not installed"
+    return f"needs the Python modules {' and '.join(map(repr, modules))}, which are not installed"
 
-    Args:
-        records: All of them.
-        reserved: The core's own options, with their dashes.
-    """
-    records = tuple(records)
-    contributions = [item for record in records for item in record.contributions]
-    winners = winners_of(contributions)
-    notes: dict[str, list[str]] = {}
-    for (kind, name), claimants in claims_by_name(contributions).items():
-        for item in claimants:
-            if item is not winners.get((kind, name)):
-                others = " and ".join(other.distribution for other in claimants if other is not item)
-                why = f"{others} has it too" if others else "another command begins with it, or it with another"
-                notes.setdefault(item.plugin, []).append(f"{WORDS[kind]} {name!r} refused: {why}")
-    granted, refused = grant_aliases([item for item in winners.values() if not is_hidden(item)], reserved)
-    for flag, claims in refused.items():
-        for claim in claims:
-            if claim.contribution is not None and claim != granted.get(flag):
-                others = " and ".join(str(other) for other in claims if other is not claim)
-                notes.setdefault(claim.contribution.plugin, []).append(f"{flag} refused: also {others}")
-    return tuple(replace(record, notes=tuple(notes.get(record.name, ()))) for record in records)
+
+def install_command(contribution: Contribution, module: str) -> str:
+    """Return the command that installs a module, through an extra of the plugin's package where one brings it."""
+    top = module.partition(".")[0]
+    extras = _extras_with(contribution.distribution, top)
+    if not extras:
+        return f"pip install {top}"
+    command = f"pip install '{contribution.distribution}[{extras[0]}]'"
+    others = ", ".join(f"[{extra}]" for extra in extras[1:])
+    return f"{command} (or its extra {others})" if others else command
+
+
+def _extras_with(distribution: str, module: str) -> list[str]:
+    """Return the extras of a distribution with a requirement called like the module, or `MODULE-…`."""
+    try:
+        lines = metadata.requires(distribution) or []
+    except Exception:  # noqa: BLE001  (no metadata, no advice)
+        return []
+    wanted = re.sub(r"[-_.]+", "-", module).lower()
+    found: dict[str, None] = {}
+    for line in lines:
+        name = re.sub(r"[-_.]+", "-", re.split(r"[\s\[<>=!~;(]", line, maxsplit=1)[0]).lower()
+        extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)['\"]", line)
+        if extra and (name == wanted or name.startswith(f"{wanted}-")):
+            found.setdefault(extra.group(1))
+    return list(found)
+
+
+def _explain(contribution: Contribution, target: str, error: BaseException) -> PluginError:
+    module_name = target.partition(":")[0]
+    check = f"polycmp plugins check {contribution.plugin}"
+    # A missing dependency is the user's to install; a missing module of its own is the plugin author's mistake.
+    if isinstance(error, ModuleNotFoundError) and error.name and not f"{module_name}.".startswith(f"{error.name}."):
+        return PluginError(
+            lacks((error.name,)),
+            whose=contribution.label,
+            why=f"importing {module_name} failed",
+            hint=install_command(contribution, error.name),
+        )
+    return PluginError(f"cannot load {target}", whose=contribution.label, why=describe_exception(error), hint=check)

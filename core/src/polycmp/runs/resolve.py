@@ -12,7 +12,7 @@ from polycmp.inputs import make_source, with_ranges
 from polycmp.loader import Loader
 from polycmp.model import Model, ModelSettings
 from polycmp.options import changed_options, find_field
-from polycmp.plan import BackendPlan, Plan
+from polycmp.plan import BackendPlan, DataPlan, Plan
 from polycmp.precision import allowed_precision
 from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
@@ -154,7 +154,7 @@ def resolve(plan: Plan, registry: Registry) -> Resolved:
             raise UsageError("no model given", whose=f"-b {backend.label}", hint="polycmp run MODEL -b BACKEND")
         if path not in models:
             models[path] = Model(path, registry, settings)
-    make_worker = _worker_maker(plan)
+    make_worker = _worker_maker(plan.data, plan.timeout)
     backends = tuple(
         ResolvedBackend(
             backend,
@@ -173,16 +173,15 @@ def _contribution(backend: BackendPlan, registry: Registry) -> Contributed[Runne
     return registry.find_runner(backend.backend)
 
 
-def _worker_maker(plan: Plan) -> MakeWorker:
-    """Return what makes the runners of a plan's backends in worker processes."""
+def _worker_maker(data: DataPlan, timeout: float) -> MakeWorker:
+    """Return what makes the runners of backends in worker processes."""
 
     def make(backend: ResolvedBackend, part: Loader[Any] | None, same_inputs: bool) -> Runner:
-        from polycmp.workers.job import make_job
-        from polycmp.workers.part_runner import PartWorkerRunner
-        from polycmp.workers.runner import WorkerRunner
+        from polycmp.workers.protocol import make_job
+        from polycmp.workers.runner import PartWorkerRunner, WorkerRunner
 
         if part is None:
-            return WorkerRunner(make_job(plan, backend.plan, backend.model.registry), backend.plan.python, plan.timeout)
-        return PartWorkerRunner(plan, backend.plan, backend.model, part, same_inputs)
+            return WorkerRunner(make_job(backend.plan, backend.model, data), backend.plan.python, timeout)
+        return PartWorkerRunner(backend.plan, backend.model, data, part, timeout, same_inputs)
 
     return make

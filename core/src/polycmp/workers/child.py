@@ -1,10 +1,8 @@
-"""The worker, started by `host` with its file descriptors as arguments."""
+"""The worker, started by `runner` with the descriptors of shared memory as arguments."""
 
 from __future__ import annotations
 
 import logging
-import os
-import signal
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -17,42 +15,40 @@ from polycmp.inputs import make_source
 from polycmp.model import Model, ModelSettings
 from polycmp.plan.text import from_values
 from polycmp.plugins import Registry
+from polycmp.process import Connection
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, dtype_name
 from polycmp.workers.memory import Arena
-from polycmp.workers.protocol import PROTOCOL, Channel, error_to_json
+from polycmp.workers.protocol import PROTOCOL, error_to_json
 
 
 class _Relay(logging.Handler):
     """Sends log records to the session, which decides what to show."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, connection: Connection) -> None:
         super().__init__()
-        self._channel = channel
+        self._connection = connection
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._channel.send({"log": [record.levelno, record.name, record.getMessage()]})
+        self._connection.send({"log": [record.levelno, record.name, record.getMessage()]})
 
 
 def main(arguments: list[str]) -> int:
-    """Answer the session's messages until it says stop or is gone."""
-    reading, writing, inputs, outputs, parent = (int(item) for item in arguments)
-    _die_with(parent)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the session ends its workers
-    os.dup2(2, 1)  # whatever a library prints must not look like a result of the session
-    channel = Channel(reading, writing)
-    hello = channel.receive()
-    channel.send({"protocol": PROTOCOL, "polycmp": __version__, "python": sys.executable})
-    if hello is None or hello["protocol"] != PROTOCOL:
+    """Answer the session's messages until it wants no more or is gone."""
+    parent, inputs, outputs = (int(item) for item in arguments)
+    connection = Connection(parent)
+    request = connection.receive()
+    connection.send({"protocol": PROTOCOL, "polycmp": __version__, "python": sys.executable})
+    if request is None or request["protocol"] != PROTOCOL:
         return 0
     logger = logging.getLogger("polycmp")
-    logger.addHandler(_Relay(channel))
-    logger.setLevel(hello["level"])
+    logger.addHandler(_Relay(connection))
+    logger.setLevel(request["level"])
     logger.propagate = False
     worker = _Worker(Arena(inputs), Arena(outputs))
     while True:
-        message = channel.receive()
-        if message is None or message["do"] == "stop":
+        message = connection.receive()
+        if message is None:
             abandon_threads(0)
             return 0
         try:
@@ -61,7 +57,7 @@ def main(arguments: list[str]) -> int:
             if not is_users_failure(error):
                 raise
             answer = {"error": error_to_json(error)}
-        channel.send(answer)
+        connection.send(answer)
 
 
 class _Worker:
@@ -119,14 +115,3 @@ def _metadata(inputs: TensorMetadata) -> list[dict[str, Any]]:
 def _version(needs: tuple[str, ...]) -> str:
     versions = [getattr(sys.modules.get(name), "__version__", "") for name in needs]
     return str(next((version for version in versions if version), ""))
-
-
-def _die_with(parent: int) -> None:
-    """Ask the system to end this process when the session does, however that ends."""
-    if sys.platform == "linux":
-        import ctypes
-
-        set_parent_death_signal = 1
-        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
-        if os.getppid() != parent:  # the session died before we could ask
-            os._exit(1)

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from polycmp.process import beside_standard
 from polycmp.tensors import as_dtype, dtype_name, native, to_numpy
 
 #: Tensors start at multiples of this many bytes, as vector instructions and libraries like it.
 ALIGNMENT = 64
-_LAST_STANDARD = 2
 
 
 def create() -> int:
@@ -23,17 +23,6 @@ def create() -> int:
         return beside_standard(os.memfd_create("polycmp"))
     with tempfile.TemporaryFile() as file:
         return beside_standard(os.dup(file.fileno()))
-
-
-def beside_standard(descriptor: int) -> int:
-    """Return a descriptor above those of the standard streams, which are given out again where they were closed."""
-    if descriptor > _LAST_STANDARD:
-        return descriptor
-    import fcntl  # not on every platform
-
-    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _LAST_STANDARD + 1)
-    os.close(descriptor)
-    return moved
 
 
 class Arena:

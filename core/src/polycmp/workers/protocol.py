@@ -1,70 +1,67 @@
-"""Messages between a session and its worker: one JSON object a line, tensors by their place in shared memory."""
+"""What a session and its worker tell each other, in plain values: either may have other versions of everything.
+
+Tensors are named by their place in shared memory, see `memory`.
+"""
 
 from __future__ import annotations
 
-import json
-import os
-import select
-import time
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from polycmp import errors
 from polycmp.errors import BackendError, PolycmpError, describe_exception
+from polycmp.plan import BackendPlan, DataPlan, Plan
+from polycmp.plan.text import to_values
+
+if TYPE_CHECKING:
+    from polycmp.model import Model
 
 #: Raised when either side learns a message that the other must know; sides of different number do not talk.
-PROTOCOL = 1
+PROTOCOL = 2
 
 
-class Channel:
-    """One end of the conversation.
+@dataclass(frozen=True)
+class Job:
+    """One backend with one model.
 
-    Args:
-        reading: File descriptor to read from.
-        writing: File descriptor to write to.
+    Attributes:
+        label: Its name in reports.
+        backend: The backend's name.
+        plan: As plain values, a plan of this backend alone, its model and its data.
+        part: Whether the file holds a part cut out of a model.
     """
 
-    def __init__(self, reading: int, writing: int) -> None:
-        self._reading = reading
-        self._writing = writing
-        self._buffer = b""
+    label: str
+    backend: str
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    part: bool = False
 
-    def send(self, message: Mapping[str, Any]) -> None:
-        """Send a message.
+    def to_json(self) -> dict[str, Any]:
+        """Return the job as plain values."""
+        return asdict(self)
 
-        Raises:
-            BrokenPipeError: The other end is gone.
-        """
-        data = json.dumps(message).encode() + b"\n"
-        while data:
-            data = data[os.write(self._writing, data) :]
 
-    def receive(self, timeout: float = 0.0) -> dict[str, Any] | None:
-        """Return the next message; None if the other end is gone.
+def make_job(backend: BackendPlan, model: Model, data: DataPlan, part: str = "") -> Job:
+    """Return what a worker has to know to run one backend.
 
-        Args:
-            timeout: Seconds to wait; 0 waits for ever.
+    Args:
+        backend: The backend.
+        model: Its model.
+        data: Where inputs come from: backends may calibrate with them.
+        part: The file with a part cut out of the model, which runs in its place.
 
-        Raises:
-            TimeoutError: Nothing came in time.
-        """
-        deadline = time.monotonic() + timeout if timeout else None
-        while b"\n" not in self._buffer:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            if not select.select([self._reading], [], [], left)[0]:
-                raise TimeoutError
-            data = os.read(self._reading, 1 << 16)
-            if not data:
-                return None
-            self._buffer += data
-        line, self._buffer = self._buffer.split(b"\n", 1)
-        message: dict[str, Any] = json.loads(line)
-        return message
-
-    def close(self) -> None:
-        """Close both directions."""
-        for descriptor in (self._reading, self._writing):
-            os.close(descriptor)
+    Raises:
+        PluginError: An option has a value that cannot be written down.
+    """
+    alone = Plan(
+        model=part or model.source,
+        model_kind=model.settings.kind,
+        loader_options={} if part else model.settings.loader_options,
+        backends=(replace(backend, model="", python=""),),
+        data=data,
+    )
+    return Job(backend.label, backend.backend, to_values(alone, model.registry), bool(part))
 
 
 def error_to_json(error: BaseException) -> dict[str, str]:

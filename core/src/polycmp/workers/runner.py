@@ -5,36 +5,27 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import subprocess
 import sys
-import threading
-from collections import deque
-from contextlib import suppress
-from typing import IO, Any
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from polycmp import __version__
 from polycmp.errors import PluginError, PolycmpError, WorkerError
+from polycmp.loader import Loader
+from polycmp.model import Model
+from polycmp.plan import BackendPlan, DataPlan
+from polycmp.process import ChildProcess
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata
-from polycmp.workers import memory
-from polycmp.workers.job import Job
-from polycmp.workers.memory import Arena, beside_standard
-from polycmp.workers.protocol import PROTOCOL, Channel, error_from_json
+from polycmp.workers.memory import Arena, create
+from polycmp.workers.protocol import PROTOCOL, Job, error_from_json, make_job
 
 log = logging.getLogger("polycmp.workers")
 
-#: How long a worker may take to import polycmp and say hello, and to end when asked, in seconds.
-HELLO_SECONDS = 60.0
-STOP_SECONDS = 5.0
-#: Python puts the current folder first for `-c`, and a downloaded model may have a `numpy.py` beside it; `-P`, which
-#: prevents that, is younger than the oldest Python that a worker may have. What PYTHONPATH names stays.
-_CHILD = """
-import sys
-if sys.path and sys.path[0] == "":
-    del sys.path[0]
-from polycmp.workers.child import main
-sys.exit(main(sys.argv[1:]))
-"""
+#: How long a worker may take to import polycmp and answer, in seconds.
+START_SECONDS = 60.0
 
 
 class WorkerRunner(Runner):
@@ -51,18 +42,16 @@ class WorkerRunner(Runner):
         self._job = job
         self._python = python or sys.executable
         self._timeout = timeout
-        self._process: subprocess.Popen[bytes] | None = None
-        self._channel: Channel | None = None
+        self._process: ChildProcess | None = None
         self._metadata = TensorMetadata()
-        self._last_words: deque[str] = deque(maxlen=20)
         self._waiting = False
 
     def activate_impl(self) -> None:
         """Start the worker, make sure that both sides understand each other, and activate its runner."""
-        self._arenas = Arena(memory.create()), Arena(memory.create())
+        self._arenas = Arena(create()), Arena(create())
         try:
             self._start()
-            self._greet()
+            self._agree()
             answer = self._ask({"do": "activate", "job": self._job.to_json()}, self._timeout)
         except BaseException:
             self._end()
@@ -84,55 +73,36 @@ class WorkerRunner(Runner):
     def deactivate_impl(self) -> None:
         """Deactivate the worker's runner and end the process."""
         try:
-            if self._waiting:  # interrupted in the middle of a call, which may take for ever
-                self._kill()
-            elif self._process is not None and self._process.poll() is None:
+            if self._process is not None and self._waiting:  # interrupted in a call, which may take for ever
+                self._process.kill()
+            elif self._process is not None and self._process.is_running:
                 self.notes.extend(self._ask({"do": "deactivate"}, self._timeout)["notes"])
         finally:
             self._end()
 
     def _start(self) -> None:
-        to_child, from_parent = map(beside_standard, os.pipe())
-        to_parent, from_child = map(beside_standard, os.pipe())
+        environ = dict(os.environ)
+        if self._python != sys.executable:
+            environ.pop("PYTHONPATH", None)  # it names packages of this environment
         shared = [arena.descriptor for arena in self._arenas]
-        mine = [str(item) for item in (to_child, from_child, *shared, os.getpid())]
         try:
-            self._process = subprocess.Popen(
-                [self._python, "-c", _CHILD, *mine],
-                pass_fds=(to_child, from_child, *shared),
-                stdin=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                env=self._environment(),
+            self._process = ChildProcess(
+                "polycmp.workers.child",
+                [str(descriptor) for descriptor in shared],
+                python=self._python,
+                environ=environ,
+                descriptors=shared,
+                on_stderr=lambda line: log.debug("%s: %s", self.name, line),
             )
         except OSError as error:
-            os.close(from_parent)
-            os.close(to_parent)
             raise PluginError(
                 f"cannot start {self._python}", why=str(error), hint=f"python= names an interpreter: ls {self._python}"
             ) from error
-        finally:
-            os.close(to_child)
-            os.close(from_child)
-        self._channel = Channel(to_parent, from_parent)
-        assert self._process.stderr is not None
-        threading.Thread(target=self._listen, args=(self._process.stderr,), daemon=True).start()
 
-    def _environment(self) -> dict[str, str]:
-        environment = dict(os.environ)
-        if self._python != sys.executable:
-            environment.pop("PYTHONPATH", None)  # it names packages of this environment
-        return environment
-
-    def _listen(self, stream: IO[bytes]) -> None:
-        with stream:
-            for line in stream:
-                text = line.decode(errors="replace").rstrip()
-                self._last_words.append(text)
-                log.debug("%s: %s", self.name, text)
-
-    def _greet(self) -> None:
+    def _agree(self) -> None:
+        """Make sure that both sides speak the same protocol."""
         level = logging.getLogger("polycmp").getEffectiveLevel()
-        answer = self._ask({"protocol": PROTOCOL, "polycmp": __version__, "level": level}, HELLO_SECONDS)
+        answer = self._ask({"protocol": PROTOCOL, "polycmp": __version__, "level": level}, START_SECONDS)
         if answer["protocol"] != PROTOCOL:
             raise PluginError(
                 f"polycmp {answer['polycmp']} in {self._python} does not understand polycmp {__version__}",
@@ -141,68 +111,98 @@ class WorkerRunner(Runner):
             )
 
     def _ask(self, message: dict[str, Any], timeout: float) -> dict[str, Any]:
-        assert self._channel is not None
+        assert self._process is not None
         self._waiting = True
         try:
-            self._channel.send(message)
-            answer = self._channel.receive(timeout)
+            self._process.send(message)
+            answer = self._process.receive(timeout)
             while answer is not None and "log" in answer:
                 level, name, text = answer["log"]
                 logging.getLogger(name).log(level, "%s: %s", self.name, text)
-                answer = self._channel.receive(timeout)
+                answer = self._process.receive(timeout)
         except BrokenPipeError:
             answer = None
         except TimeoutError:
-            self._kill()
+            self._process.kill()
             raise WorkerError(
                 f"hung: no answer for {timeout:g} s, so it was killed", hint="--timeout SECONDS"
             ) from None
         self._waiting = False
         if answer is None:
-            raise self._obituary(greeting="protocol" in message)
+            raise self._died(starting="protocol" in message)
         if "error" in answer:
             raise error_from_json(answer["error"])
         return answer
 
-    def _obituary(self, *, greeting: bool) -> PolycmpError:
-        """Return an error that says how the worker died."""
+    def _died(self, *, starting: bool) -> PolycmpError:
+        """Return an error that says how the worker ended."""
         assert self._process is not None
-        try:
-            status = self._process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._kill()
-            status = self._process.wait()
-        last = next((line for line in reversed(self._last_words) if line.strip()), "")
-        if status < 0:
-            name = signal.Signals(-status).name if -status in signal.valid_signals() else "unknown"
-            why = "perhaps killed by the system for lack of memory" if -status == signal.SIGKILL else last
-            return WorkerError(f"died with signal {-status} ({name})", why=why)
-        if greeting:
+        ending = self._process.ending()
+        if ending.status == -signal.SIGKILL:
+            return WorkerError(str(ending), why="perhaps killed by the system for lack of memory")
+        if ending.status >= 0 and starting:
             return PluginError(
                 f"{self._python} cannot run polycmp",
-                why=last,
+                why=ending.last_line,
                 hint=f"{self._python} -m pip install polycmp and the plugin that brings {self._job.backend!r}",
             )
-        return WorkerError(f"ended with exit status {status}", why=last)
-
-    def _kill(self) -> None:
-        if self._process is not None:
-            with suppress(ProcessLookupError):
-                self._process.kill()
+        return WorkerError(str(ending), why=ending.last_line)
 
     def _end(self) -> None:
-        """Make sure that no process and no descriptor is left."""
-        if self._channel is not None:
-            with suppress(OSError):
-                self._channel.send({"do": "stop"})
-            self._channel.close()
-            self._channel = None
+        """Make sure that no process and no memory is left."""
         if self._process is not None:
-            try:
-                self._process.wait(STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                self._kill()
-                self._process.wait()
+            self._process.close()
             self._process = None
         for arena in self._arenas:
             arena.close()
+
+
+class PartWorkerRunner(WorkerRunner):
+    """Runs a part of a model in a worker process.
+
+    Args:
+        backend: The backend.
+        model: The model that the part was cut out of.
+        data: Where inputs come from.
+        part: Makes the part.
+        timeout: As for `WorkerRunner`.
+        same_inputs: Whether the part has the model's own inputs.
+    """
+
+    def __init__(
+        self,
+        backend: BackendPlan,
+        model: Model,
+        data: DataPlan,
+        part: Loader[Any],
+        timeout: float = 0.0,
+        same_inputs: bool = False,
+    ) -> None:
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._backend, self._model, self._part = backend, model, part
+        self._data = data if same_inputs else replace(data, input_shapes={}, further_shapes=())
+        super().__init__(make_job(backend, model, self._data), backend.python, timeout)
+
+    def activate_impl(self) -> None:
+        """Write the part and start the worker.
+
+        Raises:
+            ModelError: Models of this kind cannot be written.
+        """
+        self._folder = tempfile.TemporaryDirectory(prefix="polycmp-", ignore_cleanup_errors=True)
+        path = str(Path(self._folder.name) / f"part{Path(self._model.path).suffix}")
+        try:
+            self._model.save(self._part, path)
+            self._job = make_job(self._backend, self._model, self._data, part=path)
+            super().activate_impl()
+        except BaseException:
+            self._folder.cleanup()
+            raise
+
+    def deactivate_impl(self) -> None:
+        """End the worker and remove the file."""
+        try:
+            super().deactivate_impl()
+        finally:
+            if self._folder is not None:
+                self._folder.cleanup()

@@ -12,7 +12,7 @@ import pytest
 from polycmp.errors import PolycmpError
 from polycmp.loader import Loader
 from polycmp.script import load_script
-from polycmp.testing.contract import Contract, needs
+from polycmp_testing.contract import Contract, needs
 
 
 class LoaderContract(Contract):

@@ -1,11 +1,21 @@
-"""`plugins new`: what it refuses, and that nothing is overwritten. `tests/` installs what it writes."""
+"""`plugins new`: what it says and refuses, and that nothing is overwritten. `tests/` installs what it writes."""
 
 from __future__ import annotations
 
 import pytest
 
+from polycmp.cli.main import main
 from polycmp.errors import FileError, UsageError
-from polycmp.plugins.scaffold import write_distribution
+from polycmp_testing.scaffold import write_distribution
+
+
+def test_the_command_says_what_to_type_next(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert main(["plugins", "new", "mine"]) == 0
+    out = capfd.readouterr().out
+    assert (tmp_path / "polycmp-mine" / "pyproject.toml").exists()
+    assert "wrote polycmp-mine/pyproject.toml" in out
+    assert "polycmp plugins check mine" in out
 
 
 @pytest.mark.parametrize("name", ["Foo", "1st", "a-b", "", "class", "a b", "é", "../up"])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from polycmp.spec import Verdict
 from polycmp.tensors import as_dtype
-from polycmp.testing.contract import Contract, needs
+from polycmp_testing.contract import Contract, needs
 
 Pair = tuple[NDArray[Any], NDArray[Any]]
 

@@ -11,7 +11,7 @@ import pytest
 
 from polycmp.errors import PolycmpError
 from polycmp.tensors import TensorMetadata, check_feed
-from polycmp.testing.contract import Contract, needs
+from polycmp_testing.contract import Contract, needs
 
 DataLoader = Callable[[TensorMetadata], Iterable[dict[str, Any]]]
 

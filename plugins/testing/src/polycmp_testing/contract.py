@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 import pytest
 
 from polycmp.errors import did_you_mean
-from polycmp.testing.marks import Expected
+from polycmp_testing.marks import Expected
 
 Test = TypeVar("Test", bound=Callable[..., None])
 

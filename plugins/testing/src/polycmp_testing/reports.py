@@ -26,7 +26,7 @@ from polycmp.report import (
     Series,
     Table,
 )
-from polycmp.testing.contract import Contract, needs
+from polycmp_testing.contract import Contract, needs
 
 #: A text as a model or a user may hold it: markup, line breaks, control characters, half a surrogate pair.
 SPITEFUL = "</td><script>x</script>\"'&\x00\x1b[2J\n::error::\r|%\u202e\udc80"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from polycmp.errors import BackendError, DataError, PolycmpError
 from polycmp.runner import Runner
 from polycmp.tensors import as_dtype, dtype_class, dtype_of, is_low_bit, to_numpy
-from polycmp.testing.contract import Contract, needs
+from polycmp_testing.contract import Contract, needs
 
 Arrays = dict[str, Any]
 

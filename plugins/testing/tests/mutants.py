@@ -10,7 +10,7 @@ import numpy as np
 from polycmp.errors import BackendError, ModelError
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, to_numpy
-from polycmp.testing import RunnerContract
+from polycmp_testing import RunnerContract
 
 
 class Model:

@@ -36,8 +36,8 @@ import pytest
 from polycmp.errors import PolycmpError, describe_exception, is_users_failure
 from polycmp.runner import Runner
 from polycmp.tensors import as_dtype, dtype_name, to_numpy
-from polycmp.testing.contract import Contract
-from polycmp.testing.runners import assert_close
+from polycmp_testing.contract import Contract
+from polycmp_testing.runners import assert_close
 
 _KINDS = ("notimpl", "notyet", "never", "depends")
 

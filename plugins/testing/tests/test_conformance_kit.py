@@ -9,7 +9,7 @@ from polycmp.errors import DataError
 from polycmp.loader import BytesFromPath
 from polycmp.spec import Verdict
 from polycmp.tensors import as_dtype, is_low_bit
-from polycmp.testing import (
+from polycmp_testing import (
     CompareFuncContract,
     Contract,
     DataLoaderContract,
@@ -56,7 +56,7 @@ def run(source, tmp_path):
                 found[report.nodeid.rpartition("::")[2]] = (report.outcome, getattr(report, "wasxfail", reason))
 
     path = tmp_path / "test_inner.py"
-    path.write_text("from polycmp.testing import *\nfrom polycmp.testing import Contract\n" + source)
+    path.write_text("from polycmp_testing import *\nfrom polycmp_testing import Contract\n" + source)
     quiet = ["-p", "no:terminal", "-p", "no:xdist", "-p", "no:timeout", "-p", "no:faulthandler", "-p", "no:logging"]
     where = ["-o", "addopts=--import-mode=importlib", "--rootdir", str(tmp_path), "-c", str(tmp_path / "none.ini")]
     (tmp_path / "none.ini").write_text("[pytest]\n")
@@ -223,16 +223,25 @@ def test_importing_the_kit_does_not_import_onnx():
     import subprocess
     import sys
 
-    code = "import sys, polycmp.testing; print('onnx' in sys.modules, 'click' in sys.modules)"
+    code = "import sys, polycmp_testing; print('onnx' in sys.modules, 'click' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
 
 
 def test_low_bit_outputs_can_be_checked():
-    from polycmp.testing.runners import assert_close
+    from polycmp_testing.runners import assert_close
 
     array = np.array([1, 2], as_dtype("bfloat16"))
     assert is_low_bit(array.dtype)
     assert_close("y", array, array.copy(), 0, 0)
     with pytest.raises(AssertionError):
         assert_close("y", array, array + array, 0, 0)
+
+
+def test_the_name_that_plugins_have_always_used_means_the_same():
+    import polycmp_testing.nodes
+    from polycmp.testing import RunnerContract as Older
+    from polycmp.testing.nodes import NodeCorpus as OlderCorpus
+
+    assert Older is RunnerContract
+    assert OlderCorpus is polycmp_testing.nodes.NodeCorpus

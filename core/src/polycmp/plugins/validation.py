@@ -13,9 +13,8 @@ from typing import Any
 import pluggy
 
 from polycmp.errors import describe_exception, did_you_mean
-from polycmp.plugins.aliases import flag_of
-from polycmp.plugins.discovery import NAME_PATTERN, Candidate
-from polycmp.plugins.records import WORDS, Contributed, Contribution, PluginRecord
+from polycmp.plugins.discovery import NAME_PATTERN, WORDS, Candidate, Contributed, Contribution, PluginRecord
+from polycmp.plugins.names import flag_of
 from polycmp.spec import ENTRY_POINT_GROUP, HOOKS, CommandSpec, FormatSpec, Hooks, ReportSpec, RunnerSpec
 
 SUFFIX_PATTERN = re.compile(r"\.[a-z][a-z0-9_]*\Z")
@@ -36,7 +35,7 @@ class _FaultError(Exception):
     """A reason why a plugin is broken."""
 
 
-def examine(candidate: Candidate, manager: pluggy.PluginManager | None = None) -> PluginRecord:
+def validate(candidate: Candidate, manager: pluggy.PluginManager | None = None) -> PluginRecord:
     """Return the finished record of one candidate, importing its light module if nothing speaks against it.
 
     Only `KeyboardInterrupt` gets out: a `SystemExit` in a plugin is the plugin's fault, not the end of the program.

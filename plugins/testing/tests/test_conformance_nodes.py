@@ -9,7 +9,7 @@ import pytest
 
 from polycmp.errors import BackendError
 from polycmp.runner import Runner
-from polycmp.testing.nodes import Failure, NodeCase, NodeCorpus, Refusals, format_failures, read_refusals
+from polycmp_testing.nodes import Failure, NodeCase, NodeCorpus, Refusals, format_failures, read_refusals
 
 
 def test_a_list_of_refusals(tmp_path):

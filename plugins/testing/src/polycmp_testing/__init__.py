@@ -3,7 +3,7 @@
 Nothing here is active by itself. Subclass a contract in a test module, write its factories, and declare what your
 plugin can do beyond the minimum::
 
-    from polycmp.testing import RunnerContract, notyet
+    from polycmp_testing import RunnerContract, notyet
 
     class TestMyRunner(RunnerContract):
         capabilities = {"dynamic_shapes"}
@@ -21,7 +21,7 @@ plugin can do beyond the minimum::
         def expected(self, feed):
             return {"y": 2 * feed["x"]}
 
-`polycmp.testing.nodes` runs a backend over the one-node models of the `onnx` package.
+`polycmp_testing.nodes` runs a backend over the one-node models of the `onnx` package.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from polycmp.testing.compare_funcs import CompareFuncContract
-    from polycmp.testing.contract import Contract, needs
-    from polycmp.testing.data_loaders import DataLoaderContract
-    from polycmp.testing.loaders import LoaderContract
-    from polycmp.testing.marks import Expected, never, notimpl, notyet
-    from polycmp.testing.reports import ReportContract
-    from polycmp.testing.runners import RunnerContract
+    from polycmp_testing.compare_funcs import CompareFuncContract
+    from polycmp_testing.contract import Contract, needs
+    from polycmp_testing.data_loaders import DataLoaderContract
+    from polycmp_testing.loaders import LoaderContract
+    from polycmp_testing.marks import Expected, never, notimpl, notyet
+    from polycmp_testing.reports import ReportContract
+    from polycmp_testing.runners import RunnerContract
 
-#: Where each name lives. They are imported when asked for: the backend `faulty` in this package works without pytest.
+#: Where each name lives. They are imported when asked for: commands that look for plugins import this package.
 _HOMES = {
     "CompareFuncContract": "compare_funcs",
     "Contract": "contract",
@@ -72,7 +72,7 @@ __all__ = [
 if sys.modules.get("pytest") is not None:
     sys.modules["pytest"].register_assert_rewrite(
         *(
-            f"polycmp.testing.{name}"
+            f"polycmp_testing.{name}"
             for name in ("runners", "loaders", "data_loaders", "compare_funcs", "reports", "nodes")
         )
     )

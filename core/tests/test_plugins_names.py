@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import make_dataclass
 
-from polycmp.plugins import Claim, Contribution, flag_of, grant_aliases
+from polycmp.plugins import Contribution, FlagOwner, assign_flags, flag_of
 from polycmp.spec import DataLoaderSpec, LoaderSpec, RunnerSpec, opt
 
 
@@ -20,29 +20,29 @@ def test_flags_have_hyphens():
 
 def test_backend_gets_its_flag_and_each_option_one():
     rt = brought(RunnerSpec, "rt", "rt", threads=None)
-    granted, refused = grant_aliases([rt])
-    assert granted == {"--rt": Claim(rt, ""), "--rt-threads": Claim(rt, "threads")}
+    granted, refused = assign_flags([rt])
+    assert granted == {"--rt": FlagOwner(rt, ""), "--rt-threads": FlagOwner(rt, "threads")}
     assert refused == {}
 
 
 def test_only_backends_get_a_flag_of_their_name():
-    granted, _ = grant_aliases([brought(DataLoaderSpec, "zeros", "z", scale=None)])
+    granted, _ = assign_flags([brought(DataLoaderSpec, "zeros", "z", scale=None)])
     assert list(granted) == ["--zeros-scale"]
 
 
 def test_alias_is_granted_if_nobody_else_claims_it():
     rt = brought(RunnerSpec, "rt", "rt", threads=("--threads", "-t"))
-    granted, refused = grant_aliases([rt], reserved=["--model"])
-    assert granted["--threads"] == granted["-t"] == Claim(rt, "threads")
+    granted, refused = assign_flags([rt], reserved=["--model"])
+    assert granted["--threads"] == granted["-t"] == FlagOwner(rt, "threads")
     assert refused == {}
 
 
 def test_alias_claimed_by_two_goes_to_neither_and_both_are_named():
     one = brought(RunnerSpec, "one", "one", workers="--threads")
     two = brought(RunnerSpec, "two", "two", threads="--threads")
-    granted, refused = grant_aliases([one, two])
+    granted, refused = assign_flags([one, two])
     assert "--threads" not in granted
-    assert refused == {"--threads": (Claim(one, "workers"), Claim(two, "threads"))}
+    assert refused == {"--threads": (FlagOwner(one, "workers"), FlagOwner(two, "threads"))}
     assert [str(claim) for claim in refused["--threads"]] == [
         "option 'workers' of backend 'one' of dist-one",
         "option 'threads' of backend 'two' of dist-two",
@@ -52,30 +52,30 @@ def test_alias_claimed_by_two_goes_to_neither_and_both_are_named():
 
 def test_own_options_of_the_core_win_over_an_alias():
     rt = brought(RunnerSpec, "rt", "rt", path="--model")
-    granted, refused = grant_aliases([rt], reserved=["--model"])
+    granted, refused = assign_flags([rt], reserved=["--model"])
     assert "--model" not in granted
-    assert refused == {"--model": (Claim(None, ""), Claim(rt, "path"))}
+    assert refused == {"--model": (FlagOwner(None, ""), FlagOwner(rt, "path"))}
     assert str(refused["--model"][0]) == "polycmp's own option"
 
 
 def test_alias_of_a_contribution_of_the_core_wins_over_everybody():
     own = brought(DataLoaderSpec, "random", "polycmp", seed="--seed")
     rt = brought(RunnerSpec, "rt", "rt", seed="--seed")
-    granted, refused = grant_aliases([rt, own])
-    assert granted["--seed"] == Claim(own, "seed")
-    assert refused == {"--seed": (Claim(own, "seed"), Claim(rt, "seed"))}
+    granted, refused = assign_flags([rt, own])
+    assert granted["--seed"] == FlagOwner(own, "seed")
+    assert refused == {"--seed": (FlagOwner(own, "seed"), FlagOwner(rt, "seed"))}
 
 
 def test_generated_flag_wins_over_an_alias():
     one = brought(RunnerSpec, "one", "one", x="--two-y")
     two = brought(RunnerSpec, "two", "two", y=None)
-    granted, refused = grant_aliases([one, two])
-    assert granted["--two-y"] == Claim(two, "y")
-    assert refused == {"--two-y": (Claim(two, "y"), Claim(one, "x"))}
+    granted, refused = assign_flags([one, two])
+    assert granted["--two-y"] == FlagOwner(two, "y")
+    assert refused == {"--two-y": (FlagOwner(two, "y"), FlagOwner(one, "x"))}
 
 
 def test_alias_may_repeat_the_generated_flag():
-    granted, refused = grant_aliases([brought(RunnerSpec, "rt", "rt", fast="--rt-fast")])
+    granted, refused = assign_flags([brought(RunnerSpec, "rt", "rt", fast="--rt-fast")])
     assert set(granted) == {"--rt", "--rt-fast"}
     assert refused == {}
 
@@ -83,17 +83,17 @@ def test_alias_may_repeat_the_generated_flag():
 def test_generated_flag_of_two_plugins_goes_to_neither():
     long = brought(RunnerSpec, "x", "one", a_b=None)
     short = brought(RunnerSpec, "x_a", "two", b=None)
-    granted, refused = grant_aliases([long, short])
+    granted, refused = assign_flags([long, short])
     assert "--x-a-b" not in granted
-    assert set(refused["--x-a-b"]) == {Claim(long, "a_b"), Claim(short, "b")}
+    assert set(refused["--x-a-b"]) == {FlagOwner(long, "a_b"), FlagOwner(short, "b")}
 
 
 def test_loader_and_backend_of_one_name_share_the_prefix():
     loader = brought(LoaderSpec, "onnx", "onnx", outputs="--onnx-marks")
     backend = brought(RunnerSpec, "onnx", "onnx", ops=None)
-    granted, refused = grant_aliases([loader, backend])
-    assert granted["--onnx-outputs"] == Claim(loader, "outputs")
-    assert granted["--onnx-ops"] == Claim(backend, "ops")
+    granted, refused = assign_flags([loader, backend])
+    assert granted["--onnx-outputs"] == FlagOwner(loader, "outputs")
+    assert granted["--onnx-ops"] == FlagOwner(backend, "ops")
     assert refused == {}
 
 
@@ -103,7 +103,7 @@ def test_order_of_installation_does_not_matter():
         brought(RunnerSpec, "two", "two", a="--fast", b="--slow"),
         brought(DataLoaderSpec, "random", "polycmp", seed="--slow"),
     ]
-    forwards, backwards = grant_aliases(items), grant_aliases(items[::-1])
+    forwards, backwards = assign_flags(items), assign_flags(items[::-1])
     assert forwards[0] == backwards[0]
     assert {flag: set(claims) for flag, claims in forwards[1].items()} == {
         flag: set(claims) for flag, claims in backwards[1].items()

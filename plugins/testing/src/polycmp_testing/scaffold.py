@@ -1,4 +1,4 @@
-"""Write a new plugin distribution from the template, ready to install and test."""
+"""`polycmp plugins new`: write a plugin distribution from the template, ready to install and test."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 
+import click
+
 from polycmp.errors import FileError, UsageError, describe_exception
-from polycmp.plugins.discovery import NAME_PATTERN
-from polycmp.plugins.known import INSTALL_COMMANDS
-from polycmp.plugins.records import BUILTIN
+from polycmp.plugins import BUILTIN, INSTALL_COMMANDS, NAME_PATTERN
+from polycmp.terminal import echo
 
 CORE_RANGE = ">=0.1.0.dev0,<0.2"
 """The range of core versions that keep today's contract."""
@@ -49,7 +50,7 @@ def write_distribution(name: str, folder: Path | None = None) -> list[Path]:
             f"{folder} exists already, and nothing is overwritten",
             hint=f"polycmp plugins new {name} --directory ANOTHER",
         )
-    templates = resources.files("polycmp") / "template"
+    templates = resources.files("polycmp_testing") / "template"
     written = []
     for path, template in FILES.items():
         target = folder / Template(path).substitute(values)
@@ -92,3 +93,21 @@ def _values(name: str) -> dict[str, str]:
         "flag": name.replace("_", "-"),
         "core_range": CORE_RANGE,
     }
+
+
+@click.command("new", help="Write a complete distribution for a new backend: code, tests, README.")
+@click.argument("name")
+@click.option(
+    "--directory",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder to write, which must be new or empty. Default: polycmp-NAME.",
+)
+def new_command(name: str, directory: Path | None) -> None:
+    """Write the distribution and say what to type next."""
+    written = write_distribution(name, directory)
+    for path in written:
+        echo(f"wrote {path}")
+    root = written[0].parent
+    echo(f"\nNext:\n  pip install --no-deps --no-build-isolation -e {root}\n  python -m pytest {root}")
+    echo(f"  polycmp plugins check {name}")

@@ -1,0 +1,156 @@
+"""Who gets which name and which flag where several plugins want it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from polycmp.plugins.discovery import BUILTIN, WORDS, Contribution, Kind, PluginRecord
+from polycmp.spec import RunnerSpec
+
+
+class FlagOwner(NamedTuple):
+    """An option or a backend that wants a flag.
+
+    Attributes:
+        contribution: Whose option it is; None for the core's own.
+        field: The option's field; empty for the flag `--NAME` of a backend.
+    """
+
+    contribution: Contribution | None
+    field: str
+
+    def __str__(self) -> str:
+        if self.contribution is None:
+            return "polycmp's own option"
+        field = f"option {self.field!r} of " if self.field else ""
+        return field + self.contribution.label
+
+
+def flag_of(name: str, field: str = "") -> str:
+    """Return the generated flag of a contribution, `--NAME`, or of one of its options, `--NAME-FIELD`."""
+    return "--" + "-".join(part for part in (name, field) if part).replace("_", "-")
+
+
+def assign_flags(
+    contributions: Iterable[Contribution], reserved: Iterable[str] = ()
+) -> tuple[dict[str, FlagOwner], dict[str, tuple[FlagOwner, ...]]]:
+    """Decide who owns each flag.
+
+    The flags in `reserved` stay the core's. Next come the flags of the core's own contributions, then the generated
+    flags of plugins, then the plugins' aliases; on each step a flag goes to the only one that wants it, and to nobody
+    if there are several.
+
+    Args:
+        contributions: Everybody with options, and every backend.
+        reserved: The core's own options, with their dashes.
+
+    Returns:
+        The owner of each flag that was assigned, and all that want each one that was refused to at least one of them.
+    """
+    items = list(contributions)
+    own = [item for item in items if item.plugin == BUILTIN]
+    foreign = [item for item in items if item.plugin != BUILTIN]
+    steps = [_generated(own), _aliases(own), _generated(foreign), _aliases(foreign)]
+    assigned: dict[str, FlagOwner] = {}
+    refused: dict[str, tuple[FlagOwner, ...]] = {}
+    taken: dict[str, tuple[FlagOwner, ...]] = {flag: (FlagOwner(None, ""),) for flag in reserved}
+    for step in steps:
+        wanted: dict[str, list[FlagOwner]] = {}
+        for flag, one in step:
+            wanted.setdefault(flag, []).append(one)
+        for flag, wanting in wanted.items():
+            if flag in taken or len(wanting) > 1:
+                refused[flag] = (*refused.get(flag, taken.get(flag, ())), *wanting)
+            else:
+                assigned[flag] = wanting[0]
+            taken.setdefault(flag, tuple(wanting))
+    return assigned, refused
+
+
+def _generated(items: Iterable[Contribution]) -> Iterator[tuple[str, FlagOwner]]:
+    for item in items:
+        if item.kind == "runner":
+            yield flag_of(item.name), FlagOwner(item, "")
+        for field in _fields(item):
+            yield flag_of(item.name, field.name), FlagOwner(item, field.name)
+
+
+def _aliases(items: Iterable[Contribution]) -> Iterator[tuple[str, FlagOwner]]:
+    for item in items:
+        for field in _fields(item):
+            for alias in dict.fromkeys(field.metadata.get("alias") or ()):
+                if alias != flag_of(item.name, field.name):
+                    yield alias, FlagOwner(item, field.name)
+
+
+def _fields(item: Contribution) -> tuple[dataclasses.Field[object], ...]:
+    options = getattr(item.spec, "options", None)
+    return dataclasses.fields(options) if options is not None else ()
+
+
+def is_hidden(contribution: Contribution) -> bool:
+    """Return whether only those who ask for something by name are to know of it."""
+    return isinstance(contribution.spec, RunnerSpec) and contribution.spec.hidden
+
+
+def wanted_by(contributions: Iterable[Contribution]) -> dict[tuple[Kind, str], list[Contribution]]:
+    """Return who wants each name of each kind."""
+    wanted: dict[tuple[Kind, str], list[Contribution]] = {}
+    for item in contributions:
+        wanted.setdefault((item.kind, item.name), []).append(item)
+    return wanted
+
+
+def winners_of(contributions: Iterable[Contribution]) -> dict[tuple[Kind, str], Contribution]:
+    """Return who gets each name: the core's own, else the only one that wants it, else nobody.
+
+    A command that is also the beginning of another (`inspect` and `inspect model`) cannot be had, nor can the other;
+    nothing is in the way of the core's own.
+    """
+    wanted = wanted_by(contributions)
+    paths = [name.split() for kind, name in wanted if kind == "command"]
+    core_paths = [
+        name.split()
+        for (kind, name), items in wanted.items()
+        if kind == "command" and any(item.plugin == BUILTIN for item in items)
+    ]
+    winners = {}
+    for (kind, name), wanting in wanted.items():
+        own = [item for item in wanting if item.plugin == BUILTIN]
+        if kind == "command" and _in_the_way(name.split(), core_paths if own else paths):
+            continue
+        if own or len(wanting) == 1:
+            winners[kind, name] = (own or wanting)[0]
+    return winners
+
+
+def _in_the_way(path: list[str], paths: Iterable[list[str]]) -> bool:
+    return any(other != path and all(a == b for a, b in zip(path, other, strict=False)) for other in paths)
+
+
+def with_notes(records: Iterable[PluginRecord], reserved: Iterable[str] = ()) -> tuple[PluginRecord, ...]:
+    """Return the records with what each plugin lost to others: names, flags, aliases.
+
+    Args:
+        records: All of them.
+        reserved: The core's own options, with their dashes.
+    """
+    records = tuple(records)
+    contributions = [item for record in records for item in record.contributions]
+    winners = winners_of(contributions)
+    notes: dict[str, list[str]] = {}
+    for (kind, name), wanting in wanted_by(contributions).items():
+        for item in wanting:
+            if item is not winners.get((kind, name)):
+                others = " and ".join(other.distribution for other in wanting if other is not item)
+                why = f"{others} has it too" if others else "another command begins with it, or it with another"
+                notes.setdefault(item.plugin, []).append(f"{WORDS[kind]} {name!r} refused: {why}")
+    assigned, refused = assign_flags([item for item in winners.values() if not is_hidden(item)], reserved)
+    for flag, wanted in refused.items():
+        for one in wanted:
+            if one.contribution is not None and one != assigned.get(flag):
+                others = " and ".join(str(other) for other in wanted if other is not one)
+                notes.setdefault(one.contribution.plugin, []).append(f"{flag} refused: also {others}")
+    return tuple(dataclasses.replace(record, notes=tuple(notes.get(record.name, ()))) for record in records)

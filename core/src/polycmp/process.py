@@ -1,0 +1,243 @@
+"""Child processes that talk in lines of JSON: start one, ask it, notice that it hangs, and say how it ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+#: How long a child may take to end when it is asked to, and its last output to arrive afterwards, in seconds.
+STOP_SECONDS = 5.0
+OUTPUT_SECONDS = 1.0
+_LAST_STANDARD = 2
+#: Python puts the current folder first for `-c`, and a downloaded model may have a `numpy.py` beside it; `-P`, which
+#: prevents that, is younger than the oldest Python that a child may have. What PYTHONPATH names stays.
+_WITHOUT_CURRENT_FOLDER = 'sys.path[:1] = [item for item in sys.path[:1] if item != ""]'
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a process ended.
+
+    Attributes:
+        status: Its exit status; minus the number of the signal that ended it.
+        last_line: The last line it wrote to standard error; empty if there is none.
+    """
+
+    status: int
+    last_line: str = ""
+
+    def __str__(self) -> str:
+        if self.status >= 0:
+            return f"ended with exit status {self.status}"
+        name = signal.Signals(-self.status).name if -self.status in signal.valid_signals() else "unknown"
+        return f"died with signal {-self.status} ({name})"
+
+
+class ChildProcess:
+    """A Python process that runs `main(arguments)` of a module, which answers through a `Connection`.
+
+    Args:
+        module: The full name of the module.
+        arguments: Words for its `main`, after the number of this process.
+        python: The interpreter; by default this one.
+        path: Where the child looks for modules, instead of its interpreter's usual places.
+        environ: Its environment variables; by default those of this process.
+        descriptors: File descriptors that it inherits.
+        on_stderr: Called with each line that it writes to standard error.
+
+    Raises:
+        OSError: The interpreter cannot be started.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        arguments: Sequence[str] = (),
+        *,
+        python: str = "",
+        path: Sequence[str] | None = None,
+        environ: Mapping[str, str] | None = None,
+        descriptors: Sequence[int] = (),
+        on_stderr: Callable[[str], None] | None = None,
+    ) -> None:
+        where = _WITHOUT_CURRENT_FOLDER if path is None else f"sys.path[:] = {list(path)!r}"
+        code = f"import sys; {where}; from {module} import main; sys.exit(main(sys.argv[1:]))"
+        pipes = [[beside_standard(end) for end in os.pipe()] for _ in range(3)]
+        (its_in, self._writing), (from_out, its_out), (from_err, its_err) = pipes
+        try:
+            self._process = subprocess.Popen(
+                [python or sys.executable, "-c", code, str(os.getpid()), *arguments],
+                stdin=its_in,
+                stdout=its_out,
+                stderr=its_err,
+                env=environ,
+                pass_fds=tuple(descriptors),
+            )
+        except BaseException:
+            for descriptor in (self._writing, from_out, from_err):
+                os.close(descriptor)
+            raise
+        finally:
+            for descriptor in (its_in, its_out, its_err):
+                os.close(descriptor)
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._last_lines: deque[str] = deque(maxlen=20)
+        threading.Thread(target=self._read, args=(from_out,), daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, args=(from_err, on_stderr), daemon=True)
+        self._listener.start()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send a message.
+
+        Raises:
+            BrokenPipeError: The child is gone.
+        """
+        _write(self._writing, message)
+
+    def receive(self, timeout: float = 0.0) -> dict[str, Any] | None:
+        """Return the next message; None if the child is gone.
+
+        Args:
+            timeout: Seconds to wait; 0 waits for ever.
+
+        Raises:
+            TimeoutError: Nothing came in time.
+        """
+        try:
+            while (line := self._lines.get(timeout=timeout or None)) is not None:
+                message = _parse(line)
+                if message is not None:
+                    return message
+        except queue.Empty:
+            raise TimeoutError from None
+        self._lines.put(None)  # for whoever asks again
+        return None
+
+    def ending(self) -> Ending:
+        """Return how it ended; a child that closed its output and goes on is killed."""
+        status = self._wait(STOP_SECONDS)
+        self._listener.join(OUTPUT_SECONDS)
+        return Ending(status, next((line for line in reversed(self._last_lines) if line.strip()), ""))
+
+    def kill(self) -> None:
+        """End it at once."""
+        with suppress(ProcessLookupError):
+            self._process.kill()
+
+    def close(self, grace: float = STOP_SECONDS) -> None:
+        """Make sure that no process and no descriptor is left.
+
+        Args:
+            grace: Seconds to wait for it to notice that nobody asks it any more.
+        """
+        os.close(self._writing)
+        self._wait(grace)
+
+    def _wait(self, seconds: float) -> int:
+        try:
+            return self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return self._process.wait()
+
+    def _read(self, descriptor: int) -> None:
+        with open(descriptor, "rb") as stream:  # a thread, since not every platform waits for a pipe with a limit
+            for line in stream:
+                self._lines.put(line)
+        self._lines.put(None)
+
+    def _listen(self, descriptor: int, on_line: Callable[[str], None] | None) -> None:
+        with open(descriptor, "rb") as stream:
+            for line in stream:
+                text = line.decode(errors="replace").rstrip()
+                self._last_lines.append(text)
+                if on_line is not None:
+                    on_line(text)
+
+
+class Connection:
+    """The child's end, made before anything else is imported there.
+
+    It takes over the standard streams: what a library reads is empty, and what it prints goes to standard error, since
+    standard output is for messages. The process ends when its parent does, however that ends, and not by Ctrl-C, which
+    reaches the whole group: the parent ends its children.
+
+    Args:
+        parent: The number of the parent process.
+    """
+
+    def __init__(self, parent: int) -> None:
+        _die_with(parent)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self._reading = os.fdopen(os.dup(0), "rb")
+        self._writing = os.dup(1)
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
+        os.close(null)
+        os.dup2(2, 1)
+        os.write(self._writing, b"\n")  # ends what was printed before
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send a message.
+
+        Raises:
+            BrokenPipeError: The parent is gone.
+        """
+        _write(self._writing, message)
+
+    def receive(self) -> dict[str, Any] | None:
+        """Return the next message; None if the parent wants no more."""
+        line = self._reading.readline()
+        return _parse(line) if line else None
+
+
+def beside_standard(descriptor: int) -> int:
+    """Return a descriptor above those of the standard streams, which are given out again where they were closed."""
+    if descriptor > _LAST_STANDARD:
+        return descriptor
+    import fcntl  # not on every platform
+
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _LAST_STANDARD + 1)
+    os.close(descriptor)
+    return moved
+
+
+def _write(descriptor: int, message: Mapping[str, Any]) -> None:
+    data = json.dumps(message).encode() + b"\n"
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    """Return a message; None for what was printed while the interpreter started."""
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return None
+    return message if isinstance(message, dict) else None
+
+
+def _die_with(parent: int) -> None:
+    """Ask the system to end this process when its parent does."""
+    if sys.platform == "linux":
+        import ctypes
+
+        set_parent_death_signal = 1
+        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
+        if os.getppid() != parent:  # the parent died before we could ask
+            os._exit(1)
