@@ -14,13 +14,26 @@ ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "core" / "src" / "polycmp"
 
 # Rooms that only hold words and values; anybody may use them.
-GROUND = {"errors", "terminal", "values", "files", "script", "options", "logger", "spec", "precision", "verdicts"}
+GROUND = {
+    "cores",
+    "errors",
+    "terminal",
+    "values",
+    "files",
+    "script",
+    "options",
+    "logger",
+    "spec",
+    "precision",
+    "verdicts",
+}
 MODELS = {"tensors", "arrays", "calls", "loader", "func", "graph", "runner", "builtin_options", "builtin"}
 
 #: Room -> the rooms it may import. Each line only names rooms from the lines above it.
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "process": set(),
+    "cores": set(),
     "terminal": {"errors"},
     "logger": {"errors", "terminal"},
     "values": {"errors"},

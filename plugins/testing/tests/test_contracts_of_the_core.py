@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 from toymodels import drawn
 
-from polycmp.builtin_options import StressOptions
-from polycmp.data.stress import make_stress
-from polycmp.report.json_writer import write
+from polycmp.report.writers import write_json as write
 from polycmp.tensors import TensorMetadata
 from polycmp_testing import CompareFuncContract, DataLoaderContract, LoaderContract, ReportContract, RunnerContract
 
@@ -85,13 +83,6 @@ class TestSigns(CompareFuncContract):
 
     def different(self):
         return np.array([1.0, 2.0]), np.array([1.0, -2.0])
-
-
-class TestStress(DataLoaderContract):
-    capabilities = {"dynamic_shapes", "repeatable", "several"}
-
-    def make_data_loader(self):
-        return make_stress(StressOptions())
 
 
 class TestJson(ReportContract):

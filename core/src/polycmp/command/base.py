@@ -95,6 +95,7 @@ class BackendCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run; from here on there is work, and so there may be garbage to collect."""
+        gc.freeze()  # what starting up made stays: neither this run nor the end of the process looks through it again
         gc.enable()
         return super().invoke(ctx)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from polycmp.cores import usable_cores
 
 T = TypeVar("T")
 Array = NDArray[Any]
@@ -23,13 +24,6 @@ _PARALLEL = 1 << 19
 
 #: More threads than this wait for memory, and each has counts and buffers of its own.
 _MOST_THREADS = 16
-
-
-def cpu_count() -> int:
-    """Return how many CPUs this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class Pair:
@@ -88,7 +82,7 @@ def for_each_block(pair: Pair, worker: Callable[[], Callable[[Array, Array, int]
         block: Elements per block at most.
     """
     candidate, reference = pair.candidate, pair.reference
-    threads = min(cpu_count(), _MOST_THREADS, pair.size // _PARALLEL + 1)
+    threads = min(usable_cores(), _MOST_THREADS, pair.size // _PARALLEL + 1)
 
     def strand(first: int, work: Callable[[Array, Array, int], None]) -> None:
         with np.errstate(all="ignore"):  # per thread; what is not finite is looked at by the workers

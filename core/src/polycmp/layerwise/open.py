@@ -97,7 +97,8 @@ def open_windows(resolved: Resolved, runs: Sequence[LiveRun], max_memory: int) -
         for backend, run, shows in zip(backends, runs, inside, strict=True)
         if not shows
     ]
-    return Windows(partitioned, wanted, max_memory, whole)
+    concurrent = all(backend.runs_beside_others for backend in compress(backends, inside))
+    return Windows(partitioned, wanted, max_memory, whole, concurrent=concurrent)
 
 
 def _graphs(backends: Iterable[ResolvedBackend]) -> Graphs:

@@ -10,8 +10,10 @@ from typing import Any
 
 from polycmp.compare.verdicts import PairComparison
 from polycmp.graph import ModelGraph, final_outputs, same_structure
+from polycmp.layerwise.at_once import AtOnce
 from polycmp.layerwise.partition import Layout, Segment, memory_budget, plan_segments
 from polycmp.layerwise.partitioned_run import Lane
+from polycmp.logger import only_errors
 from polycmp.runs.backend_run import LiveRun, copy_outputs
 from polycmp.runs.loop import Pace, Step, copy_feed, open_feeds
 from polycmp.runs.sharing import sharing
@@ -44,12 +46,20 @@ class Windows:
         wanted: The tensors to compare, in the order of the graph.
         max_memory: Bytes for the tensors of all lanes, 0 for a share of what is free.
         closed: Backends that show no tensors inside the model: they run all of it and have its outputs only.
+        concurrent: Whether the lanes may run at the same time, each in a thread and with its part of the cores.
     """
 
     def __init__(
-        self, lanes: Sequence[Lane], wanted: Sequence[str], max_memory: int = 0, closed: Sequence[LiveRun] = ()
+        self,
+        lanes: Sequence[Lane],
+        wanted: Sequence[str],
+        max_memory: int = 0,
+        closed: Sequence[LiveRun] = (),
+        *,
+        concurrent: bool = False,
     ) -> None:
         self.lanes = list(lanes)
+        self._at_once: AtOnce[Lane] = AtOnce(len(self.lanes), concurrent=concurrent)
         self._closed = list(closed)
         self._held: dict[str, dict[str, Any]] = {}
         self.wanted = tuple(wanted)
@@ -127,7 +137,10 @@ class Windows:
 
     def close(self) -> None:
         """Let all sessions go; an iteration that was stopped half way counts as far as it came."""
+        self._at_once.close()
         for lane in self.lanes:
+            if lane in self._at_once.busy:
+                continue
             if lane.is_under_way:
                 lane.finish()
             lane.close()
@@ -154,8 +167,7 @@ class Windows:
 
     def _run(self, segment: Segment, *, keep: bool, whole: bool) -> dict[str, Any]:
         made: dict[str, Mapping[str, Any]] = {}
-        for lane in self.lanes:
-            outputs = lane.run(segment, keep=keep, whole=whole)
+        for lane, outputs in zip(self.lanes, self._run_lanes(segment, keep=keep, whole=whole), strict=True):
             if outputs is None:
                 continue
             overwritten = sharing(outputs, made)
@@ -166,6 +178,12 @@ class Windows:
                 )
             made[lane.label] = outputs
         return {label: outputs for label, outputs in made.items() if not self._lane(label).result.error}
+
+    def _run_lanes(self, segment: Segment, *, keep: bool, whole: bool) -> Iterable[Mapping[str, Any] | None]:
+        """Return what each lane makes of a segment, one after the other where they cannot run at the same time."""
+        # The level of logging is the process's: set here for all of them, no lane undoes it for another.
+        with only_errors(unless=whole or not self._at_once.is_concurrent):
+            return self._at_once.map(lambda lane: lane.run(segment, keep=keep, whole=whole), self.lanes)
 
     def _lane(self, label: str) -> Lane:
         return next(lane for lane in self.lanes if lane.label == label)

@@ -58,6 +58,14 @@ class ResolvedBackend:
         """Whether it runs parts of a model; None if only another environment knows."""
         return None if self.contribution is None else self.contribution.spec.intermediates == "graph"
 
+    @property
+    def runs_beside_others(self) -> bool:
+        """Whether its runners may work at the same time as those of other backends."""
+        if self.contribution is None or self.make_worker is not None:
+            return False
+        spec = self.contribution.spec
+        return spec.concurrent and not set(changed_options(self.plan.options)).intersection(spec.exclusive)
+
     def make_result(self) -> BackendResult:
         """Return an empty record of a run."""
         options = {**changed_options(self.plan.options), **self.plan.texts}

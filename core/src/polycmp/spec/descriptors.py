@@ -87,6 +87,10 @@ class RunnerSpec:
         threads: The option that sets the number of threads; empty if there is none. `invariants` checks that results
             do not depend on it.
         aliases: Other names that people try after `-b`; they get an error that names this one.
+        concurrent: Its runners may be made and run while those of other backends are, each in a thread of its own, and
+            take no more threads than `polycmp.cores.usable_cores()` then says.
+        exclusive: Options that make it run alone all the same once they are not at their default: those that choose
+            another device, for example, or a number of threads.
         hidden: In no list, and without flags of its own: there only for those who ask for it by name.
     """
 
@@ -101,6 +105,8 @@ class RunnerSpec:
     narrows: tuple[tuple[str, str], ...] = ()
     threads: str = ""
     aliases: tuple[str, ...] = ()
+    concurrent: bool = False
+    exclusive: tuple[str, ...] = ()
     hidden: bool = False
 
 

@@ -26,6 +26,7 @@ _LINE = re.compile(r"(?:\x1b\[[0-9;]*m)*\S+ \S+ \[(?P<level>[VIWEF]):onnxruntime
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _LEVELS = {"V": _VERBOSE, "I": _INFO, "W": _WARNING, "E": logging.WARNING, "F": logging.ERROR}
 _lock = threading.Lock()
+_here = threading.local()
 
 
 def severity() -> int:
@@ -43,17 +44,19 @@ def severity() -> int:
 @contextlib.contextmanager
 def captured() -> Iterator[None]:
     """Log what ONNX Runtime writes to standard error meanwhile; anybody else's text is passed on as it is."""
-    if severity() == _FATAL_ONLY or not _lock.acquire(blocking=False):
+    if severity() == _FATAL_ONLY or getattr(_here, "captures", False):
         yield
         return
-    try:
-        with tempfile.TemporaryFile() as file:
+    # There is one standard error: what another session wrote after this block would reach the terminal as it is.
+    with _lock, tempfile.TemporaryFile() as file:
+        _here.captures = True
+        try:
             with _standard_error_into(file):
                 yield
-            file.seek(0)
-            _log(file.read().decode("utf-8", "replace"))
-    finally:
-        _lock.release()
+        finally:
+            _here.captures = False
+        file.seek(0)
+        _log(file.read().decode("utf-8", "replace"))
 
 
 @contextlib.contextmanager

@@ -85,6 +85,8 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         needs=("onnxruntime",),
         threads="threads",
         aliases=("ort", "onnxruntime"),
+        concurrent=True,
+        exclusive=("providers", "threads", "inter_threads", "op_libs", "profile"),
     )
 
 

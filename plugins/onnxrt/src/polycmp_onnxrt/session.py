@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from polycmp.cores import usable_cores
 from polycmp.errors import BackendError, UsageError
 from polycmp.loader import Loader, immediate
 from polycmp_onnxrt.choices import OPTIMIZATION_LEVELS, parse_optimization
@@ -190,10 +191,3 @@ def share_arena(ort: Any) -> bool:
     except Exception as error:  # noqa: BLE001  raised without a type of its own
         return "already" in str(error)  # somebody else's arena is as good
     return True
-
-
-def usable_cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

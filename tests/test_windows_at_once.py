@@ -1,0 +1,185 @@
+"""Backends that may work at the same time go through the windows of a model side by side; all others take turns."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import guilty
+import pytest
+from fakes import FakeSite
+
+from polycmp.cores import all_cores, sharing_cores, usable_cores
+from polycmp.plan import BackendPlan
+from polycmp.plugins import Registry
+from polycmp.runs.resolve import ResolvedBackend
+from polycmp_onnxrt.plugin import Options
+
+SHAPES = {guilty.chain: ["x:[1,4,16,16]"], guilty.residual: ["x:[5,8]"]}
+
+PLUGIN = """
+    from dataclasses import dataclass
+    from polycmp.spec import RunnerSpec, hookimpl, opt
+
+    @dataclass(frozen=True)
+    class Options:
+        mode: str = opt("", help="what to do")
+        device: str = opt("cpu", help="where")
+
+    @hookimpl
+    def polycmp_runners():
+        yield RunnerSpec("side", "side by side", "side_impl:make", Options, concurrent=True, exclusive=("device",))
+        yield RunnerSpec("turns", "one at a time", "side_impl:make", Options)
+"""
+
+#: Notes in a file when it begins and ends to run; `meet` waits until two of them run at the same time.
+IMPL = """
+    import os, threading, time
+    from polycmp.cores import all_cores, usable_cores
+    from polycmp_onnxrt.runner import OnnxrtRunner
+    from polycmp_onnxrt.session import SessionFromOnnx
+
+    meeting, lock = threading.Barrier(2), threading.Lock()
+
+    def note(text):
+        with lock, open(os.environ["NOTES"], "a") as file:
+            file.write(text + chr(10))
+
+    class Side(OnnxrtRunner):
+        def __init__(self, model, options, name):
+            super().__init__(SessionFromOnnx(model.load("onnx")), name)
+            self.mode = options.mode
+
+        def infer_impl(self, feed_dict):
+            note(f"begin {self.name} {all_cores()} {usable_cores()}")
+            if self.mode == "meet":
+                meeting.wait(60)
+            if self.mode == "fail" and "x" not in feed_dict:
+                raise ValueError("no such luck")
+            if self.mode == "hang":
+                time.sleep(600)
+            outputs = super().infer_impl(feed_dict)
+            note(f"end {self.name}")
+            return outputs
+
+    def make(model, options, *, name):
+        return Side(model, options, name)
+"""
+
+
+@pytest.fixture
+def side(tmp_path, monkeypatch):
+    """A place where the backends `side` and `turns` are installed; `side.notes()` is what they noted."""
+    site = FakeSite(tmp_path / "site")
+    site.plugin("side", PLUGIN)
+    (site.folder / "side_impl.py").write_text(textwrap.dedent(IMPL))
+    monkeypatch.setenv("NOTES", str(tmp_path / "notes"))
+    site.notes = lambda: [line.split() for line in (tmp_path / "notes").read_text().splitlines()]
+    return site
+
+
+def compare(site, tmp_path, *backends):
+    model = guilty.chain(tmp_path / "m.onnx", length=4)
+    words = [word for backend in backends for word in ("-b", backend)]
+    report = tmp_path / "r.json"
+    done = site.polycmp("run", model, *words, "--mark-all", "--max-memory", "2K", "--report", report, cwd=tmp_path)
+    return done, json.loads(report.read_text())
+
+
+needs_two_cores = pytest.mark.skipif(all_cores() < 2, reason="nothing runs at the same time on one core")
+
+
+@needs_two_cores
+def test_backends_that_may_run_at_the_same_time_do_each_with_its_part_of_the_cores(side, tmp_path):
+    done, found = compare(side, tmp_path, "side:mode=meet,name=one", "side:mode=meet,name=two")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(found["comparison_results"][0]["outputs"]) == 8
+    begun = [line for line in side.notes() if line[0] == "begin"]
+    assert len(begun) > 2  # more windows than one
+    assert {(int(cores), int(mine)) for _, _, cores, mine in begun} == {(all_cores(), max(1, all_cores() // 2))}
+
+
+@pytest.mark.parametrize("other", ["turns", "side:device=gpu"], ids=["not allowed", "not with this option"])
+def test_a_backend_that_may_not_run_beside_others_takes_turns_with_all_cores(side, tmp_path, other):
+    done, _ = compare(side, tmp_path, "side:name=one", f"{other}{',' if ':' in other else ':'}name=two")
+    assert done.returncode == 0, done.stdout + done.stderr
+    notes = side.notes()
+    assert len(notes) > 4
+    for begin, end in zip(notes[::2], notes[1::2], strict=True):
+        assert (begin[0], end[0], begin[1]) == ("begin", "end", end[1])
+        assert begin[2] == begin[3]
+
+
+@needs_two_cores
+def test_one_that_fails_beside_another_has_failed_and_the_other_goes_on(side, tmp_path):
+    done, found = compare(side, tmp_path, "side:name=bad,mode=fail", "side:name=good", "side:name=ref")
+    assert done.returncode == 3
+    assert "no such luck" in found["inference_results"]["bad"]["error"]
+    good = next(pair for pair in found["comparison_results"] if pair["candidate"] == "good")
+    assert good["passed"]
+    assert len(good["outputs"]) == 8
+
+
+def test_ctrl_c_ends_a_run_of_several_at_once(side, tmp_path):
+    model = guilty.chain(tmp_path / "m.onnx", length=4)
+    words = ["run", model, "-b", "side:mode=hang,name=one", "-b", "side:mode=hang,name=two", "--mark-all"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "polycmp", *words],
+        env=side.environ(),
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "notes").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.5)  # both are in their call
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    finally:
+        process.kill()
+
+
+@pytest.mark.parametrize(
+    ("options", "beside"),
+    [
+        (Options(), True),
+        (Options(optimization="off"), True),
+        (Options(providers=("cuda", "cpu")), False),
+        (Options(threads=1), False),
+        (Options(inter_threads=2), False),
+        (Options(op_libs=("x.so",)), False),
+        (Options(profile="p.json"), False),
+    ],
+)
+def test_onnx_runtime_runs_beside_others_unless_the_user_chose_a_device_or_threads(options, beside):
+    contribution = Registry.discover().find_runner("onnxrt")
+    backend = ResolvedBackend(BackendPlan("ort", "onnxrt", options), None, contribution)
+    assert backend.runs_beside_others is beside
+    in_a_process = ResolvedBackend(BackendPlan("ort", "onnxrt", options), None, contribution, lambda *_: None)
+    assert not in_a_process.runs_beside_others
+
+
+@pytest.mark.parametrize("make", [guilty.chain, guilty.residual])
+def test_running_at_once_gives_what_taking_turns_gives(polycmp, tmp_path, make):
+    model = make(tmp_path / "m.onnx")
+    found = []
+    for threads in ("", f",threads={max(1, all_cores() // 2)}"):  # threads that the user chose make them take turns
+        backends = ("-b", f"onnxrt:name=one{threads}", "-b", f"onnxrt:name=two,optimization=off{threads}")
+        words = (model, *backends, "--mark-all", "--max-memory", "2K", "--input-shapes", *SHAPES[make])
+        done = polycmp("run", *words, "--report", "r.json", "-q")
+        [pair] = json.loads((tmp_path / "r.json").read_text())["comparison_results"]
+        found.append((done.status, pair["outputs"]))
+    assert found[0] == found[1]
+
+
+def test_cores_are_shared_by_those_of_a_thread_only():
+    assert usable_cores() == all_cores()
+    with sharing_cores(2):
+        assert usable_cores() == max(1, all_cores() // 2)
+    assert usable_cores() == all_cores()
