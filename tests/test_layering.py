@@ -69,7 +69,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "session",
         "comparator",
     },
-    "command": {*GROUND, "plugins", "plan", "report", "session"},
+    "command": {*GROUND, "plugins", "model", "plan", "inputs", "report", "session"},
     "cli": {
         *GROUND,
         *MODELS,

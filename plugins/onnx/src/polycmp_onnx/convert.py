@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polycmp.errors import ModelError, PluginError, describe_exception
 from polycmp.loader import immediate
-from polycmp_onnx.graph import is_too_large, subgraphs
+from polycmp_onnx.graph import is_too_large, nodes_within, subgraphs
 from polycmp_onnx.load import OnnxLoader, own_model
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def _separate_outputs(graph: Any) -> None:
     """
     import onnx
 
-    nodes = list(_all_nodes(graph))
+    nodes = list(nodes_within(graph))
     read = {name for node in nodes for name in node.input}
     made = {name: node for node in graph.node for name in node.output}
     for output in [item for item in graph.output if item.name in read and item.name in made]:
@@ -88,13 +87,6 @@ def _separate_outputs(graph: Any) -> None:
             for names in (node.input, node.output):
                 names[:] = [inner if name == output.name else name for name in names]
         graph.node.append(onnx.helper.make_node("Identity", [inner], [output.name]))
-
-
-def _all_nodes(graph: Any) -> Iterator[Any]:
-    for node in graph.node:
-        yield node
-        for inner in subgraphs(node):
-            yield from _all_nodes(inner)
 
 
 def _prepare(graph: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from polycmp.spec import LoaderSpec, RunnerSpec, hookimpl, opt, parse_size
+from polycmp.spec import CommandSpec, LoaderSpec, RunnerSpec, hookimpl, opt, parse_size
 
 
 @dataclass(frozen=True)
@@ -114,3 +114,21 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
         narrows=(("dtype", ""),),
         aliases=("onnxref", "onnx_reference"),
     )
+
+
+_SURGEON = "Cut, clean and change ONNX models."
+_COMMANDS = (
+    ("surgeon extract", "Cut a part out of a model.", "surgeon:extract_command", _SURGEON),
+    ("surgeon sanitize", "Fold constants, change shapes, clean up.", "surgeon:sanitize_command", _SURGEON),
+    ("surgeon insert", "Put a node into a model.", "surgeon:insert_command", _SURGEON),
+    ("surgeon prune", "Make weights 2:4 sparse.", "surgeon:prune_command", _SURGEON),
+    ("surgeon weight-strip", "Leave the values of weights out.", "surgeon:weight_strip_command", _SURGEON),
+    ("surgeon weight-reconstruct", "Make values up for them.", "surgeon:weight_reconstruct_command", _SURGEON),
+)
+
+
+@hookimpl
+def polycmp_commands() -> Iterable[CommandSpec]:
+    """Contribute the commands over ONNX models."""
+    for words, summary, target, group in _COMMANDS:
+        yield CommandSpec(tuple(words.split()), summary, f"polycmp_onnx.tools.{target}", group)
