@@ -117,7 +117,9 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
 
 
 _SURGEON = "Cut, clean and change ONNX models."
+_CHECK = "Check what was saved, and models."
 _COMMANDS = (
+    ("check lint", "Find what is wrong with a model.", "check:lint_command", _CHECK),
     ("surgeon extract", "Cut a part out of a model.", "surgeon:extract_command", _SURGEON),
     ("surgeon sanitize", "Fold constants, change shapes, clean up.", "surgeon:sanitize_command", _SURGEON),
     ("surgeon insert", "Put a node into a model.", "surgeon:insert_command", _SURGEON),

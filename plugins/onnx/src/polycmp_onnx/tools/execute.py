@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from polycmp.errors import BackendError, DataError, describe_exception
+from polycmp.errors import BackendError, DataError, UsageError, describe_exception
 
 if TYPE_CHECKING:
     from polycmp.model import Model
@@ -51,6 +51,27 @@ def run_model(
     except Exception as error:
         raise BackendError("the model cannot be run", whose=engine(), why=describe_exception(error)) from error
     return dict(zip(names, values, strict=True))
+
+
+def provider_names(wanted: Sequence[str]) -> tuple[str, ...]:
+    """Return ONNX Runtime's names of execution providers, asked for by any part of them.
+
+    Raises:
+        UsageError: It has none of such a name.
+    """
+    if not has_onnxruntime():
+        return ()
+    import onnxruntime
+
+    available = onnxruntime.get_available_providers()
+    found = []
+    for name in wanted:
+        fitting = [item for item in available if name.lower() in item.lower()]
+        if not fitting:
+            why = f"there are: {', '.join(available)}"
+            raise UsageError(f"ONNX Runtime has no execution provider {name!r}", whose="--providers", why=why)
+        found += fitting
+    return tuple(dict.fromkeys(found))
 
 
 def engine() -> str:

@@ -63,6 +63,7 @@ def sanitize(
             fold_shapes=not fold.no_fold_shapes,
             size_threshold=fold.fold_size_threshold,
         ).apply(proto)
+        clean_up(proto)  # what only folded nodes read
         done.append(f"folded {count - len(proto.graph.node)} nodes")
     if inferring:
         note_shapes(proto, allow_onnxruntime=not section.no_onnxruntime_shape_inference)

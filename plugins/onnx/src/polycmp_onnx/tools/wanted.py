@@ -63,13 +63,14 @@ def parse_dims(text: str, option: str) -> list[int | str]:
     text = text.strip()
     if text[:1] not in {"[", "("} or text[-1:] not in {"]", ")"}:
         raise UsageError(f"{text!r} is not a shape", whose=option, hint="write it in brackets: [1,3,224,224]")
-    dims: list[int | str] = []
-    for item in (part.strip().strip("'\"") for part in split_list(text[1:-1]) if part.strip()):
-        try:
-            dims.append(max(int(item), -1))
-        except ValueError:
-            dims.append(-1 if item in {"?", "None"} else item)
-    return dims
+    return [_dim(part.strip().strip("'\"")) for part in split_list(text[1:-1]) if part.strip()]
+
+
+def _dim(text: str) -> int | str:
+    try:
+        return max(int(text), -1)
+    except ValueError:
+        return -1 if text in {"?", "None"} else text
 
 
 def parse_shapes(texts: Iterable[str], option: str) -> dict[str, list[int | str]]:
