@@ -285,7 +285,7 @@ def _strip(call: Invocation) -> int:
 
         return f"left {_weights(strip(proto, exclude))} out"
 
-    return change(call, model, edit)
+    return change(call, model, edit, checked=False)
 
 
 def _lines(path: str) -> list[str]:
