@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 PROJECTS = {
     "polycmp": "core",
     "polycmp-checks": "plugins/checks",
+    "polycmp-data": "plugins/data",
     "polycmp-locate": "plugins/locate",
     "polycmp-onnx": "plugins/onnx",
     "polycmp-onnxrt": "plugins/onnxrt",
@@ -101,6 +102,7 @@ def everything(wheels, tmp_path_factory) -> Environment:
     requirements = [
         "polycmp",
         "polycmp-checks",
+        "polycmp-data",
         "polycmp-locate",
         "polycmp-onnx",
         "polycmp-onnxrt[cpu]",

@@ -33,8 +33,6 @@ TOUR = (
     "check accuracy a.json --atol 1",
     "run m.toy -b toy:mark_all -b plain --toy-mark-all --use-subprocess",
     "convert m.toy -o m.packed",
-    "inspect model m.packed --display-as toy",
-    "inspect data o.json",
     "plugins list",
     "plugins check toybox",
     "plugins new mine",

@@ -104,15 +104,11 @@ def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
 
 
 _CHECK = "Check what was saved, and more that plugins bring."
-_INSPECT = "Show what is in a model, or in a file of inputs or outputs."
 _PLUGINS = "List, check and begin plugins."
 #: The words, one line of help, the module and its command, and a line on all commands that begin alike.
 _COMMANDS = (
     ("run", "Run a model on several backends and compare all outputs.", "run:run_command", ""),
     ("check accuracy", "Judge saved metrics with other tolerances.", "check:accuracy_command", _CHECK),
-    ("convert", "Turn a model into another kind, or change it.", "convert:convert_command", ""),
-    ("inspect model", "Show the inputs, outputs and layers of a model.", "inspect:model_command", _INSPECT),
-    ("inspect data", "Show the tensors in a file of inputs or outputs.", "inspect:data_command", _INSPECT),
     ("plugins list", "Show every plugin and what it provides.", "plugins:list_command", _PLUGINS),
     ("plugins check", "Import everything that plugins name.", "plugins:check_command", _PLUGINS),
     ("plugins new", "Write a distribution for a new backend.", "plugins:new_command", _PLUGINS),

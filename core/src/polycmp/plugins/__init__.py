@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from polycmp.plugins.aliases import Claim, flag_of, grant_aliases
 from polycmp.plugins.factories import missing_modules
+from polycmp.plugins.known import explain_kind, explain_suffix
 from polycmp.plugins.records import BUILTIN, Contributed, Contribution, PluginRecord
 from polycmp.plugins.registry import Registry
 
@@ -14,6 +15,8 @@ __all__ = [
     "Contribution",
     "PluginRecord",
     "Registry",
+    "explain_kind",
+    "explain_suffix",
     "flag_of",
     "grant_aliases",
     "missing_modules",

@@ -16,9 +16,20 @@ INSTALL_COMMANDS: Mapping[str, str] = {
     "trt": "pip install 'polycmp-trt[cu12]' (or [cu13])",
 }
 
+_ONNX = ("onnx", "pip install polycmp-onnx")
+_DATA = ("data", "pip install polycmp-data")
+
 COMMANDS: Mapping[str, tuple[str, str]] = {
+    "check lint": _ONNX,
+    "convert": _ONNX,
+    "data": _DATA,
+    "inspect": _ONNX,
+    "inspect data": _DATA,
+    "inspect model": _ONNX,
+    "inspect sparsity": _ONNX,
     "invariants": ("checks", "pip install polycmp-checks"),
     "locate": ("locate", "pip install polycmp-locate"),
+    "surgeon": _ONNX,
     "selftest": ("checks", "pip install polycmp-checks"),
 }
 """Commands that packages of ours bring: the plugin, and the command that installs it."""

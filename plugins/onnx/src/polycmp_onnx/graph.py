@@ -82,8 +82,9 @@ def graph_inputs(graph: Any) -> list[Any]:
 
 
 def known_values(graph: Any) -> dict[str, Any]:
-    """Return the `ValueInfoProto` of every tensor that has one, by name."""
-    return {value.name: value for value in (*graph.value_info, *graph.input, *graph.output)}
+    """Return the `ValueInfoProto` of every tensor that has one, by name; of a function those within it."""
+    values = graph.value_info if hasattr(graph, "opset_import") else (*graph.value_info, *graph.input, *graph.output)
+    return {value.name: value for value in values}
 
 
 def computed_tensors(graph: Any, constants: bool = True) -> list[str]:

@@ -37,7 +37,7 @@ def run_model(
     """
     names = [value.name for value in proto.graph.output]
     try:
-        if has_onnxruntime():
+        if has_onnxruntime() and not _is_narrow(proto, feed):
             session = _session(proto, providers, optimize)
             known = {item.name for item in session.get_inputs()}
             values = session.run(names, {name: array for name, array in feed.items() if name in known})
@@ -51,6 +51,24 @@ def run_model(
     except Exception as error:
         raise BackendError("the model cannot be run", whose=engine(), why=describe_exception(error)) from error
     return dict(zip(names, values, strict=True))
+
+
+def _is_narrow(proto: Any, feed: Mapping[str, Any]) -> bool:
+    """Return whether tensors go in or out whose types NumPy lacks, such as bfloat16: ONNX Runtime hands none out."""
+    from polycmp.tensors import is_low_bit
+
+    if any(is_low_bit(array.dtype) for array in feed.values() if hasattr(array, "dtype")):
+        return True
+    return len(proto.graph.node) == 1 and _narrows(proto.graph.node[0])
+
+
+def _narrows(node: Any) -> bool:
+    import onnx
+
+    from polycmp.tensors import is_low_bit
+
+    kinds = [item.i for item in node.attribute if item.name == "to"]
+    return any(is_low_bit(onnx.helper.tensor_dtype_to_np_dtype(kind)) for kind in kinds)
 
 
 def provider_names(wanted: Sequence[str]) -> tuple[str, ...]:

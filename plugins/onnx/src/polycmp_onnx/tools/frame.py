@@ -32,19 +32,18 @@ class ReadSection:
         alias=("--load-external-data", "--ext"),
     )
     ignore_external_data: bool = opt(False, help="Read the structure without the weights outside the file.")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class WriteSection:
-    """Writing."""
-
     fp_to_fp16: bool = opt(
         False, help="Convert the inside of the model to float16 first; inputs and outputs keep their types."
     )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OutsideSection:
+    """Weights outside the file."""
+
     save_external_data: str | None = opt(
         None,
-        help="Store the weights in this file beside the model; without a name, OUTPUT.data. "
-        "By default they lie outside if they did before.",
+        help="Store the weights in this file beside the model; without a name, OUTPUT.data.",
         metavar="[NAME]",
         bare="",
         alias="--external-data-path",
@@ -92,10 +91,10 @@ def _loader_options(call: Invocation) -> LoaderOptions:
     from polycmp_onnx.plugin import LoaderOptions
 
     read = call.section(ReadSection)
-    given = {key.field for key in call.given.values}
-    convert = "fp_to_fp16" in given and call.section(WriteSection).fp_to_fp16
     return LoaderOptions(
-        external_data_dir=read.external_data_dir, ignore_external_data=read.ignore_external_data, fp_to_fp16=convert
+        external_data_dir=read.external_data_dir,
+        ignore_external_data=read.ignore_external_data,
+        fp_to_fp16=read.fp_to_fp16,
     )
 
 
@@ -138,7 +137,7 @@ def write(call: Invocation, model: Model, proto: Any, what: str) -> int:
     """Write a model as the options of a command say, and say so.
 
     Args:
-        call: The call of a command with the option `--output` and a `WriteSection`.
+        call: The call of a command with the option `--output` and a `OutsideSection`.
         model: What it came from: weights outside the file stay outside.
         proto: The `onnx.ModelProto`.
         what: What became of it, in a few words.
@@ -148,7 +147,7 @@ def write(call: Invocation, model: Model, proto: Any, what: str) -> int:
     """
     from polycmp_onnx.save import SaveOnnx
 
-    section, output = call.section(WriteSection), call.params["output"]
+    section, output = call.section(OutsideSection), call.params["output"]
     outside = section.save_external_data
     if outside is None and _has_weights_outside(model):
         outside = ""

@@ -12,8 +12,8 @@ import click
 from polycmp.command import BackendCommand
 from polycmp.spec import opt, parse_size
 from polycmp_onnx.tools.frame import (
+    OutsideSection,
     ReadSection,
-    WriteSection,
     change,
     model_argument,
     open_onnx,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from polycmp.model import Model
     from polycmp.tensors import TensorMetadata
 
-_FILES = (ReadSection, WriteSection, "log")
+_FILES = (ReadSection, OutsideSection, "log")
 #: What makes inputs for the model where shapes are found by running it. `--inputs` means something else here.
 _DATA = ("data.data_loader", "data.data_loader_script", "data.data_loader_func_name", "data.load_inputs")
 
