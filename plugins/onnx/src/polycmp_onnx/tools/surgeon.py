@@ -102,19 +102,25 @@ def _with_types(
     call: Invocation, model: Model, proto: Any, inputs: TensorMetadata | None, outputs: TensorMetadata | None
 ) -> tuple[TensorMetadata | None, TensorMetadata | None]:
     """Return the tensors with the types that nobody gave and ONNX cannot infer, found by running the model."""
-    from polycmp_onnx.graph import element_type
+    from polycmp.errors import PolycmpError
+    from polycmp_onnx.graph import element_type, shape_of
     from polycmp_onnx.shapes import value_types
 
     known = value_types(proto)
     unknown = [
         name
         for name, entry in [*(inputs or {}).items(), *(outputs or {}).items()]
-        if entry.dtype is None and (name not in known or element_type(known[name]) is None)
+        if (entry.dtype is None and (name not in known or element_type(known[name]) is None))
+        or (entry.shape is None and (name not in known or shape_of(known[name]) is None))
     ]
     made = {name for node in proto.graph.node for name in node.output}
     if made.issuperset(unknown) and unknown:
-        call.warn([f"the types of {', '.join(unknown)} are found by running the model once"])
-        _run_for_shapes(model, proto)
+        try:
+            _run_for_shapes(model, proto)
+        except PolycmpError as error:
+            call.warn([f"the types of {', '.join(unknown)} are not known, nor found by running the model: {error.why}"])
+        else:
+            call.warn([f"the types of {', '.join(unknown)} were found by running the model once"])
     return inputs, outputs
 
 
@@ -173,9 +179,6 @@ def _sanitize(call: Invocation) -> int:
     from polycmp_onnx.tools.wanted import parse_shapes
 
     section, fold = call.section(SanitizeSection), call.section(FoldSection)
-    used = [item for item in _FOLDING if getattr(fold, item) not in (None, False, "")]
-    if used and not fold.fold_constants:
-        call.warn([f"--{used[0].replace('_', '-')} has no effect without --fold-constants"])
     if section.no_shape_inference and section.force_fallback_shape_inference:
         raise UsageError("--no-shape-inference and --force-fallback-shape-inference contradict each other")
     shapes = parse_shapes(section.override_input_shapes, "--override-input-shapes")
@@ -185,6 +188,9 @@ def _sanitize(call: Invocation) -> int:
         if all(isinstance(dim, int) and dim >= 0 for dim in dims)
     ]
     model = open_onnx(call, fixed)
+    used = [item for item in _FOLDING if getattr(fold, item) not in (None, False, "")]
+    if used and not fold.fold_constants:
+        call.warn([f"--{used[0].replace('_', '-')} has no effect without --fold-constants"])
 
     def edit(proto: Any) -> str:
         from polycmp_onnx.tools.sanitize import sanitize
