@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ALONE := .venv-core
-PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/formats plugins/locate plugins/checks plugins/testing plugins/trt
+PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/formats plugins/locate plugins/checks plugins/data plugins/testing plugins/trt
 PROJECTS := $(PACKAGES:%=%/pyproject.toml)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
@@ -23,7 +23,7 @@ $(VENV)/created:
 	@touch $@
 
 $(VENV)/installed: $(VENV)/created $(PROJECTS)
-	$(PIP) -e core -e plugins/onnx -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e 'plugins/formats[safetensors]' -e plugins/locate -e plugins/checks -e plugins/testing
+	$(PIP) -e core -e 'plugins/onnx[fp16]' -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e 'plugins/formats[safetensors]' -e plugins/locate -e plugins/checks -e 'plugins/data[images]' -e plugins/testing
 	@touch $@
 
 $(VENV)/developed: $(VENV)/installed requirements-dev.txt

@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 PROJECTS = {
     "polycmp": "core",
     "polycmp-checks": "plugins/checks",
+    "polycmp-data": "plugins/data",
     "polycmp-formats": "plugins/formats",
     "polycmp-locate": "plugins/locate",
     "polycmp-onnx": "plugins/onnx",
@@ -103,6 +104,7 @@ def everything(wheels, tmp_path_factory) -> Environment:
     requirements = [
         "polycmp",
         "polycmp-checks",
+        "polycmp-data",
         "polycmp-formats",
         "polycmp-locate",
         "polycmp-onnx",

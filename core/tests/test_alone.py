@@ -32,8 +32,6 @@ TOUR = (
     "run m.toy --trt",
     "run m.toy -b toy:mark_all -b plain --toy-mark-all --use-subprocess",
     "convert m.toy -o m.packed",
-    "inspect model m.packed --display-as toy",
-    "inspect data o.json",
     "plugins list",
     "plugins check toybox",
     "toy ops m.toy",

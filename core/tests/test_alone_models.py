@@ -1,15 +1,14 @@
-"""Models and plugins of a third party: `convert`, `inspect`, contributed commands, `plugins`, help texts."""
+"""Models and plugins of a third party: contributed commands, `plugins`, help texts."""
 
 from __future__ import annotations
 
 import ast
 import json
 import re
-import zlib
 from pathlib import Path
 
 import pytest
-from toymodels import residual, small
+from toymodels import small
 
 TOYBOX = Path(__file__).parent / "toydist" / "toybox"
 GUIDE = Path(__file__).parents[2] / "docs" / "writing-a-backend.md"
@@ -38,59 +37,6 @@ def test_the_guide_names_what_is_public():
     assert PUBLIC - {"graph"} <= named
 
 
-# --- convert, inspect
-
-
-def test_a_model_becomes_another_kind_and_back(polycmp, tmp_path):
-    small(tmp_path / "m.toy")
-    done = polycmp("convert", "m.toy", "-o", "m.packed")
-    assert (done.status, done.out.startswith("wrote m.packed (")) == (0, True)
-    assert json.loads(zlib.decompress((tmp_path / "m.packed").read_bytes()))["outputs"] == ["y"]
-    assert polycmp("convert", "m.packed", "-o", "again.toy").status == 0
-    assert json.loads((tmp_path / "again.toy").read_text())["outputs"] == ["y"]
-    done = polycmp("run", "m.packed", "-b", "toy", "-b", "packs", "-b", "plain:model=again.toy")
-    assert done.status == 0, done.out + done.err
-
-
-def test_a_model_is_changed_by_its_loader_s_options(polycmp, tmp_path):
-    small(tmp_path / "m.toy")
-    assert polycmp("convert", "m.toy", "-o", "all.toy", "--toy-mark-all").status == 0
-    assert json.loads((tmp_path / "all.toy").read_text())["outputs"] == ["h", "r", "y"]
-    assert polycmp("convert", "m.toy", "-o", "some.bin", "--convert-to", "toy", "--toy-outputs", "h", "y").status == 0
-    assert json.loads((tmp_path / "some.bin").read_text())["outputs"] == ["h", "y"]
-
-
-@pytest.mark.parametrize(
-    ("words", "status", "says"),
-    [
-        (("m.toy", "-o", "m.xyz"), 2, "nothing installed writes m.xyz"),
-        (("m.toy", "-o", "m.toy2", "--convert-to", "tony"), 2, "nothing installed writes m.toy2 (tony)"),
-        (("m.toy", "-o", "m.onnx"), 2, "pip install polycmp-onnx"),
-        (("m.toy", "-o", "no/folder/m.toy"), 3, "cannot write no/folder/m.toy"),
-        (("broken.toy", "-o", "m.packed"), 3, "broken.toy is no toy"),
-        (("-o", "m.packed"), 2, "no model given"),
-    ],
-)
-def test_what_cannot_be_converted(polycmp, tmp_path, words, status, says):
-    small(tmp_path / "m.toy")
-    (tmp_path / "broken.toy").write_text("{}")
-    done = polycmp("convert", *words)
-    assert done.status == status
-    assert says in done.err
-
-
-def test_what_is_in_a_model(polycmp, tmp_path):
-    residual(tmp_path / "m.toy")
-    done = polycmp("inspect", "model", "m.toy")
-    assert done.out == "toy with 9 operators\ninputs: {x: float32[n,8]}\noutputs: y\n"
-    done = polycmp("inspect", "model", "m.toy", "--show", "layers", "attrs", "weights")
-    assert "Split n_left: a -> left, right" in done.out
-    assert "Cast n_sf: s -> sf {'to': 'float32'}" in done.out
-    assert "w: float32[8, 8]" in done.out
-    done = polycmp("inspect", "model", "m.toy", "--display-as", "packed")
-    assert (done.status, "nothing installed shows packed models" in done.err) == (3, True)
-
-
 # --- commands, help texts
 
 
@@ -105,10 +51,8 @@ def test_a_command_of_a_plugin(polycmp, tmp_path):
 @pytest.mark.parametrize(
     ("words", "holds"),
     [
-        (("--help",), ["run", "convert", "toy", "inspect", "plugins"]),
+        (("--help",), ["run", "toy", "plugins"]),
         (("run", "--help"), ["--toy-threads", "--toy-workers", "--toy-mark-all", "--ramp-count", "--atol"]),
-        (("convert", "--help"), ["--convert-to", "--toy-outputs"]),
-        (("inspect", "model", "--help"), ["--display-as"]),
     ],
 )  # fmt: skip
 def test_help_texts_show_what_is_installed(polycmp, words, holds):
@@ -117,11 +61,23 @@ def test_help_texts_show_what_is_installed(polycmp, words, holds):
     assert [text for text in holds if text not in done.out] == []
 
 
-@pytest.mark.parametrize("command", ["locate", "invariants", "selftest"])
-def test_a_command_whose_package_is_not_installed(polycmp, command):
-    done = polycmp(command, "m.toy", "-b", "toy")
+@pytest.mark.parametrize(
+    ("words", "package"),
+    [
+        ("locate m.toy -b toy", "locate"),
+        ("invariants m.toy -b toy", "checks"),
+        ("selftest m.toy -b toy", "checks"),
+        ("convert m.toy -o m.packed", "onnx"),
+        ("inspect model m.toy", "onnx"),
+        ("surgeon sanitize m.toy -o m2.toy", "onnx"),
+        ("check lint m.toy", "onnx"),
+        ("data concat a.json b.json -o c.json", "data"),
+    ],
+)
+def test_a_command_whose_package_is_not_installed(polycmp, words, package):
+    done = polycmp(*words.split())
     assert done.status == 3
-    assert f"pip install polycmp-{'locate' if command == 'locate' else 'checks'}" in done.err
+    assert f"pip install polycmp-{package}" in done.err
 
 
 def test_the_version(polycmp):

@@ -8,6 +8,7 @@ import pytest
 from toymodels import node, number, residual, small, straight, write
 
 from polycmp.json import load_json
+from polycmp.results.files import open_runs
 
 FOUR = {"x": ["float32", [4]]}
 TWO = ("-b", "toy", "-b", "plain")
@@ -178,7 +179,7 @@ def test_a_script_as_data_loader(run, polycmp, tmp_path):
 # --- saved inputs and outputs
 
 
-def test_inputs_and_outputs_saved_are_what_is_loaded(run, polycmp):
+def test_inputs_and_outputs_saved_are_what_is_loaded(run, tmp_path):
     name = "i.json"
     words = ("--iterations", "2", "--input-shapes", "x:[3,8]", "--save-inputs", name, "--save-outputs", f"out_{name}")
     assert run(*TWO, *words)[0].status == 0
@@ -186,9 +187,7 @@ def test_inputs_and_outputs_saved_are_what_is_loaded(run, polycmp):
     assert done.status == 0
     assert {pair["iterations"] for pair in found["comparison_results"]} == {2}
     assert shape_of(found, "again") == [3, 8]
-    shown = polycmp("inspect", "data", name, "--show-values", "--histogram")
-    assert (shown.status, "float32[3,8]" in shown.out) == (0, True), shown.out
-    assert "toy" in polycmp("inspect", "data", f"out_{name}", "--all").out
+    assert [item.label for item in open_runs(tmp_path / f"out_{name}")] == ["toy", "plain"]
 
 
 def test_saved_runs_are_compared_without_a_model(run, polycmp):

@@ -101,14 +101,10 @@ def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
     )
 
 
-_INSPECT = "Show what is in a model, or in a file of inputs or outputs."
 _PLUGINS = "List and check plugins, and more that plugins bring."
 #: The words, one line of help, the module and its command, and a line on all commands that begin alike.
 _COMMANDS = (
     ("run", "Run a model on several backends and compare all outputs.", "run:run_command", ""),
-    ("convert", "Turn a model into another kind, or change it.", "convert:convert_command", ""),
-    ("inspect model", "Show the inputs, outputs and layers of a model.", "inspect:model_command", _INSPECT),
-    ("inspect data", "Show the tensors in a file of inputs or outputs.", "inspect:data_command", _INSPECT),
     ("plugins list", "Show every plugin and what it provides.", "plugins:list_command", _PLUGINS),
     ("plugins check", "Import everything that plugins name.", "plugins:check_command", _PLUGINS),
 )

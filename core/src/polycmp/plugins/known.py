@@ -19,11 +19,23 @@ INSTALL_COMMANDS: Mapping[str, str] = {
     "trt": "pip install 'polycmp-trt[cu12]' (or [cu13])",
 }
 
+_ONNX = ("onnx", "pip install polycmp-onnx")
+_DATA = ("data", "pip install polycmp-data")
+
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("checks", "pip install polycmp-checks"),
+    "check accuracy": ("checks", "pip install polycmp-checks"),
+    "check lint": _ONNX,
+    "convert": _ONNX,
+    "data": _DATA,
+    "inspect": _ONNX,
+    "inspect data": _DATA,
+    "inspect model": _ONNX,
+    "inspect sparsity": _ONNX,
     "invariants": ("checks", "pip install polycmp-checks"),
     "locate": ("locate", "pip install polycmp-locate"),
     "plugins new": ("testing", "pip install polycmp-testing"),
+    "surgeon": _ONNX,
     "selftest": ("checks", "pip install polycmp-checks"),
 }
 """Commands that packages of ours bring: the plugin, and the command that installs it."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from polycmp.errors import UsageError
 from polycmp.tensors import ModelDescription
+from polycmp_onnx.bf16 import ConvertToBf16
 from polycmp_onnx.convert import ConvertToFp16
 from polycmp_onnx.graph import computed_tensors, graph_inputs, tensor_metadata
 from polycmp_onnx.load import OnnxFromPath, OnnxLoader, structure_from_path
@@ -39,7 +40,11 @@ def make_loader(source: Any, options: LoaderOptions | None = None) -> OnnxLoader
             ignore_external_data=options.ignore_external_data,
         )
     if options.fp_to_fp16:
-        loader = ConvertToFp16(loader)
+        loader = (
+            ConvertToFp16(loader, keep_float=list(options.keep_float)) if options.keep_float else ConvertToFp16(loader)
+        )
+    if options.fp_to_bf16:
+        loader = ConvertToBf16(loader)
     if options.shape_inference:
         loader = InferShapes(loader, allow_onnxruntime=not options.no_onnxruntime_shape_inference)
     outputs = _outputs(options)
@@ -103,5 +108,9 @@ def _outputs(options: LoaderOptions) -> str | list[str] | None:
 def _check(options: LoaderOptions) -> None:
     if options.ignore_external_data and options.external_data_dir is not None:
         raise UsageError("--ignore-external-data and --external-data-dir contradict each other")
+    if options.fp_to_fp16 and options.fp_to_bf16:
+        raise UsageError("--fp-to-fp16 and --fp-to-bf16 contradict each other", hint="give one")
+    if options.keep_float and not options.fp_to_fp16:
+        raise UsageError("--keep-float says what stays float32 in a conversion to float16", hint="add --fp-to-fp16")
     if options.save_external_data is not None and not options.save:
         raise UsageError("--save-external-data needs to know the model's file", hint="add --save-onnx PATH")

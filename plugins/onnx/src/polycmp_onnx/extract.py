@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.loader import immediate
 from polycmp.tensors import TensorEntry
-from polycmp_onnx.graph import computed_tensors, element_type, known_values, reads, replace_items
+from polycmp_onnx.graph import computed_tensors, element_type, keep_items, known_values, reads, replace_items, shape_of
 from polycmp_onnx.load import OnnxLoader, own_model
-from polycmp_onnx.shapes import infer_shapes
+from polycmp_onnx.shapes import infer_shapes, value_types
+from polycmp_onnx.tidy import set_shape
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -43,33 +44,48 @@ class ExtractSubgraph(OnnxLoader):
             ModelError: The part needs an input that was not named, or one whose type nobody knows.
         """
         model = own_model(self.model)
-        graph = model.graph
-        inputs = [value.name for value in graph.input] if self.inputs is None else list(self.inputs)
-        outputs = [value.name for value in graph.output] if self.outputs is None else list(self.outputs)
-        _check_names(graph, inputs, outputs)
-        nodes, needed = _walk_back(graph, inputs, outputs)
-        self._check_complete(graph, inputs, needed)
-        used = [name for name in inputs if name in needed or self.inputs is not None]
-        values = _typed_values(model, [*used, *outputs])
-        _shrink(graph, nodes, needed, set(inputs))
-        replace_items(graph.input, [_value(values, name, self.inputs) for name in used])
-        replace_items(graph.output, [_value(values, name, self.outputs) for name in outputs])
-        for value in graph.input:
-            if element_type(value) is None:
-                raise ModelError(
-                    f"the type of {value.name!r} is not known", hint="run shape inference first, or give it"
-                )
+        extract_part(model, self.inputs, self.outputs)
         return model
-
-    def _check_complete(self, graph: Any, inputs: list[str], needed: set[str]) -> None:
-        missing = [value.name for value in graph.input if value.name in needed and value.name not in inputs]
-        weights = {item.name for item in graph.initializer}
-        missing = [name for name in missing if name not in weights]
-        if missing:
-            raise ModelError(f"this part also needs the input {missing[0]!r}", hint=f"name it too: {missing}")
 
 
 extract_subgraph = immediate(ExtractSubgraph)
+
+
+def extract_part(model: Any, inputs: Tensors | None = None, outputs: Tensors | None = None) -> None:
+    """Take everything out of a model that does not lead from some tensors to others.
+
+    Args:
+        model: An `onnx.ModelProto`, which is changed.
+        inputs: As for `ExtractSubgraph`.
+        outputs: As for `ExtractSubgraph`.
+
+    Raises:
+        UsageError: A name is unknown.
+        ModelError: The part needs an input that was not named, or one whose type nobody knows.
+    """
+    graph = model.graph
+    starts = [value.name for value in graph.input] if inputs is None else list(inputs)
+    ends = [value.name for value in graph.output] if outputs is None else list(outputs)
+    _check_names(graph, starts, ends)
+    nodes, needed = _walk_back(graph, starts, ends)
+    _check_complete(graph, starts, needed)
+    used = [name for name in starts if name in needed or inputs is not None]
+    values = _typed_values(model, [*used, *ends])
+    made_inputs = [_value(values, name, inputs) for name in used]
+    made_outputs = [_value(values, name, outputs) for name in ends]
+    _shrink(graph, nodes, needed, set(starts))
+    replace_items(graph.input, made_inputs)
+    replace_items(graph.output, made_outputs)
+    for value in graph.input:
+        if value.type.WhichOneof("value") is None or (value.type.HasField("tensor_type") and not element_type(value)):
+            raise ModelError(f"the type of {value.name!r} is not known", hint="run shape inference first, or give it")
+
+
+def _check_complete(graph: Any, inputs: Iterable[str], needed: set[str]) -> None:
+    weights = {item.name for item in graph.initializer}
+    missing = [value.name for value in graph.input if value.name in needed - weights and value.name not in inputs]
+    if missing:
+        raise ModelError(f"this part also needs the input {missing[0]!r}", hint=f"name it too: {missing}")
 
 
 def _check_names(graph: Any, inputs: Iterable[str], outputs: Iterable[str]) -> None:
@@ -102,26 +118,35 @@ def _walk_back(graph: Any, inputs: Iterable[str], outputs: Iterable[str]) -> tup
 def _typed_values(model: Any, names: Iterable[str]) -> dict[str, Any]:
     """Return value infos by name, from shape inference if the model does not note them all."""
     known = known_values(model.graph)
-    if all(name in known and element_type(known[name]) is not None for name in names):
-        return known
-    return known_values(infer_shapes(model).graph)
+    for find in (value_types, lambda model: known_values(infer_shapes(model).graph)):
+        if all(name in known and element_type(known[name]) is not None for name in names):
+            break
+        known = find(model)
+    return known
 
 
 def _shrink(graph: Any, nodes: list[int], needed: set[str], inputs: set[str]) -> None:
     kept = [graph.node[index] for index in nodes]
     inner = {name for node in kept for name in node.output}
+    weights = needed - inputs
     replace_items(graph.node, kept)
-    replace_items(graph.initializer, [item for item in graph.initializer if item.name in needed - inputs])
-    replace_items(graph.sparse_initializer, [item for item in graph.sparse_initializer if item.values.name in needed])
-    replace_items(graph.value_info, [value for value in graph.value_info if value.name in inner])
+    keep_items(graph.initializer, lambda item: item.name in weights)
+    keep_items(graph.sparse_initializer, lambda item: item.values.name in needed)
+    keep_items(graph.value_info, lambda value: value.name in inner)
 
 
 def _value(values: dict[str, Any], name: str, given: Tensors | None) -> Any:
     import onnx
 
     entry = given.get(name) if isinstance(given, Mapping) else None
+    value = onnx.ValueInfoProto()
+    if name in values:
+        value.CopyFrom(values[name])
+    value.name = name
     if entry is not None and entry.dtype is not None:
+        shape = None if value.type.WhichOneof("value") != "tensor_type" else shape_of(value)
         kind = onnx.helper.np_dtype_to_tensor_dtype(entry.dtype)
-        shape = None if entry.shape is None else [None if dim == -1 else dim for dim in entry.shape]
-        return onnx.helper.make_tensor_value_info(name, kind, shape)
-    return values.get(name) or onnx.ValueInfoProto(name=name)
+        value.CopyFrom(onnx.helper.make_tensor_value_info(name, kind, shape))
+    if entry is not None and entry.shape is not None and value.type.HasField("tensor_type"):
+        set_shape(value, entry.shape)
+    return value

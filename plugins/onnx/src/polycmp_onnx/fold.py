@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polycmp.errors import PolycmpError
 from polycmp.loader import immediate
-from polycmp_onnx.graph import known_values, reads, replace_items, shape_of, subgraphs
+from polycmp_onnx.graph import keep_items, nodes_within, reads, shape_of, subgraphs
 from polycmp_onnx.load import OnnxLoader, own_model
-from polycmp_onnx.shapes import infer_shapes
+from polycmp_onnx.shapes import note_shapes, value_types
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -29,6 +30,9 @@ _RANDOM = {
 }
 #: A quantised weight with its scale is what backends want to see; calculated, it would be a float weight again.
 _QUANTISATION = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"}
+
+#: Stands for a dimension that is not known in a shape of which others are.
+_UNKNOWN = -(2**62)
 
 
 class FoldConstants(OnnxLoader):
@@ -61,60 +65,109 @@ class FoldConstants(OnnxLoader):
 
     def call_impl(self) -> ModelProto:
         """Return the folded model."""
-        model = own_model(self.model)
+        return self.apply(own_model(self.model))
+
+    def apply(self, model: ModelProto) -> ModelProto:
+        """Fold another model with the same options, and return it."""
         left = math.inf if self.num_passes is None else self.num_passes
         while left > 0:
-            before = len(model.graph.node)
+            before = sum(1 for _ in nodes_within(model.graph))
             if self.do_shape_inference:
-                model = infer_shapes(model)
-            self._one_pass(model)
-            if len(model.graph.node) == before:
+                note_shapes(model)
+            values = value_types(model) if self.fold_shapes else {}
+            self._fold(model, model.graph, {}, values)
+            if sum(1 for _ in nodes_within(model.graph)) == before:
                 break
             left -= 1
         return model
 
-    def _one_pass(self, model: Any) -> None:
-        graph = model.graph
+    def _fold(self, model: Any, graph: Any, around: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+        """Fold a graph, and the subgraphs within it.
+
+        Args:
+            model: The model, for its operator sets and functions.
+            graph: The graph, which is changed.
+            around: The constants of the graphs around it, by name.
+            values: What is known of the types of tensors, by name.
+        """
         fed = {value.name for value in graph.input}
-        constants = {item.name: item for item in graph.initializer if item.name not in fed}
-        values = known_values(graph)
-        kept: list[Any] = []
+        constants = {name: item for name, item in around.items() if name not in fed}
+        constants.update((item.name, item) for item in graph.initializer if item.name not in fed)
+        shapes = {node.output[0]: node for node in graph.node if node.op_type == "Shape"} if self.fold_shapes else {}
         made: dict[str, Any] = {}
-        for node in graph.node:
-            results = self._results(model, node, constants, values)
-            if results is None:
-                kept.append(node)
-            else:
+        gone = set()
+        for index, node in enumerate(graph.node):
+            given = self._known_dims(node, shapes, constants, values)
+            results = self._results(model, node, {**constants, **given} if given else constants, values)
+            if given and results is not None and any(map(_has_unknown_dim, results.values())):
+                results = None
+            if results is not None:
                 made.update(results)
                 constants.update(results)
-        _rebuild(graph, kept, made)
+                gone.add(index)
+                continue
+            for inner in subgraphs(node):
+                self._fold(model, inner, constants, values)
+        for index in sorted(gone, reverse=True):
+            del graph.node[index]
+        needed = {name for node in graph.node for name in reads(node)} | {value.name for value in graph.output}
+        keep_items(graph.initializer, lambda item: item.name in needed or item.name in fed)
+        keep_items(graph.value_info, lambda value: value.name not in made)
+        graph.initializer.extend(item for name, item in made.items() if name in needed)
 
-    def _results(self, model: Any, node: Any, constants: dict[str, Any], values: dict[str, Any]) -> Any:
+    def _results(self, model: Any, node: Any, constants: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
         """Return the tensors that a node always makes, by name, or None if it has to stay."""
         import onnx
 
+        if node.op_type == "Constant" and len(node.attribute) == 1 and node.attribute[0].name == "value":
+            tensor = node.attribute[0].t
+            tensor.name = node.output[0]
+            return {tensor.name: tensor} if self._is_small(onnx.numpy_helper.to_array(tensor)) else None
         arrays = self._shape(node, values) if node.op_type == "Shape" and self.fold_shapes else None
         if arrays is None and _is_foldable(node) and all(name in constants for name in node.input if name):
             arrays = _evaluate(model, node, [constants[name] for name in node.input if name])
         if arrays is None or any(not isinstance(array, np.ndarray) for array in arrays.values()):
             return None
-        if self.size_threshold is not None and any(array.nbytes > self.size_threshold for array in arrays.values()):
+        if not all(map(self._is_small, arrays.values())):
             return None
         return {
             name: onnx.numpy_helper.from_array(array.astype(object) if array.dtype.kind == "U" else array, name)
             for name, array in arrays.items()
         }
 
-    def _shape(self, node: Any, values: dict[str, Any]) -> dict[str, Any] | None:
+    def _known_dims(
+        self, node: Any, shapes: Mapping[str, Any], constants: Mapping[str, Any], values: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return the shape that a node takes a part of, by name, where at least some of its dimensions are known."""
+        import onnx
+
+        name = node.input[0] if node.op_type in {"Gather", "Slice"} else ""
+        if name not in shapes or name in constants:
+            return {}
+        arrays = self._shape(shapes[name], values, unknown=_UNKNOWN) or {}
+        return {name: onnx.numpy_helper.from_array(array, name) for name, array in arrays.items()}
+
+    def _is_small(self, array: Any) -> bool:
+        return self.size_threshold is None or array.nbytes <= self.size_threshold
+
+    def _shape(self, node: Any, values: Mapping[str, Any], unknown: int | None = None) -> dict[str, Any] | None:
+        """Return a tensor's shape as what a Shape node makes; None if a dimension has no number."""
         value = values.get(node.input[0])
-        dims = None if value is None else shape_of(value)
-        if dims is None or any(not isinstance(dim, int) or dim < 0 for dim in dims):
+        noted = None if value is None else shape_of(value)
+        dims = [dim if isinstance(dim, int) and dim >= 0 else unknown for dim in noted or ()]
+        if noted is None or None in dims:
             return None
         limits = {attribute.name: attribute.i for attribute in node.attribute}
         return {node.output[0]: np.array(dims[limits.get("start", 0) : limits.get("end")], dtype=np.int64)}
 
 
 fold_constants = immediate(FoldConstants)
+
+
+def _has_unknown_dim(tensor: Any) -> bool:
+    import onnx
+
+    return bool((onnx.numpy_helper.to_array(tensor) == _UNKNOWN).any())
 
 
 def _is_foldable(node: Any) -> bool:
@@ -134,10 +187,3 @@ def _evaluate(model: Any, node: Any, inputs: list[Any]) -> dict[str, Any] | None
         return dict(zip(names, make_evaluator(single).run(None, {}), strict=True))
     except PolycmpError:
         return None
-
-
-def _rebuild(graph: Any, kept: list[Any], made: dict[str, Any]) -> None:
-    needed = {name for node in kept for name in reads(node)} | {value.name for value in graph.output}
-    weights = [item for item in (*graph.initializer, *made.values()) if item.name in needed]
-    replace_items(graph.node, kept)
-    replace_items(graph.initializer, weights)

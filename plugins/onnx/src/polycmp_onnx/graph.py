@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from polycmp.tensors import TensorMetadata
@@ -82,8 +82,9 @@ def graph_inputs(graph: Any) -> list[Any]:
 
 
 def known_values(graph: Any) -> dict[str, Any]:
-    """Return the `ValueInfoProto` of every tensor that has one, by name."""
-    return {value.name: value for value in (*graph.value_info, *graph.input, *graph.output)}
+    """Return the `ValueInfoProto` of every tensor that has one, by name; of a function those within it."""
+    values = graph.value_info if hasattr(graph, "opset_import") else (*graph.value_info, *graph.input, *graph.output)
+    return {value.name: value for value in values}
 
 
 def computed_tensors(graph: Any, constants: bool = True) -> list[str]:
@@ -116,6 +117,25 @@ def subgraphs(node: Any) -> Iterator[Any]:
             yield attribute.g
         elif attribute.type == onnx.AttributeProto.GRAPHS:
             yield from attribute.graphs
+
+
+def nodes_within(graph: Any) -> Iterator[Any]:
+    """Yield the nodes of a graph, and those of the subgraphs inside them."""
+    for node in graph.node:
+        yield node
+        for inner in subgraphs(node):
+            yield from nodes_within(inner)
+
+
+def keep_items(field: Any, keep: Callable[[Any], bool]) -> None:
+    """Take items out of a repeated field of a protobuf message, without copying the others.
+
+    Args:
+        field: For example `graph.initializer`.
+        keep: Says which items stay.
+    """
+    for index in [index for index, item in enumerate(field) if not keep(item)][::-1]:
+        del field[index]
 
 
 def replace_items(field: Any, items: Iterable[Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.tensors import TensorMetadata, format_shape
 from polycmp.terminal import visible
-from polycmp_onnx.graph import graph_inputs, subgraphs, tensor_metadata
+from polycmp_onnx.graph import graph_inputs, known_values, nodes_within, subgraphs, tensor_metadata
 from polycmp_onnx.load import OnnxLoader
 
 _SHOW = ("layers", "attrs", "weights")
@@ -37,7 +37,9 @@ def inspect(loader: Callable[[], Any], show: Iterable[str] = ()) -> str:
         lines.append(f"  Producer: {model.producer_name} {model.producer_version}".rstrip())
     lines += _values("Input", tensor_metadata(graph_inputs(graph)))
     lines += _values("Output", tensor_metadata(graph.output))
-    lines += _weights(graph, {} if external is None else external.arrays()) if "weights" in parts else _number(graph)
+    arrays = {} if external is None else external.arrays()
+    lines += _number(graph) if "weights" not in parts else _weights(graph, arrays)
+    lines += _functions(model, parts)
     lines += [f"  {_count(len(graph.node), 'Node')}: {_kinds(graph)}"]
     if parts & {"layers", "attrs"}:
         lines += _nodes(graph, "attrs" in parts, "    ")
@@ -49,7 +51,8 @@ def _count(number: int, noun: str) -> str:
 
 
 def _values(noun: str, values: TensorMetadata) -> list[str]:
-    return [f"  {_count(len(values), noun)}", *(f"    {name}: {entry}" for name, entry in values.items())]
+    width = max(map(len, values), default=0) + 1
+    return [f"  {_count(len(values), noun)}", *(f"    {f'{name}:':<{width}} {entry}" for name, entry in values.items())]
 
 
 def _kinds(graph: Any) -> str:
@@ -61,7 +64,26 @@ def _kinds(graph: Any) -> str:
 
 
 def _number(graph: Any) -> list[str]:
-    return [f"  {_count(len(graph.initializer), 'Initializer')}"]
+    import onnx
+
+    outside = [item for item in graph.initializer if onnx.external_data_helper.uses_external_data(item)]
+    places = sorted({entry.value for item in outside for entry in item.external_data if entry.key == "location"})
+    told = f", {len(outside)} of them outside the file, in {', '.join(places)}" if outside else ""
+    inner = sum(len(part.initializer) for node in nodes_within(graph) for part in subgraphs(node))
+    told += f", and {inner} in subgraphs" if inner else ""
+    return [f"  {_count(len(graph.initializer), 'Initializer')}{told}"]
+
+
+def _functions(model: Any, parts: Iterable[str]) -> list[str]:
+    if not model.functions:
+        return []
+    lines = [f"  {_count(len(model.functions), 'Function')}"]
+    for item in model.functions:
+        name = f"{item.domain}::{item.name}" if item.domain else item.name
+        lines.append(f"    {name}({', '.join(item.input)}) -> {', '.join(item.output)}: {_kinds(item)}")
+        if {"layers", "attrs"} & set(parts):
+            lines += _nodes(item, "attrs" in parts, "      ")
+    return lines
 
 
 def _weights(graph: Any, arrays: Mapping[str, Any]) -> list[str]:
@@ -86,9 +108,7 @@ def _flat(array: Any) -> str:
 
 
 def _nodes(graph: Any, attributes: bool, indent: str) -> list[str]:
-    known: dict[str, str] = {
-        name: str(entry) for name, entry in tensor_metadata([*graph.value_info, *graph.input, *graph.output]).items()
-    }
+    known: dict[str, str] = {name: str(entry) for name, entry in tensor_metadata(known_values(graph).values()).items()}
     known.update(_initializer_types(graph))
     lines = []
     for index, node in enumerate(graph.node):
@@ -99,6 +119,7 @@ def _nodes(graph: Any, attributes: bool, indent: str) -> list[str]:
             lines += [f"{indent}  {item.name} = {_attribute(item)}" for item in node.attribute]
             for inner in subgraphs(node):
                 lines.append(f"{indent}  graph {inner.name}:")
+                lines += [f"{indent}  {line}" for line in (_weights(inner, {}) if inner.initializer else ())]
                 lines += _nodes(inner, attributes, indent + "    ")
     return lines
 
@@ -108,7 +129,7 @@ def _initializer_types(graph: Any) -> dict[str, str]:
 
     return {
         item.name: f"{onnx.helper.tensor_dtype_to_np_dtype(item.data_type).name}{format_shape(item.dims)} weight"
-        for item in graph.initializer
+        for item in getattr(graph, "initializer", ())
     }
 
 

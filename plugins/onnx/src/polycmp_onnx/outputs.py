@@ -55,7 +55,7 @@ class ModifyOutputs(OnnxLoader):
             UsageError: A name, a pattern or a type fits nothing, or no output is left.
             ModelError: The model has no outputs.
         """
-        return self._with_outputs(own_model(self.model))
+        return self.apply(own_model(self.model))
 
     def external(self) -> ExternalModel | None:
         """Return the model with its new outputs and its large weights left in their files; None if it has none.
@@ -65,9 +65,15 @@ class ModifyOutputs(OnnxLoader):
             ModelError: The model, or one of its weights, cannot be read.
         """
         found = self.model.external() if isinstance(self.model, OnnxLoader) else None
-        return None if found is None else replace(found, model=self._with_outputs(found.model))
+        return None if found is None else replace(found, model=self.apply(found.model))
 
-    def _with_outputs(self, model: ModelProto) -> ModelProto:
+    def apply(self, model: ModelProto) -> ModelProto:
+        """Give another model these outputs, and return it.
+
+        Raises:
+            UsageError: As when called.
+            ModelError: The model has no outputs.
+        """
         names = chosen_outputs(model.graph, self.outputs, self.exclude_outputs, self.mark_types)
         known = value_types(model)
         values = [_value_info(known, name) for name in names]

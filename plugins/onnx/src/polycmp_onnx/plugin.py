@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from polycmp.spec import LoaderSpec, RunnerSpec, hookimpl, opt, parse_size
+from polycmp.spec import CommandSpec, LoaderSpec, RunnerSpec, hookimpl, opt, parse_size
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,14 @@ class LoaderOptions:
     fp_to_fp16: bool = opt(
         False, help="Convert the inside of the model to float16; inputs and outputs keep their types.",
         alias="--fp-to-fp16",
+    )  # fmt: skip
+    fp_to_bf16: bool = opt(
+        False, help="Convert the inside of the model to bfloat16; inputs and outputs keep their types.",
+        alias="--fp-to-bf16",
+    )  # fmt: skip
+    keep_float: tuple[str, ...] = opt(
+        (), help="With --fp-to-fp16: operator types and names of nodes that stay in float32.", metavar="OP_TYPE|NODE",
+        alias="--keep-float",
     )  # fmt: skip
     save: str | None = opt(
         None, help="Save the model as it is after these options.", metavar="PATH", alias="--save-onnx", writes=True
@@ -114,3 +122,27 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
         narrows=(("dtype", ""),),
         aliases=("onnxref", "onnx_reference"),
     )
+
+
+_SURGEON = "Cut, clean and change ONNX models."
+_INSPECT = "Show what is in a model, or in a file of inputs or outputs."
+_CHECK = "Check what was saved, and models."
+_COMMANDS = (
+    ("convert", "Turn a model into another kind, or change it.", "convert:convert_command", ""),
+    ("inspect model", "Show what is in a model.", "inspect:model_command", _INSPECT),
+    ("inspect sparsity", "Show which weights are 2:4 sparse.", "inspect:sparsity_command", _INSPECT),
+    ("check lint", "Find what is wrong with a model.", "check:lint_command", _CHECK),
+    ("surgeon extract", "Cut a part out of a model.", "surgeon:extract_command", _SURGEON),
+    ("surgeon sanitize", "Fold constants, change shapes, clean up.", "surgeon:sanitize_command", _SURGEON),
+    ("surgeon insert", "Put a node into a model.", "surgeon:insert_command", _SURGEON),
+    ("surgeon prune", "Make weights 2:4 sparse.", "surgeon:prune_command", _SURGEON),
+    ("surgeon weight-strip", "Leave the values of weights out.", "surgeon:weight_strip_command", _SURGEON),
+    ("surgeon weight-reconstruct", "Make values up for them.", "surgeon:weight_reconstruct_command", _SURGEON),
+)
+
+
+@hookimpl
+def polycmp_commands() -> Iterable[CommandSpec]:
+    """Contribute the commands over ONNX models."""
+    for words, summary, target, group in _COMMANDS:
+        yield CommandSpec(tuple(words.split()), summary, f"polycmp_onnx.tools.{target}", group)

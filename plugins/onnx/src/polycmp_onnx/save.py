@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -173,8 +174,11 @@ def _errors(target: Path) -> Iterator[None]:
 
 def _move_all(folder: Path, target: Path) -> None:
     """Move the weights and then the model, so that a model never appears before its weights."""
+    mask = os.umask(0o077)
+    os.umask(mask)
     files = sorted((file for file in folder.rglob("*") if file.is_file()), key=lambda file: file.name == target.name)
     for file in files:
         place = target.parent / file.relative_to(folder)
         place.parent.mkdir(parents=True, exist_ok=True)
+        file.chmod(0o666 & ~mask)  # ONNX makes files of weights that only their owner can read
         file.replace(place)

@@ -6,9 +6,9 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, describe_exception
-from polycmp.loader import immediate, resolve
-from polycmp_onnx.graph import computed_tensors, is_too_large, known_values, tensor_bytes
-from polycmp_onnx.load import OnnxLoader
+from polycmp.loader import immediate
+from polycmp_onnx.graph import computed_tensors, known_values, subgraphs, tensor_bytes
+from polycmp_onnx.load import OnnxLoader, own_model
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -43,21 +43,38 @@ class InferShapes(OnnxLoader):
         Raises:
             ModelError: Inference failed and `error_ok` is false.
         """
-        model = resolve(self.model)
-        if self.allow_onnxruntime:
-            inferred = _with_onnxruntime(model)
-            if inferred is not None:
-                return inferred
-        try:
-            return _with_onnx(model, strict=not self.error_ok)
-        except Exception as error:
-            if not self.error_ok:
-                raise ModelError("shape inference failed", whose="ONNX", why=describe_exception(error)) from error
-            _LOG.warning("shape inference failed, going on without: %s", describe_exception(error))
-            return model
+        model = own_model(self.model)
+        note_shapes(model, error_ok=self.error_ok, allow_onnxruntime=self.allow_onnxruntime)
+        return model
 
 
 infer_shapes = immediate(InferShapes)
+
+
+def note_shapes(model: Any, *, error_ok: bool = True, allow_onnxruntime: bool = True) -> None:
+    """Note in a model the types and shapes of all tensors that follow from its inputs.
+
+    Args:
+        model: An `onnx.ModelProto` of any size, which is changed.
+        error_ok: Leave the model as it is, with a warning, where inference fails.
+        allow_onnxruntime: Use ONNX Runtime's symbolic inference.
+
+    Raises:
+        ModelError: Inference failed and `error_ok` is false.
+    """
+    import onnx
+
+    small = structure(model)
+    inferred = _with_onnxruntime(small) if allow_onnxruntime else None
+    try:
+        if inferred is None:
+            inferred = onnx.shape_inference.infer_shapes(small, strict_mode=not error_ok, data_prop=True)
+    except Exception as error:
+        if not error_ok:
+            raise ModelError("shape inference failed", whose="ONNX", why=describe_exception(error)) from error
+        _LOG.warning("shape inference failed, going on without: %s", describe_exception(error))
+        return
+    _take_over(model, inferred)
 
 
 def value_types(model: Any) -> dict[str, Any]:
@@ -90,6 +107,8 @@ def structure(model: Any) -> Any:
     graph.node.extend(model.graph.node)
     graph.input.extend(model.graph.input)
     graph.output.extend(model.graph.output)
+    graph.value_info.extend(model.graph.value_info)
+    graph.sparse_initializer.extend(model.graph.sparse_initializer)
     fed = {value.name for value in graph.input}
     for item in model.graph.initializer:
         if tensor_bytes(item) <= _SMALL and not onnx.external_data_helper.uses_external_data(item):
@@ -104,7 +123,7 @@ def _with_onnxruntime(model: Any) -> Any:
     try:
         from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference
     except ImportError as error:
-        _LOG.info("no symbolic shape inference: %s", describe_exception(error))
+        _LOG.debug("no symbolic shape inference: %s", describe_exception(error))
         return None
     try:
         return SymbolicShapeInference.infer_shapes(model, auto_merge=True)
@@ -113,15 +132,23 @@ def _with_onnxruntime(model: Any) -> Any:
         return None
 
 
-def _with_onnx(model: Any, strict: bool) -> Any:
-    import onnx
-
-    if not is_too_large(model):
-        return onnx.shape_inference.infer_shapes(model, strict_mode=strict, data_prop=True)
-    inferred = onnx.shape_inference.infer_shapes(structure(model), strict_mode=strict, data_prop=True).graph
-    copy = type(model)()
-    copy.CopyFrom(model)
-    for field, values in ((copy.graph.value_info, inferred.value_info), (copy.graph.output, inferred.output)):
+def _take_over(model: Any, inferred: Any) -> None:
+    """Note in a model what was inferred for its structure; large weights, which are inputs there, are no news."""
+    weights = {item.name for item in model.graph.initializer}
+    for field, values in (
+        (model.graph.value_info, inferred.graph.value_info),
+        (model.graph.output, inferred.graph.output),
+    ):
+        kept = [value for value in values if value.name not in weights]
         del field[:]
-        field.extend(values)
-    return copy
+        field.extend(kept)
+    _take_over_subgraphs(model.graph, inferred.graph)
+
+
+def _take_over_subgraphs(graph: Any, inferred: Any) -> None:
+    others = {tuple(node.output): node for node in inferred.node}  # which may be in another order
+    for node in graph.node:
+        for inner, known in zip(subgraphs(node), subgraphs(others.get(tuple(node.output), node)), strict=False):
+            del inner.value_info[:]
+            inner.value_info.extend(known.value_info)
+            _take_over_subgraphs(inner, known)

@@ -9,9 +9,9 @@ import numpy as np
 
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.loader import immediate
-from polycmp_onnx.graph import computed_tensors, element_type, known_values
+from polycmp_onnx.graph import computed_tensors, element_type
 from polycmp_onnx.load import OnnxLoader, own_model
-from polycmp_onnx.shapes import infer_shapes
+from polycmp_onnx.shapes import value_types
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from polycmp_onnx.load import ModelSource
 
 #: Operators whose output is as large as the content of one of their inputs says, and which input that is.
-_SIZED_BY = {"Range": (0, 1, 2), "Tile": (1,), "Expand": (1,), "ConstantOfShape": (0,)}
+_SIZED_BY = {
+    "Range": (0, 1, 2),
+    "Tile": (1,),
+    "Expand": (1,),
+    "ConstantOfShape": (0,),
+    "Pad": (1,),
+    "Resize": (3,),
+}
 
 
 class SetUpperBound(OnnxLoader):
@@ -42,20 +49,41 @@ class SetUpperBound(OnnxLoader):
             UsageError: A tensor is not one that the model computes.
         """
         model = own_model(self.model)
-        bounds = {"": self.upper_bounds} if isinstance(self.upper_bounds, int) else dict(self.upper_bounds)
-        made = computed_tensors(model.graph, constants=False)
-        for name in bounds:
-            if name and name not in made:
-                raise UsageError(f"the model computes no tensor {name!r}", why=did_you_mean(name, made))
-        wanted = dict.fromkeys(_deciding(model.graph, made), bounds[""]) if "" in bounds else {}
-        wanted.update((name, bound) for name, bound in bounds.items() if name)
-        values = known_values(infer_shapes(model).graph)
-        for name, bound in wanted.items():
-            _bound(model.graph, name, bound, values.get(name))
+        bound(model, {"": self.upper_bounds} if isinstance(self.upper_bounds, int) else self.upper_bounds)
         return model
 
 
 set_upper_bound = immediate(SetUpperBound)
+
+
+def bound(model: Any, bounds: Mapping[str, int]) -> None:
+    """Put `Min(tensor, bound)` behind tensors of a model.
+
+    Args:
+        model: An `onnx.ModelProto`, which is changed.
+        bounds: As for `SetUpperBound`.
+
+    Raises:
+        UsageError: A tensor is not one that the model computes.
+    """
+    made = computed_tensors(model.graph, constants=False)
+    for name in bounds:
+        if name and name not in made:
+            raise UsageError(f"the model computes no tensor {name!r}", why=did_you_mean(name, made))
+    wanted = dict.fromkeys(unbounded_tensors(model), bounds[""]) if "" in bounds else {}
+    wanted.update((name, limit) for name, limit in bounds.items() if name)
+    values = value_types(model)
+    for name, limit in wanted.items():
+        _bound(model.graph, name, limit, values.get(name))
+
+
+def unbounded_tensors(model: Any) -> list[str]:
+    """Return the computed tensors whose content decides the size of others, in order.
+
+    Args:
+        model: An `onnx.ModelProto`.
+    """
+    return _deciding(model.graph, computed_tensors(model.graph, constants=False))
 
 
 def _deciding(graph: Any, made: list[str]) -> list[str]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import click
-
-from polycmp.command import BackendCommand
 from polycmp.spec import opt
 from polycmp.terminal import echo
+from polycmp_onnx.tools.frame import OutsideSection, model_argument, output_option, verbosity_params
+from polycmp_onnx.tools.model_command import ModelCommand
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
@@ -18,62 +17,52 @@ if TYPE_CHECKING:
     from polycmp.plugins import Contribution, Registry
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ConvertSection:
     """Converting."""
 
     convert_to: str = opt("", help="What to write, where the suffix does not tell.", metavar="KIND")
 
 
-def open_model(call: Invocation) -> Model:
-    """Return the model handle that a command's words mean; set logging up.
-
-    Raises:
-        UsageError: No model was given, or an option's value cannot be right.
-        ModelError: There is no such file, or nothing reads it.
-    """
-    from polycmp.command.build import runner_options
-    from polycmp.errors import UsageError
-    from polycmp.inputs import make_source
-    from polycmp.model import Model, ModelSettings
-    from polycmp.plan.build import data_plan, loader_options
-
-    model, registry, settings = call.given.model, call.registry, call.settings
-    call.begin(reads=[("MODEL", model)] if model else ())
-    if not model:
-        raise UsageError("no model given", hint=f"{call.path} MODEL (put the model first)")
-    data = data_plan(settings, registry)
-    return Model(
-        model,
-        registry,
-        ModelSettings(
-            loader_options(settings, registry),
-            data.input_shapes,
-            make_source(data, registry),
-            settings.core["model"].model_type,
-            runner_options(settings, registry),
-        ),
-    )
-
-
 def _convert(call: Invocation) -> int:
-    from polycmp.errors import ModelError
+    from polycmp.errors import ModelError, UsageError
 
-    model, output = open_model(call), call.params["output"]
+    model, output = call.open_model(), call.params["output"]
     writer = _writer(call.registry, output, call.section(ConvertSection).convert_to)
     kind = writer.spec.produces or writer.spec.name
     if kind == model.kind and not writer.spec.rewrites:
         raise ModelError(f"{model.path} is of kind {kind} already", hint=f"cp {model.path} {output}")
     call.registry.require(writer)
-    call.registry.load(writer, writer.spec.save)(model.load(kind), output)
+    outside = call.section(OutsideSection).save_external_data
+    if outside is None:
+        call.registry.load(writer, writer.spec.save)(model.load(kind), output)
+    elif kind == "onnx":
+        _write_onnx(call, model, output)
+    else:
+        raise UsageError(
+            f"{output} has no weights outside", whose="--save-external-data", hint="leave it out, or write a .onnx file"
+        )
     echo(f"wrote {output} ({Path(output).stat().st_size} bytes)")
     return 0
+
+
+def _write_onnx(call: Invocation, model: Model, output: str) -> None:
+    from polycmp_onnx.save import SaveOnnx
+
+    section = call.section(OutsideSection)
+    SaveOnnx(
+        model.load("onnx"),
+        output,
+        external_data_path=section.save_external_data,
+        size_threshold=section.external_data_size_threshold,
+        all_tensors_to_one_file=not section.no_save_all_tensors_to_one_file,
+    )()
 
 
 def _writer(registry: Registry, output: str, convert_to: str) -> Contribution:
     """Return the loader whose kind of model is to be written."""
     from polycmp.errors import UsageError, did_you_mean
-    from polycmp.plugins.known import explain_kind, explain_suffix
+    from polycmp.plugins import explain_kind, explain_suffix
 
     writers = {item.spec.produces or item.spec.name: item for item in registry.loaders.values() if item.spec.save}
     by_suffix = {suffix: kind for kind, item in writers.items() for suffix in item.spec.suffixes}
@@ -90,15 +79,20 @@ def _writer(registry: Registry, output: str, convert_to: str) -> Contribution:
     )
 
 
-convert_command = BackendCommand(
+#: Options of the loader `onnx` that say where a run saves the model; here `--output` and its section do.
+_SAVING: tuple[Any, ...] = (
+    "save",
+    "save_external_data",
+    "external_data_size_threshold",
+    "no_save_all_tensors_to_one_file",
+)
+
+convert_command = ModelCommand(
     "convert",
     _convert,
-    options=("model", "data", "log", ConvertSection),
-    params=[
-        click.Argument(["model"], required=False),
-        click.Option(["-o", "--output"], required=True, metavar="FILE", help="Where to write."),
-        click.Option(["-v", "--verbose"], count=True, help="More messages; may repeat."),
-        click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
-    ],
+    without=_SAVING,
+    options=(ConvertSection, OutsideSection, "model", "data.input_shapes", "data.data_loader",
+             "data.data_loader_script", "data.data_loader_func_name", "data.load_inputs", "log"),
+    params=[model_argument(), output_option("Where to write."), *verbosity_params()],
     help="Turn MODEL into another kind of model, or change it, with the options of a run.",
-)
+)  # fmt: skip

@@ -1,0 +1,72 @@
+"""What the commands of this package share: their options, and reading files of whatever kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polycmp.command import BackendCommand
+
+if TYPE_CHECKING:
+    from polycmp.results.files import SavedInputs, SavedRun
+
+
+def data_command(
+    name: str, run: Any, text: str, options: Sequence[type] = (), params: Iterable[Any] = (), **kwargs: Any
+) -> BackendCommand:
+    """Return a command over files of inputs and outputs, with the options of logging.
+
+    Args:
+        name: Its last word.
+        run: Does the work, as `BackendCommand` says.
+        text: Its help text.
+        options: Its own options.
+        params: Click's own parameters.
+        kwargs: As for `BackendCommand`.
+    """
+    common = [
+        click.Option(["-v", "--verbose"], count=True, help="More messages; may repeat."),
+        click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
+    ]
+    return BackendCommand(
+        name, run, options=(*options, "log"), plugins=(), params=[*params, *common], help=text, **kwargs
+    )
+
+
+def output_option(text: str) -> click.Parameter:
+    """Return the option for the file or folder to write."""
+    return click.Option(["-o", "--output"], required=True, metavar="PATH", help=text)
+
+
+def open_saved(path: str) -> SavedInputs | list[SavedRun]:
+    """Open saved inputs, or saved outputs, whichever a file or folder holds.
+
+    Raises:
+        FileError: It is missing, damaged, or neither.
+    """
+    from polycmp.errors import FileError
+    from polycmp.results.files import open_inputs, open_runs
+
+    try:
+        return open_inputs([path])
+    except FileError as no_inputs:
+        try:
+            return open_runs(path)
+        except FileError:
+            raise no_inputs from None
+
+
+def refuse_own_folder(output: str, inputs: Iterable[str]) -> None:
+    """Refuse to write into a folder that is being read; a file that is read may be replaced.
+
+    Raises:
+        UsageError: The folder to write is one of those that are read.
+    """
+    from polycmp.errors import UsageError
+
+    for path in inputs:
+        if Path(path).is_dir() and Path(path).resolve() == Path(output).resolve():
+            raise UsageError(f"-o would overwrite the folder that is read: {path}", hint="name another one")

@@ -1,0 +1,106 @@
+"""Putting one node into a graph, in place of whatever lies between two sets of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from polycmp.errors import UsageError, did_you_mean
+from polycmp_onnx.graph import computed_tensors, subgraphs
+from polycmp_onnx.tidy import clean_up, sort_nodes
+
+
+def insert_node(
+    model: Any,
+    op: str,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    *,
+    name: str = "",
+    domain: str = "",
+    attributes: Mapping[str, Any] | None = None,
+) -> None:
+    """Put a node between tensors, and take out the nodes that nothing depends on any more.
+
+    A tensor that is both read and written by the new node keeps its name on the side where others see it: as a graph
+    output it becomes what the new node makes; otherwise the new node makes a tensor of a new name for all its readers.
+
+    Args:
+        model: An `onnx.ModelProto`, which is changed.
+        op: The node's operator.
+        inputs: Tensors that it reads; "" for an optional input that is left out.
+        outputs: Tensors that it makes, in place of the nodes that made them.
+        name: Its name.
+        domain: The operator's domain.
+        attributes: Its attributes.
+
+    Raises:
+        UsageError: A tensor is unknown, or an output is a weight or an input of the model that the node does not read.
+    """
+    import onnx
+
+    graph = model.graph
+    known = [*(item.name for item in graph.input), *(item.name for item in graph.initializer), *computed_tensors(graph)]
+    for tensor in inputs:
+        if tensor and tensor not in known:
+            raise UsageError(f"the model has no tensor {tensor!r}", whose="--inputs", why=did_you_mean(tensor, known))
+    made = [_free(graph, tensor, inputs, known) for tensor in outputs]
+    new = onnx.helper.make_node(op, inputs, made, name=name or None, domain=domain or None, **(attributes or {}))
+    _rewire(graph, new, dict(zip(outputs, made, strict=True)))
+    graph.node.append(new)
+    if domain and domain not in {item.domain for item in model.opset_import}:
+        model.opset_import.append(onnx.helper.make_opsetid(domain, 1))
+    sort_nodes(model)
+    clean_up(model)
+    del graph.value_info[:]  # what follows the new node may have any type and shape
+
+
+def _free(graph: Any, tensor: str, inputs: Sequence[str], known: Sequence[str]) -> str:
+    """Return the name under which the new node makes a tensor."""
+    if tensor in inputs and tensor not in {value.name for value in graph.output}:
+        return _unused(f"{tensor}_inserted", known)
+    if tensor not in known:
+        raise UsageError(f"the model has no tensor {tensor!r}", whose="--outputs", why=did_you_mean(tensor, known))
+    if tensor not in inputs and tensor not in computed_tensors(graph):
+        raise UsageError(
+            f"{tensor!r} is an input or a weight, so no node can make it",
+            whose="--outputs",
+            hint=f"give it to --inputs too: the node's result then takes its place for all that read {tensor!r}",
+        )
+    return tensor
+
+
+def _unused(name: str, known: Sequence[str]) -> str:
+    number = 0
+    while name in known:
+        number += 1
+        name = f"{name}_{number}"
+    return name
+
+
+def _rewire(graph: Any, new: Any, names: Mapping[str, str]) -> None:
+    """Let others read what the new node makes, and take these tensors away from the nodes that made them."""
+    read = set(new.input)
+    for tensor, made in names.items():
+        if made != tensor:  # it still exists: only its readers change
+            _rename_reads(graph, tensor, made)
+        elif tensor in read:  # it is a graph output: what made it gets another name
+            before = _unused(f"{tensor}_before", computed_tensors(graph))
+            for node in graph.node:
+                node.output[:] = [before if name == tensor else name for name in node.output]
+            new.input[:] = [before if name == tensor else name for name in new.input]
+        else:
+            for node in graph.node:
+                node.output[:] = [_unused(f"{tensor}_replaced", computed_tensors(graph)) if name == tensor else name
+                                  for name in node.output]  # fmt: skip
+
+
+def _rename_reads(graph: Any, old: str, new: str) -> None:
+    for node in graph.node:
+        node.input[:] = [new if name == old else name for name in node.input]
+        for inner in subgraphs(node):
+            if old not in {*computed_tensors(inner), *(value.name for value in inner.input)}:
+                _rename_reads(inner, old, new)
+    for value in graph.output:
+        if value.name == old:
+            value.name = new

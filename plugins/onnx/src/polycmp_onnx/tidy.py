@@ -1,0 +1,155 @@
+"""Putting a graph in order: dead nodes and weights out, nodes sorted, inputs of other shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from polycmp.errors import ModelError, UsageError, did_you_mean
+from polycmp_onnx.graph import graph_inputs, keep_items, known_values, nodes_within, reads, subgraphs
+
+
+def clean_up(model: Any) -> None:
+    """Take out the nodes and weights that no output depends on, in subgraphs too; inputs stay.
+
+    Args:
+        model: An `onnx.ModelProto`, which is changed.
+    """
+    _clean_up(model.graph)
+
+
+def _clean_up(graph: Any) -> None:
+    for node in graph.node:
+        for inner in subgraphs(node):
+            _clean_up(inner)
+    maker = {name: index for index, node in enumerate(graph.node) for name in node.output if name}
+    needed: set[str] = set()
+    chosen: set[int] = set()
+    waiting = [value.name for value in graph.output]
+    while waiting:
+        name = waiting.pop()
+        if name in needed:
+            continue
+        needed.add(name)
+        index = maker.get(name)
+        if index is not None and index not in chosen:
+            chosen.add(index)
+            waiting.extend(reads(graph.node[index]))
+    alive = {name for index in chosen for name in graph.node[index].output}
+    fed = {value.name for value in graph.input}
+    for index in sorted(set(range(len(graph.node))) - chosen, reverse=True):
+        del graph.node[index]
+    keep_items(graph.initializer, lambda item: item.name in needed or item.name in fed)
+    keep_items(graph.sparse_initializer, lambda item: item.values.name in needed or item.values.name in fed)
+    keep_items(graph.value_info, lambda value: value.name in alive)
+
+
+def sort_nodes(model: Any) -> None:
+    """Put nodes behind those whose results they read, in subgraphs too, and otherwise leave their order alone.
+
+    Args:
+        model: An `onnx.ModelProto`, which is changed.
+
+    Raises:
+        ModelError: Nodes read each other's results in a circle.
+    """
+    _sort_nodes(model.graph)
+
+
+def _sort_nodes(graph: Any) -> None:
+    for node in graph.node:
+        for inner in subgraphs(node):
+            _sort_nodes(inner)
+    maker = {name: index for index, node in enumerate(graph.node) for name in node.output if name}
+    order = _order([sorted({maker[name] for name in reads(node) if name in maker}) for node in graph.node], graph)
+    if order != list(range(len(order))):
+        nodes = [type(node).FromString(node.SerializeToString()) for node in (graph.node[index] for index in order)]
+        del graph.node[:]
+        graph.node.extend(nodes)
+
+
+def _order(before: Sequence[Sequence[int]], graph: Any) -> list[int]:
+    """Return indices so that each comes behind those it needs."""
+    order: list[int] = []
+    state = [0] * len(before)  # 1 is being looked at, 2 is placed
+    for start in range(len(before)):
+        stack = [(start, iter(before[start]))] if not state[start] else []
+        while stack:
+            index, further = stack[-1]
+            state[index] = 1
+            following = next((item for item in further if state[item] != 2), None)
+            if following is None:
+                stack.pop()
+                state[index] = 2
+                order.append(index)
+            elif state[following] == 1:
+                raise ModelError(
+                    f"the nodes that make {list(graph.node[following].output)} and {list(graph.node[index].output)} "
+                    "read each other's results in a circle",
+                    hint="polycmp check lint MODEL",
+                )
+            else:
+                stack.append((following, iter(before[following])))
+    return order
+
+
+def override_input_shapes(model: Any, shapes: Mapping[str, Sequence[int | str]]) -> None:
+    """Give inputs other shapes, and forget the shapes of all that follows from them.
+
+    Args:
+        model: An `onnx.ModelProto`, which is changed.
+        shapes: Dimensions by name of the input; -1 for one that is not known, or its name.
+
+    Raises:
+        UsageError: The model has no such input, or it has another number of dimensions.
+    """
+    values = {value.name: value for value in graph_inputs(model.graph)}
+    for name, dims in shapes.items():
+        if name not in values:
+            raise UsageError(
+                f"the model has no input {name!r}", whose="--override-input-shapes", why=did_you_mean(name, values)
+            )
+        set_shape(values[name], dims)
+    for node in nodes_within(model.graph):
+        for inner in subgraphs(node):
+            del inner.value_info[:]
+    del model.graph.value_info[:]
+    for value in model.graph.output:
+        if value.type.WhichOneof("value") == "tensor_type":
+            value.type.tensor_type.ClearField("shape")
+
+
+def set_shape(value: Any, dims: Sequence[int | str]) -> None:
+    """Note a shape in an `onnx.ValueInfoProto`.
+
+    Args:
+        value: The value, which is changed.
+        dims: Its dimensions; -1 for one that is not known, or its name.
+    """
+    shape = value.type.tensor_type.shape
+    shape.ClearField("dim")
+    for dim in dims:
+        new = shape.dim.add()
+        if isinstance(dim, str):
+            new.dim_param = dim
+        elif dim >= 0:
+            new.dim_value = dim
+
+
+def make_static(model: Any, arrays: Mapping[str, Any]) -> None:
+    """Note the types and shapes that tensors had when the model ran once: fixed, whatever they were before.
+
+    Args:
+        model: An `onnx.ModelProto`, which is changed.
+        arrays: What the inputs and the tensors inside were, by name.
+    """
+    import onnx
+
+    known = known_values(model.graph)
+    for name, array in arrays.items():
+        kind = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+        made = onnx.helper.make_tensor_value_info(name, kind, array.shape)
+        if name in known:
+            known[name].CopyFrom(made)
+        else:
+            model.graph.value_info.append(made)

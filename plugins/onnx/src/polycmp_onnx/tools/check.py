@@ -1,0 +1,83 @@
+"""`polycmp check lint`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polycmp.command import BackendCommand
+from polycmp.spec import opt
+from polycmp.terminal import echo, visible
+from polycmp_onnx.tools.frame import ReadSection, model_argument, open_onnx, output_option, read_onnx, verbosity_params
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from polycmp.command import Invocation
+    from polycmp.model import Model
+    from polycmp_onnx.tools.findings import LintReport
+
+_LEVELS = ("disable_all", "enable_basic", "enable_extended", "enable_all")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LintSection:
+    """Running."""
+
+    providers: tuple[str, ...] = opt(
+        ("cpu",), help="ONNX Runtime's execution providers.", metavar="NAME", alias="--execution-providers"
+    )
+    graph_optimization_level: str = opt(
+        "disable_all",
+        help="How much ONNX Runtime changes the model before it runs it.",
+        choices=(*_LEVELS, *(f"ORT_{item.upper()}" for item in _LEVELS)),
+    )
+
+
+def _lint(call: Invocation) -> int:
+    from polycmp.errors import ModelError
+    from polycmp.files import write_document
+    from polycmp_onnx.tools.lint import unreadable
+
+    output = call.params["output"]
+    model = open_onnx(call)
+    try:
+        proto = read_onnx(model)
+    except ModelError as error:
+        report = unreadable(error)
+    else:
+        report = _examine(call, model, proto)
+    if output:
+        write_document(output, report.document())
+    for line in report.lines(every=call.verbose):
+        echo(visible(line))
+    return 1 if report.has_errors else 0
+
+
+def _examine(call: Invocation, model: Model, proto: Any) -> LintReport:
+    from polycmp_onnx.tools.execute import first_feed, provider_names, run_model
+    from polycmp_onnx.tools.lint import lint
+
+    section = call.section(LintSection)
+    providers = provider_names(section.providers)
+    level = section.graph_optimization_level.lower().removeprefix("ort_")
+
+    def run(part: Any, feed: Mapping[str, Any]) -> dict[str, Any]:
+        return run_model(part, feed, providers=providers, optimize=level)
+
+    with call.progress() as tell:
+        tell(f"linting {Path(model.path).name}")
+        return lint(proto, lambda: first_feed(model), run)
+
+
+lint_command = BackendCommand(
+    "lint",
+    _lint,
+    options=("data.input_shapes", "data.data_loader", "data.data_loader_script", "data.load_inputs", LintSection,
+             ReadSection, "log"),
+    plugins=("data_loader",),
+    params=[model_argument(), output_option("Write what was found as JSON.", required=False), *verbosity_params()],
+    help="Find everything that is wrong with MODEL: what ONNX's rules forbid, and which nodes do not run.",
+    epilog="Exit status: 0 nothing wrong, 1 something is, 2 wrong usage, 3 there is no such file.",
+)  # fmt: skip

@@ -1,0 +1,155 @@
+"""Running ONNX models in this process for the sake of the tools: on ONNX Runtime, or on the reference evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from polycmp.errors import BackendError, DataError, UsageError, describe_exception
+
+if TYPE_CHECKING:
+    from polycmp.model import Model
+
+
+def has_onnxruntime() -> bool:
+    """Return whether ONNX Runtime can be imported."""
+    try:
+        import onnxruntime  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def run_model(
+    proto: Any, feed: Mapping[str, Any], *, providers: Sequence[str] = ("CPUExecutionProvider",), optimize: str = ""
+) -> dict[str, Any]:
+    """Return a model's outputs by name.
+
+    Args:
+        proto: An `onnx.ModelProto` of any size.
+        feed: Arrays by name of the input; further ones are left out.
+        providers: ONNX Runtime's execution providers.
+        optimize: ONNX Runtime's graph optimization level: "disable_all", "enable_basic", "enable_extended" or
+            "enable_all"; "" for none.
+
+    Raises:
+        BackendError: It cannot be run.
+    """
+    names = [value.name for value in proto.graph.output]
+    try:
+        if has_onnxruntime() and not _is_narrow(proto, feed):
+            session = _session(proto, providers, optimize)
+            known = {item.name for item in session.get_inputs()}
+            values = session.run(names, {name: array for name, array in feed.items() if name in known})
+        else:
+            from polycmp_onnx.reference import make_evaluator
+
+            known = {value.name for value in proto.graph.input}
+            values = make_evaluator(proto).run(None, {name: array for name, array in feed.items() if name in known})
+    except BackendError:
+        raise
+    except Exception as error:
+        raise BackendError("the model cannot be run", whose=engine(), why=describe_exception(error)) from error
+    return dict(zip(names, values, strict=True))
+
+
+def _is_narrow(proto: Any, feed: Mapping[str, Any]) -> bool:
+    """Return whether tensors go in or out whose types NumPy lacks, such as bfloat16: ONNX Runtime hands none out."""
+    from polycmp.tensors import is_low_bit
+
+    if any(is_low_bit(array.dtype) for array in feed.values() if hasattr(array, "dtype")):
+        return True
+    return len(proto.graph.node) == 1 and _narrows(proto.graph.node[0])
+
+
+def _narrows(node: Any) -> bool:
+    import onnx
+
+    from polycmp.tensors import is_low_bit
+
+    kinds = [item.i for item in node.attribute if item.name == "to"]
+    return any(is_low_bit(onnx.helper.tensor_dtype_to_np_dtype(kind)) for kind in kinds)
+
+
+def provider_names(wanted: Sequence[str]) -> tuple[str, ...]:
+    """Return ONNX Runtime's names of execution providers, asked for by any part of them.
+
+    Raises:
+        UsageError: It has none of such a name.
+    """
+    if not has_onnxruntime():
+        return ()
+    import onnxruntime
+
+    available = onnxruntime.get_available_providers()
+    found = []
+    for name in wanted:
+        fitting = [item for item in available if name.lower() in item.lower()]
+        if not fitting:
+            why = f"there are: {', '.join(available)}"
+            raise UsageError(f"ONNX Runtime has no execution provider {name!r}", whose="--providers", why=why)
+        found += fitting
+    return tuple(dict.fromkeys(found))
+
+
+def engine() -> str:
+    """Return the name of what runs models here."""
+    return "ONNX Runtime" if has_onnxruntime() else "the ONNX reference evaluator"
+
+
+def _session(proto: Any, providers: Sequence[str], optimize: str) -> Any:
+    import onnxruntime
+
+    from polycmp_onnx.graph import is_too_large
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    level = f"ORT_{(optimize or 'disable_all').upper()}"
+    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
+    if not is_too_large(proto):
+        return onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=list(providers))
+    import tempfile
+    from pathlib import Path
+
+    from polycmp_onnx.save import SaveOnnx
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        SaveOnnx(proto, path, external_data_path="")()
+        return onnxruntime.InferenceSession(str(path), options, providers=list(providers))
+
+
+def first_feed(model: Model) -> dict[str, Any]:
+    """Return the first feed for a model, from whatever the options say makes inputs.
+
+    Raises:
+        DataError: There is none.
+    """
+    from polycmp_onnx.graph import graph_inputs, tensor_metadata
+    from polycmp_onnx.ranges import with_ranges
+
+    proto = model.load("onnx")()
+    inputs = with_ranges(tensor_metadata(graph_inputs(proto.graph)), proto)
+    assert model.data_loader is not None
+    for feed in model.data_loader(inputs):
+        return dict(feed)
+    raise DataError("there is no feed to run the model on", hint="--load-inputs PATH, or a data loader that yields one")
+
+
+def all_tensors(model: Model, proto: Any) -> dict[str, Any]:
+    """Return the inputs of a model and every tensor inside, as they are in one run.
+
+    Args:
+        model: Says what the inputs are.
+        proto: The model, which is left as it is.
+
+    Raises:
+        BackendError: It cannot be run.
+    """
+    from polycmp_onnx.graph import graph_inputs
+    from polycmp_onnx.outputs import MARK_ALL, ModifyOutputs
+
+    feed = first_feed(model)
+    marked = ModifyOutputs(proto, outputs=MARK_ALL)()
+    fed = {value.name for value in graph_inputs(proto.graph)}
+    return {**{name: array for name, array in feed.items() if name in fed}, **run_model(marked, feed)}

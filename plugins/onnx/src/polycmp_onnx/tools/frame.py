@@ -1,0 +1,216 @@
+"""What the commands over ONNX models share: reading a model, making sure of what became of it, and writing it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polycmp.spec import opt, parse_size
+from polycmp.terminal import echo, visible
+
+if TYPE_CHECKING:
+    from polycmp.command import Invocation
+    from polycmp.model import Model
+    from polycmp_onnx.plugin import LoaderOptions
+
+_MISSING = "is required but missing"
+_LOG = logging.getLogger("polycmp")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReadSection:
+    """Reading."""
+
+    external_data_dir: str | None = opt(
+        None,
+        help="Folder of the weights that lie outside the file; by default the model's folder.",
+        metavar="DIR",
+        alias=("--load-external-data", "--ext"),
+    )
+    ignore_external_data: bool = opt(False, help="Read the structure without the weights outside the file.")
+    fp_to_fp16: bool = opt(
+        False, help="Convert the inside of the model to float16 first; inputs and outputs keep their types."
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OutsideSection:
+    """Weights outside the file."""
+
+    save_external_data: str | None = opt(
+        None,
+        help="Store the weights in this file beside the model; without a name, OUTPUT.data.",
+        metavar="[NAME]",
+        bare="",
+        alias="--external-data-path",
+    )
+    external_data_size_threshold: int = opt(
+        1024, help="Smaller tensors stay in the model; K, M, G allowed.", metavar="BYTES", parse=parse_size
+    )
+    no_save_all_tensors_to_one_file: bool = opt(False, help="One file per tensor.")
+
+
+def verbosity_params() -> list[click.Parameter]:
+    """Return the options of how much to say."""
+    return [
+        click.Option(["-v", "--verbose"], count=True, help="More messages; may repeat."),
+        click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
+    ]
+
+
+def model_argument() -> click.Parameter:
+    """Return the argument for the model."""
+    return click.Argument(["model"], required=False)
+
+
+def output_option(text: str = "Where to write the model.", required: bool = True) -> click.Parameter:
+    """Return the option for the file to write."""
+    return click.Option(["-o", "--output"], required=required, metavar="FILE", help=text)
+
+
+def open_onnx(call: Invocation, input_shapes: Iterable[str] = (), reads: Iterable[tuple[str, str]] = ()) -> Model:
+    """Return the model that a command works on, read as its options say; set logging up.
+
+    Args:
+        call: The call of a command with a `ReadSection`.
+        input_shapes: Shapes asked for, as `--input-shapes` spells them.
+        reads: What else is read, by what it is called.
+
+    Raises:
+        UsageError: There is none, or options contradict each other.
+        ModelError: There is no such file, or nothing makes ONNX of it.
+    """
+    return call.open_model(loaders={"onnx": _loader_options(call)}, input_shapes=input_shapes, reads=reads)
+
+
+def _loader_options(call: Invocation) -> LoaderOptions:
+    from polycmp_onnx.plugin import LoaderOptions
+
+    read = call.section(ReadSection)
+    return LoaderOptions(
+        external_data_dir=read.external_data_dir,
+        ignore_external_data=read.ignore_external_data,
+        fp_to_fp16=read.fp_to_fp16,
+    )
+
+
+def read_onnx(model: Model) -> Any:
+    """Return the `onnx.ModelProto` of a model, which may be changed.
+
+    Raises:
+        ModelError: It cannot be read.
+    """
+    from polycmp_onnx.load import own_model
+
+    return own_model(model.load("onnx"))
+
+
+def change(
+    call: Invocation, model: Model, edit: Callable[[Any], str], *, tolerant: bool = False, checked: bool = True
+) -> int:
+    """Read a model, change it, make sure that ONNX takes the result, write it, and say so.
+
+    Args:
+        call: The call of a command with the option `--output` and the sections of this module.
+        model: The model.
+        edit: Changes an `onnx.ModelProto` and says what it did, in a few words.
+        tolerant: Warn only where ONNX's checker refuses the result, for operators that ONNX does not know.
+        checked: Whether the checker is to look at the result; it refuses every model whose weights were left out.
+
+    Raises:
+        ModelError: The result would be no valid model although the original is one.
+        FileError: The file cannot be written.
+    """
+    proto = read_onnx(model)
+    before = _size(proto)
+    what = edit(proto)
+    if checked:
+        _make_sure(model, proto, tolerant)
+    return write(call, model, proto, f"{what}; {before} → {_size(proto)}" if what else f"{before} → {_size(proto)}")
+
+
+def write(call: Invocation, model: Model, proto: Any, what: str) -> int:
+    """Write a model as the options of a command say, and say so.
+
+    Args:
+        call: The call of a command with the option `--output` and a `OutsideSection`.
+        model: What it came from: weights outside the file stay outside.
+        proto: The `onnx.ModelProto`.
+        what: What became of it, in a few words.
+
+    Raises:
+        FileError: The file cannot be written.
+    """
+    from polycmp_onnx.save import SaveOnnx
+
+    section, output = call.section(OutsideSection), call.params["output"]
+    outside = section.save_external_data
+    if outside is None and _has_weights_outside(model):
+        outside = ""
+    if call.section(ReadSection).ignore_external_data:
+        outside = None  # nothing was read that could be written elsewhere; the references stay
+    SaveOnnx(
+        proto,
+        output,
+        external_data_path=outside,
+        size_threshold=section.external_data_size_threshold,
+        all_tensors_to_one_file=not section.no_save_all_tensors_to_one_file,
+    )()
+    echo(visible(f"wrote {output} ({Path(output).stat().st_size} bytes): {what}"))
+    return 0
+
+
+def _has_weights_outside(model: Model) -> bool:
+    from polycmp_onnx.load import structure_from_path
+
+    if model.kind != "onnx":
+        return False
+    import onnx
+
+    tensors = structure_from_path(model.path).graph.initializer
+    return any(onnx.external_data_helper.uses_external_data(item) for item in tensors)
+
+
+def _size(proto: Any) -> str:
+    nodes, weights = len(proto.graph.node), len(proto.graph.initializer)
+    return f"{nodes} node{'' if nodes == 1 else 's'}, {weights} weight{'' if weights == 1 else 's'}"
+
+
+def complaint(proto: Any) -> str:
+    """Return why ONNX's checker refuses a model; empty if it does not. Large weights are not looked at.
+
+    Args:
+        proto: An `onnx.ModelProto` of any size.
+    """
+    import onnx
+
+    from polycmp_onnx.shapes import structure
+
+    try:
+        onnx.checker.check_model(structure(proto))
+    except onnx.checker.ValidationError as error:
+        return str(error).strip().partition("\n")[0]
+    return ""
+
+
+def _make_sure(model: Model, proto: Any, tolerant: bool) -> None:
+    from polycmp.errors import ModelError
+
+    why = complaint(proto)
+    if not why:
+        return
+    # An output of unknown shape harms nobody: backends find it out when they run the model.
+    if tolerant or _MISSING in why or complaint(read_onnx(model)):
+        _LOG.warning("ONNX's checker refuses the model: %s", why)
+        return
+    raise ModelError(
+        "this would make a model that ONNX's checker refuses, so nothing was written",
+        whose=model.path,
+        why=why,
+        hint=f"polycmp check lint {model.path}",
+    )

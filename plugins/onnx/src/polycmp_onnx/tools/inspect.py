@@ -1,0 +1,181 @@
+"""`polycmp inspect model` and `polycmp inspect sparsity`; other plugins add more below `inspect`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from polycmp.command import BackendCommand
+from polycmp.spec import opt
+from polycmp.terminal import echo, visible
+from polycmp_onnx.tools.frame import ReadSection, model_argument, open_onnx, read_onnx, verbosity_params
+from polycmp_onnx.tools.model_command import ModelCommand
+
+if TYPE_CHECKING:
+    from polycmp.command import Invocation
+    from polycmp.model import Model
+    from polycmp.plugins import Contribution
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InspectSection:
+    """Showing."""
+
+    display_as: str = opt(
+        "", help="Show it as another kind that an installed loader can show.", alias="--convert-to", metavar="KIND"
+    )
+    show: tuple[str, ...] = opt((), help="Also show these.", choices=("layers", "attrs", "weights"))
+    list_unbounded_dds: bool = opt(
+        False, help="List the tensors of an ONNX model whose content decides the size of others."
+    )
+    json: bool = opt(False, help="Print an ONNX model as JSON, for programs.")
+    combine_tensor_info: str = opt(
+        "",
+        help="Show least, greatest and mean value of each tensor beside it, from the first iteration of saved outputs.",
+        metavar="FILE",
+    )
+
+
+def _model(call: Invocation) -> int:
+    section = call.section(InspectSection)
+    model = call.open_model()
+    if section.json or section.list_unbounded_dds or section.combine_tensor_info:
+        return _onnx_model(call, model, section)
+    _show_text(_text_of(call, model, section))
+    return 0
+
+
+def _text_of(call: Invocation, model: Model, section: InspectSection) -> str:
+    """Return a model as the loader of its kind shows it."""
+    from polycmp.errors import ModelError
+    from polycmp.plugins import explain_kind
+
+    readers = {item.spec.produces or item.spec.name: item for item in call.registry.loaders.values()}
+    kind = _kind_to_show(section.display_as or model.kind, model.kind, readers)
+    reader = readers.get(kind)
+    if reader is None or not reader.spec.inspect:
+        shown = sorted(name for name, item in readers.items() if item.spec.inspect)
+        raise ModelError(
+            f"nothing installed shows {kind} models",
+            why=f"shown are: {', '.join(shown) or 'none'}",
+            hint=explain_kind(kind),
+        )
+    call.registry.require(reader)
+    text: str = call.registry.load(reader, reader.spec.inspect)(model.load(kind), section.show)
+    return text.rstrip("\n")
+
+
+def _kind_to_show(wanted: str, own: str, readers: Mapping[str, Contribution]) -> str:
+    """Return the kind that a name means: of several it is the model's own, or else that which the others start from."""
+    if wanted in readers:
+        return wanted
+    fitting = [kind for kind, item in readers.items() if wanted in item.spec.aliases and item.spec.inspect]
+    nearest = [kind for kind in fitting if not set(readers[kind].spec.consumes) & set(fitting)]
+    return own if own in fitting else next(iter(nearest), wanted)
+
+
+def _show_text(text: str) -> None:
+    """Print text; on a terminal, where it is long, page by page with its headings in bold type."""
+    import shutil
+    import sys
+
+    lines = text.splitlines()
+    if not sys.stdout.isatty() or len(lines) < shutil.get_terminal_size().lines:
+        echo(text)
+        return
+    import click
+
+    click.echo_via_pager("\n".join(click.style(line, bold=True) if line[:4].strip() else line for line in lines))
+
+
+def _onnx_model(call: Invocation, model: Model, section: InspectSection) -> int:
+    """Show what only ONNX models have."""
+    proto = read_onnx(model)
+    info = _tensor_info(section.combine_tensor_info) if section.combine_tensor_info else {}
+    if section.json:
+        import json
+
+        from polycmp_onnx.tools.model_json import document
+
+        echo(json.dumps(document(proto, section.show, info), indent=2))
+    else:
+        text = _text_of(call, model, section)
+        _show_text("\n".join([text, *_unbounded(proto, section), *(visible(line) for line in _figures(info))]))
+    return 0
+
+
+def _unbounded(proto: Any, section: InspectSection) -> list[str]:
+    from polycmp_onnx.upper_bound import unbounded_tensors
+
+    if not section.list_unbounded_dds:
+        return []
+    names = unbounded_tensors(proto)
+    told = [f"    {name}" for name in names] or ["    none"]
+    count = f"{len(names)} tensor{'' if len(names) == 1 else 's'} whose content decides the size of others"
+    return [visible(line) for line in [f"  {count}", *told]]
+
+
+def _tensor_info(path: str) -> dict[str, dict[str, float]]:
+    """Return least, greatest and mean value by tensor, from the first iteration of the first run that was saved.
+
+    Raises:
+        FileError: It cannot be read, or holds no outputs.
+    """
+    import numpy as np
+
+    from polycmp.results.files import open_runs
+    from polycmp.tensors import to_numpy
+
+    figures = {}
+    for run in open_runs(path)[:1]:
+        for name, tensor in dict(next(iter(run.iterations), {})).items():
+            array = to_numpy(tensor)
+            if array.size and array.dtype.kind not in "OSU":
+                values = array.astype(np.float64)
+                figures[name] = {"min": float(values.min()), "max": float(values.max()), "mean": float(values.mean())}
+    return figures
+
+
+def _figures(info: Mapping[str, Mapping[str, float]]) -> list[str]:
+    if not info:
+        return []
+    width = max(map(len, info)) + 1
+    rows = ("  ".join(f"{key}={value:<12.5g}" for key, value in figures.items()).rstrip() for figures in info.values())
+    return ["  Values", *(f"    {f'{name}:':<{width}} {row}" for name, row in zip(info, rows, strict=True))]
+
+
+model_command = ModelCommand(
+    "model",
+    _model,
+    without=("save", "save_external_data", "external_data_size_threshold", "no_save_all_tensors_to_one_file"),
+    options=("model", "data.input_shapes", InspectSection, "log"),
+    params=[model_argument(), *verbosity_params()],
+    help="Show the inputs, outputs and, if asked for, the layers of MODEL.",
+)
+
+
+def _sparsity(call: Invocation) -> int:
+    import onnx
+
+    from polycmp_onnx.weights import is_sparse, summed_weights
+
+    proto = read_onnx(open_onnx(call))
+    found = {
+        weight.tensor.name: is_sparse(onnx.numpy_helper.to_array(weight.tensor), weight.axis)
+        for weight in summed_weights(proto)
+    }
+    for name, sparse in found.items():
+        echo(visible(f"{'2:4 sparse' if sparse else 'dense':<10}  {name}"))
+    echo(f"{sum(found.values())} of {len(found)} weights that could be are 2:4 sparse")
+    return 0
+
+
+sparsity_command = BackendCommand(
+    "sparsity",
+    _sparsity,
+    options=("model", ReadSection, "log"),
+    plugins=(),
+    params=[model_argument(), *verbosity_params()],
+    help="Show which weights of MODEL are 2:4 sparse: of every four values that are summed, two are zero.",
+)

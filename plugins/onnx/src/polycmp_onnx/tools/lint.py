@@ -1,0 +1,280 @@
+"""Finding everything that is wrong with an ONNX model: what its rules forbid, and what does not run."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from polycmp.errors import BackendError, PolycmpError
+from polycmp_onnx.graph import graph_inputs, is_too_large, reads, replace_items
+from polycmp_onnx.tidy import sort_nodes
+from polycmp_onnx.tools.execute import has_onnxruntime, run_model
+from polycmp_onnx.tools.findings import LintReport
+
+CHECKER = "onnx.checker"
+#: Domains whose operators ONNX, or ONNX Runtime as everybody installs it, brings.
+_KNOWN_DOMAINS = {"", "ai.onnx", "ai.onnx.ml", "ai.onnx.training", "ai.onnx.preview.training", "com.microsoft"}
+Run = Callable[[Any, Mapping[str, Any]], dict[str, Any]]
+
+
+def lint(proto: Any, make_feed: Callable[[], Mapping[str, Any]], run: Run = run_model) -> LintReport:
+    """Return everything that is wrong with a model, or odd about it.
+
+    What its rules forbid is found without running it; then it is run as a whole, and where that fails node by node, so
+    that every node that fails by itself is found. Nodes that only read what another failed to make are not blamed.
+
+    Args:
+        proto: An `onnx.ModelProto`; unnamed nodes are given names.
+        make_feed: Makes the inputs to run it on; called only where it can be run.
+        run: Runs a model on a feed, as `polycmp_onnx.tools.execute.run_model` does.
+    """
+    report = LintReport()
+    if not proto.graph.node:
+        report.add("warning", "onnx", "the model has no nodes", hint="export it again: it computes nothing")
+        return report
+    _name_nodes(proto.graph, report)
+    custom = _check_rules(proto, report)
+    _find_unused(proto.graph, report)
+    if report.has_errors and not _can_be_sorted(proto):
+        return report
+    try:
+        feed = make_feed()
+    except PolycmpError as error:
+        report.add("warning", "polycmp", f"no inputs to run the model on: {error.what}", hint=error.hint)
+        return report
+    if not report.has_errors and not custom:
+        try:
+            run(proto, feed)
+        except BackendError:
+            pass
+        else:
+            report.passing = [node.name for node in proto.graph.node]
+            return report
+    _run_nodes(proto, feed, custom, report, run)
+    return report
+
+
+def _name_nodes(graph: Any, report: LintReport) -> None:
+    counts = Counter(node.name for node in graph.node if node.name)
+    for name, count in counts.items():
+        if count > 1:
+            node = next(item for item in graph.node if item.name == name)
+            message = f"{count} nodes have this name"
+            report.add("exception", "onnx", message, node=node, hint="give every node a name of its own")
+    for index, node in enumerate(graph.node):
+        node.name = node.name or f"unnamed_node_{index}"
+
+
+def _check_rules(proto: Any, report: LintReport) -> set[str]:
+    """Find what ONNX's rules forbid; return the names of nodes whose operators ONNX does not know."""
+    import onnx
+
+    context = onnx.checker.DEFAULT_CONTEXT.__class__()
+    context.ir_version = proto.ir_version
+    opsets = {item.domain: item.version for item in proto.opset_import}
+    context.opset_imports = opsets
+    functions = {(item.domain, item.name) for item in proto.functions}
+    custom = set()
+    for node in proto.graph.node:
+        domain = "" if node.domain == "ai.onnx" else node.domain
+        if (node.domain, node.op_type) in functions:
+            continue
+        if node.domain not in opsets and domain not in opsets:
+            hint = f"import it: opset_import.append(onnx.helper.make_opsetid({node.domain!r}, 1))"
+            report.add("exception", CHECKER, f"no operator set of domain {domain!r} is imported", node=node, hint=hint)
+        elif domain not in _KNOWN_DOMAINS:
+            custom.add(node.name)
+            hint = "nothing, if the backend brings it; it is not run here"
+            report.add("info", "onnx", f"a custom operator of domain {domain!r}", node=node, hint=hint)
+        elif domain != "com.microsoft":
+            _check_node(node, context, report)
+    _check_names(proto.graph, report)
+    _check_whole(proto, report)
+    return custom
+
+
+def _check_node(node: Any, context: Any, report: LintReport) -> None:
+    import onnx
+
+    if not onnx.defs.has(node.op_type, node.domain):
+        hint = "a plugin's operator belongs into a domain of its own: polycmp surgeon insert … --domain DOMAIN"
+        report.add("exception", CHECKER, "ONNX has no such operator", node=node, hint=hint)
+        return
+    try:
+        onnx.checker.check_node(node, context)
+    except onnx.checker.ValidationError as error:
+        hint = f"https://onnx.ai/onnx/operators/onnx__{node.op_type}.html says what it takes"
+        report.add("exception", CHECKER, _first_line(error), node=node, hint=hint)
+
+
+def _check_names(graph: Any, report: LintReport) -> None:
+    """Find tensors that nobody makes, or several nodes do, or one that comes too late."""
+    made = {value.name for value in graph.input} | {item.name for item in graph.initializer}
+    made |= {item.values.name for item in graph.sparse_initializer}
+    later = Counter(name for node in graph.node for name in node.output if name)
+    for node in graph.node:
+        for name in dict.fromkeys(reads(node)):
+            if name in made:
+                continue
+            if name in later:
+                hint = "polycmp surgeon sanitize MODEL --toposort -o SORTED.onnx"
+                report.add(
+                    "exception", "onnx", f"it reads {name!r}, which only a later node makes", node=node, hint=hint
+                )
+            else:
+                hint = "make it an input of the model, or a weight, or the result of a node"
+                report.add("exception", "onnx", f"it reads {name!r}, which nothing makes", node=node, hint=hint)
+        for name in node.output:
+            if name and (later[name] > 1 or name in made):
+                hint = "give every tensor a name of its own"
+                report.add(
+                    "exception", "onnx", f"it makes {name!r}, which something else makes, too", node=node, hint=hint
+                )
+        made.update(name for name in node.output if name)
+    for value in graph.output:
+        if value.name not in made:
+            hint = "polycmp surgeon extract MODEL --outputs NAME -o FILE"
+            report.add("exception", "onnx", f"nothing makes the output {value.name!r}", hint=hint)
+
+
+def _check_whole(proto: Any, report: LintReport) -> None:
+    """Let ONNX look at what is not about single nodes; of what these tests find it stops at the first."""
+    import onnx
+
+    from polycmp_onnx.tools.frame import complaint
+
+    if report.has_errors:
+        return
+    why = complaint(proto)
+    if not why and not is_too_large(proto):
+        try:
+            onnx.checker.check_model(proto)
+        except onnx.checker.ValidationError as error:
+            why = _first_line(error)
+    if why and "Bad node spec" not in why:
+        report.add("exception", CHECKER, why, hint="export the model again, or mend what it names")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+def _find_unused(graph: Any, report: LintReport) -> None:
+    read = {name for node in graph.node for name in reads(node)} | {value.name for value in graph.output}
+    hint = "polycmp surgeon sanitize MODEL --cleanup -o SMALLER.onnx"
+    for node in graph.node:
+        if not any(name in read for name in node.output):
+            report.add("warning", "polycmp", "nothing reads what it makes", node=node, hint=hint)
+    for value in graph_inputs(graph):
+        if value.name not in read:
+            what = f"nothing reads the input {value.name!r}"
+            report.add("warning", "polycmp", what, hint="polycmp surgeon extract MODEL -o SMALLER.onnx")
+    unused = [item.name for item in graph.initializer if item.name not in read]
+    if unused:
+        shown = ", ".join(unused[:3]) + (", …" if len(unused) > 3 else "")
+        report.add("warning", "polycmp", f"nothing reads {len(unused)} of the weights: {shown}", hint=hint)
+
+
+def _can_be_sorted(proto: Any) -> bool:
+    """Sort the nodes; return whether that was possible."""
+    try:
+        sort_nodes(proto)
+    except PolycmpError:
+        return False
+    return True
+
+
+def _run_nodes(proto: Any, feed: Mapping[str, Any], custom: set[str], report: LintReport, run: Run) -> None:
+    """Run each node by itself on what those before it made."""
+    values: dict[str, Any] = {item.name: None for item in proto.graph.initializer}
+    values.update(feed)
+    weights = {item.name: item for item in proto.graph.initializer}
+    known_bad = {name for item in report.findings if item.level == "exception" for name in item.nodes}
+    last = _last_uses(proto.graph)
+    for index, node in enumerate(proto.graph.node):
+        needed = list(dict.fromkeys(reads(node)))
+        if node.name in known_bad:
+            report.failing.append(node.name)
+        elif node.name in custom or any(name not in values for name in needed):
+            report.skipped.append(node.name)
+        elif any(
+            isinstance(values[name], (list, dict)) or (values[name] is None and name not in weights) for name in needed
+        ):
+            report.skipped.append(node.name)
+            report.add("info", "polycmp", "it reads a sequence or an optional, so it is not run by itself", node=node)
+        else:
+            single = _single(proto, node, {name: values[name] for name in needed}, weights)
+            try:
+                values.update(run(single, {name: values[name] for name in needed if values[name] is not None}))
+                report.passing.append(node.name)
+            except BackendError as error:
+                _note_failure(error, node, report)
+        for name in last.get(index, ()):
+            values.pop(name, None)
+
+
+def _last_uses(graph: Any) -> dict[int, list[str]]:
+    """Return which tensors nobody reads behind each node, so that memory does not grow."""
+    last: dict[str, int] = {}
+    for index, node in enumerate(graph.node):
+        for name in (*reads(node), *node.output):
+            last[name] = index
+    found: dict[int, list[str]] = {}
+    kept = {item.name for item in graph.initializer}
+    for name, index in last.items():
+        if name not in kept:
+            found.setdefault(index, []).append(name)
+    return found
+
+
+def _single(proto: Any, node: Any, inputs: Mapping[str, Any], weights: Mapping[str, Any]) -> Any:
+    """Return a model of one node, its weights inside."""
+    import onnx
+
+    helper = onnx.helper
+    fed = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+        for name, array in inputs.items()
+        if array is not None
+    ]
+    made = [onnx.ValueInfoProto(name=name) for name in node.output if name]
+    kept = [weights[name] for name, array in inputs.items() if array is None]
+    graph = helper.make_graph([node], "node", fed, made, kept)
+    single = helper.make_model(graph, opset_imports=proto.opset_import, ir_version=proto.ir_version)
+    replace_items(single.functions, proto.functions)
+    return single
+
+
+def _note_failure(error: BackendError, node: Any, report: LintReport) -> None:
+    message = error.why or error.what
+    source = "onnxruntime" if has_onnxruntime() else "onnx.reference"
+    if "NOT_IMPLEMENTED" in message or "Could not find an implementation" in message:
+        report.skipped.append(node.name)
+        hint = "run it on another backend; the model is not to blame"
+        report.add("warning", source, _without_prefix(message), node=node, hint=hint)
+        return
+    report.failing.append(node.name)
+    hint = (
+        f"polycmp surgeon extract MODEL --outputs {next(iter(node.input), 'NAME')} -o UP_TO_IT.onnx shows what it gets"
+    )
+    report.add("exception", source, _without_prefix(message), node=node, hint=hint)
+
+
+def _without_prefix(message: str) -> str:
+    """Return ONNX Runtime's message without the places in its own source."""
+    text = re.sub(r"^\w+: ", "", message.strip())
+    text = re.sub(r"\[ONNXRuntimeError\] : \d+ : \w+ : ", "", text)
+    text = re.sub(r"(/[\w./-]+|[\w.]+)\.(cc|h|cpp):\d+ [^\n]*?\) ", "", text)
+    return re.sub(
+        r"^Load model from [^:]* failed:|Non-zero status code returned while running \w+ node\. ", "", text
+    ).strip()
+
+
+def unreadable(error: PolycmpError) -> LintReport:
+    """Return the report on a file that cannot be read as a model."""
+    report = LintReport()
+    why = f"{error.what}: {error.why}" if error.why else error.what
+    report.add("exception", "onnx", why, hint=error.hint or "export the model again")
+    return report

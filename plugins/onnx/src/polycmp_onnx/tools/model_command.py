@@ -1,0 +1,48 @@
+"""Commands over models of any kind: they take the options of those who read and write models, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from polycmp.command import BackendCommand
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+
+class ModelCommand(BackendCommand):
+    """A command over one model that runs no backend.
+
+    A backend's options are among its own only where a loader shares them, as that of TensorRT engines does.
+
+    Args:
+        name: As for `BackendCommand`.
+        run: As for `BackendCommand`.
+        without: Options of the loader `onnx` that it has no use for.
+        kwargs: As for `BackendCommand`.
+    """
+
+    def __init__(self, name: str, run: Any, *, without: Iterable[str] = (), **kwargs: Any) -> None:
+        super().__init__(name, run, **{"plugins": ("runner", "loader", "data_loader"), **kwargs})
+        self._without = frozenset(without)
+
+    def table_of(self, registry: Registry) -> Any:
+        """Return its options."""
+        table = super().table_of(registry)
+        sharing = {item.spec.options_of for item in registry.loaders.values() if item.spec.options_of}
+        kept = {key: target for key, target in table.targets.items() if self._takes(key, sharing)}
+        shown: Collection[str] = {target.section for target in kept.values()}
+        return replace(
+            table,
+            targets=kept,
+            by_flag={flag: target for flag, target in table.by_flag.items() if target.key in kept},
+            backends={},
+            sections={heading: text for heading, text in table.sections.items() if heading in shown},
+        )
+
+    def _takes(self, key: Any, sharing: Collection[str]) -> bool:
+        if key.kind == "runner":
+            return key.owner in sharing
+        return not (key.kind == "loader" and key.owner == "onnx" and key.field in self._without)

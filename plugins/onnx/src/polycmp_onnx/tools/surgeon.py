@@ -1,0 +1,367 @@
+"""`polycmp surgeon`: cutting, cleaning and changing ONNX models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polycmp.command import BackendCommand
+from polycmp.spec import opt, parse_size
+from polycmp_onnx.tools.frame import (
+    OutsideSection,
+    ReadSection,
+    change,
+    model_argument,
+    open_onnx,
+    output_option,
+    verbosity_params,
+)
+
+if TYPE_CHECKING:
+    from polycmp.command import Invocation
+    from polycmp.model import Model
+    from polycmp.tensors import TensorMetadata
+
+_FILES = (ReadSection, OutsideSection, "log")
+#: What makes inputs for the model where shapes are found by running it. `--inputs` means something else here.
+_DATA = ("data.data_loader", "data.data_loader_script", "data.data_loader_func_name", "data.load_inputs")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ShapeSection:
+    """Shapes."""
+
+    shape_inference: bool = opt(False, help="Infer the shapes inside the model.", alias="--do-shape-inference")
+    force_fallback_shape_inference: bool = opt(
+        False, help="Find all types and shapes by running the model once; they become fixed."
+    )
+    no_onnxruntime_shape_inference: bool = opt(False, help="Infer shapes with ONNX alone.")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExtractSection:
+    """Extracting."""
+
+    inputs: tuple[str, ...] = opt(
+        (),
+        help="Tensors where the part begins, with shape and type or `auto` for these; none for a part without inputs. "
+        "By default the model's inputs.",
+        metavar="NAME[:SHAPE[:DTYPE]]",
+        bare="",
+    )
+    outputs: tuple[str, ...] = opt(
+        (), help="Tensors where the part ends. By default the model's outputs.", metavar="NAME[:DTYPE]"
+    )
+    model_input_shapes: tuple[str, ...] = opt(
+        (), help="Shapes of the model's inputs where it is run to find types and shapes.", metavar="NAME:[D0,D1,…]"
+    )
+
+
+def _extract(call: Invocation) -> int:
+    from polycmp_onnx.tools.wanted import parse_tensors
+
+    section = call.section(ExtractSection)
+    given = {key.field for key in call.given.values}
+    inputs = parse_tensors(section.inputs, "--inputs") if "inputs" in given else None
+    outputs = parse_tensors(section.outputs, "--outputs") if section.outputs else None
+    model = open_onnx(call, section.model_input_shapes)
+
+    def edit(proto: Any) -> str:
+        from polycmp_onnx.extract import extract_part
+
+        _note_shapes(call, model, proto)
+        extract_part(proto, *_with_types(call, model, proto, inputs, outputs))
+        return "extracted"
+
+    return change(call, model, edit)
+
+
+def _note_shapes(call: Invocation, model: Model, proto: Any) -> None:
+    """Note in a model the shapes that the options ask for."""
+    from polycmp_onnx.shapes import note_shapes
+
+    section = call.section(ShapeSection)
+    if section.force_fallback_shape_inference:
+        _run_for_shapes(model, proto)
+    elif section.shape_inference:
+        note_shapes(proto, allow_onnxruntime=not section.no_onnxruntime_shape_inference)
+
+
+def _run_for_shapes(model: Model, proto: Any) -> None:
+    from polycmp_onnx.tidy import make_static
+    from polycmp_onnx.tools.execute import all_tensors
+
+    make_static(proto, all_tensors(model, proto))
+
+
+def _with_types(
+    call: Invocation, model: Model, proto: Any, inputs: TensorMetadata | None, outputs: TensorMetadata | None
+) -> tuple[TensorMetadata | None, TensorMetadata | None]:
+    """Return the tensors with the types that nobody gave and ONNX cannot infer, found by running the model."""
+    from polycmp.errors import PolycmpError
+    from polycmp_onnx.graph import element_type, shape_of
+    from polycmp_onnx.shapes import value_types
+
+    known = value_types(proto)
+    unknown = [
+        name
+        for name, entry in [*(inputs or {}).items(), *(outputs or {}).items()]
+        if (entry.dtype is None and (name not in known or element_type(known[name]) is None))
+        or (entry.shape is None and (name not in known or shape_of(known[name]) is None))
+    ]
+    made = {name for node in proto.graph.node for name in node.output}
+    if made.issuperset(unknown) and unknown:
+        try:
+            _run_for_shapes(model, proto)
+        except PolycmpError as error:
+            call.warn([f"the types of {', '.join(unknown)} are not known, nor found by running the model: {error.why}"])
+        else:
+            call.warn([f"the types of {', '.join(unknown)} were found by running the model once"])
+    return inputs, outputs
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SanitizeSection:
+    """Sanitizing."""
+
+    override_input_shapes: tuple[str, ...] = opt(
+        (), help="Give inputs other shapes; a dimension may be a number, a name, or -1.", metavar="NAME:[D0,D1,…]"
+    )
+    cleanup: bool = opt(False, help="Take out nodes and weights that no output depends on.")
+    toposort: bool = opt(False, help="Sort the nodes so that each comes behind those it reads from.")
+    outputs: tuple[str, ...] = opt(
+        (), help="Tensors to make the outputs, instead of the model's own: names, patterns, or *.", metavar="NAME"
+    )
+    exclude_outputs: tuple[str, ...] = opt((), help="Names and patterns of outputs to leave out.", metavar="NAME")
+    outputs_by_type: tuple[str, ...] = opt(
+        (), help="Make the outputs of all operators of these types outputs.", metavar="OP_TYPE"
+    )
+    set_unbounded_dds_upper_bound: Mapping[str, int] = opt(
+        {},
+        help="Put an upper bound on tensors whose content decides the size of others, or on those named.",
+        metavar="[TENSOR:]N",
+    )
+    no_shape_inference: bool = opt(False, help="Infer no shapes.")
+    force_fallback_shape_inference: bool = opt(
+        False, help="Find all types and shapes by running the model once; they become fixed."
+    )
+    no_onnxruntime_shape_inference: bool = opt(False, help="Infer shapes with ONNX alone.")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FoldSection:
+    """Folding constants."""
+
+    fold_constants: bool = opt(False, help="Replace what does not depend on the inputs by its value.")
+    num_passes: int | None = opt(
+        None, help="Go through the model so often at most; by default until nothing changes.", metavar="N"
+    )
+    partitioning: str = opt(
+        "",
+        help="Accepted for commands written for Polygraphy: each node is folded by itself, so that one that cannot be "
+        "run keeps no other from being folded.",
+        choices=("", "basic", "recursive"),
+        hidden=True,
+    )
+    no_fold_shapes: bool = opt(False, help="Leave Shape nodes of tensors with fixed shapes.")
+    no_per_pass_shape_inference: bool = opt(False, help="Infer shapes only before and after folding.")
+    fold_size_threshold: int | None = opt(
+        None, help="Leave what would become larger than this; K, M, G allowed.", metavar="BYTES", parse=parse_size
+    )
+
+
+def _sanitize(call: Invocation) -> int:
+    from polycmp.errors import UsageError
+    from polycmp_onnx.tools.wanted import parse_shapes
+
+    section, fold = call.section(SanitizeSection), call.section(FoldSection)
+    if section.no_shape_inference and section.force_fallback_shape_inference:
+        raise UsageError("--no-shape-inference and --force-fallback-shape-inference contradict each other")
+    shapes = parse_shapes(section.override_input_shapes, "--override-input-shapes")
+    fixed = [
+        f"{name}:{dims}".replace(" ", "")
+        for name, dims in shapes.items()
+        if all(isinstance(dim, int) and dim >= 0 for dim in dims)
+    ]
+    model = open_onnx(call, fixed)
+    used = [item for item in _FOLDING if getattr(fold, item) not in (None, False, "")]
+    if used and not fold.fold_constants:
+        call.warn([f"--{used[0].replace('_', '-')} has no effect without --fold-constants"])
+
+    def edit(proto: Any) -> str:
+        from polycmp_onnx.tools.sanitize import sanitize
+
+        return sanitize(proto, section, fold, shapes, lambda: _run_for_shapes(model, proto))
+
+    return change(call, model, edit)
+
+
+_FOLDING = ("num_passes", "partitioning", "no_fold_shapes", "no_per_pass_shape_inference", "fold_size_threshold")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InsertSection:
+    """Inserting."""
+
+    inputs: tuple[str, ...] = opt((), help="Tensors that the node reads, in order.", metavar="NAME")
+    outputs: tuple[str, ...] = opt(
+        (), help="Tensors that it makes, in place of the nodes that made them.", metavar="NAME"
+    )
+    op: str = opt("", help="Its operator.", metavar="OP_TYPE")
+    domain: str = opt("", help="The operator's domain; by default ONNX's own.", metavar="DOMAIN")
+    name: str = opt("", help="Its name.", metavar="NAME")
+    attrs: tuple[str, ...] = opt((), help="Its attributes: numbers, text, or lists of these.", metavar="NAME=VALUE")
+
+
+def _insert(call: Invocation) -> int:
+    from polycmp.errors import UsageError
+    from polycmp_onnx.tools.wanted import parse_attributes
+
+    section = call.section(InsertSection)
+    for option in ("op", "inputs", "outputs"):
+        if not getattr(section, option):
+            raise UsageError(
+                f"--{option} is missing", hint=f"{call.path} MODEL -o FILE --op Relu --inputs x --outputs y"
+            )
+    attributes = parse_attributes(section.attrs)
+    model = open_onnx(call)
+
+    def edit(proto: Any) -> str:
+        import onnx
+
+        from polycmp_onnx.insert import insert_node
+        from polycmp_onnx.shapes import note_shapes
+
+        if not section.domain and not onnx.defs.has(section.op):
+            call.warn([f"ONNX has no operator {section.op!r}: --domain DOMAIN says whose it is"])
+        insert_node(
+            proto,
+            section.op,
+            section.inputs,
+            section.outputs,
+            name=section.name,
+            domain=section.domain,
+            attributes=attributes,
+        )
+        shapes = call.section(ShapeSection)
+        if shapes.shape_inference:
+            note_shapes(proto, allow_onnxruntime=not shapes.no_onnxruntime_shape_inference)
+        return f"inserted {section.op}"
+
+    return change(call, model, edit, tolerant=not section.domain and not _known(section.op))
+
+
+def _known(op: str) -> bool:
+    import onnx
+
+    return bool(onnx.defs.has(op))
+
+
+def _prune(call: Invocation) -> int:
+    def edit(proto: Any) -> str:
+        from polycmp_onnx.weights import prune
+
+        return f"made {_weights(prune(proto))} 2:4 sparse"
+
+    return change(call, open_onnx(call), edit)
+
+
+def _weights(names: list[str]) -> str:
+    return f"{len(names)} weight{'' if len(names) == 1 else 's'}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StripSection:
+    """Leaving weights out."""
+
+    exclude_list: str = opt("", help="Text file with the names of weights to keep, one a line.", metavar="FILE")
+
+
+def _strip(call: Invocation) -> int:
+    path = call.section(StripSection).exclude_list
+    model = open_onnx(call)
+    exclude = _lines(path) if path else []
+
+    def edit(proto: Any) -> str:
+        from polycmp_onnx.weights import strip
+
+        return f"left {_weights(strip(proto, exclude))} out"
+
+    return change(call, model, edit, checked=False)
+
+
+def _lines(path: str) -> list[str]:
+    from polycmp.errors import FileError, describe_exception
+
+    try:
+        return Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"cannot read {path}", whose="--exclude-list", why=describe_exception(error)) from error
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReconstructSection:
+    """Making weights up."""
+
+    seed: int = opt(1, help="Seed of the random numbers.", metavar="N")
+
+
+def _reconstruct(call: Invocation) -> int:
+    seed = call.section(ReconstructSection).seed
+
+    def edit(proto: Any) -> str:
+        from polycmp_onnx.weights import reconstruct
+
+        return f"made {_weights(reconstruct(proto, seed))} up"
+
+    return change(call, open_onnx(call), edit)
+
+
+def _command(name: str, run: Any, options: tuple[str | type, ...], text: str, data: bool = False) -> BackendCommand:
+    params: list[click.Parameter] = [model_argument(), output_option(), *verbosity_params()]
+    kinds = ("data_loader",) if data else ()
+    return BackendCommand(name, run, options=(*options, *_FILES), plugins=kinds, params=params, help=text)
+
+
+extract_command = _command(
+    "extract",
+    _extract,
+    (ExtractSection, ShapeSection, *_DATA),
+    "Cut the part of MODEL that leads from some tensors to others out of it, with the weights that it needs.",
+    data=True,
+)
+sanitize_command = _command(
+    "sanitize",
+    _sanitize,
+    (SanitizeSection, FoldSection, *_DATA),
+    "Clean MODEL up: fold constants, change input shapes, take out what is not used, sort its nodes.",
+    data=True,
+)
+insert_command = _command(
+    "insert",
+    _insert,
+    (InsertSection, "model", ShapeSection),
+    "Put one node into MODEL, in place of whatever lies between the tensors that it reads and those that it makes.",
+)
+prune_command = _command(
+    "prune",
+    _prune,
+    (),
+    "Make the weights of MODEL 2:4 sparse, to test what that does for speed. The accuracy is lost.",
+)
+weight_strip_command = _command(
+    "weight-strip",
+    _strip,
+    (StripSection,),
+    "Leave the values of MODEL's weights out, so that its structure can be passed on.",
+)
+weight_reconstruct_command = _command(
+    "weight-reconstruct",
+    _reconstruct,
+    (ReconstructSection,),
+    "Give the weights that `polycmp surgeon weight-strip` left out of MODEL random values.",
+)

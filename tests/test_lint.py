@@ -1,0 +1,147 @@
+"""`polycmp check lint`: every fault of a model with its node, the reason, and what to do."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+F = TensorProto.FLOAT
+
+
+def save(path, nodes, outputs=("y",), weights=None, opsets=(("", 20),), inputs=(("x", [2, 4]),)):
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info(name, F, shape) for name, shape in inputs],
+        [helper.make_tensor_value_info(name, F, ["rows", "columns"]) for name in outputs],
+        [numpy_helper.from_array(array, name) for name, array in (weights or {}).items()],
+    )
+    imports = [helper.make_opsetid(domain, version) for domain, version in opsets]
+    onnx.save(helper.make_model(graph, ir_version=10, opset_imports=imports), path)
+
+
+@pytest.fixture
+def lint(polycmp, tmp_path):
+    def run(*words):
+        done = polycmp("check", "lint", "model.onnx", "-o", "report.json", *words)
+        return done, json.loads((tmp_path / "report.json").read_text())
+
+    return run
+
+
+def levels(found):
+    return {(entry["level"], *entry.get("nodes", [])) for entry in found["lint_entries"]}
+
+
+def test_a_sound_model(lint, tmp_path):
+    save(tmp_path / "model.onnx", [helper.make_node("Relu", ["x"], ["y"], "relu")])
+    done, found = lint()
+    assert done.status == 0
+    assert found["lint_entries"] == []
+    assert found["summary"] == {"passing": ["relu"], "failing": [], "skipped": []}
+
+
+def test_every_node_that_fails_by_itself_is_found_and_none_that_only_follows(lint, tmp_path):
+    nodes = [
+        helper.make_node("MatMul", ["x", "wide"], ["m"], "first"),
+        helper.make_node("Relu", ["m"], ["r"], "follows"),
+        helper.make_node("Add", ["x", "three"], ["a"], "second"),
+        helper.make_node("Sigmoid", ["x"], ["s"], "sound"),
+    ]
+    weights = {"wide": np.ones((5, 3), np.float32), "three": np.ones(3, np.float32)}
+    save(tmp_path / "model.onnx", nodes, ("r", "a", "s"), weights)
+    done, found = lint()
+    assert done.status == 1
+    assert found["summary"] == {"passing": ["sound"], "failing": ["first", "second"], "skipped": ["follows"]}
+    assert all(entry["message"] and entry["hint"] for entry in found["lint_entries"])
+    assert "first (MatMul)" in done.out
+    assert "next:" in done.out
+
+
+@pytest.mark.parametrize(
+    ("node", "says"),
+    [
+        (helper.make_node("Nonsense", ["x"], ["y"], "n"), "no such operator"),
+        (helper.make_node("Relu", ["x"], ["y"], "n", slope=1.0), "slope"),
+        (helper.make_node("Relu", ["nobody"], ["y"], "n"), "which nothing makes"),
+        (helper.make_node("Mine", ["x"], ["y"], "n", domain="org.mine"), "no operator set of domain 'org.mine'"),
+    ],
+)
+def test_what_onnx_forbids(lint, tmp_path, node, says):
+    save(tmp_path / "model.onnx", [node])
+    done, found = lint()
+    assert done.status == 1
+    assert says in found["lint_entries"][0]["message"]
+    assert found["lint_entries"][0]["nodes"] == ["n"]
+
+
+def test_nodes_in_the_wrong_order_are_named_and_run_all_the_same(lint, tmp_path):
+    nodes = [helper.make_node("Relu", ["h"], ["y"], "late"), helper.make_node("Neg", ["x"], ["h"], "early")]
+    save(tmp_path / "model.onnx", nodes)
+    done, found = lint()
+    assert done.status == 1
+    assert "only a later node makes" in found["lint_entries"][0]["message"]
+    assert found["summary"]["passing"] == ["early"]
+
+
+def test_nodes_of_one_name(lint, tmp_path):
+    save(
+        tmp_path / "model.onnx",
+        [helper.make_node("Neg", ["x"], ["h"], "n"), helper.make_node("Neg", ["h"], ["y"], "n")],
+    )
+    done, found = lint()
+    assert done.status == 1
+    assert "2 nodes have this name" in found["lint_entries"][0]["message"]
+
+
+def test_custom_operators_are_information(lint, tmp_path):
+    nodes = [
+        helper.make_node("Relu", ["x"], ["h"], "known"),
+        helper.make_node("Mine", ["h"], ["c"], "custom", domain="org.mine"),
+        helper.make_node("Neg", ["c"], ["y"], "behind"),
+    ]
+    save(tmp_path / "model.onnx", nodes, opsets=(("", 20), ("org.mine", 1)))
+    done, found = lint()
+    assert done.status == 0
+    assert levels(found) == {("info", "custom")}
+    assert found["summary"] == {"passing": ["known"], "failing": [], "skipped": ["custom", "behind"]}
+
+
+def test_what_nobody_uses_is_a_warning(lint, tmp_path):
+    nodes = [helper.make_node("Relu", ["x"], ["y"], "used"), helper.make_node("Neg", ["x"], ["d"], "dead")]
+    inputs = (("x", [2, 4]), ("z", [1]))
+    save(tmp_path / "model.onnx", nodes, weights={"w": np.ones(3, np.float32)}, inputs=inputs)
+    done, found = lint()
+    assert done.status == 0
+    assert levels(found) == {("warning",), ("warning", "dead")}
+    assert {"'z'", "w"} <= {word for entry in found["lint_entries"] for word in entry["message"].split()}
+
+
+@pytest.mark.parametrize("content", [b"", b"no model at all", b"\x08\x07"])
+def test_a_file_that_is_no_model(lint, tmp_path, content):
+    (tmp_path / "model.onnx").write_bytes(content)
+    done, found = lint()
+    assert done.status == 1
+    assert levels(found) == {("exception",)}
+
+
+def test_a_model_without_nodes_is_odd_and_not_wrong(lint, tmp_path):
+    save(tmp_path / "model.onnx", [], outputs=("x",))
+    done, found = lint()
+    assert done.status == 0
+    assert levels(found) == {("warning",)}
+
+
+def test_no_file_is_no_finding(polycmp):
+    assert polycmp("check", "lint", "nowhere.onnx").status == 3
+
+
+def test_equal_findings_are_told_together(lint, tmp_path):
+    nodes = [helper.make_node("Neg", ["x"], [f"d{index}"], f"dead{index}") for index in range(5)]
+    save(tmp_path / "model.onnx", [*nodes, helper.make_node("Relu", ["x"], ["y"], "used")])
+    assert "dead0, dead1, dead2 and 2 more (Neg): nothing reads" in lint()[0].out
+    assert "dead4" in lint("-v")[0].out
