@@ -26,6 +26,7 @@ PROJECTS = {
     "polycmp-onnxrt": "plugins/onnxrt",
     "polycmp-pluginref": "plugins/pluginref",
     "polycmp-report": "plugins/report",
+    "polycmp-suite": "plugins/suite",
     "polycmp-trt": "plugins/trt",
 }
 LEFTOVERS = shutil.ignore_patterns("__pycache__", "*.egg-info", "dist", ".*")
