@@ -7,6 +7,7 @@ import math
 import sqlite3
 
 import pytest
+
 from polycmp_suite.changes import Past, compare, slower
 
 HEAD = '[defaults]\nbackend = ["onnxrt", "onnx"]\n'
@@ -61,7 +62,7 @@ def test_a_slower_case_fails_the_suite(suite):
         suite("suite.toml", "--history", "h.sqlite", status=0)
     database = sqlite3.connect(suite.folder / "h.sqlite")
     for number, (row, times) in enumerate(database.execute("select rowid, times from cases").fetchall()):
-        old = {label: 1e-9 * (1 + number) for label in json.loads(times)}
+        old = dict.fromkeys(json.loads(times), 1e-09 * (1 + number))
         database.execute("update cases set times = ? where rowid = ?", (json.dumps(old), row))
     database.commit()
     database.close()

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import onnx
 import pytest
+
 from polycmp_suite.page.index import index_page
 from polycmp_suite.result import CaseResult
 from polycmp_suite.summary import summarize

@@ -303,3 +303,16 @@ def test_a_module_beside_the_suite_is_not_imported(suite):
     (suite.folder / "numpy.py").write_text("raise SystemExit('the wrong numpy')\n")
     suite.write(HEAD + case("one"))
     suite("suite.toml", status=0)
+
+
+def test_github_is_told_once_by_the_suite(suite):
+    suite.write(HEAD + case("good") + case("bad", DIFFER))
+    environment = {**os.environ, "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(suite.folder / "summary.md")}
+    done = subprocess.run(
+        suite.command("suite.toml"), cwd=suite.folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.count("::error title=") == 1
+    assert "one.onnx (sha256 " in done.stdout.replace("%3A", ":")
+    summary = (suite.folder / "summary.md").read_text()
+    assert summary.count("### polycmp") == 1
+    assert "opset 17" in summary

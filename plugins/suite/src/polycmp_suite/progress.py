@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
 
 from polycmp.report import duration
 from polycmp.terminal import echo, shorten, visible
@@ -19,12 +18,11 @@ class Progress:
     Args:
         total: How many cases there are.
         silent: Show nothing.
-        expected: Seconds that cases took the last time, by name.
         jobs: How many run at the same time.
     """
 
-    def __init__(self, total: int, *, silent: bool, expected: Mapping[str, float], jobs: int) -> None:
-        self._total, self._silent, self._expected, self._jobs = total, silent, expected, max(jobs, 1)
+    def __init__(self, total: int, *, silent: bool, jobs: int) -> None:
+        self._total, self._silent, self._jobs = total, silent, max(jobs, 1)
         self._live = not silent and sys.stderr.isatty()
         self._running: dict[str, float] = {}
         self._done = self._failed = 0

@@ -80,7 +80,7 @@ class _Work:
             self._suite, run, executor, pages="html" in self._call.registry.reports, stop_early=self._choice.exitfirst
         )
         self._tell(run, finished=False)
-        progress = Progress(len(waiting), silent=self._silent, expected={}, jobs=self._how.jobs or available_cores())
+        progress = Progress(len(waiting), silent=self._silent, jobs=self._how.jobs or available_cores())
         try:
             session.run(waiting, self._skipped(waiting), progress)
         except KeyboardInterrupt:
