@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from polycmp.spec import CommandSpec, RunnerSpec, hookimpl, opt
+from polycmp.spec import CommandSpec, CompareFuncSpec, RunnerSpec, hookimpl, opt
+from polycmp_checks.metric_options import IouMatchOptions, KlDivergenceOptions, TopkAgreementOptions
 
 FAULTS: Mapping[str, str] = {
     "fp16": "its results are rounded to float16",
@@ -47,6 +48,34 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
         factory="polycmp_checks.faulty:make_runner",
         options=FaultyOptions,
         hidden=True,
+    )
+
+
+@hookimpl
+def polycmp_compare_funcs() -> Iterable[CompareFuncSpec]:
+    """Contribute compare functions for what a model is for."""
+    yield CompareFuncSpec(
+        name="topk_agreement",
+        summary="Share of the K largest entries on which both sides agree",
+        factory="polycmp_checks.metrics:make_topk_agreement",
+        options=TopkAgreementOptions,
+        rejudges=True,
+        larger_is_better=True,
+    )
+    yield CompareFuncSpec(
+        name="kl_divergence",
+        summary="Kullback-Leibler divergence of the distributions",
+        factory="polycmp_checks.metrics:make_kl_divergence",
+        options=KlDivergenceOptions,
+        rejudges=True,
+    )
+    yield CompareFuncSpec(
+        name="iou_match",
+        summary="Share of boxes that overlap with one of the other side",
+        factory="polycmp_checks.metrics:make_iou_match",
+        options=IouMatchOptions,
+        rejudges=True,
+        larger_is_better=True,
     )
 
 

@@ -23,13 +23,10 @@ Exit status: 0 all as expected, 1 a case differs or is worse than the baseline, 
 compared, 130 interrupted (finished cases are kept; go on with --resume)."""
 
 
-def _jobs(text: str) -> int:
-    if text == "auto":
-        return 0
-    value = int(text)
-    if value < 1:
+def _jobs(text: str) -> str:
+    if text != "auto" and int(text) < 1:
         raise ValueError("a number from 1, or auto")
-    return value
+    return text
 
 
 def _factor(text: str) -> float:
@@ -58,7 +55,12 @@ class ChoiceSection:
 class RunningSection:
     """Running."""
 
-    jobs: int = opt(1, help="-j: cases at the same time; auto: as many as cores.", metavar="N|auto", parse=_jobs)
+    jobs: str = opt(
+        "",
+        help="-j: cases at the same time; auto: as many as cores. By default 1, and on a cluster what it has room for.",
+        metavar="N|auto",
+        parse=_jobs,
+    )
     memory: int = opt(
         0,
         help="Memory that cases running at the same time may reserve together; by default the machine's.",

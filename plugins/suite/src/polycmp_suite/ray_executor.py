@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -24,6 +25,8 @@ RETRIES = 3
 #: Cases that are handed to the cluster beyond those that can run, so that no core waits for the driver.
 _AHEAD = 1.5
 _TICK = 1.0
+#: Seconds in which a cluster has to answer.
+_ANSWER = 10.0
 
 
 class RayExecutor:
@@ -88,6 +91,7 @@ class RayExecutor:
         except OSError as error:
             return Ended(job, -1, stopped=f"its files cannot be read: {describe_exception(error)}")
         wanted: dict[str, Any] = {"num_cpus": 1, "num_gpus": job.gpus, "resources": dict(job.resources)}
+        wanted["scheduling_strategy"] = "SPREAD"  # a case is long, and packing would leave machines idle
         if job.memory:
             wanted["memory"] = job.memory
         contents = {item.digest: self._contents[item.digest] for item in files}
@@ -132,6 +136,7 @@ def _connect(resources: Resources) -> None:
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         if resources.address:
+            _knock(resources.address)
             ray.init(address=resources.address, **quiet)
         else:
             gpus = len(resources.gpus)
@@ -141,6 +146,13 @@ def _connect(resources: Resources) -> None:
         raise PluginError(
             f"the Ray cluster {where} cannot be reached", why=describe_exception(error), hint="ray status"
         ) from error
+
+
+def _knock(address: str) -> None:
+    """Raise where nobody answers; Ray itself tries for minutes before it says so."""
+    host, colon, port = address.rpartition(":")
+    if colon and host and "/" not in address and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=_ANSWER).close()
 
 
 def _impossible(job: Job) -> str | None:

@@ -80,7 +80,7 @@ class _Work:
             self._suite, run, executor, pages="html" in self._call.registry.reports, stop_early=self._choice.exitfirst
         )
         self._tell(run, finished=False)
-        progress = Progress(len(waiting), silent=self._silent, jobs=self._how.jobs or available_cores())
+        progress = Progress(len(waiting), silent=self._silent, jobs=self._jobs or available_cores())
         try:
             session.run(waiting, self._skipped(waiting), progress)
         except KeyboardInterrupt:
@@ -92,8 +92,15 @@ class _Work:
     def _silent(self) -> bool:
         return self._call.settings.core["log"].silent or bool(self._call.params.get("quiet"))
 
+    @property
+    def _jobs(self) -> int:
+        """How many cases run at the same time; 0 leaves it to the executor."""
+        if self._how.jobs == "auto" or (not self._how.jobs and self._how.executor != "local"):
+            return 0
+        return int(self._how.jobs or 1)
+
     def _resources(self) -> Resources:
-        return Resources(self._how.jobs, self._how.memory, self._gpus, self._how.address)
+        return Resources(self._jobs, self._how.memory, self._gpus, self._how.address)
 
     def _open(self, where: Path) -> tuple[Run, set[str]]:
         """Return the run, and the names of the cases that need not be run again."""
