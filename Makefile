@@ -3,16 +3,18 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ALONE := .venv-core
-PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/formats plugins/locate plugins/checks plugins/data plugins/testing plugins/trt
+RAY := .venv-ray
+PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/formats plugins/locate plugins/checks plugins/data plugins/suite plugins/testing plugins/trt
 PROJECTS := $(PACKAGES:%=%/pyproject.toml)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-core test-gpu check format bench clean
+.PHONY: help demo test test-core test-ray test-gpu check format bench clean
 
 help:
 	@echo "make demo      compare a model on two backends (ONNX Runtime and the ONNX reference)"
 	@echo "make test      run all tests that need no GPU"
 	@echo "make test-core run the tests of the core where only the core is installed"
+	@echo "make test-ray  run the tests of the suite's executor for Ray, on a cluster of several nodes on this machine"
 	@echo "make check     ruff and mypy"
 	@echo "make bench     measure beside Polygraphy"
 	@echo "make test-gpu  run the tests that need TensorRT and a GPU, in the current environment"
@@ -23,7 +25,7 @@ $(VENV)/created:
 	@touch $@
 
 $(VENV)/installed: $(VENV)/created $(PROJECTS)
-	$(PIP) -e core -e 'plugins/onnx[fp16]' -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e 'plugins/formats[safetensors]' -e plugins/locate -e plugins/checks -e 'plugins/data[images]' -e plugins/testing
+	$(PIP) -e core -e 'plugins/onnx[fp16]' -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e 'plugins/formats[safetensors]' -e plugins/locate -e plugins/checks -e 'plugins/data[images]' -e plugins/testing -e plugins/suite
 	@touch $@
 
 $(VENV)/developed: $(VENV)/installed requirements-dev.txt
@@ -46,6 +48,14 @@ $(ALONE)/developed: core/pyproject.toml requirements-dev.txt
 test-core: $(ALONE)/developed
 	$(ALONE)/bin/python -m pytest $(PYTEST_ARGS) core/tests
 
+$(RAY)/developed: core/pyproject.toml plugins/suite/pyproject.toml
+	$(PYTHON) -m venv $(RAY)
+	$(RAY)/bin/python -m pip --disable-pip-version-check install --quiet pytest pytest-timeout -e core -e plugins/onnx -e 'plugins/onnxrt[cpu]' -e plugins/report -e 'plugins/suite[ray]'
+	@touch $@
+
+test-ray: $(RAY)/developed
+	$(RAY)/bin/python -m pytest $(PYTEST_ARGS) plugins/suite/tests/test_suite_ray.py
+
 test-gpu:
 	python -m pytest -m gpu $(PYTEST_ARGS)
 
@@ -62,4 +72,4 @@ bench: $(VENV)/developed
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
 clean:
-	rm -rf $(VENV) $(ALONE) demo dist .cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(ALONE) $(RAY) demo dist .cache .mypy_cache .ruff_cache

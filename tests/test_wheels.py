@@ -28,6 +28,7 @@ PROJECTS = {
     "polycmp-onnxrt": "plugins/onnxrt",
     "polycmp-pluginref": "plugins/pluginref",
     "polycmp-report": "plugins/report",
+    "polycmp-suite": "plugins/suite",
     "polycmp-testing": "plugins/testing",
     "polycmp-trt": "plugins/trt",
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from polycmp.spec import CommandSpec, DataLoaderSpec, ReportSpec, RunnerSpec, hookimpl, opt
+from polycmp.spec import CommandSpec, CompareFuncSpec, DataLoaderSpec, ReportSpec, RunnerSpec, hookimpl, opt
+from polycmp_checks.metric_options import IouMatchOptions, KlDivergenceOptions, TopkAgreementOptions
 from polycmp_checks.stress.options import COMPARE_DEFAULTS, COMPARE_NOTES, StressOptions
 
 FAULTS: Mapping[str, str] = {
@@ -89,6 +90,34 @@ def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
         sweeps_shapes=True,
         compare_defaults=COMPARE_DEFAULTS,
         compare_notes=COMPARE_NOTES,
+    )
+
+
+@hookimpl
+def polycmp_compare_funcs() -> Iterable[CompareFuncSpec]:
+    """Contribute compare functions for what a model is for."""
+    yield CompareFuncSpec(
+        name="topk_agreement",
+        summary="Share of the K largest entries on which both sides agree",
+        factory="polycmp_checks.metrics:make_topk_agreement",
+        options=TopkAgreementOptions,
+        rejudges=True,
+        larger_is_better=True,
+    )
+    yield CompareFuncSpec(
+        name="kl_divergence",
+        summary="Kullback-Leibler divergence of the distributions",
+        factory="polycmp_checks.metrics:make_kl_divergence",
+        options=KlDivergenceOptions,
+        rejudges=True,
+    )
+    yield CompareFuncSpec(
+        name="iou_match",
+        summary="Share of boxes that overlap with one of the other side",
+        factory="polycmp_checks.metrics:make_iou_match",
+        options=IouMatchOptions,
+        rejudges=True,
+        larger_is_better=True,
     )
 
 

@@ -1,0 +1,165 @@
+"""What has changed between runs of a suite: verdicts, errors, times."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from polycmp.report import duration, figure
+
+#: An error that is so many times what it was has grown; less is what other inputs and other machines make of it.
+GROWN = 2.0
+#: Past runs without which a time is not judged.
+LEAST = 3
+#: Standard deviations beyond which a time is no noise. A median's deviation times this factor estimates a normal one's.
+_BEYOND, _NORMAL = 3.0, 1.4826
+_BAD = frozenset({"failed", "error"})
+
+
+@dataclass(frozen=True)
+class Past:
+    """What became of a case in one run.
+
+    Attributes:
+        name: The case.
+        state: What became of it.
+        reason: Why.
+        max_error: The largest absolute difference; None if nothing was compared.
+        times: Median seconds of one inference by backend.
+    """
+
+    name: str
+    state: str
+    reason: str = ""
+    max_error: float | None = None
+    times: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that is not as it was.
+
+    Attributes:
+        kind: `new failure`, `verdict`, `fixed`, `error grew`, `slower`, `new case`, `gone`.
+        case: The case.
+        text: What it was and is.
+        worse: Whether it makes the comparison of two runs fail.
+    """
+
+    kind: str
+    case: str
+    text: str
+    worse: bool = False
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What has changed.
+
+    Attributes:
+        since: The run compared with.
+        found: The changes.
+        notes: What could not be judged, in words.
+    """
+
+    since: str
+    found: tuple[Change, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def regressions(self) -> tuple[str, ...]:
+        """What is worse and is no failure by itself: what has become slower."""
+        return tuple(f"{change.case}: {change.text}" for change in self.found if change.kind == "slower")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {"since": self.since, "found": [asdict(change) for change in self.found], "notes": list(self.notes)}
+
+
+def compare(
+    since: str,
+    before: Mapping[str, Past],
+    times: Mapping[str, Mapping[str, Sequence[float]]],
+    now: Iterable[Past],
+    max_slowdown: float = 0.0,
+) -> Changes:
+    """Return what has changed.
+
+    Args:
+        since: What the earlier run is called.
+        before: What became of the cases then.
+        times: For each case and backend the times of past runs.
+        now: What became of the cases now.
+        max_slowdown: How many times the median of past times an inference may take; 0 for no limit.
+    """
+    now = list(now)
+    found: list[Change] = []
+    unjudged = 0
+    for case in now:
+        then = before.get(case.name)
+        if then is None:
+            found.append(Change("new case", case.name, case.state, case.state in _BAD))
+        else:
+            found += _verdicts(then, case)
+            found += _errors(then, case)
+        for label, seconds in case.times.items() if max_slowdown else ():
+            past = times.get(case.name, {}).get(label, [])
+            if len(past) < LEAST:
+                unjudged += 1
+            elif (text := slower(seconds, past, max_slowdown)) is not None:
+                found.append(Change("slower", case.name, f"{label}: {text}", True))
+    here = {case.name for case in now}
+    found += [Change("gone", name, f"it was {past.state}") for name, past in before.items() if name not in here]
+    counts = [f"{sum(change.kind == kind for change in found)} {kind}" for kind in _kinds(found)]
+    notes = [f"compared with {since}: {', '.join(counts) or 'nothing changed'}"]
+    if unjudged:
+        notes.append(f"{unjudged} times are not judged: a median needs {LEAST} past runs")
+    return Changes(since, tuple(found), tuple(notes))
+
+
+def _kinds(found: Iterable[Change]) -> list[str]:
+    return list(dict.fromkeys(change.kind for change in found))
+
+
+def _verdicts(then: Past, now: Past) -> Iterator[Change]:
+    if then.state == now.state:
+        return
+    text = f"{then.state} before, {now.state} now" + (f": {now.reason}" if now.reason else "")
+    if now.state in _BAD and then.state not in _BAD:
+        yield Change("new failure", now.name, text, True)
+    elif then.state in _BAD and now.state == "passed":
+        yield Change("fixed", now.name, text)
+    else:
+        yield Change("verdict", now.name, text)
+
+
+def _errors(then: Past, now: Past) -> Iterator[Change]:
+    if then.max_error is None or now.max_error is None:
+        return
+    was_finite = math.isfinite(then.max_error)
+    if was_finite and (not math.isfinite(now.max_error) or now.max_error > GROWN * then.max_error):
+        if then.max_error == now.max_error == 0.0:
+            return
+        yield Change("error grew", now.name, f"max abs {figure(then.max_error)} before, {figure(now.max_error)} now")
+
+
+def slower(seconds: float, past: Sequence[float], limit: float) -> str | None:
+    """Return in words that a time is too long, given past ones; None if it is not.
+
+    It is if it exceeds both the limit and what the past times scatter: their median, and three times the standard
+    deviation that their median absolute deviation stands for.
+
+    Args:
+        seconds: The time.
+        past: Past times.
+        limit: How many times their median it may be.
+    """
+    median = statistics.median(past)
+    noise = _NORMAL * statistics.median(abs(item - median) for item in past)
+    if seconds <= limit * median or seconds <= median + _BEYOND * noise:
+        return None
+    factor = f"{seconds / median:.2f} x" if median else "more than"
+    return f"{duration(seconds)}, {factor} the median of {len(past)} runs ({duration(median)}, noise {duration(noise)})"

@@ -1,0 +1,153 @@
+"""Past runs: kept in a folder or an SQLite file, read back, and compared with."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from polycmp.errors import FileError, describe_exception
+from polycmp_suite.changes import Changes, Past, compare
+from polycmp_suite.result import CaseResult
+from polycmp_suite.store import Run, is_run, runs_in
+from polycmp_suite.summary import verdict_over
+
+#: Past runs whose times count.
+DEPTH = 20
+_TABLES = """
+create table if not exists runs (
+  id integer primary key, suite text not null, name text not null, time real not null, verdict text not null,
+  command text not null, unique (suite, name)
+);
+create table if not exists cases (
+  run integer not null references runs(id) on delete cascade, name text not null, state text not null,
+  verdict text not null, reason text not null, max_error text, seconds real not null, times text not null,
+  primary key (run, name)
+);
+"""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Past runs.
+
+    Attributes:
+        name: What the run to compare with is called: the last that passed, else the last.
+        cases: What became of its cases.
+        times: For each case and backend the medians of the runs, the oldest first.
+    """
+
+    name: str
+    cases: Mapping[str, Past]
+    times: Mapping[str, Mapping[str, list[float]]] = field(default_factory=dict)
+
+
+def describe(path: str) -> Baseline:
+    """Return the past runs that a path leads to: a run, a folder of runs, or an SQLite file.
+
+    Raises:
+        FileError: There are none.
+    """
+    return _baseline(_runs(path))
+
+
+def latest(path: str) -> tuple[str, list[Past]]:
+    """Return the name and the cases of the last run that a path leads to; errors as in `describe`."""
+    return _runs(path)[-1]
+
+
+def _runs(path: str) -> list[tuple[str, list[Past]]]:
+    place = Path(path)
+    if place.is_file():
+        return _from_file(place)
+    runs = [Run(place.resolve())] if is_run(place) else [run for run in runs_in(place) if run.finished]
+    if not runs:
+        raise FileError(
+            f"there are no past runs in {path}",
+            why="it is no finished run, no folder of finished runs, and no SQLite file",
+            hint=f"ls {path}",
+        )
+    return [(run.folder.name, [_past(item) for item in run.results()]) for run in runs[-DEPTH:]]
+
+
+def _past(result: CaseResult) -> Past:
+    return Past(result.case, result.state, result.reason, result.max_error, result.times)
+
+
+def _baseline(runs: list[tuple[str, list[Past]]]) -> Baseline:
+    """Return the baseline that runs make, the oldest first."""
+    green = [item for item in runs if all(case.state in {"passed", "skipped"} for case in item[1])]
+    name, cases = (green or runs)[-1]
+    times: dict[str, dict[str, list[float]]] = {}
+    for _, past in runs:
+        for case in past:
+            for label, seconds in case.times.items():
+                times.setdefault(case.name, {}).setdefault(label, []).append(seconds)
+    return Baseline(name, {case.name: case for case in cases}, times)
+
+
+def compare_with(baseline: Baseline, results: Iterable[CaseResult], max_slowdown: float) -> Changes:
+    """Return what has changed since past runs.
+
+    Args:
+        baseline: The past runs.
+        results: What became of the cases now.
+        max_slowdown: How many times the median of past times an inference may take; 0 for no limit.
+    """
+    return compare(baseline.name, baseline.cases, baseline.times, [_past(item) for item in results], max_slowdown)
+
+
+def append(path: Path, run: Run, suite: str, results: Iterable[CaseResult]) -> None:
+    """Append a run to an SQLite file; a run that is there already, as after --resume, is replaced.
+
+    Raises:
+        FileError: That cannot be written.
+    """
+    results = list(results)
+    about = run.about
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(path)) as database, database:
+            database.executescript(_TABLES)
+            database.execute("pragma foreign_keys = on")
+            name = (suite, run.folder.name)
+            database.execute("delete from cases where run in (select id from runs where suite = ? and name = ?)", name)
+            database.execute("delete from runs where suite = ? and name = ?", name)
+            values = (*name, about.get("time", 0.0), verdict_over(results), about.get("command", ""))
+            made = database.execute(
+                "insert into runs (suite, name, time, verdict, command) values (?, ?, ?, ?, ?)", values
+            )
+            database.executemany(
+                "insert into cases values (?, ?, ?, ?, ?, ?, ?, ?)", [_row(made.lastrowid, item) for item in results]
+            )
+    except (sqlite3.Error, OSError) as error:
+        raise FileError(
+            f"cannot append the run to {path}", why=describe_exception(error), hint=f"ls -l {path}"
+        ) from error
+
+
+def _row(run: int | None, item: CaseResult) -> tuple[object, ...]:
+    error = None if item.max_error is None else repr(item.max_error)
+    return run, item.case, item.state, item.verdict, item.reason, error, item.seconds, json.dumps(dict(item.times))
+
+
+def _from_file(path: Path) -> list[tuple[str, list[Past]]]:
+    query = (
+        "select runs.id, runs.name, cases.name, state, reason, max_error, times from cases join runs on runs.id = run "
+        "where runs.id in (select id from runs order by time desc limit ?) order by runs.time, cases.rowid"
+    )
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+            rows = database.execute(query, (DEPTH,)).fetchall()
+    except sqlite3.Error as error:
+        raise FileError(f"cannot read past runs from {path}", why=describe_exception(error)) from error
+    runs: dict[int, tuple[str, list[Past]]] = {}
+    for number, name, case, state, reason, largest, times in rows:
+        past = Past(case, state, reason, None if largest is None else float(largest), json.loads(times))
+        runs.setdefault(number, (name, []))[1].append(past)
+    if not runs:
+        raise FileError(f"{path} holds no runs")
+    return list(runs.values())

@@ -1,0 +1,129 @@
+"""A case on a machine of a cluster: its files from the cluster, its process here, its results back as bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from polycmp_suite.running.process import GRACE, CaseProcess
+from polycmp_suite.spec import Ended, Job
+
+#: Seconds after which a file that no case has used is removed from a machine.
+_KEPT = 7 * 24 * 3600.0
+#: Bytes of one file that a case has written; a larger one does not come back.
+_LARGEST = 64 << 20
+_POLL = 0.02
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A file that a case reads.
+
+    Attributes:
+        path: Its path, relative to the folder in which the case is started.
+        digest: The SHA-256 of its content.
+    """
+
+    path: str
+    digest: str
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    found = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            found.update(chunk)
+    return found.hexdigest()
+
+
+def is_inside(path: str) -> bool:
+    """Return whether a path stays in the folder that it is relative to."""
+    return not path.startswith("/") and ".." not in PurePosixPath(path).parts
+
+
+def execute(
+    job: Job, files: Sequence[Shipped], fetch: Callable[[str], bytes], node: str
+) -> tuple[Ended, Mapping[str, bytes], int]:
+    """Run a job here.
+
+    Args:
+        job: The job, with the folders of the machine that it comes from.
+        files: The files that it reads.
+        fetch: Gives the content that belongs to a digest; asked once a machine for each.
+        node: What tells this machine from others that share its file system.
+
+    Returns:
+        How it ended, the files that it wrote, and how many files were fetched for it.
+    """
+    cache = Path(tempfile.gettempdir()) / f"polycmp-suite-{os.getuid()}" / node
+    cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _sweep(cache)
+    place = Path(tempfile.mkdtemp(prefix="case-", dir=cache))
+    try:
+        folder, output = place / "folder", place / "output"
+        output.mkdir()
+        folder.mkdir()
+        fetched = sum(_place(item, folder, cache, fetch) for item in files)
+        words = tuple(
+            str(output) + word[len(job.output) :] if word.startswith(job.output) else word for word in job.words
+        )
+        ended = _run(replace(job, words=words, folder=str(folder), output=str(output)))
+        return replace(ended, job=job), _written(output), fetched
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _place(item: Shipped, folder: Path, cache: Path, fetch: Callable[[str], bytes]) -> bool:
+    """Put a file where the case looks for it; return whether it had to be fetched."""
+    kept, target = cache / item.digest, folder / item.path
+    fetched = not kept.exists()
+    if fetched:
+        handle, name = tempfile.mkstemp(prefix="part-", dir=cache)
+        with os.fdopen(handle, "wb") as file:
+            file.write(fetch(item.digest))
+        Path(name).replace(kept)
+    os.utime(kept)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.symlink_to(kept)
+    return fetched
+
+
+def _run(job: Job) -> Ended:
+    process = CaseProcess(job, where=socket.gethostname())
+    try:
+        while (ended := process.look()) is None:
+            time.sleep(_POLL)
+        return ended
+    except BaseException:  # the cluster gives the case up: nothing of it may go on
+        process.stop("interrupted")
+        end = time.monotonic() + GRACE
+        while process.look() is None and time.monotonic() < end:
+            time.sleep(_POLL)
+        process.kill()
+        raise
+
+
+def _written(output: Path) -> dict[str, bytes]:
+    found = {}
+    for path in sorted(output.rglob("*")):
+        if path.is_file() and path.stat().st_size <= _LARGEST:
+            found[path.relative_to(output).as_posix()] = path.read_bytes()
+    return found
+
+
+def _sweep(cache: Path) -> None:
+    """Remove what has not been used for long."""
+    with suppress(OSError):
+        for path in cache.iterdir():
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > _KEPT:
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()

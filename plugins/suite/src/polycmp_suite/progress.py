@@ -1,0 +1,78 @@
+"""What standard error shows while a suite runs: a line per case that has ended, and on a terminal what runs now."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from polycmp.report import duration
+from polycmp.terminal import echo, shorten, visible
+from polycmp_suite.result import CaseResult
+
+_WORDS = {"passed": "ok", "failed": "FAIL", "error": "ERROR", "skipped": "skipped", "known": "known"}
+
+
+class Progress:
+    """Shows how far a suite is.
+
+    Args:
+        total: How many cases there are.
+        silent: Show nothing.
+        jobs: How many run at the same time.
+    """
+
+    def __init__(self, total: int, *, silent: bool, jobs: int) -> None:
+        self._total, self._silent, self._jobs = total, silent, max(jobs, 1)
+        self._live = not silent and sys.stderr.isatty()
+        self._running: dict[str, float] = {}
+        self._done = self._failed = 0
+        self._spent = 0.0
+
+    def started(self, case: str) -> None:
+        """Note that a case has begun."""
+        self._running[case] = time.monotonic()
+        self.show()
+
+    def ended(self, result: CaseResult, *, again: bool = False) -> None:
+        """Show that a case has ended.
+
+        Args:
+            result: What became of it.
+            again: Whether it is tried again.
+        """
+        self._running.pop(result.case, None)
+        self._spent += result.seconds
+        if not again:
+            self._done += 1
+            self._failed += result.state in {"failed", "error"}
+        if self._silent:
+            return
+        self._clear()
+        word = "again" if again else _WORDS[result.mark]
+        reason = f": {shorten(result.reason, 160)}" if result.reason and result.state != "passed" else ""
+        place = f"[{self._done:>{len(str(self._total))}}/{self._total}]"
+        echo(f"{place} {word:7} {visible(result.case)} ({duration(result.seconds)}){visible(reason)}", err=True)
+        self.show()
+
+    def show(self) -> None:
+        """Show what runs now, on a terminal."""
+        if not self._live:
+            return
+        now = time.monotonic()
+        names = [f"{visible(shorten(name, 40))} {now - begun:.0f} s" for name, begun in list(self._running.items())[:3]]
+        left = f", about {duration(self._left())} left" if self._done else ""
+        failed = f", {self._failed} failed" if self._failed else ""
+        text = f"{self._done}/{self._total}{failed}{left}; {len(self._running)} running: {', '.join(names)}"
+        print(f"\r\x1b[K{text[:118]}", end="", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        self._clear()
+
+    def _clear(self) -> None:
+        if self._live:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def _left(self) -> float:
+        mean = self._spent / max(self._done, 1)
+        return mean * (self._total - self._done) / self._jobs

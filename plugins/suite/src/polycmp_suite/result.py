@@ -1,0 +1,107 @@
+"""What became of a case, as it stands in its JSON file."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+State: TypeAlias = Literal["passed", "failed", "error", "skipped"]
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """What became of a case.
+
+    Attributes:
+        case: Its name.
+        state: `passed`, `failed`, `error` (it could not be compared), or `skipped`. A failure that was expected is
+            `passed`, one that was expected and did not come is `failed`.
+        verdict: What the command itself found, or `skipped`.
+        reason: Why, in one sentence.
+        known: Why a failure was expected; empty if none was.
+        command: The command's words.
+        command_line: What to type to see it alone.
+        model: The model as the suite names it.
+        backends: The labels of the backends.
+        axes: The settings that the matrix chose.
+        tags: Its tags.
+        status: The exit status; negative for a signal.
+        seconds: How long the last attempt took.
+        attempts: How many there were.
+        memory: The most that one of its processes took, in bytes.
+        where: The machine, where that is another one.
+        max_error: The largest absolute difference; None if nothing was compared.
+        times: Median seconds of one inference by backend.
+        versions: Versions by backend.
+        folder: Its folder among the results.
+        fingerprint: Stands for everything that the result depends on, as far as the suite knows.
+        started: When the last attempt began, in seconds since 1970.
+    """
+
+    case: str
+    state: State
+    verdict: str
+    reason: str = ""
+    known: str = ""
+    command: str = "run"
+    command_line: str = ""
+    model: str = ""
+    backends: tuple[str, ...] = ()
+    axes: Mapping[str, str] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    status: int = 0
+    seconds: float = 0.0
+    attempts: int = 1
+    memory: int = 0
+    where: str = ""
+    max_error: float | None = None
+    times: Mapping[str, float] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    folder: str = ""
+    fingerprint: str = ""
+    started: float = 0.0
+
+    @property
+    def mark(self) -> str:
+        """The word for what became of it: also `expected` and `unexpected`."""
+        if self.known and self.state == "passed":
+            return "known"
+        return self.state
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as its JSON file holds it."""
+        return {"schema": SCHEMA, **dataclasses.asdict(self)}
+
+
+_FIELDS = {item.name for item in dataclasses.fields(CaseResult)}
+
+
+def result_from_json(document: Mapping[str, Any]) -> CaseResult:
+    """Return what a JSON file holds; keys that a later version has are left out.
+
+    Raises:
+        ValueError: It is no result of a case.
+    """
+    if document.get("schema") != SCHEMA or not {"case", "state", "verdict"} <= set(document):
+        raise ValueError("it is no result of a case")
+    values: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in document.items() if key in _FIELDS
+    }
+    error = values.get("max_error")
+    if isinstance(error, str):  # JSON has no infinity
+        values["max_error"] = float(error)
+    return CaseResult(**values)
+
+
+def read_result(path: Path) -> CaseResult | None:
+    """Return the result in a file; None if there is none, or it is not whole."""
+    try:
+        return result_from_json(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, AttributeError):
+        return None

@@ -1,0 +1,162 @@
+"""From an exit status and the report of a command to what became of the case."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import re
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from polycmp.errors import EXIT_DIFFERENT, EXIT_OK
+from polycmp.terminal import shorten
+from polycmp_suite.result import CaseResult, State
+from polycmp_suite.running.process import LOG
+from polycmp_suite.spec import Ended
+from polycmp_suite.suitefile.case import Case
+
+#: The command's own report in a case's folder.
+REPORT = "report.json"
+#: Bytes at the end of a log in which the last words are looked for.
+_TAIL = 8192
+_REASON = 400
+
+
+def result_of(case: Case, ended: Ended, today: datetime.date) -> CaseResult:
+    """Return what became of a case.
+
+    Args:
+        case: The case.
+        ended: How its process ended.
+        today: The day, for failures that are expected until one.
+    """
+    folder = Path(ended.job.output)
+    verdict = _verdict(ended)
+    document = _document(folder) if not ended.stopped and ended.status >= 0 else {}
+    reason = "" if verdict == "passed" else shorten(_reason(ended, document, folder), _REASON)
+    state, reason, known = _judge(case, verdict, reason, today)
+    return CaseResult(
+        case=case.id,
+        state=state,
+        verdict=verdict,
+        reason=reason,
+        known=known,
+        command=case.command,
+        model=case.model,
+        backends=case.backends,
+        axes=case.axes,
+        tags=case.tags,
+        status=ended.status,
+        seconds=ended.seconds,
+        attempts=ended.job.attempt,
+        memory=ended.memory,
+        where=ended.where,
+        max_error=_max_error(document),
+        times=_of_backends(document, _median),
+        versions=_of_backends(document, lambda item: str(item.get("version") or "")),
+        folder=case.folder,
+        started=time.time() - ended.seconds,
+    )
+
+
+def _verdict(ended: Ended) -> State:
+    if ended.stopped:
+        return "error"
+    return "passed" if ended.status == EXIT_OK else "failed" if ended.status == EXIT_DIFFERENT else "error"
+
+
+def _judge(case: Case, verdict: State, reason: str, today: datetime.date) -> tuple[State, str, str]:
+    """Return the state, why, and why a failure was expected."""
+    expected = case.expected
+    if expected is None:
+        return verdict, reason, ""
+    if not expected.counts(today):
+        if verdict == "passed":
+            return verdict, reason, ""
+        return verdict, f"{reason} (expected until {expected.until}, which has passed: {expected.reason})", ""
+    if verdict == "passed":
+        return "failed", "it passes, and a failure was expected: take expected-failure out", expected.reason
+    if expected.verdict and expected.verdict != verdict:
+        return verdict, f"{reason} (expected was {expected.verdict!r}: {expected.reason})", ""
+    return "passed", reason, expected.reason
+
+
+def _document(folder: Path) -> Mapping[str, Any]:
+    try:
+        found = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _reason(ended: Ended, document: Mapping[str, Any], folder: Path) -> str:
+    if ended.stopped:
+        return ended.stopped
+    if ended.status < 0:
+        name = signal.Signals(-ended.status).name if -ended.status in set(signal.Signals) else f"signal {-ended.status}"
+        memory = ", as it does when the machine runs out of memory" if -ended.status == signal.SIGKILL else ""
+        return f"the process was ended by {name}{memory}"
+    return next(_said(document), "") or last_words(folder) or f"it ended with status {ended.status}"
+
+
+def _said(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the report of a `run` or a `locate` says went wrong."""
+    for label, item in _tables(document, "inference_results"):
+        if item.get("error"):
+            yield f"{label}: {item['error']}"
+    for pair in document.get("comparison_results") or ():
+        wrong = [(name, item) for name, item in (pair.get("outputs") or {}).items() if not item.get("passed")]
+        if wrong:
+            name, item = wrong[0]
+            more = f"; {len(wrong)} of {len(pair['outputs'])} outputs differ" if len(wrong) > 1 else ""
+            yield f"{name}: {item.get('reason')}{more}"
+        if not pair.get("passed") and pair.get("reason"):
+            yield str(pair["reason"])
+    if document.get("sentence"):
+        yield str(document["sentence"])
+
+
+def last_words(folder: Path) -> str:
+    """Return the line of a log that says why: of polycmp's own error, else the last."""
+    try:
+        with (folder / LOG).open("rb") as file:
+            file.seek(max(0, file.seek(0, 2) - _TAIL))
+            lines = file.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    lines = [line.strip() for line in lines if line.strip()]
+    errors = [index for index, line in enumerate(lines) if line.startswith("polycmp: ")]
+    if errors:
+        found = lines[errors[-1]].removeprefix("polycmp: ")
+        following = lines[errors[-1] + 1 : errors[-1] + 2]
+        why = next((line for line in following if line.startswith("why:")), "")
+        return found + (f" ({why.removeprefix('why:').strip()})" if why else "")
+    return re.sub(r"^[A-Z ]+: ", "", lines[-1]) if lines else ""
+
+
+def _tables(document: Mapping[str, Any], key: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    found = document.get(key)
+    yield from found.items() if isinstance(found, dict) else ()
+
+
+def _of_backends(document: Mapping[str, Any], read: Any) -> dict[str, Any]:
+    values = {label: read(item) for label, item in _tables(document, "inference_results")}
+    return {label: value for label, value in values.items() if value}
+
+
+def _median(item: Mapping[str, Any]) -> float | None:
+    return (item.get("runtime") or {}).get("median")
+
+
+def _max_error(document: Mapping[str, Any]) -> float | None:
+    errors = [
+        float(output["max_error"])
+        for pair in document.get("comparison_results") or ()
+        for output in (pair.get("outputs") or {}).values()
+        if output.get("max_error") is not None
+    ]
+    return next((item for item in errors if math.isnan(item)), max(errors, default=None))

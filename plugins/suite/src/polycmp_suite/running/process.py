@@ -1,0 +1,138 @@
+"""One running case: a process in a session of its own, so that everything it starts can be ended with it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from polycmp_suite.spec import Ended, Job
+
+#: Where a case's messages go, in its output folder.
+LOG = "log.txt"
+#: Seconds between asking a process to end and ending it.
+GRACE = 4.0
+# The current folder is no place to import from: a model may have a `numpy.py` beside it.
+_START = "import sys; del sys.path[0]; from polycmp_suite.running.child import main; main()"
+
+
+class CaseProcess:
+    """A case that runs.
+
+    Args:
+        job: What to run.
+        environment: Environment variables to set.
+        where: The machine, for whoever reads the events.
+        devices: The GPUs that it is given.
+
+    Attributes:
+        job: What runs.
+        devices: The GPUs that it was given, for its owner to take back.
+    """
+
+    def __init__(
+        self, job: Job, environment: Mapping[str, str] | None = None, where: str = "", devices: tuple[str, ...] = ()
+    ) -> None:
+        self.job, self.devices, self._where = job, devices, where
+        self._stopped = ""
+        self._asked = 0.0
+        self._begun = time.monotonic()
+        with (Path(job.output) / LOG).open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _START, str(os.getpid()), *job.words],
+                cwd=job.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env=_environment(environment or {}),
+            )
+        self.descriptor = _watch(self._process.pid)
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been running."""
+        return time.monotonic() - self._begun
+
+    def look(self) -> Ended | None:
+        """Enforce the limits; return how it ended, if it has."""
+        if self._ended():
+            return self._reap()
+        if self._stopped:
+            if time.monotonic() - self._asked > GRACE:
+                self._signal(signal.SIGKILL)
+        elif self.job.timeout and self.seconds > self.job.timeout:
+            self.stop(f"it took longer than {self.job.timeout:g} s")
+        elif self.job.memory and (used := memory_of_session(self._process.pid)) > self.job.memory:
+            self._stopped = f"it took {used / 2**20:.0f} MiB, more than the {self.job.memory / 2**20:.0f} MiB it may"
+            self._signal(signal.SIGKILL)  # before the machine runs out of it
+        return None
+
+    @property
+    def due(self) -> float:
+        """Seconds until it is to be looked at again though it has not ended."""
+        if self._stopped:
+            return max(0.0, GRACE - (time.monotonic() - self._asked))
+        rest = self.job.timeout - self.seconds if self.job.timeout else 60.0
+        return max(0.0, min(rest, 0.2 if self.job.memory else 60.0))
+
+    def stop(self, why: str) -> None:
+        """Ask it to end; `look` insists after a while."""
+        if not self._stopped:
+            self._stopped, self._asked = why, time.monotonic()
+        self._signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it and everything that it started, now."""
+        self._signal(signal.SIGKILL)
+        if self._process.returncode is None:
+            self._reap()
+
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+    def _ended(self) -> bool:
+        # Not reaped yet, so that its number stays its own until everything of its session is ended.
+        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    def _reap(self) -> Ended:
+        seconds = self.seconds
+        self._signal(signal.SIGKILL)  # whatever it has left behind
+        _, status, usage = os.wait4(self._process.pid, 0)
+        code = os.waitstatus_to_exitcode(status)
+        self._process.returncode = code
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+        unit = 1 if sys.platform == "darwin" else 1024
+        return Ended(self.job, code, seconds, usage.ru_maxrss * unit, self._stopped, self._where)
+
+
+def _environment(more: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a case. What CI systems read is written by the suite, once, and not by its cases."""
+    kept = {name: value for name, value in os.environ.items() if name != "GITHUB_ACTIONS"}
+    return {**kept, "PYTHONUNBUFFERED": "1", "COLUMNS": "120", **more}
+
+
+def _watch(pid: int) -> int:
+    """Return a descriptor that becomes readable when a process ends; -1 where the system has none."""
+    with suppress(AttributeError, OSError):
+        return os.pidfd_open(pid)
+    return -1
+
+
+def memory_of_session(session: int) -> int:
+    """Return the bytes of memory that the processes of a session hold together; 0 where that cannot be known."""
+    total = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, ValueError, IndexError):
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[3]) == session:
+                total += int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
+    return total

@@ -1,0 +1,147 @@
+"""Choosing among the cases of a suite: by expression, by tag, by what the machine has."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
+
+from polycmp.errors import UsageError
+from polycmp_suite.suitefile.case import Case
+
+_WORD = re.compile(r"\s*(\(|\)|[^\s()]+)")
+Test = Callable[[str], bool]
+
+
+def expression(text: str) -> Test:
+    """Return the test that an expression stands for: words that a text contains, `and`, `or`, `not`, parentheses.
+
+    Raises:
+        UsageError: It is none.
+    """
+    words = _WORD.findall(text)
+    test, rest = _either(words, text)
+    if rest:
+        raise _wrong(text, rest[0])
+    return test
+
+
+def _either(words: list[str], text: str) -> tuple[Test, list[str]]:
+    first, words = _both(words, text)
+    while words[:1] == ["or"]:
+        second, words = _both(words[1:], text)
+        first = _or(first, second)
+    return first, words
+
+
+def _both(words: list[str], text: str) -> tuple[Test, list[str]]:
+    first, words = _one(words, text)
+    while words[:1] == ["and"]:
+        second, words = _one(words[1:], text)
+        first = _and(first, second)
+    return first, words
+
+
+def _one(words: list[str], text: str) -> tuple[Test, list[str]]:
+    if not words or words[0] in {"and", "or", ")"}:
+        raise _wrong(text, words[0] if words else "its end")
+    if words[0] == "not":
+        inner, rest = _one(words[1:], text)
+        return (lambda name: not inner(name)), rest
+    if words[0] == "(":
+        inner, rest = _either(words[1:], text)
+        if rest[:1] != [")"]:
+            raise _wrong(text, rest[0] if rest else "its end")
+        return inner, rest[1:]
+    wanted = words[0].lower()
+    return (lambda name: wanted in name), words[1:]
+
+
+def _or(first: Test, second: Test) -> Test:
+    return lambda name: first(name) or second(name)
+
+
+def _and(first: Test, second: Test) -> Test:
+    return lambda name: first(name) and second(name)
+
+
+def _wrong(text: str, where: str) -> UsageError:
+    return UsageError(
+        f"-k {text!r} is no expression", why=f"it goes wrong at {where}", hint="-k 'resnet and not (fp16 or int8)'"
+    )
+
+
+def choose(cases: Iterable[Case], text: str = "", tags: Collection[str] = ()) -> list[Case]:
+    """Return the cases whose names and tags an expression fits, and that have one of the tags.
+
+    Raises:
+        UsageError: It is no expression, or fits nothing.
+    """
+    cases = list(cases)
+    test = expression(text) if text.strip() else None
+    known = {tag for case in cases for tag in case.tags}
+    if unknown := [tag for tag in tags if tag not in known]:
+        raise UsageError(
+            f"--tag: no case has the tag {unknown[0]!r}", why=f"there are {', '.join(sorted(known)) or 'none'}"
+        )
+    found = [
+        case
+        for case in cases
+        if (not tags or set(tags) & set(case.tags)) and (test is None or test(" ".join((case.id, *case.tags)).lower()))
+    ]
+    if not found:
+        raise UsageError("no case fits", hint="--list shows the cases")
+    return found
+
+
+def lacking(case: Case, provided: Collection[str], gpus: Collection[str]) -> str:
+    """Return which of the things that a case needs is not there; empty if it has all.
+
+    Args:
+        case: The case.
+        provided: What there is besides modules and GPUs, by name.
+        gpus: The GPUs.
+    """
+    return next((need for need in case.needs if not _there(need, provided, gpus)), "")
+
+
+def _there(need: str, provided: Collection[str], gpus: Collection[str]) -> bool:
+    if need in provided or (need == "cuda" and gpus):
+        return True
+    try:
+        return need.isidentifier() and importlib.util.find_spec(need) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def find_gpus(text: str, environment: str | None) -> tuple[str, ...]:
+    """Return the names of the GPUs that may be used.
+
+    Args:
+        text: What the user says: how many, or which, with commas between; empty for all.
+        environment: The value of CUDA_VISIBLE_DEVICES; None if it is not set.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    there = tuple(filter(None, (environment or "").split(",")))
+    if environment is None:
+        there = tuple(sorted(path.name.removeprefix("nvidia") for path in Path("/dev").glob("nvidia[0-9]*")))
+    if not text:
+        return there
+    if "," in text:
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    if not text.strip().isdigit():
+        raise UsageError(
+            f"--gpus: {text!r} is neither a number nor a list", hint="--gpus 2, or --gpus 0,3 (--gpus 3, for one alone)"
+        )
+    wanted = int(text)
+    return there[:wanted] if len(there) >= wanted else tuple(map(str, range(wanted)))
+
+
+def failed_first(cases: Iterable[Case], failed: Collection[str]) -> Iterator[Case]:
+    """Yield the cases, those that failed the last time first."""
+    cases = list(cases)
+    yield from (case for case in cases if case.id in failed)
+    yield from (case for case in cases if case.id not in failed)

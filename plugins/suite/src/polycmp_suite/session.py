@@ -1,0 +1,162 @@
+"""One run of a suite: cases go to the executor, results to the disk, and Ctrl-C loses nothing that has ended."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import hashlib
+import json
+import shlex
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing, suppress
+from pathlib import Path
+
+from polycmp_suite.progress import Progress
+from polycmp_suite.result import CaseResult
+from polycmp_suite.running.outcome import REPORT, result_of
+from polycmp_suite.running.waiting import WaitingCases
+from polycmp_suite.spec import Ended, Event, Executor, Job, Started
+from polycmp_suite.store import Run
+from polycmp_suite.suitefile.case import Case, Suite
+
+#: The page of a case, written by its own command where the package for it is installed.
+PAGE = "report.html"
+
+
+def fingerprint(case: Case, folder: str) -> str:
+    """Return what stands for everything that a result depends on: the words, and the files' sizes and times."""
+    files = []
+    for name in case.files:
+        with suppress(OSError):
+            found = (Path(folder) / name).stat()
+            files.append((name, found.st_size, found.st_mtime_ns))
+    known = json.dumps([case.words, files, case.timeout, case.memory, case.gpus])
+    return hashlib.sha256(known.encode("utf-8", "backslashreplace")).hexdigest()
+
+
+class Session:
+    """Runs the cases of a suite.
+
+    Args:
+        suite: The suite.
+        run: Where results go.
+        executor: Who runs the cases.
+        pages: Whether each case writes a page.
+        stop_early: Whether the first failure ends it.
+        today: The day, for failures that are expected until one.
+
+    Attributes:
+        interrupted: Whether it was ended before every case had.
+    """
+
+    def __init__(
+        self,
+        suite: Suite,
+        run: Run,
+        executor: Executor,
+        *,
+        pages: bool = True,
+        stop_early: bool = False,
+        today: datetime.date | None = None,
+    ) -> None:
+        self._suite, self._run, self._executor = suite, run, executor
+        self._pages, self._stop_early = pages, stop_early
+        self._today = today or datetime.date.today()
+        self.interrupted = False
+
+    def run(self, cases: Iterable[Case], skipped: Mapping[str, str], progress: Progress) -> None:
+        """Run cases and write what becomes of each.
+
+        Args:
+            cases: The cases.
+            skipped: Why cases are skipped, by name.
+            progress: Is told.
+
+        Raises:
+            FileError: A result cannot be written.
+            KeyboardInterrupt: The user or a signal ended it; every case that had ended is on disk.
+        """
+        cases = list(cases)
+        by_id = {case.id: case for case in cases}
+        for case in cases:
+            if case.id in skipped:
+                progress.ended(self._skip(case, skipped[case.id]))
+        waiting = WaitingCases((case for case in cases if case.id not in skipped), self._job, self._clean(by_id))
+        try:
+            events = self._executor.run(waiting)
+            with closing(events):  # type: ignore[type-var]  # an executor's iterator is a generator
+                for event in events:
+                    if self._handle(event, by_id, waiting, progress):
+                        return
+        except KeyboardInterrupt:
+            self.interrupted = True
+            raise
+        finally:
+            progress.close()
+
+    def _job(self, case: Case, attempt: int) -> Job:
+        folder = self._run.case_folder(case)
+        reports = ["--report", str(folder / REPORT), *([str(folder / PAGE)] if self._pages else [])]
+        return Job(
+            case=case.id,
+            words=(*case.words, *reports),
+            folder=self._suite.folder,
+            output=str(folder),
+            files=case.files,
+            timeout=case.timeout,
+            memory=case.memory,
+            gpus=case.gpus,
+            resources=case.resources,
+            attempt=attempt,
+        )
+
+    def _clean(self, by_id: Mapping[str, Case]) -> Callable[[Job], None]:
+        def clean(job: Job) -> None:
+            self._run.fresh_case_folder(by_id[job.case])
+
+        return clean
+
+    def _handle(self, event: Event, by_id: Mapping[str, Case], waiting: WaitingCases, progress: Progress) -> bool:
+        """Deal with what has happened; return whether nothing more is to be run."""
+        if isinstance(event, Started):
+            progress.started(event.job.case)
+        elif isinstance(event, Ended):
+            case = by_id[event.job.case]
+            result = self._complete(case, result_of(case, event, self._today))
+            # A difference is a result, however often one looks; what could not be compared may be bad luck.
+            again = result.verdict == "error" and result.state == "error" and event.job.attempt <= case.retries
+            progress.ended(result, again=again)
+            if again:
+                waiting.put_back(case, event.job.attempt + 1)
+                return False
+            self._run.write(case, result)
+            return self._stop_early and result.state in {"failed", "error"}
+        else:
+            progress.show()
+        return False
+
+    def _complete(self, case: Case, result: CaseResult) -> CaseResult:
+        return dataclasses.replace(
+            result,
+            command_line=shlex.join(["polycmp", *case.words]),
+            fingerprint=fingerprint(case, self._suite.folder),
+        )
+
+    def _skip(self, case: Case, reason: str) -> CaseResult:
+        self._run.fresh_case_folder(case)
+        result = CaseResult(
+            case=case.id,
+            state="skipped",
+            verdict="skipped",
+            reason=reason,
+            command=case.command,
+            model=case.model,
+            backends=case.backends,
+            axes=case.axes,
+            tags=case.tags,
+            folder=case.folder,
+            started=time.time(),
+        )
+        self._run.write(case, self._complete(case, result))
+        return result

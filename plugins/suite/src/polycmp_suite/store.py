@@ -1,0 +1,139 @@
+"""Results on disk: a folder per run of a suite, in it a folder per case, written as each case ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from polycmp.errors import FileError, describe_exception
+from polycmp.files import write_document
+from polycmp_suite.result import CaseResult, read_result
+from polycmp_suite.suitefile.case import Case, Suite
+
+_ABOUT, _RESULT, _CASES, LATEST = "suite.json", "result.json", "cases", "latest"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a suite, as it lies on disk.
+
+    Attributes:
+        folder: Where it lies.
+    """
+
+    folder: Path
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What is known of the run as a whole; empty if that cannot be read."""
+        try:
+            found = json.loads((self.folder / _ABOUT).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def finished(self) -> bool:
+        """Whether every case that was chosen has ended."""
+        return bool(self.about.get("finished"))
+
+    def case_folder(self, case: Case) -> Path:
+        """Return where a case's files lie."""
+        return self.folder / _CASES / case.folder
+
+    def fresh_case_folder(self, case: Case) -> Path:
+        """Return a case's folder, emptied.
+
+        Raises:
+            FileError: It cannot be made.
+        """
+        folder = self.case_folder(case)
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+        except OSError as error:
+            raise FileError(f"cannot make the folder {folder}", why=describe_exception(error)) from error
+        return folder
+
+    def result(self, case: Case) -> CaseResult | None:
+        """Return what became of a case; None if it has not ended."""
+        return read_result(self.case_folder(case) / _RESULT)
+
+    def write(self, case: Case, result: CaseResult) -> None:
+        """Write what became of a case.
+
+        Raises:
+            FileError: That cannot be written.
+        """
+        write_document(self.case_folder(case) / _RESULT, result.to_json())
+
+    def results(self) -> Iterator[CaseResult]:
+        """Yield the results there are, in the order of the folders' names."""
+        for path in sorted(self.folder.glob(f"{_CASES}/*/{_RESULT}")):
+            result = read_result(path)
+            if result is not None:
+                yield result
+
+    def write_about(self, values: Mapping[str, Any]) -> None:
+        """Write what is known of the run as a whole.
+
+        Raises:
+            FileError: That cannot be written.
+        """
+        write_document(self.folder / _ABOUT, {"schema": 1, **values})
+
+
+def is_run(folder: Path) -> bool:
+    """Return whether a folder holds a run."""
+    return (folder / _ABOUT).is_file()
+
+
+def runs_in(folder: Path) -> list[Run]:
+    """Return the runs in a folder of results, the oldest first."""
+    try:
+        names = sorted(item.name for item in folder.iterdir() if item.name != LATEST and is_run(item))
+    except OSError:
+        return []
+    return [Run(folder / name) for name in names]
+
+
+def new_run(folder: Path) -> Run:
+    """Return a new run in a folder of results, named after the time; `latest` leads to it.
+
+    Raises:
+        FileError: It cannot be made.
+    """
+    name = time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for number in range(1, 1000):
+            made = folder / (name if number == 1 else f"{name}-{number}")
+            with suppress(FileExistsError):
+                made.mkdir()
+                break
+        _point(folder / LATEST, made.name)
+    except OSError as error:
+        raise FileError(
+            f"cannot make a folder of results in {folder}", why=describe_exception(error), hint=f"ls -ld {folder}"
+        ) from error
+    return Run(made)
+
+
+def _point(link: Path, target: str) -> None:
+    """Have a link lead to the newest run; results are whole without it."""
+    with suppress(OSError, NotImplementedError):
+        other = link.with_name(f".{LATEST}.{os.getpid()}")
+        other.symlink_to(target)
+        other.replace(link)
+
+
+def default_folder(suite: Suite) -> Path:
+    """Return where the results of a suite lie unless the user says otherwise."""
+    return Path(suite.folder) / f"{Path(suite.path).stem}-results"

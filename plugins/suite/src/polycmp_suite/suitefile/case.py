@@ -1,0 +1,92 @@
+"""A case: one command over one model with one set of settings."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A failure that is known.
+
+    Attributes:
+        reason: Why.
+        verdict: What is expected: `failed`, `error`, or either where empty.
+        until: The last day on which it is; None for ever.
+    """
+
+    reason: str
+    verdict: str = ""
+    until: datetime.date | None = None
+
+    def counts(self, today: datetime.date) -> bool:
+        """Return whether it is still expected."""
+        return self.until is None or today <= self.until
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case.
+
+    Attributes:
+        id: Its name, which no other case of the suite has.
+        command: The command's words: `run`.
+        words: The words of the command line behind `polycmp`, without reports.
+        model: The model as the suite names it.
+        backends: The labels of the backends.
+        axes: The settings that the matrix chose, as text.
+        tags: Its tags.
+        needs: What the machine must have.
+        files: The files that it reads, relative to the suite's folder.
+        timeout: Seconds after which it is ended; 0 for never.
+        retries: How often it is tried again after it could not be compared.
+        memory: Bytes that it may take; 0 for no limit.
+        gpus: GPUs that it takes.
+        resources: Further resources that it takes, by name.
+        expected: The failure that is known, if there is one.
+        line: Where the suite file has it.
+    """
+
+    id: str
+    command: str
+    words: tuple[str, ...]
+    model: str = ""
+    backends: tuple[str, ...] = ()
+    axes: Mapping[str, str] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    timeout: float = 0.0
+    retries: int = 0
+    memory: int = 0
+    gpus: int = 0
+    resources: Mapping[str, float] = field(default_factory=dict)
+    expected: Expected | None = None
+    line: int = 0
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder among the results: readable, and unlike every other."""
+        digest = hashlib.sha256(self.id.encode("utf-8", "backslashreplace")).hexdigest()[:10]
+        return f"{re.sub(r'[^A-Za-z0-9._-]+', '-', self.id).strip('-.')[:60]}-{digest}"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite.
+
+    Attributes:
+        name: What it is called.
+        path: The file.
+        folder: The absolute path of the folder in which the file lies, and in which commands are started.
+        cases: The cases, in the order of the file.
+    """
+
+    name: str
+    path: str
+    folder: str
+    cases: tuple[Case, ...]

@@ -1,0 +1,126 @@
+"""The keys of a case that are the suite's own; every other key is an option of the case's command."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from polycmp.errors import UsageError, did_you_mean
+from polycmp.values import parse_size
+from polycmp_suite.suitefile.case import Expected
+
+#: Other names of options, as issue trackers and people use them.
+SYNONYMS: Mapping[str, str] = {"backends": "backend", "shapes": "input-shapes", "input_shapes": "input-shapes"}
+
+
+def text(value: Any) -> str:
+    """Return a text that says something."""
+    if not isinstance(value, str) or not value.strip():
+        raise UsageError("a text is wanted")
+    return value
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """Return a list of texts; one text alone will do."""
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list) or not all(isinstance(item, str) and item.strip() for item in items):
+        raise UsageError("a list of texts is wanted")
+    return tuple(items)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def seconds(value: Any) -> float:
+    """Return a number of seconds above zero."""
+    if not _number(value) or not 0 < value < float("inf"):
+        raise UsageError("a number of seconds above 0 is wanted")
+    return float(value)
+
+
+def count(value: Any) -> int:
+    """Return a whole number that is not negative."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise UsageError("a whole number from 0 is wanted")
+    return value
+
+
+def size(value: Any) -> int:
+    """Return a number of bytes, from a number or a text such as `2G`."""
+    return count(value) if isinstance(value, int) else parse_size(text(value))
+
+
+def resources(value: Any) -> dict[str, float]:
+    """Return amounts by name."""
+    if not isinstance(value, Mapping) or not all(_number(amount) and amount > 0 for amount in value.values()):
+        raise UsageError("a table of amounts is wanted: { trt86 = 1 }")
+    return {name: float(amount) for name, amount in value.items()}
+
+
+def table(value: Any) -> dict[str, Any]:
+    """Return a table."""
+    if not isinstance(value, Mapping):
+        raise UsageError("a table is wanted")
+    return dict(value)
+
+
+def expected(value: Any) -> Expected:
+    """Return a failure that is known."""
+    if not isinstance(value, Mapping):
+        raise UsageError('a table is wanted: { reason = "WHY", until = 2027-01-31 }')
+    unknown = [key for key in value if key not in {"reason", "verdict", "until"}]
+    if unknown:
+        raise UsageError(
+            f"there is no key {unknown[0]!r}", why=did_you_mean(unknown[0], ("reason", "verdict", "until"))
+        )
+    if not isinstance(value.get("reason"), str) or not value["reason"].strip():
+        raise UsageError("a reason is missing", why="whoever reads the report has to know why a failure is expected")
+    if value.get("verdict", "failed") not in ("failed", "error"):
+        raise UsageError("verdict is 'failed' or 'error'")
+    until = value.get("until")
+    if isinstance(until, datetime.datetime) or not isinstance(until, (datetime.date, type(None))):
+        raise UsageError("until is a date without quotes: until = 2027-01-31")
+    return Expected(value["reason"], value.get("verdict", ""), until)
+
+
+@dataclass(frozen=True)
+class OwnKey:
+    """A key of the suite's own.
+
+    Attributes:
+        read: Turns its value into what a case holds.
+        default: What a case holds without it.
+    """
+
+    read: Callable[[Any], Any]
+    default: Any
+
+
+OWN: Mapping[str, OwnKey] = {
+    "name": OwnKey(text, ""),
+    "model": OwnKey(texts, ()),
+    "command": OwnKey(text, "run"),
+    "config": OwnKey(text, ""),
+    "tags": OwnKey(texts, ()),
+    "needs": OwnKey(texts, ()),
+    "files": OwnKey(texts, ()),
+    "timeout": OwnKey(seconds, 0.0),
+    "retries": OwnKey(count, 0),
+    "memory": OwnKey(size, 0),
+    "gpus": OwnKey(count, 0),
+    "resources": OwnKey(resources, {}),
+    "expected-failure": OwnKey(expected, None),
+    "options": OwnKey(table, {}),
+    "matrix": OwnKey(table, {}),
+}
+"""`options` holds options of the command whose names are also keys of the suite."""
+
+FORBIDDEN: Mapping[str, str] = {
+    "report": "the suite writes the reports of its cases itself; give --report to `polycmp suite`",
+    "write-config": "a suite writes no run files",
+    "gen-script": "a suite writes no scripts",
+}
+"""Options that a case cannot have, and why."""

@@ -1,0 +1,51 @@
+"""What is wrong with a suite file: all of it, each with its line."""
+
+from __future__ import annotations
+
+from polycmp.errors import PolycmpError, UsageError
+
+#: Mistakes that are shown.
+SHOWN = 20
+
+
+class Mistakes:
+    """What is wrong with a file.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._found: dict[tuple[int, str], None] = {}
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def add(self, line: int, text: str) -> None:
+        """Note a mistake; the same in the same line counts once, whatever number of cases have it."""
+        self._found[line, text] = None
+
+    def add_error(self, line: int, error: PolycmpError) -> None:
+        """Note what an error says."""
+        why = f" ({error.why})" if error.why else ""
+        whose = f"{error.whose}: " if error.whose else ""
+        self.add(line, f"{whose}{error.what}{why}")
+
+    def complain(self) -> None:
+        """Raise if there are any.
+
+        Raises:
+            UsageError: All of them, in the order of their lines.
+        """
+        if not self._found:
+            return
+        lines = [f"line {line}: {text}" for line, text in sorted(self._found)]
+        if len(lines) > SHOWN:
+            lines = [*lines[:SHOWN], f"… and {len(lines) - SHOWN} more"]
+        number = len(self._found)
+        raise UsageError(
+            f"{self._path} has {number} mistake{'s' if number > 1 else ''}; nothing was started",
+            why="\n".join(lines),
+            hint=f"polycmp suite {self._path} --list shows the cases once it is right",
+        )

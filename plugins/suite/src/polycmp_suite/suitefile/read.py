@@ -1,0 +1,195 @@
+"""Reading a suite file: checked whole, every mistake with its line, before anything starts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polycmp.errors import FileError, PolycmpError, UsageError, describe_exception, did_you_mean
+from polycmp_suite.suitefile.case import Case, Suite
+from polycmp_suite.suitefile.keys import OWN, text
+from polycmp_suite.suitefile.lines import Place, find_lines
+from polycmp_suite.suitefile.mistakes import Mistakes
+from polycmp_suite.suitefile.spread import Settings, canonical, spread
+from polycmp_suite.suitefile.translate import Translator, settings_and_options
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_TOP = ("name", "defaults", "case")
+
+
+def read_suite(path: str, registry: Registry) -> Suite:
+    """Return the suite of a file.
+
+    Args:
+        path: The file.
+        registry: The plugins: options are checked as their commands do.
+
+    Raises:
+        FileError: The file cannot be read.
+        UsageError: It is no TOML, or there are mistakes in it: all of them.
+    """
+    source = _source(path)
+    try:
+        content = tomllib.loads(source)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path} is no TOML", why=str(error), hint="see docs/suites.md for an example") from error
+    reader = _Reader(path, source, registry)
+    cases = tuple(reader.cases(content))
+    reader.mistakes.complain()
+    name = content.get("name") or Path(path).stem
+    return Suite(name, path, str(reader.folder), cases)
+
+
+def _source(path: str) -> str:
+    try:
+        return Path(path).read_bytes().decode("utf-8").replace("\r\n", "\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"cannot read the suite {path}", why=describe_exception(error), hint=f"ls -l {path}") from error
+
+
+class _Reader:
+    def __init__(self, path: str, source: str, registry: Registry) -> None:
+        self.folder = Path(path).absolute().parent
+        self.mistakes = Mistakes(path)
+        self._lines = find_lines(source)
+        self._translator = Translator(registry, self.folder)
+
+    def cases(self, content: Mapping[str, Any]) -> Iterator[Case]:
+        """Yield the cases, and note what is wrong."""
+        self._check_top(content)
+        tables = content.get("case", [])
+        if not isinstance(tables, list) or not all(isinstance(item, dict) for item in tables):
+            self.mistakes.add(self._lines.top.of("case"), "cases are written as [[case]]")
+            return
+        if not tables:
+            self.mistakes.add(1, "there is no [[case]]")
+        defaults = content.get("defaults", {})
+        if not isinstance(defaults, dict):
+            self.mistakes.add(self._lines.top.of("defaults"), "defaults are a table: [defaults]")
+            return
+        self._names: dict[str, int] = {}
+        for number, table in enumerate(tables):
+            yield from self._cases_of(table, defaults, self._place(number))
+
+    def _place(self, number: int) -> Place:
+        places = self._lines.arrays.get("case", [])
+        return places[number] if number < len(places) else Place(self._lines.top.of("case"))
+
+    def _check_top(self, content: Mapping[str, Any]) -> None:
+        for key in content:
+            if key not in _TOP:
+                line = self._lines.top.of(key)
+                why = did_you_mean(key, _TOP)
+                if key in OWN:
+                    why = "it belongs into [[case]] or [defaults]"
+                self.mistakes.add(line, f"there is no key {key!r} outside of [[case]] and [defaults] ({why})")
+        if "name" in content:
+            self._try(self._lines.top.of("name"), "name", text, content["name"])
+
+    def _try(self, line: int, key: str, read: Any, value: Any) -> None:
+        try:
+            read(value)
+        except UsageError as error:
+            why = f" ({error.why})" if error.why else ""
+            self.mistakes.add(line, f"{key}: {error.what}{why}")
+
+    def _cases_of(self, table: Mapping[str, Any], defaults: Mapping[str, Any], place: Place) -> Iterator[Case]:
+        try:
+            mine, theirs = canonical(table), canonical(defaults)
+            run_file = self._run_file(mine, place)
+            # What a run file says of a model is one of several keys; a case's own keys win.
+            merged = {**theirs, **run_file, **mine}
+            own, options = settings_and_options(merged)
+            own_keys_are_right = self._check_own(own, mine, place)
+            found = list(spread(own, options, self.folder)) if own_keys_are_right else []
+        except PolycmpError as error:
+            self.mistakes.add_error(self._blame(error, table, place), error)
+            return
+        for settings in found:
+            case = self._case(settings, table, place)
+            if case is not None:
+                yield case
+
+    def _check_own(self, own: Mapping[str, Any], mine: Mapping[str, Any], place: Place) -> bool:
+        before = len(self.mistakes)
+        for key, value in own.items():
+            axes = value if key == "matrix" and isinstance(value, dict) else {}
+            self._try(self._line_of(key, mine, place), key, OWN[key].read, value)
+            for axis, choices in canonical(axes).items():
+                for choice in (choices.values() if isinstance(choices, dict) else choices) if axis in OWN else ():
+                    self._try(place.of("matrix", axis), axis, OWN[axis].read, choice)
+        return len(self.mistakes) == before
+
+    def _line_of(self, key: str, mine: Mapping[str, Any], place: Place) -> int:
+        """Return the line of a key, under any of its spellings: of a case, or of the defaults."""
+        if key not in mine:
+            return _spelled(self._lines.top.tables.get("defaults", place), key)
+        return _spelled(place, key)
+
+    def _run_file(self, mine: Mapping[str, Any], place: Place) -> dict[str, Any]:
+        """Return what the run file of a case says: it is a case already, without a name."""
+        if "config" not in mine:
+            return {}
+        path = self.folder / text(mine["config"])
+        try:
+            return {
+                key: value for key, value in canonical(tomllib.loads(_source(str(path)))).items() if key != "report"
+            }
+        except tomllib.TOMLDecodeError as error:
+            raise UsageError(f"the run file {mine['config']} is no TOML", why=str(error)) from error
+
+    def _case(self, settings: Settings, table: Mapping[str, Any], place: Place) -> Case | None:
+        try:
+            case = self._translator.case(settings, place.line)
+        except PolycmpError as error:
+            self.mistakes.add_error(self._blame(error, table, place), error)
+            return None
+        if case.id in self._names:
+            self.mistakes.add(
+                place.line, f"the case {case.id!r} is already in line {self._names[case.id]}; give one of them a name"
+            )
+            return None
+        self._names[case.id] = place.line
+        return case
+
+    def _blame(self, error: PolycmpError, table: Mapping[str, Any], place: Place) -> int:
+        """Return the line of the key that an error speaks of; of the case where it speaks of none."""
+        said = f"{error.whose} {error.what}"
+        keys = [*place.keys, *(key for inner in place.tables.values() for key in inner.keys)]
+        named = [key for key in keys if f"{key!r}" in said or f"{error.whose}".endswith(key) or f"{key} = " in said]
+        named += [key for key in keys if _quotes(table.get(key), error)]
+        if named:
+            inner = next((name for name, tab in place.tables.items() if named[0] in tab.keys), "")
+            return place.of(*filter(None, (inner, named[0])))
+        defaults = self._lines.top.tables.get("defaults")
+        if defaults is not None:
+            named = [key for key in defaults.keys if f"{key!r}" in said or error.whose.endswith(key)]
+            if named:
+                return defaults.of(named[0])
+        return place.line
+
+
+def _quotes(value: Any, error: PolycmpError) -> bool:
+    """Return whether an error quotes one of the texts of a value, or names the backend that one of them begins with."""
+    items = value if isinstance(value, list) else [value]
+    said = f"{error.whose} {error.what}"
+    return any(
+        isinstance(item, str) and (repr(item) in said or f"-b {item}" in said or repr(item.partition(":")[0]) in said)
+        for item in items
+    )
+
+
+def _spelled(place: Place, key: str) -> int:
+    for name in (key, key.replace("-", "_")):
+        if name in place.keys or name in place.tables:
+            return place.of(name)
+    return place.line

@@ -1,0 +1,132 @@
+"""From the tables of a suite file to settings, one for each model and each choice from the matrix."""
+
+from __future__ import annotations
+
+import glob
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from typing import Any
+
+from polycmp.errors import UsageError
+from polycmp.values import split_script
+from polycmp_suite.suitefile.keys import OWN, SYNONYMS
+
+
+@dataclass
+class Settings:
+    """What one case is made of.
+
+    Attributes:
+        id: Its name.
+        own: Values of the suite's own keys.
+        options: Values of the command's options, as a run file has them.
+        axes: The settings that the matrix chose, as text.
+        model: The model.
+    """
+
+    id: str
+    own: dict[str, Any]
+    options: dict[str, Any]
+    axes: dict[str, str] = field(default_factory=dict)
+    model: str = ""
+
+
+def canonical(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table with each key under the name that the option has.
+
+    Raises:
+        UsageError: Two keys say the same.
+    """
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        name = SYNONYMS.get(key, key.replace("_", "-"))
+        if name in found:
+            raise UsageError(f"{key!r} says again what another key says")
+        found[name] = value
+    return found
+
+
+def models_of(texts: tuple[str, ...], folder: Path) -> list[str]:
+    """Return the models that texts name; those with `*`, `?` or `[` are patterns.
+
+    Raises:
+        UsageError: A file is not there, or a pattern fits none.
+    """
+    found: list[str] = []
+    for text in texts:
+        if glob.has_magic(text) and not (folder / text).exists():
+            matches = sorted(glob.glob(text, root_dir=folder, recursive=True))  # noqa: PTH207 - patterns may be absolute
+            if not matches:
+                raise UsageError(f"no file fits model = {text!r}")
+            found += matches
+        elif (folder / text).exists() or (folder / split_script(text, "")[0]).exists():
+            found.append(text)
+        else:
+            raise UsageError(f"there is no model {text!r}")
+    return list(dict.fromkeys(found))
+
+
+def spread(own: dict[str, Any], options: dict[str, Any], folder: Path) -> Iterator[Settings]:
+    """Yield the settings of every case that a table stands for.
+
+    Args:
+        own: Values of the suite's own keys, as they stand in the file.
+        options: Values of the command's options.
+        folder: Where paths begin.
+
+    Raises:
+        UsageError: A model is missing, or the matrix is none.
+    """
+    matrix = canonical(OWN["matrix"].read(own.get("matrix", {})))
+    axes = [[(key, *choice) for choice in _choices(key, values)] for key, values in matrix.items()]
+    base = own.get("model", options.get("model"))
+    for choice in itertools.product(*axes):
+        mine, others = dict(own), dict(options)
+        for key, _, value in choice:
+            (mine if key in OWN else others)[key] = value
+        labels = {key: label for key, label, _ in choice}
+        wanted = OWN["model"].read(mine["model"] if "model" in labels else base) if base or "model" in labels else ()
+        models = models_of(wanted, folder) or [""]
+        shown = [
+            label if key in {"backend", "command"} else f"{key}={label}"
+            for key, label in labels.items()
+            if key != "model"
+        ]
+        suffix = f"[{','.join(shown)}]" if shown else ""
+        for model in models:
+            yield Settings(
+                _name(mine, model, len(models) > 1 or "model" in labels) + suffix, mine, others, labels, model
+            )
+
+
+def _name(own: Mapping[str, Any], model: str, several: bool) -> str:
+    stem = PurePath(split_script(model, "")[0]).with_suffix("").as_posix() if model else ""
+    given = OWN["name"].read(own["name"]) if "name" in own else ""
+    if not given:
+        return stem or "case"
+    return f"{given}/{stem}" if several else given
+
+
+def _choices(key: str, values: Any) -> list[tuple[str, Any]]:
+    """Return the choices of an axis with their labels."""
+    if key in {"matrix", "name", "config"}:
+        raise UsageError(f"a matrix has no axis {key!r}")
+    if isinstance(values, Mapping) and values:
+        return list(values.items())
+    if not isinstance(values, list) or not values:
+        raise UsageError(f"the axis {key!r} of a matrix is a list of values, or a table of them by label")
+    return [(_label(value), value) for value in values]
+
+
+def _label(value: Any) -> str:
+    if isinstance(value, list):
+        return "+".join(map(_label, value))
+    if isinstance(value, Mapping):
+        return str(
+            value.get("name")
+            or value.get("backend")
+            or " ".join(f"{key}:{_label(item)}" for key, item in value.items())
+        )
+    return str(value).lower() if isinstance(value, bool) else str(value)

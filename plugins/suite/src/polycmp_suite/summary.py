@@ -1,0 +1,161 @@
+"""A run of a suite in the form that reports render: a table per model, a row per case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from polycmp.report import Column, Fact, Facts, Note, Result, Row, Table, Verdict
+from polycmp_suite.models import ModelFacts
+from polycmp_suite.result import CaseResult
+
+_COLUMNS = (
+    Column("Backends"),
+    Column("Max abs", "number"),
+    Column("Time", "duration"),
+    Column("Memory", wide=True),
+    Column("Attempts", "number", wide=True),
+)
+
+
+def verdict_over(results: Iterable[CaseResult]) -> Verdict:
+    """Return the one verdict: `error` if a case could not be compared, or none was, else `failed` if one differs."""
+    states = [result.state for result in results]
+    if "error" in states or all(state == "skipped" for state in states):
+        return "error"
+    return "failed" if "failed" in states else "passed"
+
+
+def summarize(
+    name: str,
+    results: Sequence[CaseResult],
+    models: Mapping[str, ModelFacts],
+    *,
+    missing: int = 0,
+    interrupted: bool = False,
+    regressions: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    command_line: str = "",
+    seconds: float = 0.0,
+    document: Mapping[str, Any] | None = None,
+) -> Result:
+    """Return a run as reports render it.
+
+    Args:
+        name: The suite.
+        results: What became of the cases, in the order of the suite.
+        models: What is known of each model.
+        missing: How many cases have not been run.
+        interrupted: Whether it was ended early.
+        regressions: What is worse than in the baseline and is no failure by itself.
+        notes: Remarks on the whole.
+        command_line: What was typed.
+        seconds: How long it took.
+        document: More for the JSON report.
+    """
+    verdict = verdict_over(results) if results else "error"
+    if verdict == "passed" and regressions:
+        verdict = "failed"
+    if interrupted:
+        verdict = "error"
+    heading = {"passed": "PASSED", "failed": "FAILED", "error": "COULD NOT COMPARE EVERYTHING"}[verdict]
+    sentence = _sentence(results, missing, len(regressions))
+    counts = _counts(results)
+    return Result(
+        command="suite",
+        verdict=verdict,
+        heading="INTERRUPTED" if interrupted else heading,
+        sentence=sentence,
+        title=name,
+        content=(*_tables(results, models), *_regressions(regressions), *(Note(text) for text in notes)),
+        facts=tuple(Fact(word, str(number)) for word, number in counts.items()),
+        command_line=command_line,
+        seconds=seconds,
+        timed=True,
+        document={
+            "schema": 1,
+            "suite": name,
+            "verdict": verdict,
+            "sentence": sentence,
+            "counts": counts,
+            "not_run": missing,
+            "seconds": seconds,
+            "command": command_line,
+            "models": {key: facts.to_json() for key, facts in models.items()},
+            "cases": [result.to_json() for result in results],
+            **(document or {}),
+        },
+    )
+
+
+def _counts(results: Iterable[CaseResult]) -> dict[str, int]:
+    words = {"passed": "passed", "known": "known failures", "failed": "failed", "error": "errors", "skipped": "skipped"}
+    marks = [result.mark for result in results]
+    return {word: marks.count(mark) for mark, word in words.items()}
+
+
+def _sentence(results: Sequence[CaseResult], missing: int, regressions: int) -> str:
+    counts = {word: number for word, number in _counts(results).items() if number}
+    parts = [f"{number} {word}" for word, number in counts.items()]
+    parts += [f"{missing} not run"] if missing else []
+    parts += [f"{regressions} worse than the baseline"] if regressions else []
+    return f"{len(results) + missing} cases: {', '.join(parts) or 'none was run'}"
+
+
+def _tables(results: Sequence[CaseResult], models: Mapping[str, ModelFacts]) -> list[Table]:
+    by_model: dict[str, list[CaseResult]] = {}
+    for result in results:
+        by_model.setdefault(result.model, []).append(result)
+    return [_table(model, cases, models.get(model)) for model, cases in by_model.items()]
+
+
+def _table(model: str, cases: Sequence[CaseResult], facts: ModelFacts | None) -> Table:
+    title = f"{model or 'no model'}{f' ({facts.words})' if facts else ''}"
+    good = sum(case.state == "passed" for case in cases)
+    return Table(
+        title=title,
+        rows=tuple(_row(case) for case in cases),
+        columns=_COLUMNS,
+        name_title="Case",
+        reason_title="Reason",
+        subject=title,
+        suite=title,
+        summary=f"{good} of {len(cases)} passed",
+        failures_first=True,
+    )
+
+
+def _row(case: CaseResult) -> Row:
+    reason = case.reason if case.state != "passed" or case.known else ""
+    if case.known:
+        reason = f"{case.reason} (known: {case.known})"
+    details = [Fact("command", case.command_line)]
+    details += [Fact(f"median of {label}", f"{value * 1e3:.3g} ms") for label, value in case.times.items()]
+    details += [Fact(f"version of {label}", value) for label, value in case.versions.items()]
+    details += [Fact("where", case.where)] if case.where else []
+    return Row(
+        name=case.case,
+        state=case.state,
+        cells=(
+            " · ".join(case.backends),
+            case.max_error,
+            case.seconds,
+            f"{case.memory / 2**20:.0f} MiB" if case.memory else "",
+            case.attempts,
+        ),
+        reason=reason,
+        mark="known" if case.mark == "known" else "",
+        tags=case.tags,
+        details=(Facts("Case", tuple(details)),),
+    )
+
+
+def _regressions(texts: Sequence[str]) -> list[Facts]:
+    if not texts:
+        return []
+    return [
+        Facts(
+            "Worse than the baseline",
+            tuple(Fact(text.partition(": ")[0], text.partition(": ")[2], "failed") for text in texts),
+        )
+    ]

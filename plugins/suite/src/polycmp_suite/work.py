@@ -1,0 +1,171 @@
+"""What `polycmp suite SUITE.toml` does."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from polycmp.errors import UsageError
+from polycmp.terminal import echo, visible
+from polycmp_suite.command import ChoiceSection, HistorySection, RunningSection
+from polycmp_suite.executors import make_executor
+from polycmp_suite.history import append, compare_with, describe
+from polycmp_suite.models import facts_of
+from polycmp_suite.page import write_index
+from polycmp_suite.progress import Progress
+from polycmp_suite.result import CaseResult
+from polycmp_suite.running.local import available_cores
+from polycmp_suite.select import choose, failed_first, find_gpus, lacking
+from polycmp_suite.session import Session, fingerprint
+from polycmp_suite.spec import Resources
+from polycmp_suite.store import Run, default_folder, new_run, runs_in
+from polycmp_suite.suitefile.case import Case, Suite
+from polycmp_suite.suitefile.read import read_suite
+from polycmp_suite.summary import summarize
+
+if TYPE_CHECKING:
+    from polycmp.command import Invocation
+
+
+def run_suite(call: Invocation) -> int:
+    """Run a suite, or show its cases, and return the exit status.
+
+    Raises:
+        PolycmpError: The suite is wrong, nothing fits, or a result cannot be written.
+        KeyboardInterrupt: It was interrupted; reports of what has ended are written.
+    """
+    path, choice = call.params["suite"], call.section(ChoiceSection)
+    call.begin(reads=[("SUITE.toml", path)])
+    suite = read_suite(path, call.registry)
+    cases = choose(suite.cases, choice.select, choice.tag)
+    if choice.list or choice.dry_run:
+        return _show(cases, commands=choice.dry_run)
+    return _Work(call, suite, cases).run()
+
+
+def _show(cases: list[Case], *, commands: bool) -> int:
+    import shlex
+
+    for case in cases:
+        tags = f"  ({', '.join(case.tags)})" if case.tags else ""
+        echo(visible(shlex.join(["polycmp", *case.words])) if commands else f"{visible(case.id)}{visible(tags)}")
+    echo(f"{len(cases)} cases", err=True)
+    return 0
+
+
+class _Work:
+    def __init__(self, call: Invocation, suite: Suite, cases: list[Case]) -> None:
+        self._call, self._suite, self._cases = call, suite, cases
+        self._choice, self._how = call.section(ChoiceSection), call.section(RunningSection)
+        self._history = call.section(HistorySection)
+        if self._history.max_slowdown and not self._history.baseline:
+            raise UsageError("--max-slowdown needs past runs", hint="--baseline FILE-OR-FOLDER")
+        self._gpus = find_gpus(self._how.gpus, os.environ.get("CUDA_VISIBLE_DEVICES"))
+        self._baseline = describe(self._history.baseline) if self._history.baseline else None
+
+    def run(self) -> int:
+        begun = time.monotonic()
+        where = Path(self._history.results) if self._history.results else default_folder(self._suite)
+        executor = make_executor(self._how.executor, self._resources())
+        run, kept = self._open(where)
+        last = _last_results(where, run)
+        waiting = [case for case in self._cases if case.id not in kept]
+        if self._choice.failed_first:
+            bad = {result.case for result in last.values() if result.state in {"failed", "error"}}
+            waiting = list(failed_first(waiting, bad))
+        session = Session(
+            self._suite, run, executor, pages="html" in self._call.registry.reports, stop_early=self._choice.exitfirst
+        )
+        self._tell(run, finished=False)
+        progress = Progress(len(waiting), silent=self._silent, jobs=self._jobs or available_cores())
+        try:
+            session.run(waiting, self._skipped(waiting), progress)
+        except KeyboardInterrupt:
+            self._report(run, session, begun)
+            raise
+        return self._report(run, session, begun)
+
+    @property
+    def _silent(self) -> bool:
+        return self._call.settings.core["log"].silent or bool(self._call.params.get("quiet"))
+
+    @property
+    def _jobs(self) -> int:
+        """How many cases run at the same time; 0 leaves it to the executor."""
+        if self._how.jobs == "auto" or (not self._how.jobs and self._how.executor != "local"):
+            return 0
+        return int(self._how.jobs or 1)
+
+    def _resources(self) -> Resources:
+        return Resources(self._jobs, self._how.memory, self._gpus, self._how.address)
+
+    def _open(self, where: Path) -> tuple[Run, set[str]]:
+        """Return the run, and the names of the cases that need not be run again."""
+        if not self._choice.resume:
+            return new_run(where), set()
+        runs = runs_in(where)
+        if not runs:
+            raise UsageError(f"there is no run to go on with in {where}", hint="leave --resume out")
+        run, kept = runs[-1], set()
+        for case in self._cases:
+            result = run.result(case)
+            if (
+                result is not None
+                and result.state != "skipped"
+                and result.fingerprint == fingerprint(case, self._suite.folder)
+            ):
+                kept.add(case.id)
+        return run, kept
+
+    def _skipped(self, cases: list[Case]) -> dict[str, str]:
+        if self._how.executor != "local":  # the machines of a cluster have what they have
+            return {}
+        lacks = {case.id: lacking(case, self._how.provide, self._gpus) for case in cases}
+        hint = "which is not here (--provide says what is)"
+        return {name: f"needs {need}, {hint}" for name, need in lacks.items() if need}
+
+    def _tell(self, run: Run, *, finished: bool, verdict: str = "") -> None:
+        run.write_about(
+            {
+                "suite": self._suite.name,
+                "command": self._call.given.command,
+                "time": time.time(),
+                "finished": finished,
+                "verdict": verdict,
+                "cases": [case.id for case in self._cases],
+            }
+        )
+
+    def _report(self, run: Run, session: Session, begun: float) -> int:
+        """Write and show what was found, and return the exit status."""
+        found = [(case, run.result(case)) for case in self._cases]
+        results = [result for _, result in found if result is not None]
+        missing = len(found) - len(results)
+        changes = compare_with(self._baseline, results, self._history.max_slowdown) if self._baseline else None
+        models = facts_of((result.model for result in results), Path(self._suite.folder))
+        result = summarize(
+            self._suite.name,
+            results,
+            models,
+            missing=missing,
+            interrupted=session.interrupted,
+            regressions=changes.regressions if changes else (),
+            notes=(*(changes.notes if changes else ()), f"page and results: {run.folder / 'index.html'}"),
+            command_line=self._call.given.command,
+            seconds=time.monotonic() - begun,
+            document={"run": str(run.folder), **({"changes": changes.to_json()} if changes else {})},
+        )
+        self._tell(run, finished=not missing and not session.interrupted, verdict=result.verdict)
+        write_index(run, result, results, models)
+        if self._history.history and not session.interrupted:
+            append(Path(self._history.history), run, self._suite.name, results)
+        return self._call.present(result)
+
+
+def _last_results(where: Path, current: Run) -> Mapping[str, CaseResult]:
+    """Return what became of the cases the last time."""
+    before = [run for run in runs_in(where) if run.folder != current.folder]
+    return {result.case: result for result in before[-1].results()} if before else {}

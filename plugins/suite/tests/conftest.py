@@ -1,0 +1,83 @@
+"""A folder with small models, and `polycmp` as a user starts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+
+def model(scale: float = 2.0) -> onnx.ModelProto:
+    """Return y = x * scale + 1."""
+    graph = helper.make_graph(
+        [helper.make_node("Mul", ["x", "scale"], ["scaled"]), helper.make_node("Add", ["scaled", "one"], ["y"])],
+        "small",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4])],
+        [
+            numpy_helper.from_array(np.float32([scale]), "scale"),
+            numpy_helper.from_array(np.float32([1.0]), "one"),
+        ],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+class Suite:
+    """A folder in which suites are run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / "suite.toml"
+
+    def write(self, text: str) -> None:
+        self.path.write_text(text, encoding="utf-8")
+
+    def command(self, *words: object) -> list[str]:
+        return [sys.executable, "-m", "polycmp", "suite", *map(str, words)]
+
+    def __call__(self, *words: object, status: int | None = None, **more: object) -> subprocess.CompletedProcess[str]:
+        environment = {key: value for key, value in os.environ.items() if key != "GITHUB_ACTIONS"}
+        done = subprocess.run(
+            self.command(*words), cwd=self.folder, env=environment, capture_output=True, text=True, check=False, **more
+        )
+        assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
+        if status is not None:
+            assert done.returncode == status, done.stdout + done.stderr
+        return done
+
+    @property
+    def latest(self) -> Path:
+        return self.folder / "suite-results" / "latest"
+
+    def results(self) -> dict[str, dict]:
+        """Return what lies on disk of the latest run, by case."""
+        found = [json.loads(path.read_text()) for path in self.latest.glob("cases/*/result.json")]
+        return {item["case"]: item for item in found}
+
+
+@pytest.fixture
+def suite(tmp_path) -> Suite:
+    onnx.save(model(), tmp_path / "one.onnx")
+    onnx.save(model(3.0), tmp_path / "two.onnx")
+    return Suite(tmp_path)
+
+
+@pytest.fixture
+def hang(tmp_path) -> str:
+    """A data loader that never gives any data, and says that it began."""
+    (tmp_path / "hang.py").write_text(
+        "import time\n"
+        "from pathlib import Path\n"
+        "def load_data():\n"
+        "    Path('begun').touch()\n"
+        "    time.sleep(600)\n"
+        "    yield {}\n"
+    )
+    return "hang.py"

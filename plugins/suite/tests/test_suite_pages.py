@@ -1,0 +1,109 @@
+"""The pages of a run."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import onnx
+import pytest
+
+from polycmp_suite.page.index import index_page
+from polycmp_suite.result import CaseResult
+from polycmp_suite.summary import summarize
+
+HEAD = '[defaults]\nbackend = ["onnxrt", "onnx"]\n'
+
+
+class Page(HTMLParser):
+    """What stands in a page: links, texts by element, and whether it is well formed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.rows: list[dict[str, str | None]] = []
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        if tag == "a":
+            self.links.append(given["href"])
+        if tag == "tr" and "data-mark" in given:
+            self.rows.append(given)
+        if tag not in {"meta", "input"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+@pytest.fixture
+def ran(suite):
+    suite.write(
+        HEAD
+        + '[[case]]\nmodel = "*.onnx"\n'
+        + '[[case]]\nname = "<b>bad</b>"\nmodel = "one.onnx"\nbackend = ["onnxrt", "onnxrt:model=two.onnx"]\n'
+    )
+    suite("suite.toml", status=1)
+    suite("suite.toml", status=1)
+    return suite
+
+
+def test_the_index_leads_to_a_page_of_every_case(ran):
+    page = Page((ran.latest / "index.html").read_text())
+    assert [row["data-mark"] for row in page.rows] == ["failed", "passed", "passed"]
+    for link in page.links:
+        assert (ran.latest / link).is_file()
+        case = Page((ran.latest / link).read_text())
+        for inner in case.links:
+            assert ((ran.latest / link).parent / inner).is_file()
+    assert "<b>bad</b>" in page.texts
+    assert any("opset 17" in text and "sha256" in text for text in page.texts)
+
+
+def test_the_pages_draw_past_runs(ran):
+    text = (ran.latest / "index.html").read_text()
+    assert "2 runs, the last: failed" in text
+    assert text.count('class="trend"') == 3
+
+
+def test_pages_fetch_nothing_and_run_nothing_of_others(ran):
+    for path in ran.latest.rglob("index.html"):
+        text = path.read_text()
+        assert "default-src 'none'" in re.search(r'Policy" content="([^"]*)"', text)[1].replace("&#x27;", "'")
+        assert "<b>bad" not in text
+        assert "http" not in re.sub(r"http-equiv", "", text)
+
+
+def test_an_index_of_500_cases_is_small():
+    cases = [
+        CaseResult(
+            f"model-{number}/a-rather-long-name[onnxrt+onnx]",
+            ("passed", "failed")[number % 2],
+            "passed",
+            reason="output: 3 of 10 elements differ by more than 1e-05; the largest difference is 0.3",
+            model=f"models/model-{number}.onnx",
+            backends=("onnxrt", "onnx"),
+            seconds=1.0,
+            max_error=1e-3,
+        )
+        for number in range(500)
+    ]
+    past = {case.case: [case] * 20 for case in cases}
+    text = index_page(summarize("big", cases, {}), cases, {}, past)
+    assert len(text.encode()) < 2_000_000
+    assert len(index_page(summarize("big", cases, {}), cases, {}, {}).encode()) < 500_000
+
+
+def test_the_log_of_a_case_is_on_its_page(suite):
+    onnx.save(onnx.ModelProto(), suite.folder / "empty.onnx")
+    suite.write(HEAD + '[[case]]\nmodel = "empty.onnx"\n')
+    suite("suite.toml", status=3)
+    page = Page(next(suite.latest.glob("cases/*/index.html")).read_text())
+    assert any("COULD NOT COMPARE" in text or "polycmp: " in text for text in page.texts)

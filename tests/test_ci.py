@@ -1,0 +1,118 @@
+"""The workflows that docs/ci.md shows, and the composite action: linted, and their steps run as written."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+from toys import small_model
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+ACTION = ROOT / ".github" / "actions" / "polycmp" / "action.yml"
+FILES = {
+    match[1]: match[0].removeprefix("```yaml\n").removesuffix("```")
+    for match in re.finditer(r"```yaml\n# (\S+)\n.*?```", PAGE, re.DOTALL)
+}
+SUITE = '[[case]]\nmodel = "model.onnx"\nbackends = ["onnxrt", "onnx"]\n'
+
+
+def load(text: str) -> Any:
+    yaml = pytest.importorskip("ruamel.yaml", reason="it comes with check-jsonschema: requirements-dev.txt")
+    return yaml.YAML(typ="safe").load(text)
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    onnx.save(small_model(), tmp_path / "model.onnx")
+    (tmp_path / "models.toml").write_text(SUITE)
+    return tmp_path
+
+
+def run_step(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a step as GitHub's runners do."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+        cwd=folder,
+        env={**os.environ, "PATH": path, "GITHUB_ACTIONS": "true", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+
+
+def lint(schema: str, path: Path) -> None:
+    pytest.importorskip("check_jsonschema", reason="requirements-dev.txt has it")
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_workflows_are_valid(name, tmp_path):
+    path = tmp_path / Path(name).name
+    path.write_text(FILES[name], encoding="utf-8")
+    lint("vendor.gitlab-ci" if "gitlab" in name else "vendor.github-workflows", path)
+
+
+def test_the_action_is_valid():
+    lint("vendor.github-actions", ACTION)
+
+
+def test_a_wrong_workflow_is_noticed(tmp_path):
+    wrong = tmp_path / "models.yml"
+    wrong.write_text(FILES[".github/workflows/models.yml"].replace("runs-on", "run-on"))
+    with pytest.raises(AssertionError, match="run-on"):
+        lint("vendor.github-workflows", wrong)
+
+
+def test_the_steps_of_the_workflow_run_as_written(folder):
+    job = load(FILES[".github/workflows/models.yml"])["jobs"]["suite"]
+    steps = {step["name"]: step for step in job["steps"] if "run" in step}
+    assert set(steps) == {"Install", "Compare"}, "only what installs is not run here"
+    done = run_step(steps["Compare"]["run"], folder, GITHUB_STEP_SUMMARY=str(folder / "step.md"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    kept = next(step for step in job["steps"] if "upload-artifact" in step.get("uses", ""))["with"]["path"].split()
+    assert all((folder / path).exists() for path in kept)
+    assert (folder / "results/latest/index.html").is_file()
+    assert "PASSED" in (folder / "step.md").read_text()
+
+
+def test_the_script_of_gitlab_runs_as_written(folder):
+    job = load(FILES[".gitlab-ci.yml"])["models"]
+    done = run_step("\n".join(job["script"]), folder, GITHUB_ACTIONS="")
+    assert done.returncode == 0, done.stdout + done.stderr
+    kept = [*job["artifacts"]["paths"], job["artifacts"]["reports"]["junit"]]
+    assert all((folder / path).exists() for path in kept)
+
+
+def test_the_action_fails_with_the_suite_and_keeps_its_results(folder):
+    onnx.save(small_model(seed=1), folder / "other.onnx")
+    (folder / "models.toml").write_text(
+        SUITE + '[[case]]\nname = "bad"\nmodel = "model.onnx"\nbackends = ["onnxrt", "onnxrt:model=other.onnx"]\n'
+    )
+    action = load(ACTION.read_text())
+    step = next(step for step in action["runs"]["steps"] if step["name"] == "Compare")
+    output = folder / "output"
+    environment = {"SUITE": "models.toml", "ARGUMENTS": action["inputs"]["arguments"]["default"]}
+    done = run_step(step["run"], folder, GITHUB_OUTPUT=str(output), **environment)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "::error title=" in done.stdout
+    assert output.read_text() == "results=polycmp-results/latest\n"
+    assert all(
+        (folder / path).exists() for path in ("polycmp-results/latest/index.html", "polycmp-junit.xml", "polycmp.md")
+    )
+
+
+def test_the_action_stands_where_the_page_says():
+    used = load(FILES[".github/workflows/models-short.yml"])["jobs"]["suite"]["steps"][-1]
+    assert (ROOT / used["uses"] / "action.yml").is_file()
+    assert set(used["with"]) <= set(load(ACTION.read_text())["inputs"])

@@ -1,0 +1,85 @@
+"""Compare functions for what a model is for, over a data set that a script gives: means, and the worst sample."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+DATA = """
+import numpy as np
+
+def load_data():
+    for number in range(4):
+        x = np.zeros((1, 3), np.float32)
+        x[0, number % 3] = 1.0
+        yield {"x": x}
+"""
+
+
+def classifier(weights) -> onnx.ModelProto:
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Softmax", ["m"], ["y"])],
+        "classifier",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 3])],
+        [numpy_helper.from_array(np.asarray(weights, np.float32), "w")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.fixture
+def models(tmp_path):
+    """Two classifiers that disagree on the third class alone."""
+    onnx.save(classifier([[3, 0, 0], [0, 3, 0], [0, 0, 3]]), tmp_path / "old.onnx")
+    onnx.save(classifier([[5, 0, 0], [0, 5, 0], [4, 0, 3]]), tmp_path / "new.onnx")
+    (tmp_path / "data.py").write_text(DATA)
+    return ["run", "new.onnx", "-b", "onnxrt", "-b", "onnxrt:model=old.onnx", "--data-loader-script", "data.py"]
+
+
+def test_the_mean_over_a_data_set_is_judged_and_the_worst_sample_named(polycmp, models, tmp_path):
+    words = [*models, "--compare", "topk_agreement", "--report", "r.json"]
+    done = polycmp(*words)
+    assert done.status == 1, done.err
+    output = done.report(tmp_path / "r.json")["comparison_results"][0]["outputs"]["y"]
+    assert (output["failed_iterations"], output["worst_iteration"]) == (1, 2)
+    done = polycmp(*words, "--check-average", "--topk-agreement-threshold", "0.7")
+    assert done.status == 0, done.out
+    metrics = json.loads((tmp_path / "r.json").read_text())["comparison_results"][0]["outputs"]["y"]["metrics"]
+    assert metrics["agreement"] == pytest.approx(0.75)
+    assert polycmp(*words, "--check-average", "--topk-agreement-threshold", "0.8").status == 1
+
+
+def test_a_divergence_that_is_allowed_passes_although_the_numbers_differ(polycmp, models):
+    assert polycmp(*models, "--compare", "kl_divergence").status == 1
+    done = polycmp(*models, "--compare", "kl_divergence", "--check-average", "--kl-divergence-threshold", "2")
+    assert done.status == 0, done.out
+
+
+def test_boxes_in_another_order_are_the_same(polycmp, tmp_path):
+    boxes = np.array([[0, 0, 10, 10], [20, 20, 30, 40]], np.float32)
+
+    def detector(array):
+        graph = helper.make_graph(
+            [
+                helper.make_node("Constant", [], ["c"], value=numpy_helper.from_array(array)),
+                helper.make_node("Add", ["c", "x"], ["boxes"]),
+            ],
+            "detector",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])],
+            [helper.make_tensor_value_info("boxes", TensorProto.FLOAT, ["n", 4])],
+        )
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+    onnx.save(detector(boxes), tmp_path / "old.onnx")
+    onnx.save(detector(boxes[::-1].copy()), tmp_path / "new.onnx")
+    onnx.save(detector(boxes * np.array([[1], [0]], np.float32)), tmp_path / "fewer.onnx")
+    words = ["run", "-b", "onnxrt:model=new.onnx", "-b", "onnxrt:model=old.onnx"]
+    assert polycmp(*words).status == 1
+    assert polycmp(*words, "--compare", "iou_match").status == 0
+    done = polycmp("run", "fewer.onnx", "-b", "onnxrt", "-b", "onnxrt:model=old.onnx", "--compare", "iou_match")
+    assert done.status == 1
+    assert "0.6667 of the boxes overlap by 0.9 or more, and 1 must" in " ".join(done.out.split())
