@@ -158,7 +158,7 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 
 @dataclass(frozen=True)
 class TensorEntry:
-    """One tensor as a model declares it.
+    """One tensor as a model declares it; unpacks into `dtype, shape`.
 
     Attributes:
         dtype: Element type, or None if the model does not say.
@@ -175,6 +175,9 @@ class TensorEntry:
     max_shape: tuple[int, ...] | None = None
     values: tuple[int, ...] | None = None
     range: tuple[float, float] | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.dtype, self.shape))
 
     def is_dynamic(self) -> bool:
         """Return whether a dimension, or the rank, is unknown."""

@@ -11,7 +11,7 @@ from polycmp.compare.indices import Indices
 from polycmp.compare.norms import Norm
 from polycmp.compare.simple import Simple
 from polycmp.compare.ulp import Ulp
-from polycmp.errors import InvalidValueError
+from polycmp.errors import InvalidValueError, did_you_mean
 
 T = TypeVar("T")
 PerOutput = float | Mapping[str, float] | None
@@ -37,6 +37,9 @@ class CompareFunc:
         nan: str = "differ",
         scale_atol: bool = False,
         detail: bool = False,
+        check_shapes: bool | None = None,
+        fail_fast: bool | None = None,
+        **refused: Any,
     ) -> Simple:
         """Return `simple`: absolute and relative errors.
 
@@ -50,10 +53,15 @@ class CompareFunc:
             scale_atol: Whether the absolute tolerance counts in units of the output's largest value, where that is
                 above 1.
             detail: Whether to compute percentiles and the histogram, too.
+            check_shapes: Whether another shape is a difference; it is by default. If not, arrays with equally many
+                elements are compared in C order.
+            fail_fast: Whether to stop at the first output that differs, where two iterations are compared.
+            refused: Keywords of other tools, which are refused with what to do instead.
 
         Raises:
             InvalidValueError: A value cannot be right; it is a `ValueError`, too.
         """
+        _refuse(refused)
         options = _options(
             builtin_options.SimpleOptions,
             rtol=_per_output(rtol),
@@ -64,53 +72,68 @@ class CompareFunc:
             nan=nan,
             scale_atol=scale_atol,
         )
-        return functions.make_simple(options, detail=detail)
+        return functions.make_simple(options, detail=detail).with_rules(check_shapes, fail_fast)
 
     @staticmethod
-    def indices(index_tolerance: int | Mapping[str, int] | None = None) -> Indices:
+    def indices(index_tolerance: int | Mapping[str, int] | None = None, fail_fast: bool | None = None) -> Indices:
         """Return `indices`: lists of indices that may be in slightly another order.
 
         Args:
             index_tolerance: Places an index may move; 0.
+            fail_fast: As for `simple`.
         """
-        return functions.make_indices(_options(builtin_options.IndicesOptions, tolerance=_per_output(index_tolerance)))
+        options = _options(builtin_options.IndicesOptions, tolerance=_per_output(index_tolerance))
+        return functions.make_indices(options).with_rules(None, fail_fast)
 
     @staticmethod
-    def l2(l2_tolerance: PerOutput = None) -> Norm:
+    def l2(l2_tolerance: PerOutput = None, check_shapes: bool | None = None, fail_fast: bool | None = None) -> Norm:
         """Return `l2`: the Euclidean norm of the difference.
 
         Args:
             l2_tolerance: Its largest value; 1e-5.
+            check_shapes: As for `simple`.
+            fail_fast: As for `simple`.
         """
-        return functions.make_l2(_options(builtin_options.L2Options, threshold=_per_output(l2_tolerance)))
+        options = _options(builtin_options.L2Options, threshold=_per_output(l2_tolerance))
+        return functions.make_l2(options).with_rules(check_shapes, fail_fast)
 
     @staticmethod
-    def cosine_similarity(cosine_similarity_threshold: PerOutput = None) -> Norm:
+    def cosine_similarity(
+        cosine_similarity_threshold: PerOutput = None, check_shapes: bool | None = None, fail_fast: bool | None = None
+    ) -> Norm:
         """Return `cosine_similarity`.
 
         Args:
             cosine_similarity_threshold: Its smallest value; 0.997.
+            check_shapes: As for `simple`.
+            fail_fast: As for `simple`.
         """
-        threshold = _per_output(cosine_similarity_threshold)
-        return functions.make_cosine_similarity(_options(builtin_options.CosineOptions, threshold=threshold))
+        options = _options(builtin_options.CosineOptions, threshold=_per_output(cosine_similarity_threshold))
+        return functions.make_cosine_similarity(options).with_rules(check_shapes, fail_fast)
 
     @staticmethod
-    def psnr(psnr_tolerance: PerOutput = None) -> Norm:
+    def psnr(psnr_tolerance: PerOutput = None, check_shapes: bool | None = None, fail_fast: bool | None = None) -> Norm:
         """Return `psnr`: the peak signal-to-noise ratio.
 
         Args:
             psnr_tolerance: Its smallest value in dB; 30.
+            check_shapes: As for `simple`.
+            fail_fast: As for `simple`.
         """
-        return functions.make_psnr(_options(builtin_options.PsnrOptions, threshold=_per_output(psnr_tolerance)))
+        options = _options(builtin_options.PsnrOptions, threshold=_per_output(psnr_tolerance))
+        return functions.make_psnr(options).with_rules(check_shapes, fail_fast)
 
     @staticmethod
-    def snr(snr_tolerance: PerOutput = None) -> Norm:
+    def snr(snr_tolerance: PerOutput = None, check_shapes: bool | None = None, fail_fast: bool | None = None) -> Norm:
         """Return `snr`: the signal-to-noise ratio.
 
         Args:
             snr_tolerance: Its smallest value in dB; 20.
+            check_shapes: As for `simple`.
+            fail_fast: As for `simple`.
         """
-        return functions.make_snr(_options(builtin_options.SnrOptions, threshold=_per_output(snr_tolerance)))
+        options = _options(builtin_options.SnrOptions, threshold=_per_output(snr_tolerance))
+        return functions.make_snr(options).with_rules(check_shapes, fail_fast)
 
     @staticmethod
     def ulp(ulp_tolerance: int | Mapping[str, int] | None = None) -> Ulp:
@@ -120,6 +143,24 @@ class CompareFunc:
             ulp_tolerance: Its largest value; 4.
         """
         return functions.make_ulp(_options(builtin_options.UlpOptions, tolerance=_per_output(ulp_tolerance)))
+
+
+#: Keywords that are known elsewhere and have no meaning here, and what to do instead.
+REFUSED = {
+    "find_output_func": "outputs are matched by exact name; Comparator.compare_accuracy(map_output={...}) maps others",
+    **dict.fromkeys(
+        ("save_heatmaps", "show_heatmaps", "save_error_metrics_plot", "show_error_metrics_plot"),
+        "polycmp-report draws pictures: polycmp run --save-heatmaps DIR --save-error-metrics-plot DIR",
+    ),
+}
+
+
+def _refuse(given: Mapping[str, Any]) -> None:
+    for name, value in given.items():
+        if name not in REFUSED:
+            raise TypeError(f"there is no keyword {name!r}; {did_you_mean(name, REFUSED) or 'see its documentation'}")
+        if value:
+            raise InvalidValueError(f"{name}= is not supported", why=REFUSED[name])
 
 
 def _per_output(value: Any) -> Mapping[str, Any] | None:

@@ -32,6 +32,7 @@ class Indices(OutputJudge):
         tolerances: Places an index may move, per output.
     """
 
+    name = "indices"
     tolerances: Mapping[str, int]
 
     def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:

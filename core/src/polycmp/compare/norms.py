@@ -247,6 +247,11 @@ class Norm(OutputJudge):
     at_most: bool
     unit: str = ""
 
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """Its name on the command line."""
+        return self.metric
+
     def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:
         """Return the verdict on one output.
 

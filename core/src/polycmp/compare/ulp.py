@@ -38,6 +38,7 @@ class Ulp(OutputJudge):
         tolerances: The largest distance that passes, per output.
     """
 
+    name = "ulp"
     tolerances: Mapping[str, int]
 
     def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:
