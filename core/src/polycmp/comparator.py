@@ -26,6 +26,7 @@ from polycmp.compare.verdicts import OutputComparison
 from polycmp.data.loader import DataLoader
 from polycmp.errors import ComparisonError, DataError, InvalidValueError, did_you_mean
 from polycmp.results.blobs import save_input_blob
+from polycmp.results.files import StreamingDataLoader
 from polycmp.results.outcome import BackendResult
 from polycmp.results.runs import IterationResult, RunResults
 from polycmp.runner import Runner
@@ -49,6 +50,7 @@ __all__ = [
     "RunResults",
     "SimpleCompareFunc",
     "SnrCompareFunc",
+    "StreamingDataLoader",
     "TopKPostprocessFunc",
 ]
 
@@ -149,6 +151,12 @@ class Comparator:
                         if fail_fast:
                             return False
         return valid
+
+    @staticmethod
+    def default_comparisons(run_results: RunResults) -> list[tuple[int, int]]:
+        """Return the pairs of positions that `compare_accuracy` compares by default: every run with the last."""
+        last = len(run_results) - 1
+        return [(index, last) for index in range(last)]
 
     @staticmethod
     def compare_accuracy(

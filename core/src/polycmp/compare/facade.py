@@ -11,7 +11,7 @@ from polycmp.compare.indices import Indices
 from polycmp.compare.norms import Norm
 from polycmp.compare.simple import Simple
 from polycmp.compare.ulp import Ulp
-from polycmp.errors import InvalidValueError, did_you_mean
+from polycmp.errors import InvalidValueError
 
 T = TypeVar("T")
 PerOutput = float | Mapping[str, float] | None
@@ -61,7 +61,7 @@ class CompareFunc:
         Raises:
             InvalidValueError: A value cannot be right; it is a `ValueError`, too.
         """
-        _refuse(refused)
+        refuse(refused)
         options = _options(
             builtin_options.SimpleOptions,
             rtol=_per_output(rtol),
@@ -145,22 +145,17 @@ class CompareFunc:
         return functions.make_ulp(_options(builtin_options.UlpOptions, tolerance=_per_output(ulp_tolerance)))
 
 
-#: Keywords that are known elsewhere and have no meaning here, and what to do instead.
-REFUSED = {
-    "find_output_func": "outputs are matched by exact name; Comparator.compare_accuracy(map_output={...}) maps others",
-    **dict.fromkeys(
-        ("save_heatmaps", "show_heatmaps", "save_error_metrics_plot", "show_error_metrics_plot"),
-        "polycmp-report draws pictures: polycmp run --save-heatmaps DIR --save-error-metrics-plot DIR",
-    ),
-}
-
-
-def _refuse(given: Mapping[str, Any]) -> None:
+def refuse(given: Mapping[str, Any]) -> None:
+    """Refuse keywords that other tools have, and those that nobody has, even where their value asks for nothing."""
     for name, value in given.items():
-        if name not in REFUSED:
-            raise TypeError(f"there is no keyword {name!r}; {did_you_mean(name, REFUSED) or 'see its documentation'}")
+        if name == "find_output_func":
+            hint = "outputs are matched by exact name; Comparator.compare_accuracy(map_output={...}) maps others"
+        elif name.startswith(("save_", "show_")):
+            hint = f"a compare function draws nothing: polycmp run --{name.replace('_', '-')}, if a package brings it"
+        else:
+            raise TypeError(f"there is no keyword {name!r}")
         if value:
-            raise InvalidValueError(f"{name}= is not supported", why=REFUSED[name])
+            raise InvalidValueError(f"{name}= is not supported", hint=hint)
 
 
 def _per_output(value: Any) -> Mapping[str, Any] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from polycmp.compare.facade import CompareFunc, PerOutput
+from polycmp.compare.facade import CompareFunc, PerOutput, refuse
 from polycmp.compare.indices import Indices
 from polycmp.compare.norms import Norm
 from polycmp.compare.postprocess import Postprocess, PostprocessFunc
@@ -58,30 +58,46 @@ def IndicesCompareFunc(  # noqa: N802
 
 
 def L2CompareFunc(  # noqa: N802
-    l2_threshold: PerOutput = None, check_shapes: bool | None = None, fail_fast: bool | None = None
+    l2_threshold: PerOutput = None,
+    check_shapes: bool | None = None,
+    fail_fast: bool | None = None,
+    find_output_func: Any = None,
 ) -> Norm:
     """Return `CompareFunc.l2`."""
+    refuse({"find_output_func": find_output_func})
     return CompareFunc.l2(l2_threshold, check_shapes, fail_fast)
 
 
 def CosineSimilarityCompareFunc(  # noqa: N802
-    cosine_similarity_threshold: PerOutput = None, check_shapes: bool | None = None, fail_fast: bool | None = None
+    cosine_similarity_threshold: PerOutput = None,
+    check_shapes: bool | None = None,
+    fail_fast: bool | None = None,
+    find_output_func: Any = None,
 ) -> Norm:
     """Return `CompareFunc.cosine_similarity`."""
+    refuse({"find_output_func": find_output_func})
     return CompareFunc.cosine_similarity(cosine_similarity_threshold, check_shapes, fail_fast)
 
 
 def PsnrCompareFunc(  # noqa: N802
-    psnr_threshold: PerOutput = None, check_shapes: bool | None = None, fail_fast: bool | None = None
+    psnr_threshold: PerOutput = None,
+    check_shapes: bool | None = None,
+    fail_fast: bool | None = None,
+    find_output_func: Any = None,
 ) -> Norm:
     """Return `CompareFunc.psnr`."""
+    refuse({"find_output_func": find_output_func})
     return CompareFunc.psnr(psnr_threshold, check_shapes, fail_fast)
 
 
 def SnrCompareFunc(  # noqa: N802
-    snr_threshold: PerOutput = None, check_shapes: bool | None = None, fail_fast: bool | None = None
+    snr_threshold: PerOutput = None,
+    check_shapes: bool | None = None,
+    fail_fast: bool | None = None,
+    find_output_func: Any = None,
 ) -> Norm:
     """Return `CompareFunc.snr`."""
+    refuse({"find_output_func": find_output_func})
     return CompareFunc.snr(snr_threshold, check_shapes, fail_fast)
 
 

@@ -9,7 +9,16 @@ Memory: a folder and an `.npz` are constant in either direction, `.json` is cons
 """
 
 from polycmp.results.blobs import save_input_blob
-from polycmp.results.reading import SavedInputs, SavedRun, open_inputs, open_runs
+from polycmp.results.reading import SavedInputs, SavedRun, StreamingDataLoader, open_inputs, open_runs
 from polycmp.results.writing import InputsWriter, OutputsWriter
 
-__all__ = ["InputsWriter", "OutputsWriter", "SavedInputs", "SavedRun", "open_inputs", "open_runs", "save_input_blob"]
+__all__ = [
+    "InputsWriter",
+    "OutputsWriter",
+    "SavedInputs",
+    "SavedRun",
+    "StreamingDataLoader",
+    "open_inputs",
+    "open_runs",
+    "save_input_blob",
+]

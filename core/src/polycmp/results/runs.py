@@ -122,13 +122,13 @@ class RunResults:
         """Give each runner's iterations."""
         yield from (iterations for _, iterations in self.lst)
 
-    def append(self, item: tuple[str, list[IterationResult]]) -> None:
+    def append(self, elem: tuple[str, list[IterationResult]]) -> None:
         """Add a pair at the end, even if its label is there already."""
-        self.lst.append(item)
+        self.lst.append(elem)
 
-    def extend(self, items: Iterable[tuple[str, list[IterationResult]]]) -> None:
+    def extend(self, elems: Iterable[tuple[str, list[IterationResult]]]) -> None:
         """Add pairs at the end."""
-        self.lst.extend(items)
+        self.lst.extend(elems)
 
     def add(
         self,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polycmp.errors import ModelError, PluginError, describe_exception
-from polycmp.loader import immediate
+from polycmp.loader import also_called, immediate
 from polycmp_onnx.graph import is_too_large, subgraphs
 from polycmp_onnx.load import OnnxLoader, own_model
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _LARGEST, _SMALLEST = 65504.0, 2.0**-24
 
 
+@also_called("copy")
 class ConvertToFp16(OnnxLoader):
     """Turns the float32 inside of a model into float16; its inputs and outputs keep their types.
 

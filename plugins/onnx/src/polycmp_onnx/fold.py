@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polycmp.errors import PolycmpError
-from polycmp.loader import immediate
+from polycmp.loader import also_called, immediate
 from polycmp_onnx.graph import known_values, reads, replace_items, shape_of, subgraphs
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.shapes import infer_shapes
@@ -31,6 +31,7 @@ _RANDOM = {
 _QUANTISATION = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"}
 
 
+@also_called("copy", "partitioning", "error_ok", "allow_onnxruntime_shape_inference")
 class FoldConstants(OnnxLoader):
     """Replaces what can be calculated from weights alone by its result, and drops the weights no longer used.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polycmp.errors import UsageError, did_you_mean
-from polycmp.loader import immediate
+from polycmp.loader import also_called, immediate
 from polycmp_onnx.graph import computed_tensors, element_type, known_values
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.shapes import infer_shapes
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _SIZED_BY = {"Range": (0, 1, 2), "Tile": (1,), "Expand": (1,), "ConstantOfShape": (0,)}
 
 
+@also_called("copy")
 class SetUpperBound(OnnxLoader):
     """Puts `Min(tensor, bound)` behind tensors, so that what they decide the size of cannot grow beyond all limits.
 
