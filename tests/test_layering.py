@@ -55,7 +55,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "builtin": {"spec", "values", "builtin_options"},
     "plugins": {"errors", "values", "spec", "process"},
     "model": {*GROUND, "loader", "tensors", "graph", "plugins"},
-    "data": {*GROUND, "tensors", "builtin_options"},
+    "data": {*GROUND, "tensors", "loader", "builtin_options"},
     "compare": {*GROUND, "tensors", "builtin_options"},
     "results": {*GROUND, "tensors", "compare", "plugins"},  # of compare only its verdicts: tested below
     "plan": {"errors", "values", "spec", "options", "builtin", "plugins"},

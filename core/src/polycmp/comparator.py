@@ -3,128 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from polycmp.builtin_options import RandomOptions
+from polycmp.builtin import polycmp_compare_funcs
+from polycmp.compare.accuracy import AccuracyResult
+from polycmp.compare.averages import MetricsJudge, metrics_judge, no_mean
 from polycmp.compare.facade import CompareFunc
+from polycmp.compare.named import (
+    CosineSimilarityCompareFunc,
+    IndicesCompareFunc,
+    L2CompareFunc,
+    PsnrCompareFunc,
+    SimpleCompareFunc,
+    SnrCompareFunc,
+    TopKPostprocessFunc,
+)
 from polycmp.compare.pair import PairComparer
 from polycmp.compare.postprocess import PostprocessFunc
 from polycmp.compare.scripted import PairFunction, as_pair_function
 from polycmp.compare.verdicts import OutputComparison
-from polycmp.errors import ComparisonError, DataError, InvalidValueError, UsageError, did_you_mean
+from polycmp.data.loader import DataLoader
+from polycmp.errors import ComparisonError, DataError, InvalidValueError, did_you_mean
+from polycmp.results.files import StreamingDataLoader, save_input_blob
 from polycmp.results.outcome import BackendResult
 from polycmp.results.runs import IterationResult, RunResults
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import LiveRun, copy_outputs
+from polycmp.runs.comparers import AveragingComparer
 from polycmp.runs.loop import Pace, run_steps
-from polycmp.tensors import DataSource, Feed, Source, TensorMetadata
+from polycmp.tensors import Feed, Source
 from polycmp.values import unique_label
 
 __all__ = [
     "AccuracyResult",
     "Comparator",
     "CompareFunc",
+    "CosineSimilarityCompareFunc",
     "DataLoader",
+    "IndicesCompareFunc",
     "IterationResult",
+    "L2CompareFunc",
     "PostprocessFunc",
+    "PsnrCompareFunc",
     "RunResults",
+    "SimpleCompareFunc",
+    "SnrCompareFunc",
+    "StreamingDataLoader",
+    "TopKPostprocessFunc",
 ]
-
-
-Shapes = Mapping[str, tuple[int, ...]]
-
-
-class DataLoader(DataSource):
-    """Reproducible random inputs; iterate over it once `input_metadata` is known.
-
-    Args:
-        seed: Seed of the first iteration; each further one adds 1.
-        iterations: Number of iterations.
-        input_metadata: Names, types and shapes of the inputs; by default those of the first runner.
-        val_range: Range of the values as `(low, high)`, or one per input name.
-        backend_module: `numpy` or `torch`: whose arrays to make.
-        input_shapes: Shapes of dynamic inputs, or the values of shape tensors, by name or pattern; or several such
-            mappings, which the iterations take in turn.
-    """
-
-    synthetic = True
-
-    def __init__(
-        self,
-        seed: int = 1,
-        iterations: int = 1,
-        input_metadata: TensorMetadata | None = None,
-        val_range: tuple[float, float] | Mapping[str, tuple[float, float]] = (0.0, 1.0),
-        backend_module: str = "numpy",
-        input_shapes: Shapes | Sequence[Shapes] | None = None,
-    ) -> None:
-        ranges = val_range if isinstance(val_range, Mapping) else {"": val_range}
-        self._options = RandomOptions(seed, dict(ranges), iterations, backend_module)
-        self._shapes: Sequence[Shapes] = [input_shapes] if isinstance(input_shapes, Mapping) else input_shapes or [{}]
-        self.input_metadata = input_metadata
-
-    def __call__(self, inputs: TensorMetadata) -> Iterable[Feed]:
-        """Return the feeds for a model's inputs; dimensions from `input_metadata` replace unknown ones.
-
-        Raises:
-            UsageError: `input_metadata` does not fit the inputs.
-        """
-        from polycmp.data.random import make_random
-        from polycmp.data.shapes import feeds_in_turn
-
-        wanted = self.input_metadata or TensorMetadata()
-        shapes = {name: entry.static_shape() for name, entry in wanted.items() if entry.shape is not None}
-        return feeds_in_turn(make_random(self._options), inputs, [{**shapes, **item} for item in self._shapes])
-
-    def __iter__(self) -> Any:
-        if self.input_metadata is None:
-            raise UsageError("a DataLoader needs to know the inputs", hint="DataLoader(input_metadata=…)")
-        return iter(self(self.input_metadata))
-
-
-class AccuracyResult(dict[tuple[str, str], list[dict[str, OutputComparison]]]):
-    """Verdicts by pair of runs, then iteration, then output; true if everything agreed and something was compared."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.reasons: list[str] = []
-
-    def __bool__(self) -> bool:
-        verdicts = [item for iterations in self.values() for outputs in iterations for item in outputs.values()]
-        return bool(verdicts) and not self.reasons and all(item.passed for item in verdicts)
-
-    @property
-    def compared(self) -> bool:
-        """Whether any output was held against another."""
-        verdicts = [item for iterations in self.values() for outputs in iterations for item in outputs.values()]
-        return any(item.candidate_type and item.reference_type for item in verdicts)
-
-    def stats(self, runner_pair: tuple[str, str] | None = None) -> tuple[int, int, int]:
-        """Return how many iterations of a pair passed, failed, and were compared at all.
-
-        Args:
-            runner_pair: Labels of candidate and reference; by default the first pair.
-        """
-        iterations = self[runner_pair or next(iter(self))]
-        passed = sum(all(item.passed for item in outputs.values()) for outputs in iterations)
-        return passed, len(iterations) - passed, len(iterations)
-
-    def percentage(self, runner_pair: tuple[str, str] | None = None) -> float:
-        """Return the share of a pair's iterations that passed, from 0 to 1."""
-        passed, _, total = self.stats(runner_pair)
-        return passed / total if total else 0.0
-
-    def describe(self) -> str:
-        """Return the verdicts as text: one line per pair, and one per output that differs."""
-        lines = []
-        for pair, iterations in self.items():
-            passed, _, total = self.stats(pair)
-            lines.append(f"{pair[0]} against {pair[1]}: {passed} of {total} iterations passed")
-            for index, outputs in enumerate(iterations):
-                lines += [
-                    f"  iteration {index}, {name}: {item.reason}" for name, item in outputs.items() if not item.passed
-                ]
-        return "\n".join([*lines, *self.reasons])
 
 
 class Comparator:
@@ -134,10 +61,14 @@ class Comparator:
     def run(
         runners: Sequence[Runner],
         data_loader: Source | Iterable[Feed] | None = None,
-        warm_up: int = 0,
-        streaming: bool = False,
+        warm_up: int | None = None,
+        use_subprocess: bool | None = None,
+        subprocess_timeout: float | None = None,
+        subprocess_polling_interval: float | None = None,
         save_inputs_path: str | None = None,
         save_outputs_path: str | None = None,
+        save_input_blob_path: str | None = None,
+        streaming: bool | None = None,
     ) -> RunResults:
         """Run all runners on the same inputs and return their outputs.
 
@@ -146,22 +77,32 @@ class Comparator:
                 `results[runner.name]` is its own.
             data_loader: An iterable of feeds, or a callable that gives one for the first runner's inputs; by default
                 one feed of random numbers.
-            warm_up: Calls per runner before the first that counts.
-            streaming: Keep all runners active and go iteration by iteration; by default one runner after the other.
+            warm_up: Calls per runner before the first that counts; 0.
+            use_subprocess: Refused: a runner object cannot be handed to another process without pickle.
+            subprocess_timeout: Of use with `use_subprocess` only.
+            subprocess_polling_interval: Of use with `use_subprocess` only.
             save_inputs_path: Also write the inputs there.
             save_outputs_path: Also write the outputs there.
+            save_input_blob_path: Also write the bare bytes of the inputs into this folder.
+            streaming: Keep all runners active and go iteration by iteration; by default one runner after the other.
 
         Raises:
             PolycmpError: A runner or the data loader failed; the runner's own error where it raised one.
+            InvalidValueError: `use_subprocess` is asked for.
         """
+        del subprocess_timeout, subprocess_polling_interval
+        if use_subprocess:
+            raise _no_subprocess()
         runs: list[LiveRun] = []
         for runner in runners:
             runner.name = unique_label(runner.name, (run.label for run in runs))
             runs.append(LiveRun(BackendResult(runner.name, type(runner).__name__), _giving(runner)))
         results = RunResults((run.label, []) for run in runs)
         feeds: list[Feed] = []
-        for step in run_steps(runs, _source(data_loader), Pace(not streaming, warm_up)):
+        for step in run_steps(runs, _source(data_loader), Pace(not streaming, warm_up or 0)):
             _raise_first(runs)
+            if save_input_blob_path:
+                save_input_blob(save_input_blob_path, step.index, step.feed)
             if save_inputs_path:
                 feeds.append(copy_outputs(step.feed))
             for label, outputs in step.outputs.items():
@@ -211,11 +152,18 @@ class Comparator:
         return valid
 
     @staticmethod
+    def default_comparisons(run_results: RunResults) -> list[tuple[int, int]]:
+        """Return the pairs of positions that `compare_accuracy` compares by default: every run with the last."""
+        last = len(run_results) - 1
+        return [(index, last) for index in range(last)]
+
+    @staticmethod
     def compare_accuracy(
         run_results: RunResults,
         fail_fast: bool = False,
         comparisons: Sequence[tuple[int, int]] | None = None,
         compare_func: Callable[..., Any] | None = None,
+        check_average: bool = False,
         map_output: Mapping[str, str] | None = None,
         shape_check: bool = True,
         reference: str = "",
@@ -229,6 +177,8 @@ class Comparator:
             compare_func: Judges one output (`compare(candidate, reference, output=…)`), or all outputs of an iteration
                 (`compare(iteration, reference_iteration)` giving a mapping); by default `CompareFunc.simple()`. It gets
                 arrays that cannot be written to.
+            check_average: Judge the mean of each metric over all iterations; the result then holds one verdict by
+                output, as if there were one iteration.
             map_output: Names in the candidate to names in the reference, where they differ.
             shape_check: Whether another shape is a difference.
             reference: Label of the run the others are compared with; by default the last.
@@ -236,13 +186,14 @@ class Comparator:
         Raises:
             DataError: No run is called `reference`.
             ComparisonError: There are fewer than two runs; or `compare_func` fails, or returns no verdict.
-            InvalidValueError: `comparisons` names a run that is not there, or compares one with itself.
+            InvalidValueError: `comparisons` names a run that is not there, or compares one with itself; or
+                `check_average` is asked of a compare function whose metrics have no mean.
         """
         runs = _with_labels_of_their_own(run_results)
         if len(runs) < 2:
             raise ComparisonError("a comparison needs two runs", hint="pass two runners to Comparator.run()")
         result = AccuracyResult()
-        settings = (compare_func or CompareFunc.simple(), dict(map_output or {}), shape_check)
+        settings = _Settings(compare_func or CompareFunc.simple(), dict(map_output or {}), shape_check, check_average)
         for candidate, other in _positions(comparisons, len(runs)) or _star(runs, reference):
             if not _compare_pair(result, runs[candidate], runs[other], settings, fail_fast=fail_fast):
                 break
@@ -290,29 +241,68 @@ def _star(runs: list[_Run], reference: str) -> list[tuple[int, int]]:
     return [(index, center) for index in range(len(runs)) if index != center]
 
 
+@dataclass(frozen=True)
+class _Settings:
+    """How two runs are compared."""
+
+    function: Callable[..., Any]
+    map_output: Mapping[str, str]
+    shape_check: bool
+    check_average: bool
+
+    def comparer(self, candidate: str, reference: str) -> PairComparer:
+        """Return what compares two runs one output at a time."""
+        checked = self.shape_check and getattr(self.function, "check_shapes", True)
+        functions = {getattr(self.function, "name", "") or "compare": self.function}
+        return PairComparer(candidate, reference, functions, map_output=self.map_output, shape_check=checked)
+
+
 def _compare_pair(
-    result: AccuracyResult,
-    candidate: _Run,
-    reference: _Run,
-    settings: tuple[Callable[..., Any], Mapping[str, str], bool],
-    *,
-    fail_fast: bool,
+    result: AccuracyResult, candidate: _Run, reference: _Run, settings: _Settings, *, fail_fast: bool
 ) -> bool:
     """Compare two runs, add what was found to the result, and return whether to go on."""
-    function, map_output, shape_check = settings
-    comparer = PairComparer(
-        candidate[0], reference[0], {"compare": function}, map_output=map_output, shape_check=shape_check
-    )
-    judge: PairFunction = as_pair_function(function) or comparer.add
+    comparer = settings.comparer(candidate[0], reference[0])
     found: list[dict[str, OutputComparison]] = []
     result[candidate[0], reference[0]] = found
     if len(candidate[1]) != len(reference[1]):
         result.reasons.append(f"{candidate[0]} and {reference[0]} ran unequal iterations")
-    for made, expected in zip(candidate[1], reference[1], strict=False):
+    iterations = zip(candidate[1], reference[1], strict=False)
+    if settings.check_average:
+        mean = AveragingComparer(comparer, _mean_judges(settings.function))
+        for made, expected in iterations:
+            mean.add(made, expected)
+        found.append(dict(mean.result().outputs))
+        return not fail_fast or all(item.passed for item in found[-1].values())
+    judge: PairFunction = as_pair_function(settings.function) or comparer.add
+    for made, expected in iterations:
         found.append({item.output: item for item in judge(made, expected)})
         if fail_fast and not all(item.passed for item in found[-1].values()):
             return False
     return True
+
+
+def _mean_judges(function: Any) -> dict[str, MetricsJudge]:
+    """Return what judges the means of a compare function's metrics.
+
+    Raises:
+        InvalidValueError: They have no mean.
+    """
+    name = getattr(function, "name", "")
+    spec = next((spec for spec in polycmp_compare_funcs() if spec.name == name), None)
+    judge = None if spec is None else metrics_judge(function, spec)
+    problem = None if spec is None else no_mean(spec, getattr(function, "options", None))
+    if judge is None or problem is not None:
+        why, hint = problem or ("it gives no metrics, or none that can be judged again", "leave check_average out")
+        raise InvalidValueError(f"check_average: {name or 'the compare function'} has no mean", why=why, hint=hint)
+    return {name: judge}
+
+
+def _no_subprocess() -> InvalidValueError:
+    return InvalidValueError(
+        "use_subprocess: a runner object stays in the process that made it",
+        why="handing it to another one needs pickle, which polycmp never uses",
+        hint="polycmp run MODEL -b NAME --use-subprocess runs each backend in a process of its own",
+    )
 
 
 def _source(data_loader: Source | Iterable[Feed] | None) -> Source:

@@ -8,7 +8,25 @@ from typing import IO, Any
 from polycmp.errors import FileError, describe_exception
 from polycmp.files import atomic_write
 from polycmp.results import jsoncode
-from polycmp.results.runs import RUN_CLASSES, write_json
+from polycmp.results.runs import RUN_CLASSES, read_all, write_json
+
+
+def to_json(obj: Any) -> str:
+    """Return plain values, arrays and results, nested as you like, as JSON text.
+
+    Raises:
+        FileError: Something in it has no form in JSON.
+    """
+    return b"".join(jsoncode.encode(obj)).decode("ascii")
+
+
+def from_json(src: str) -> Any:
+    """Return what JSON text written by polycmp or Polygraphy describes.
+
+    Raises:
+        FileError: It is not JSON, is damaged, or holds a class that is unknown here.
+    """
+    return jsoncode.decode(src, RUN_CLASSES)
 
 
 def save_json(obj: Any, dest: str | Path | IO[Any], description: str | None = None) -> None:
@@ -49,7 +67,7 @@ def load_json(src: str | Path | IO[Any], description: str | None = None) -> Any:
     try:
         if isinstance(src, str | Path):
             return jsoncode.decode_file(Path(src), RUN_CLASSES)
-        return jsoncode.decode(src.read(), RUN_CLASSES)
+        return jsoncode.decode(read_all(src), RUN_CLASSES)
     except OSError as error:
         raise FileError(
             f"cannot read {description or 'JSON'}", whose=whose, why=describe_exception(error), hint=f"ls -l {whose}"

@@ -17,6 +17,35 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
+def also_called(*without_effect: str, **names: str) -> Callable[[type[T]], type[T]]:
+    """Let a class take keywords under the names that other tools have for them.
+
+    Args:
+        without_effect: Keywords that are taken and change nothing, because the class always does what they ask for.
+        names: The class's own keyword, by the other name.
+    """
+
+    def decorate(cls: type[T]) -> type[T]:
+        init = cls.__init__
+
+        @wraps(init)
+        def accepting(self: Any, *args: Any, **kwargs: Any) -> None:
+            for keyword in without_effect:
+                kwargs.pop(keyword, None)
+            for other, own in names.items():
+                if other in kwargs:
+                    if own in kwargs:
+                        raise TypeError(f"{cls.__name__}() got both {own!r} and {other!r}, which mean the same")
+                    kwargs[own] = kwargs.pop(other)
+            init(self, *args, **kwargs)
+
+        accepting.also_called = {**names, **dict.fromkeys(without_effect, "")}  # type: ignore[attr-defined]
+        setattr(cls, "__init__", accepting)  # noqa: B010 - a type checker refuses the assignment
+        return cls
+
+    return decorate
+
+
 class Recorded:
     """Base of what can show the source code that makes it: it remembers the arguments it was made with."""
 

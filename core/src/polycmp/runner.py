@@ -10,7 +10,7 @@ from typing import Any
 from polycmp.errors import BackendError
 from polycmp.files import same_folder
 from polycmp.loader import Recorded
-from polycmp.tensors import Feed, TensorMetadata, check_feed
+from polycmp.tensors import Feed, TensorMetadata, as_torch, check_feed, is_torch
 
 
 class Runner(Recorded):
@@ -113,7 +113,7 @@ class Runner(Recorded):
             kwargs: Whatever else the backend's `infer_impl` takes.
 
         Returns:
-            Output arrays by name, valid until the next call.
+            Output arrays by name, valid until the next call: torch tensors if an input is one, else NumPy's.
 
         Raises:
             BackendError: The runner is not active.
@@ -129,7 +129,8 @@ class Runner(Recorded):
             self._measured = time.perf_counter() - start
         if not isinstance(outputs, Mapping):
             raise BackendError(f"infer_impl returned {type(outputs).__name__} instead of a dict", whose=self.name)
-        return dict(outputs)
+        torch_given = any(is_torch(value) for value in feed_dict.values())
+        return {name: as_torch(array) if torch_given else array for name, array in outputs.items()}
 
     def last_inference_time(self) -> float:
         """Return how long the last `infer` took, in seconds: the backend's own figure if it gave one.

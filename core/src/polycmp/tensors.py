@@ -158,7 +158,7 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 
 @dataclass(frozen=True)
 class TensorEntry:
-    """One tensor as a model declares it.
+    """One tensor as a model declares it; unpacks into `dtype, shape`.
 
     Attributes:
         dtype: Element type, or None if the model does not say.
@@ -175,6 +175,9 @@ class TensorEntry:
     max_shape: tuple[int, ...] | None = None
     values: tuple[int, ...] | None = None
     range: tuple[float, float] | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.dtype, self.shape))
 
     def is_dynamic(self) -> bool:
         """Return whether a dimension, or the rank, is unknown."""
@@ -217,8 +220,8 @@ def format_shape(shape: Iterable[int | str] | None) -> str:
 class TensorMetadata(Mapping[str, TensorEntry]):
     """An ordered mapping from tensor name to `TensorEntry`."""
 
-    def __init__(self, entries: Mapping[str, TensorEntry] | None = None) -> None:
-        self._entries: dict[str, TensorEntry] = dict(entries or {})
+    def __init__(self, dct: Mapping[str, TensorEntry] | None = None) -> None:
+        self._entries: dict[str, TensorEntry] = dict(dct or {})
 
     def add(
         self,
@@ -227,6 +230,7 @@ class TensorMetadata(Mapping[str, TensorEntry]):
         shape: Iterable[int | str | None] | None,
         min_shape: Iterable[int] | None = None,
         max_shape: Iterable[int] | None = None,
+        docstring: str | None = None,
     ) -> TensorMetadata:
         """Add or replace one tensor and return self, so that calls chain.
 
@@ -236,7 +240,9 @@ class TensorMetadata(Mapping[str, TensorEntry]):
             shape: Dimensions, unknown ones as a name, -1 or None; None as a whole if the rank is unknown.
             min_shape: Smallest shape that the backend takes.
             max_shape: Largest shape that the backend takes.
+            docstring: Accepted for programs written for other tools; nothing shows it.
         """
+        del docstring
         dims = None if shape is None else tuple(-1 if dim is None else dim for dim in shape)
         self._entries[name] = TensorEntry(
             None if dtype is None else as_dtype(dtype),
@@ -246,11 +252,16 @@ class TensorMetadata(Mapping[str, TensorEntry]):
         )
         return self
 
+    def update(self, other: Mapping[str, TensorEntry]) -> TensorMetadata:
+        """Add or replace the tensors of another mapping and return self."""
+        self._entries.update(other)
+        return self
+
     @staticmethod
-    def from_feed_dict(feed: Feed) -> TensorMetadata:
+    def from_feed_dict(feed_dict: Feed) -> TensorMetadata:
         """Return the names, types and shapes of the arrays in a feed."""
         metadata = TensorMetadata()
-        for name, array in feed.items():
+        for name, array in feed_dict.items():
             metadata.add(name, dtype_of(array), tuple(array.shape))
         return metadata
 
@@ -314,6 +325,26 @@ def to_numpy(array: Any) -> NDArray[Any]:
     if hasattr(array, "numpy") and callable(array.numpy):
         return np.asarray(array.numpy())
     return np.asarray(array)
+
+
+def is_torch(value: Any) -> bool:
+    """Return whether something is a torch tensor, without importing torch."""
+    return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach")
+
+
+def as_torch(array: Any) -> Any:
+    """Return a NumPy array as a torch tensor that shares its memory; what torch has no type for stays as it is."""
+    if not isinstance(array, np.ndarray):
+        return array
+    import torch
+
+    kind = getattr(torch, dtype_name(array.dtype), None)
+    if not isinstance(kind, torch.dtype):
+        return array
+    if is_low_bit(array.dtype):
+        width = np.dtype({1: np.uint8, 2: np.int16}[array.dtype.itemsize])
+        return torch.from_numpy(array.view(width)).view(kind)
+    return torch.from_numpy(array)
 
 
 def native(array: NDArray[Any]) -> NDArray[Any]:

@@ -36,6 +36,9 @@ class CompareFunc:
         nan: str = "differ",
         scale_atol: bool = False,
         detail: bool = False,
+        check_shapes: bool | None = None,
+        fail_fast: bool | None = None,
+        **refused: Any,
     ) -> Simple:
         """Return `simple`: absolute and relative errors.
 
@@ -49,10 +52,15 @@ class CompareFunc:
             scale_atol: Whether the absolute tolerance counts in units of the output's largest value, where that is
                 above 1.
             detail: Whether to compute percentiles and the histogram, too.
+            check_shapes: Whether another shape is a difference; it is by default. If not, arrays with equally many
+                elements are compared in C order.
+            fail_fast: Whether to stop at the first output that differs, where two iterations are compared.
+            refused: Keywords of other tools, which are refused with what to do instead.
 
         Raises:
             InvalidValueError: A value cannot be right; it is a `ValueError`, too.
         """
+        refuse(refused)
         options = _options(
             builtin_options.SimpleOptions,
             rtol=_per_output(rtol),
@@ -63,53 +71,68 @@ class CompareFunc:
             nan=nan,
             scale_atol=scale_atol,
         )
-        return Simple(options, detail)
+        return Simple(options, detail).with_rules(check_shapes, fail_fast)
 
     @staticmethod
-    def indices(index_tolerance: int | Mapping[str, int] | None = None) -> Indices:
+    def indices(index_tolerance: int | Mapping[str, int] | None = None, fail_fast: bool | None = None) -> Indices:
         """Return `indices`: lists of indices that may be in slightly another order.
 
         Args:
             index_tolerance: Places an index may move; 0.
+            fail_fast: As for `simple`.
         """
-        return Indices(_options(builtin_options.IndicesOptions, tolerance=_per_output(index_tolerance)))
+        options = _options(builtin_options.IndicesOptions, tolerance=_per_output(index_tolerance))
+        return Indices(options).with_rules(None, fail_fast)
 
     @staticmethod
-    def l2(l2_tolerance: PerOutput = None) -> L2:
+    def l2(l2_tolerance: PerOutput = None, check_shapes: bool | None = None, fail_fast: bool | None = None) -> L2:
         """Return `l2`: the Euclidean norm of the difference.
 
         Args:
             l2_tolerance: Its largest value; 1e-5.
+            check_shapes: As for `simple`.
+            fail_fast: As for `simple`.
         """
-        return L2(_options(builtin_options.L2Options, threshold=_per_output(l2_tolerance)))
+        options = _options(builtin_options.L2Options, threshold=_per_output(l2_tolerance))
+        return L2(options).with_rules(check_shapes, fail_fast)
 
     @staticmethod
-    def cosine_similarity(cosine_similarity_threshold: PerOutput = None) -> CosineSimilarity:
+    def cosine_similarity(
+        cosine_similarity_threshold: PerOutput = None, check_shapes: bool | None = None, fail_fast: bool | None = None
+    ) -> CosineSimilarity:
         """Return `cosine_similarity`.
 
         Args:
             cosine_similarity_threshold: Its smallest value; 0.997.
+            check_shapes: As for `simple`.
+            fail_fast: As for `simple`.
         """
-        threshold = _per_output(cosine_similarity_threshold)
-        return CosineSimilarity(_options(builtin_options.CosineOptions, threshold=threshold))
+        options = _options(builtin_options.CosineOptions, threshold=_per_output(cosine_similarity_threshold))
+        return CosineSimilarity(options).with_rules(check_shapes, fail_fast)
 
     @staticmethod
-    def psnr(psnr_tolerance: PerOutput = None) -> Psnr:
+    def psnr(psnr_tolerance: PerOutput = None, check_shapes: bool | None = None, fail_fast: bool | None = None) -> Psnr:
         """Return `psnr`: the peak signal-to-noise ratio.
 
         Args:
             psnr_tolerance: Its smallest value in dB; 30.
+            check_shapes: As for `simple`.
+            fail_fast: As for `simple`.
         """
-        return Psnr(_options(builtin_options.PsnrOptions, threshold=_per_output(psnr_tolerance)))
+        options = _options(builtin_options.PsnrOptions, threshold=_per_output(psnr_tolerance))
+        return Psnr(options).with_rules(check_shapes, fail_fast)
 
     @staticmethod
-    def snr(snr_tolerance: PerOutput = None) -> Snr:
+    def snr(snr_tolerance: PerOutput = None, check_shapes: bool | None = None, fail_fast: bool | None = None) -> Snr:
         """Return `snr`: the signal-to-noise ratio.
 
         Args:
             snr_tolerance: Its smallest value in dB; 20.
+            check_shapes: As for `simple`.
+            fail_fast: As for `simple`.
         """
-        return Snr(_options(builtin_options.SnrOptions, threshold=_per_output(snr_tolerance)))
+        options = _options(builtin_options.SnrOptions, threshold=_per_output(snr_tolerance))
+        return Snr(options).with_rules(check_shapes, fail_fast)
 
     @staticmethod
     def ulp(ulp_tolerance: int | Mapping[str, int] | None = None) -> Ulp:
@@ -119,6 +142,19 @@ class CompareFunc:
             ulp_tolerance: Its largest value; 4.
         """
         return Ulp(_options(builtin_options.UlpOptions, tolerance=_per_output(ulp_tolerance)))
+
+
+def refuse(given: Mapping[str, Any]) -> None:
+    """Refuse keywords that other tools have, and those that nobody has, even where their value asks for nothing."""
+    for name, value in given.items():
+        if name == "find_output_func":
+            hint = "outputs are matched by exact name; Comparator.compare_accuracy(map_output={...}) maps others"
+        elif name.startswith(("save_", "show_")):
+            hint = f"a compare function draws nothing: polycmp run --{name.replace('_', '-')}, if a package brings it"
+        else:
+            raise TypeError(f"there is no keyword {name!r}")
+        if value:
+            raise InvalidValueError(f"{name}= is not supported", hint=hint)
 
 
 def _per_output(value: Any) -> Mapping[str, Any] | None:

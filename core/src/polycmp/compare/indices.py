@@ -34,6 +34,7 @@ class Indices(OutputJudge):
         options: Places an index may move, per output.
     """
 
+    name = "indices"
     options: IndicesOptions
 
     def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:

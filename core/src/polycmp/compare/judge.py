@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,30 @@ from polycmp.tensors import dtype_class, to_numpy
 _ARRAY_METHODS = ("__array__", "__dlpack__", "detach", "numpy")
 
 
+J = TypeVar("J", bound="OutputJudge")
+
+
 class OutputJudge(ABC):
-    """A compare function for one output, which can be called with all outputs of two iterations, too."""
+    """A compare function for one output, which can be called with all outputs of two iterations, too.
+
+    Attributes:
+        name: Its name on the command line.
+        check_shapes: Whether another shape is a difference; if not, arrays with equally many elements are compared in
+            C order.
+        fail_fast: Whether the outputs of two iterations are compared up to the first that differs only.
+    """
+
+    name = ""
+    check_shapes: bool = True
+    fail_fast: bool = False
+
+    def with_rules(self: J, check_shapes: bool | None, fail_fast: bool | None) -> J:
+        """Return the same compare function with other rules; None leaves one as it is."""
+        changed = copy.copy(self)
+        for name, value in (("check_shapes", check_shapes), ("fail_fast", fail_fast)):
+            if value is not None:
+                object.__setattr__(changed, name, value)  # compare functions are frozen dataclasses
+        return changed
 
     @overload
     def __call__(
@@ -46,17 +69,27 @@ class OutputJudge(ABC):
         with np.errstate(all="ignore"):  # what is not finite is judged, not warned of
             if isinstance(candidate, Mapping) and isinstance(reference, Mapping):
                 return self._judge_all(candidate, reference)
-            return self.judge(_array(candidate, "candidate"), _array(reference, "reference"), output)
+            return self._judge_one(_array(candidate, "candidate"), _array(reference, "reference"), output)
 
     @abstractmethod
     def judge(self, candidate: NDArray[Any], reference: NDArray[Any], output: str) -> DetailedVerdict:
         """Return the verdict on one output."""
 
+    def _judge_one(self, candidate: NDArray[Any], reference: NDArray[Any], output: str) -> DetailedVerdict:
+        if not self.check_shapes and candidate.shape != reference.shape and candidate.size == reference.size:
+            candidate = candidate.reshape(reference.shape)
+        return self.judge(candidate, reference, output)
+
     def _judge_all(self, candidate: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, DetailedVerdict]:
         names = dict.fromkeys([*candidate, *reference])
         if not names:
             raise InvalidValueError("neither side has an output, so nothing would be compared")
-        return {name: self._judge_named(name, candidate, reference) for name in names}
+        verdicts: dict[str, DetailedVerdict] = {}
+        for name in names:
+            verdicts[name] = self._judge_named(name, candidate, reference)
+            if self.fail_fast and not verdicts[name].passed:
+                break
+        return verdicts
 
     def _judge_named(self, name: str, candidate: Mapping[str, Any], reference: Mapping[str, Any]) -> DetailedVerdict:
         for side, outputs in (("candidate", candidate), ("reference", reference)):
@@ -65,7 +98,7 @@ class OutputJudge(ABC):
         a, b = _array(candidate[name], f"candidate's {name!r}"), _array(reference[name], f"reference's {name!r}")
         if dtype_class(a.dtype) != dtype_class(b.dtype):
             return DetailedVerdict(False, kind_reason(a, b))
-        return self.judge(a, b, name)
+        return self._judge_one(a, b, name)
 
 
 def _array(value: Any, what: str) -> NDArray[Any]:

@@ -305,7 +305,8 @@ class Norm(OutputJudge):
 class L2(Norm):
     """The Euclidean norm of the difference, not divided by the size."""
 
-    metric, default, at_most = "l2", 1e-5, True
+    name = metric = "l2"
+    default, at_most = 1e-5, True
 
     def _compute(self, candidate: Array, reference: Array) -> float:
         return l2_norm(candidate, reference)
@@ -314,7 +315,8 @@ class L2(Norm):
 class CosineSimilarity(Norm):
     """The cosine of the angle between both outputs."""
 
-    metric, default = "cosine_similarity", 0.997
+    name = metric = "cosine_similarity"
+    default = 0.997
 
     def _compute(self, candidate: Array, reference: Array) -> float:
         return cosine(candidate, reference)
@@ -323,7 +325,8 @@ class CosineSimilarity(Norm):
 class Psnr(Norm):
     """The peak signal-to-noise ratio; the peak is the largest magnitude in the reference."""
 
-    metric, default, unit = "psnr", 30.0, " dB"
+    name = metric = "psnr"
+    default, unit = 30.0, " dB"
 
     def _compute(self, candidate: Array, reference: Array) -> float:
         return peak_signal_to_noise(candidate, reference)
@@ -332,7 +335,8 @@ class Psnr(Norm):
 class Snr(Norm):
     """The signal-to-noise ratio; the signal is the reference."""
 
-    metric, default, unit = "snr", 20.0, " dB"
+    name = metric = "snr"
+    default, unit = 20.0, " dB"
 
     def _compute(self, candidate: Array, reference: Array) -> float:
         return signal_to_noise(candidate, reference)

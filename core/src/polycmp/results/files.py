@@ -8,7 +8,16 @@ without a suffix is a folder with one file an iteration, read and written one by
 Memory: a folder is constant in either direction; `.json` is constant when written and whole when read.
 """
 
-from polycmp.results.reading import SavedInputs, SavedRun, open_inputs, open_runs
+from polycmp.results.reading import SavedInputs, SavedRun, StreamingDataLoader, open_inputs, open_runs
 from polycmp.results.writing import InputsWriter, OutputsWriter, save_input_blob
 
-__all__ = ["InputsWriter", "OutputsWriter", "SavedInputs", "SavedRun", "open_inputs", "open_runs", "save_input_blob"]
+__all__ = [
+    "InputsWriter",
+    "OutputsWriter",
+    "SavedInputs",
+    "SavedRun",
+    "StreamingDataLoader",
+    "open_inputs",
+    "open_runs",
+    "save_input_blob",
+]

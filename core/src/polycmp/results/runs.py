@@ -122,9 +122,13 @@ class RunResults:
         """Give each runner's iterations."""
         yield from (iterations for _, iterations in self.lst)
 
-    def append(self, item: tuple[str, list[IterationResult]]) -> None:
+    def append(self, elem: tuple[str, list[IterationResult]]) -> None:
         """Add a pair at the end, even if its label is there already."""
-        self.lst.append(item)
+        self.lst.append(elem)
+
+    def extend(self, elems: Iterable[tuple[str, list[IterationResult]]]) -> None:
+        """Add pairs at the end."""
+        self.lst.extend(elems)
 
     def add(
         self,
@@ -219,6 +223,19 @@ class RunResults:
             results.append((name, iterations))
         return results
 
+    def to_json(self) -> str:
+        """Return JSON text, as `save` writes it."""
+        return b"".join(jsoncode.encode(self)).decode("ascii")
+
+    @classmethod
+    def from_json(cls, src: str) -> RunResults:
+        """Make one from JSON text.
+
+        Raises:
+            FileError: The text holds something else.
+        """
+        return cls._checked(jsoncode.decode(src, RUN_CLASSES))
+
     def save(self, dest: str | Path | IO[Any]) -> None:
         """Save to a file in the format of its suffix, or as JSON to an open file.
 
@@ -257,14 +274,48 @@ class RunResults:
             from polycmp.results.files import open_runs  # it is built upon this module
 
             return cls((run.label, list(run.iterations)) for run in open_runs(src))
-        results = jsoncode.decode(src.read(), RUN_CLASSES)
-        if not isinstance(results, cls):
-            raise FileError("the open file holds no run results", hint="load it with polycmp.json.load_json")
-        return results
+        return cls._checked(jsoncode.decode(read_all(src), RUN_CLASSES))
+
+    @classmethod
+    def load_streaming(cls, path: str | Path | Sequence[str | Path], allow_dirs: bool = True) -> Iterator[RunResults]:
+        """Give one `RunResults` an iteration, read when it is asked for where the format allows that.
+
+        Args:
+            path: A path of any known format, or several, whose iterations follow each other.
+            allow_dirs: Whether a path may be a folder.
+
+        Raises:
+            FileError: One cannot be read, or is a folder although none may be.
+        """
+        from polycmp.results.files import open_runs  # it is built upon this module
+
+        for place in [path] if isinstance(path, str | Path) else path:
+            if not allow_dirs and Path(place).is_dir():
+                raise FileError("this is a folder", whose=str(place), hint="pass allow_dirs=True, or a file")
+            runs = open_runs(place)
+            for iterations in zip(*(iter(run.iterations) for run in runs), strict=False):
+                yield cls((run.label, [one]) for run, one in zip(runs, iterations, strict=True))
+
+    @classmethod
+    def _checked(cls, value: Any) -> RunResults:
+        if not isinstance(value, cls):
+            raise FileError("the JSON holds no run results", hint="load it with polycmp.json.load_json")
+        return value
 
 
 def _are_iterations(value: object) -> bool:
     return isinstance(value, Sequence) and all(isinstance(item, IterationResult) for item in value)
+
+
+def read_all(file: IO[Any]) -> Any:
+    """Return the whole content of an open file, wherever it stands: it may be the handle just written through."""
+    if not file.seekable():
+        return file.read()
+    place = file.tell()
+    file.seek(0)
+    content = file.read()
+    file.seek(place)
+    return content
 
 
 def write_json(value: Any, file: IO[Any]) -> None:

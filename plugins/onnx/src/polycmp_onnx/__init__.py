@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from polycmp_onnx.extract import extract_subgraph as extract_subgraph
     from polycmp_onnx.fold import FoldConstants as FoldConstants
     from polycmp_onnx.fold import fold_constants as fold_constants
+    from polycmp_onnx.graphsurgeon import GsFromOnnx as GsFromOnnx
+    from polycmp_onnx.graphsurgeon import gs_from_onnx as gs_from_onnx
     from polycmp_onnx.load import OnnxFromBytes as OnnxFromBytes
     from polycmp_onnx.load import OnnxFromPath as OnnxFromPath
     from polycmp_onnx.load import OnnxLoader as OnnxLoader
@@ -45,6 +47,7 @@ _HOME = {
     "bf16": ("ConvertToBf16", "convert_to_bf16"),
     "convert": ("ConvertToFp16", "convert_to_fp16"),
     "extract": ("ExtractSubgraph", "extract_subgraph"),
+    "graphsurgeon": ("GsFromOnnx", "gs_from_onnx"),
     "fold": ("FoldConstants", "fold_constants"),
     "save": ("SaveOnnx", "BytesFromOnnx", "save_onnx", "bytes_from_onnx"),
     "runner": ("ReferenceRunner",),

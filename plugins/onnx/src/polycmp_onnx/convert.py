@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polycmp.errors import ModelError, PluginError, UsageError, describe_exception, did_you_mean
-from polycmp.loader import immediate
+from polycmp.loader import also_called, immediate
 from polycmp_onnx.graph import is_too_large, keep_items, nodes_within, reads, subgraphs
 from polycmp_onnx.load import OnnxLoader, own_model
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _LARGEST, _SMALLEST = 65504.0, 2.0**-24
 
 
+@also_called("copy")
 class ConvertToFp16(OnnxLoader):
     """Turns the float32 inside of a model into float16; its inputs and outputs keep their types.
 

@@ -13,8 +13,10 @@ from polycmp_onnx.structure import read_structure
 
 if TYPE_CHECKING:
     from onnx import ModelProto
+    from onnx_graphsurgeon import Graph
 
-    ModelSource = ModelProto | Callable[[], ModelProto]
+    GivenModel = ModelProto | str | Path | bytes | Graph
+    ModelSource = GivenModel | Callable[[], GivenModel]
 
 _MAGIC = (
     (b"PK\x03\x04", "a zip archive, as PyTorch and Keras save models"),
@@ -141,15 +143,44 @@ def structure_from_path(path: str | Path) -> ModelProto:
     return _read(file)
 
 
-def own_model(source: Any) -> ModelProto:
+def given_model(source: Any, external_data_dir: str | Path | None = None) -> ModelProto:
+    """Return the model that a loader was given, in whatever form.
+
+    Args:
+        source: An `onnx.ModelProto`, a path, the bytes of a file, an `onnx_graphsurgeon.Graph`, or a callable that
+            returns one of these.
+        external_data_dir: Folder of the weights that lie outside a file; by default the file's own.
+
+    Raises:
+        ModelError: It is something else, or cannot be read.
+    """
+    made = resolve(source)
+    if isinstance(made, (str, Path)):
+        return OnnxFromPath(made, external_data_dir)()
+    if isinstance(made, (bytes, bytearray, memoryview)):
+        return OnnxFromBytes(bytes(made))()
+    if type(made).__module__.startswith("onnx_graphsurgeon"):
+        import onnx_graphsurgeon
+
+        return onnx_graphsurgeon.export_onnx(made)
+    if not hasattr(made, "graph") or not hasattr(made, "CopyFrom"):
+        raise ModelError(
+            f"this is no ONNX model but {type(made).__name__}",
+            hint="give a path, bytes, an onnx.ModelProto, an onnx_graphsurgeon.Graph, or OnnxFromPath(PATH)",
+        )
+    return made
+
+
+def own_model(source: Any, external_data_dir: str | Path | None = None) -> ModelProto:
     """Return a model that may be changed freely: one just read from a file or from bytes, else a copy.
 
     Args:
-        source: A model, or a callable that returns one.
+        source: What `given_model` takes.
+        external_data_dir: As for `given_model`.
     """
-    if _is_fresh(source):
-        return source()
-    model = resolve(source)
+    model = given_model(source, external_data_dir)
+    if _is_fresh(source) or isinstance(source, (str, Path, bytes)):
+        return model
     copy = type(model)()
     copy.CopyFrom(model)
     return copy

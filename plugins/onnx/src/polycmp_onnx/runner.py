@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polycmp.errors import BackendError, UsageError
-from polycmp.loader import resolve
 from polycmp.runner import Runner
 from polycmp.script import load_script
 from polycmp.tensors import TensorMetadata, dtype_class, to_numpy
@@ -50,11 +49,11 @@ class ReferenceRunner(Runner):
             BackendError: There is none; the text names operator, domain and node.
             ModelError: The model cannot be loaded.
         """
-        from polycmp_onnx.load import OnnxLoader
+        from polycmp_onnx.load import OnnxLoader, given_model
         from polycmp_onnx.reference import make_evaluator
 
         external = self._source.external() if isinstance(self._source, OnnxLoader) else None
-        model = resolve(self._source) if external is None else external.without_weights()
+        model = given_model(self._source) if external is None else external.without_weights()
         weights = {} if external is None else external.arrays()
         self._evaluator = make_evaluator(model, self._new_ops, self._dtype, weights)
 

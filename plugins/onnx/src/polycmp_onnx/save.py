@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import FileError, ModelError, describe_exception
 from polycmp.files import atomic_write
-from polycmp.loader import Loader, immediate, resolve
+from polycmp.loader import Loader, immediate
 from polycmp_onnx.graph import is_too_large
-from polycmp_onnx.load import OnnxLoader
+from polycmp_onnx.load import OnnxLoader, given_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ class BytesFromOnnx(Loader[bytes]):
         Raises:
             ModelError: The model is larger than the 2 GB that protobuf allows.
         """
-        model = resolve(self.model)
+        model = given_model(self.model)
         try:
             return bytes(model.SerializeToString())
         except Exception as error:
@@ -82,7 +82,7 @@ class SaveOnnx(OnnxLoader):
         Raises:
             FileError: The file cannot be written.
         """
-        model = resolve(self.model)
+        model = given_model(self.model)
         if self.external_data_path is None and not is_too_large(model):
             content = _serialized(model, self.target)
             with atomic_write(self.target) as file:

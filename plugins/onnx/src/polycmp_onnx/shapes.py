@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, describe_exception
-from polycmp.loader import immediate
+from polycmp.loader import also_called, immediate
 from polycmp_onnx.graph import computed_tensors, known_values, subgraphs, tensor_bytes
 from polycmp_onnx.load import OnnxLoader, own_model
 
@@ -20,6 +20,7 @@ _LOG = logging.getLogger("polycmp")
 _SMALL = 4096
 
 
+@also_called("save_to_disk_threshold_bytes")
 class InferShapes(OnnxLoader):
     """Notes in a model the types and shapes of all tensors that follow from its inputs.
 
@@ -30,12 +31,20 @@ class InferShapes(OnnxLoader):
         model: A model, or a callable that returns one; it is not changed.
         error_ok: Return the model as it is, with a warning, where inference fails.
         allow_onnxruntime: Use ONNX Runtime's symbolic inference.
+        external_data_dir: Folder of the weights that lie outside the file, where `model` is a path.
     """
 
-    def __init__(self, model: ModelSource, error_ok: bool = True, allow_onnxruntime: bool = True) -> None:
+    def __init__(
+        self,
+        model: ModelSource,
+        error_ok: bool | None = True,
+        allow_onnxruntime: bool | None = True,
+        external_data_dir: str | None = None,
+    ) -> None:
         self.model = model
-        self.error_ok = error_ok
-        self.allow_onnxruntime = allow_onnxruntime
+        self.error_ok = error_ok is not False
+        self.allow_onnxruntime = allow_onnxruntime is not False
+        self.external_data_dir = external_data_dir
 
     def call_impl(self) -> ModelProto:
         """Return a model with shapes.
@@ -43,7 +52,7 @@ class InferShapes(OnnxLoader):
         Raises:
             ModelError: Inference failed and `error_ok` is false.
         """
-        model = own_model(self.model)
+        model = own_model(self.model, self.external_data_dir)
         note_shapes(model, error_ok=self.error_ok, allow_onnxruntime=self.allow_onnxruntime)
         return model
 

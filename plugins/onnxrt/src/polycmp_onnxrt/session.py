@@ -11,7 +11,7 @@ from typing import Any
 
 from polycmp.cores import usable_cores
 from polycmp.errors import BackendError, UsageError
-from polycmp.loader import Loader, immediate
+from polycmp.loader import Loader, also_called, immediate
 from polycmp_onnxrt.choices import OPTIMIZATION_LEVELS, parse_optimization
 from polycmp_onnxrt.logs import captured, severity
 from polycmp_onnxrt.providers import Provider, require_providers, resolve_providers
@@ -37,6 +37,7 @@ def import_onnxruntime() -> Any:
     return onnxruntime
 
 
+@also_called(model_bytes="model")
 class SessionFromOnnx(Loader[Any]):
     """Makes an `onnxruntime.InferenceSession`.
 

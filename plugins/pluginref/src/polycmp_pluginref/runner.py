@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from polycmp.loader import resolve
+from polycmp.loader import also_called
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata
+from polycmp_onnx.load import given_model
 from polycmp_onnx.runner import ReferenceRunner
 from polycmp_pluginref.collect import collect_references
 from polycmp_pluginref.operators import operators_for
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
     from polycmp_pluginref.plugin import Options
 
 
+@also_called(graph="model")
 class PluginRefRunner(Runner):
     """Runs an ONNX model on the CPU: plugin operators by NumPy references, the rest as the backend `onnx` does.
 
     Args:
-        model: An `onnx.ModelProto`, or a callable that returns one.
+        model: A model in any form that the loaders of polycmp-onnx take, or a callable that returns one.
         name: The label in reports.
         dtype: `float64`, `float16` or `bfloat16` to calculate in that type; empty means the model's own.
         ops: Python files that register references of their own.
@@ -39,7 +41,7 @@ class PluginRefRunner(Runner):
             BackendError: There is none; the text names the operator and says how to add one.
             DataError: A file of references fails to import.
         """
-        model = resolve(self.model)
+        model = given_model(self.model)
         references, failures = collect_references(self.ops)
         operators = operators_for(model, references, failures, self.name)
         self.evaluator = ReferenceRunner(model, self.dtype, operators, self.name)

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from polycmp_trt.build.network_edit import set_tensor_formats as set_tensor_formats
     from polycmp_trt.build.precision import ReportPrecision as ReportPrecision
     from polycmp_trt.build.profile import Profile as Profile
+    from polycmp_trt.build.profile import ShapeTuple as ShapeTuple
     from polycmp_trt.build.tactics import Algorithm as Algorithm
     from polycmp_trt.build.tactics import RecordTactics as RecordTactics
     from polycmp_trt.build.tactics import ReplayTactics as ReplayTactics
@@ -114,7 +115,7 @@ _HOME = {
         "set_tensor_formats",
     ),
     "build.precision": ("ReportPrecision",),
-    "build.profile": ("Profile",),
+    "build.profile": ("Profile", "ShapeTuple"),
     "build.tactics": (
         "Algorithm",
         "RecordTactics",

@@ -44,9 +44,9 @@ class Profile(MutableMapping[str, ShapeTuple]):
 
     _shapes: dict[str, ShapeTuple]
 
-    def __init__(self, shapes: Mapping[str, Sequence[Iterable[int]]] | None = None) -> None:
+    def __init__(self, dct: Mapping[str, Sequence[Iterable[int]]] | None = None) -> None:
         self._shapes = {}
-        for name, (smallest, best, largest) in (shapes or {}).items():
+        for name, (smallest, best, largest) in (dct or {}).items():
             self.add(name, smallest, best, largest)
 
     def add(self, name: str, min: Iterable[int], opt: Iterable[int], max: Iterable[int]) -> Profile:

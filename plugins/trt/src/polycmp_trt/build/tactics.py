@@ -124,8 +124,8 @@ class Algorithm:
 class TacticReplayData(MutableMapping[str, Algorithm]):
     """The algorithm chosen for each layer, by the layer's name, in the order of the build."""
 
-    def __init__(self, replay: Mapping[str, Algorithm] | None = None) -> None:
-        self._layers: dict[str, Algorithm] = dict(replay or {})
+    def __init__(self, dct: Mapping[str, Algorithm] | None = None) -> None:
+        self._layers: dict[str, Algorithm] = dict(dct or {})
 
     def add(self, name: str, algorithm: Algorithm) -> TacticReplayData:
         """Set one layer's algorithm and return the data, so that calls chain."""
@@ -138,55 +138,55 @@ class TacticReplayData(MutableMapping[str, Algorithm]):
         return json.dumps({"replay": layers, _CLASS: "TacticReplayData"}, indent="    ")
 
     @staticmethod
-    def from_json(text: str) -> TacticReplayData:
+    def from_json(src: str) -> TacticReplayData:
         """Return the data in the text of a replay file.
 
         Raises:
             FileError: It is not one.
         """
         try:
-            whole = json.loads(text)
+            whole = json.loads(src)
             if whole.get(_CLASS, "TacticReplayData") != "TacticReplayData":
                 raise ValueError(f"it holds {whole[_CLASS]}")
             return TacticReplayData({name: _algorithm_from_dict(value) for name, value in whole["replay"].items()})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise FileError("not a tactic replay file", why=describe_exception(error)) from error
 
-    def save(self, target: FileLike) -> None:
+    def save(self, dest: FileLike) -> None:
         """Write a replay file.
 
         Args:
-            target: A path, or an open text or binary file.
+            dest: A path, or an open text or binary file.
 
         Raises:
             FileError: It cannot be written.
         """
         text = self.to_json()
-        if hasattr(target, "write"):
-            _write(cast("IO[Any]", target), text)
+        if hasattr(dest, "write"):
+            _write(cast("IO[Any]", dest), text)
             return
-        with atomic_write(target) as file:
+        with atomic_write(dest) as file:
             file.write(text.encode())
 
     @staticmethod
-    def load(source: FileLike) -> TacticReplayData:
+    def load(src: FileLike) -> TacticReplayData:
         """Read a replay file.
 
         Args:
-            source: A path, or an open file.
+            src: A path, or an open file.
 
         Raises:
             FileError: It cannot be read, or is not one.
         """
-        if hasattr(source, "read"):
-            content = source.read()
+        if hasattr(src, "read"):
+            content = src.read()
             return TacticReplayData.from_json(content if isinstance(content, str) else content.decode())
         try:
-            return TacticReplayData.from_json(Path(source).read_text("utf-8"))
+            return TacticReplayData.from_json(Path(src).read_text("utf-8"))
         except FileError as error:
-            raise FileError(f"{source} is not a tactic replay file", why=error.why) from error
+            raise FileError(f"{src} is not a tactic replay file", why=error.why) from error
         except (OSError, UnicodeDecodeError) as error:
-            raise FileError(f"cannot read the tactic replay file {source}", why=describe_exception(error)) from error
+            raise FileError(f"cannot read the tactic replay file {src}", why=describe_exception(error)) from error
 
     def __getitem__(self, name: str) -> Algorithm:
         return self._layers[name]

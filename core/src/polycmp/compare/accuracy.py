@@ -1,0 +1,55 @@
+"""What `Comparator.compare_accuracy` returns."""
+
+from __future__ import annotations
+
+from polycmp.compare.verdicts import OutputComparison
+
+
+class AccuracyResult(dict[tuple[str, str], list[dict[str, OutputComparison]]]):
+    """Verdicts by pair of runs, then iteration, then output; true if everything agreed and something was compared."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reasons: list[str] = []
+
+    def __bool__(self) -> bool:
+        verdicts = [item for iterations in self.values() for outputs in iterations for item in outputs.values()]
+        return bool(verdicts) and not self.reasons and all(item.passed for item in verdicts)
+
+    @property
+    def compared(self) -> bool:
+        """Whether any output was held against another."""
+        verdicts = [item for iterations in self.values() for outputs in iterations for item in outputs.values()]
+        return any(item.candidate_type and item.reference_type for item in verdicts)
+
+    def stats(self, runner_pair: tuple[str, str] | None = None) -> tuple[int, int, int]:
+        """Return how many iterations of a pair passed, failed, and were compared at all.
+
+        Args:
+            runner_pair: Labels of candidate and reference; by default the first pair.
+        """
+        iterations = self[runner_pair or next(iter(self))]
+        passed = sum(all(item.passed for item in outputs.values()) for outputs in iterations)
+        return passed, len(iterations) - passed, len(iterations)
+
+    def percentage(self, runner_pair: tuple[str, str] | None = None) -> float:
+        """Return the share of a pair's iterations that passed, from 0 to 1."""
+        passed, _, total = self.stats(runner_pair)
+        return passed / total if total else 0.0
+
+    def output_names(self) -> list[str]:
+        """Return the names of all outputs that were compared."""
+        verdicts = (item for iterations in self.values() for outputs in iterations for item in outputs)
+        return list(dict.fromkeys(verdicts))
+
+    def describe(self) -> str:
+        """Return the verdicts as text: one line per pair, and one per output that differs."""
+        lines = []
+        for pair, iterations in self.items():
+            passed, _, total = self.stats(pair)
+            lines.append(f"{pair[0]} against {pair[1]}: {passed} of {total} iterations passed")
+            for index, outputs in enumerate(iterations):
+                lines += [
+                    f"  iteration {index}, {name}: {item.reason}" for name, item in outputs.items() if not item.passed
+                ]
+        return "\n".join([*lines, *self.reasons])
