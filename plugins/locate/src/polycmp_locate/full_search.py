@@ -9,7 +9,15 @@ from typing import Any
 from polycmp.graph import final_outputs
 from polycmp.layerwise.partitioned_run import Lane
 from polycmp.tensors import Feed
-from polycmp_locate.decisions import explains, is_fusion, is_moved, is_removed, quantisation_limit, worth_running
+from polycmp_locate.decisions import (
+    explains,
+    is_fusion,
+    is_moved,
+    is_removed,
+    least_scale,
+    quantisation_limit,
+    worth_running,
+)
 from polycmp_locate.flow import Flow
 from polycmp_locate.fusion import describe_fusion, find_probes
 from polycmp_locate.judge import Evidence, Judgement, judge
@@ -80,6 +88,7 @@ class FullSearch:
         )
         gaps = [distance(made, sweep.expected[name]) for name, made in sweep.finals.items() if name in sweep.expected]
         probe.probed_error = max(gaps, default=0.0)
+        probe.error = max((self._error(name, made) for name, made in self.plain.items()), default=0.0)
         self.probe = probe
         self.found.probe = probe if sweep.finals else None  # a candidate that failed part by part shows nothing
 
@@ -87,10 +96,15 @@ class FullSearch:
     def failing(self) -> Mapping[str, float]:
         """The outputs that are outside the tolerance without probes, with their relative errors."""
         return {
-            item.output: distance(self.plain[item.output], self.expected[item.output])
+            item.output: self._error(item.output, self.plain[item.output])
             for item in self.found.finals
             if not item.passed and item.output in self.plain and item.output in self.expected
         }
+
+    def _error(self, name: str, made: Any) -> float:
+        """Return the relative error of an output, held against the scale on which it is read."""
+        node = self.sweeper.nodes.get(name)
+        return distance(made, self.expected[name], least_scale(node.op_type if node is not None else ""))
 
     # --- operators that are right alone and wrong together
 
@@ -159,7 +173,7 @@ class FullSearch:
     def _error_behind(self, tensors: Feed) -> float | None:
         names = list(self.failing)
         made = self.setting.candidate.run_part(tensors, names)
-        return None if made is None else max(distance(made[name], self.expected[name]) for name in names)
+        return None if made is None else max(self._error(name, made[name]) for name in names)
 
     def _write(self, judgement: Judgement) -> None:
         found = self.found
