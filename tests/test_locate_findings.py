@@ -96,12 +96,23 @@ def near_a_tie():
 
 
 def test_a_tie_of_rounding_in_a_quantised_tensor_accuses_nobody(polycmp, tmp_path):
-    model = quantised(tmp_path / "m.onnx")
-    np.savez(tmp_path / "x.npz", x=near_a_tie())
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"], name="quantise"),
+        helper.make_node("MatMulInteger", ["q", "w", "zero"], ["y"], name="product"),
+    ]
+    weights = [("scale", np.float32(0.1)), ("zero", np.uint8(0)), ("w", np.ones((64, 4), np.uint8))]
+    inputs, outputs = [("x", TensorProto.FLOAT, [2, 64])], [("y", TensorProto.INT32, [2, 4])]
+    model = save(tmp_path / "m.onnx", nodes, inputs, outputs, weights)
+    halves = (np.arange(128).reshape(2, 64) + np.float32(0.5)) * np.float32(0.1)
+    np.savez(tmp_path / "x.npz", x=halves.astype(np.float32))
     words = ("--load-inputs", tmp_path / "x.npz", *REPORT)
     done = polycmp("locate", model, "-b", "onnxrt", "-b", "onnx:dtype=float64", *words)
     found = located(tmp_path)
     assert (done.status, found["first_bad"]) == (0, None), found["sentence"]
+    assert found["sentence"].startswith(
+        "within rounding: no operator is wrong; in 'q', which QuantizeLinear 'quantise'"
+    )
+    assert "off by one step, a tie of rounding, and the outputs differ from there" in found["sentence"]
 
 
 @pytest.mark.parametrize("at", ["quantise", "product"])

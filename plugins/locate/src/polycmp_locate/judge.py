@@ -238,6 +238,7 @@ class _Judge:
             self.found.turning = ill
             return self._finish(None, None, ILL_CONDITIONED)
         if all(error <= self._final_limit(name) for name, error in self.evidence.failing.items()):
+            self.found.turning = self._first_step()
             return self._finish(None, None, WITHIN_ROUNDING)
         return self._turned()
 
@@ -270,10 +271,14 @@ class _Judge:
         self.found.turning = row
         return self._finish(None, None, UNDECIDED)
 
+    def _first_step(self) -> Row | None:
+        """Return the first tensor of exact numbers that differs although its operator is right."""
+        exact = (row for row in self.rows if not row.unit and row.max_abs and is_right_alone(row))
+        return next((row for row in exact if self._reaches_outputs(row)), None)
+
     def _turned(self) -> Judgement:
         """Every operator in question is right by itself: find where rounding turned into a difference."""
-        exact = [row for row in self.rows if not row.unit and row.max_abs and self._reaches_outputs(row)]
-        steps = next((row for row in exact if is_right_alone(row) or row.standalone is None), None)
+        steps = self._first_step()
         off = next((row for row in self.rows if self._is_off(row) and self._reaches_outputs(row)), None)
         if steps is not None and (off is None or self.place[steps.tensor] <= self.place[off.tensor]):
             self.found.turning = steps
