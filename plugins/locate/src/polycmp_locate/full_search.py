@@ -180,7 +180,11 @@ class FullSearch:
         found.first_bad, found.origin, found.last_good = judgement.first_bad, judgement.origin, judgement.last_good
         found.turning, found.verdict = judgement.turning, judgement.verdict
         limited = self.probe.error <= self._output_limit
-        if found.verdict not in BENIGN or self.probe.plain_passed or not limited:
+        if found.verdict not in BENIGN or self.probe.plain_passed:
+            return
+        if not limited:
+            if not self.probe.trusted:  # what was seen is another computation, whose tensors explain nothing here
+                found.verdict, found.turning = UNDECIDED, None
             return
         found.verdict = WITHIN_ROUNDING if found.turning is None else found.verdict
         if self.probe.relative and not self.probe.trusted:

@@ -10,7 +10,7 @@ from polycmp.graph import GraphNode, ModelGraph
 from polycmp.layerwise.observable import a_few
 from polycmp.layerwise.partitioned_run import Lane
 from polycmp.tensors import Feed
-from polycmp_locate.result import PROBE_CURES, Located
+from polycmp_locate.result import FUSION, Located
 
 Tensors = Mapping[str, Any]
 #: Trials with the whole model after which the probes found so far have to do.
@@ -77,7 +77,7 @@ def describe_fusion(found: Located, lane: Lane, probes: tuple[str, ...]) -> None
         lane: The backend in question.
         probes: What prevents the fault; empty if only cutting the model does.
     """
-    found.verdict, found.first_bad, found.origin = PROBE_CURES, None, None
+    found.verdict, found.first_bad, found.origin = FUSION, None, None
     probe = found.probe
     if probe is None:
         return
@@ -86,7 +86,7 @@ def describe_fusion(found: Located, lane: Lane, probes: tuple[str, ...]) -> None
     if not probes:
         probe.sentence += "; no probes in the whole model prevent it, only cutting the model does"
         found.sentence = (
-            f"{PROBE_CURES}: {was} is {probe.probed_error:.2g} once {lane.label} computes the model in parts; "
+            f"{FUSION}: {was} is {probe.probed_error:.2g} once {lane.label} computes the model in parts; "
             "the operators are right one by one, and wrong together"
         )
         return
@@ -96,7 +96,7 @@ def describe_fusion(found: Located, lane: Lane, probes: tuple[str, ...]) -> None
     found.last_good = next((row for row in found.rows if row.tensor == probes[0]), None)
     one = len(probes) == 1
     found.sentence = (
-        f"{PROBE_CURES}: {lane.label} is right once {a_few(probes)} {'is an output' if one else 'are outputs'}; that "
+        f"{FUSION}: {lane.label} is right once {a_few(probes)} {'is an output' if one else 'are outputs'}; that "
         f"breaks its fusion of {' with '.join(names)}{'' if one else f' and {len(probes) - 1} more'}, so the fused "
         f"operator is wrong: {was} is {probe.probed_error:.2g} with probes"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polycmp_locate.result import PROBE_CURES, Located
+from polycmp_locate.result import FUSION, Located
 from polycmp_locate.setting import Setting
 
 _PRODUCTS = frozenset({"Conv", "MatMul", "Gemm", "ConvTranspose"})
@@ -19,12 +19,12 @@ def hints_of(found: Located, setting: Setting) -> Iterator[str]:
         setting: The backends.
     """
     row = found.origin or found.first_bad
-    if row is not None and found.verdict != PROBE_CURES and row.saturates:
+    if row is not None and found.verdict != FUSION and row.saturates:
         yield (
             f"{found.candidate} saturates in {row.node.label}: with half of the activations it is exact. On processors "
             f"without VNNI, kernels for unsigned by signed 8-bit numbers add two products in 16 bits; {_HELP}"
         )
-    elif found.verdict == PROBE_CURES and _fuses_quantised(found, setting):
+    elif found.verdict == FUSION and _fuses_quantised(found, setting):
         yield (
             "the fused operators lie between QuantizeLinear and DequantizeLinear: on processors without VNNI, 8-bit "
             f"kernels that add two products in 16 bits saturate; if this is one, {_HELP}"

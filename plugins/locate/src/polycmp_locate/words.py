@@ -193,6 +193,11 @@ def _ill(found: Located) -> str:
 def _undecided(found: Located) -> str:
     row = found.turning
     error = f"{found.probe.error:.2g} relative" if found.probe is not None else "more than rounding explains"
+    if row is None and found.probe is not None and not found.probe.trusted:
+        return (
+            f"{UNDECIDED}: the outputs are off by {error}, and by {found.probe.probed_error:.2g} if one looks inside, "
+            "where every operator in question is right by itself; what the backend does without probes cannot be seen"
+        )
     if row is None:
         return (
             f"{UNDECIDED}: the outputs are off by {error}, and no tensor seen inside the model is off by more than "
