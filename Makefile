@@ -3,17 +3,19 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ALONE := .venv-core
+TRUTH := .venv-truth
 PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/locate plugins/checks plugins/trt
 PROJECTS := $(PACKAGES:%=%/pyproject.toml)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-core test-gpu check format bench clean
+.PHONY: help demo test test-core test-gpu check format bench truth clean
 
 help:
 	@echo "make demo      compare a model on two backends (ONNX Runtime and the ONNX reference)"
 	@echo "make test      run all tests that need no GPU"
 	@echo "make test-core run the tests of the core where only the core is installed"
 	@echo "make check     ruff and mypy"
+	@echo "make truth     say what is right and wrong of models and faults whose answer is known"
 	@echo "make bench     measure beside Polygraphy"
 	@echo "make test-gpu  run the tests that need TensorRT and a GPU, in the current environment"
 
@@ -61,5 +63,14 @@ format: $(VENV)/developed
 bench: $(VENV)/developed
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
+$(TRUTH)/installed: truth/requirements.txt truth/files.txt $(PROJECTS)
+	$(PYTHON) -m venv $(TRUTH)
+	$(TRUTH)/bin/python -m pip --disable-pip-version-check install --quiet -r truth/requirements.txt -e core -e plugins/onnx -e plugins/onnxrt -e plugins/report -e plugins/locate -e plugins/checks
+	$(TRUTH)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps -r truth/files.txt
+	@touch $@
+
+truth: $(TRUTH)/installed
+	$(TRUTH)/bin/python -m truth $(TRUTH_ARGS)
+
 clean:
-	rm -rf $(VENV) $(ALONE) demo dist .cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(ALONE) $(TRUTH) demo dist .cache .mypy_cache .ruff_cache

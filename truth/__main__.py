@@ -1,0 +1,64 @@
+"""All scenarios and mutations: `make truth`.
+
+    python -m truth [--only REGEX] [--fast] [--mutations N] [--seed N] [--output FILE]
+
+Every scenario is written to a folder under .cache/truth and judged there; each that is not right is printed with the
+command that repeats it. The table of a whole run is written to truth/results.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from truth.judge import RIGHT, Judged, judge
+from truth.scenarios import SCENARIOS
+from truth.table import page
+
+HERE = Path(__file__).parent
+FOLDER = HERE.parent / ".cache" / "truth"
+
+
+def folder_of(name: str, root: Path = FOLDER) -> Path:
+    """Return the folder that a scenario is written to."""
+    return root / re.sub(r"\W+", "-", name).strip("-")
+
+
+def run_all(pattern: str, *, fast: bool) -> list[Judged]:
+    """Judge the scenarios whose name matches, and print those that are not right."""
+    judged = []
+    for name, scenario in SCENARIOS.items():
+        if scenario.here and (scenario.fast or not fast) and re.search(pattern, name):
+            found = judge(scenario, folder_of(name))
+            judged.append(found)
+            if found.grade != RIGHT:
+                said = found.said.sentence or found.said.text[-300:]
+                print(f"{found.grade}: {name}\n    {found.command}\n    {said}", flush=True)
+    return judged
+
+
+def main(words: Sequence[str]) -> int:
+    """Run what the words say and return the exit status: 0 if everything but what is pending is right."""
+    parser = argparse.ArgumentParser(prog="python -m truth", description=__doc__)
+    parser.add_argument("--only", default="", help="only scenarios whose name matches")
+    parser.add_argument("--fast", action="store_true", help="only those of make test")
+    parser.add_argument("--output", type=Path, help="where the table goes")
+    options = parser.parse_args(words)
+    start = time.perf_counter()
+    judged = run_all(options.only, fast=options.fast)
+    seconds = time.perf_counter() - start
+    whole = not options.only and not options.fast
+    output = options.output or (HERE / "results.md" if whole else None)
+    if output is not None:
+        output.write_text(page(judged, "", seconds), encoding="utf-8")
+    right = sum(item.grade == RIGHT for item in judged)
+    print(f"{right} of {len(judged)} scenarios are right ({seconds:.0f} s)")
+    return int(any((item.grade == RIGHT) == bool(item.scenario.pending) for item in judged))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
