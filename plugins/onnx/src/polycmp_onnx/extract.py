@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.loader import immediate
 from polycmp.tensors import TensorEntry
-from polycmp_onnx.graph import computed_tensors, element_type, known_values, reads, replace_items
+from polycmp_onnx.graph import computed_tensors, element_type, known_values, reads, rename_fed, replace_items
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.shapes import infer_shapes
 
@@ -111,6 +111,7 @@ def _shrink(graph: Any, nodes: list[int], needed: set[str], inputs: set[str]) ->
     kept = [graph.node[index] for index in nodes]
     inner = {name for node in kept for name in node.output}
     replace_items(graph.node, kept)
+    rename_fed(graph.node, inputs)
     replace_items(graph.initializer, [item for item in graph.initializer if item.name in needed - inputs])
     replace_items(graph.sparse_initializer, [item for item in graph.sparse_initializer if item.values.name in needed])
     replace_items(graph.value_info, [value for value in graph.value_info if value.name in inner])
