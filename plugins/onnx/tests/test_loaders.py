@@ -252,7 +252,11 @@ def test_a_tensor_that_is_fed_is_not_made_beside_another_output_of_its_operator(
     ]
     model = make_model(nodes, [("x", 1, [4])], [("a", 1, [2]), ("y", 1, [2])])
     fed = TensorMetadata().add("x", "float32", [4]).add("b", "float32", [2])
-    part = extract_subgraph(model, fed, ["a", "y"]) if cut == "extract" else open_graph(lambda: model).cut(fed, ["a", "y"])()
+    part = (
+        extract_subgraph(model, fed, ["a", "y"])
+        if cut == "extract"
+        else open_graph(lambda: model).cut(fed, ["a", "y"])()
+    )
     onnx.checker.check_model(part, full_check=True)
     made = run(part, {"x": np.arange(4, dtype=np.float32), "b": np.full(2, 7, np.float32)})
     np.testing.assert_array_equal(made["a"], [0, 1])
