@@ -67,6 +67,8 @@ class Scenario:
         words: Further words of the command.
         fast: Whether it is part of `make test`.
         here: Whether it can be tried on this machine.
+        file: A file to take as it is, without any inputs or other options.
+        command: What is run on it: `locate`, or `run`, of which only the exit status is judged.
         pending: Why it is not yet judged rightly; empty if it is.
     """
 
@@ -82,10 +84,15 @@ class Scenario:
     words: tuple[str, ...] = ()
     fast: bool = True
     here: bool = True
+    file: Path | None = None
+    command: str = "locate"
     pending: str = ""
 
     def write(self, folder: Path) -> list[str]:
         """Write model and inputs to a folder and return the words of the command."""
+        if self.file is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            return [self.command, str(self.file), "-b", self.candidate, "-b", self.reference]
         net = self.net() if self.net is not None else net_of(self.architecture)
         path = net.write(folder)
         inputs = [folder / "x.npz"]
