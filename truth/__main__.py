@@ -3,12 +3,14 @@
     python -m truth [--only REGEX] [--fast] [--mutations N] [--seed N] [--output FILE]
 
 Every scenario is written to a folder under .cache/truth and judged there; each that is not right is printed with the
-command that repeats it. The table of a whole run is written to truth/results.md.
+command that repeats it, and so is each mutation. The table of a whole run is written to truth/results.md. The exit
+status is 0 if everything but what is pending is right, and if mutations reach the goal.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 import time
@@ -16,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from truth.judge import RIGHT, Judged, judge
+from truth.mutation import FINE, Outcome, reached_goal, table, try_many
 from truth.scenarios import SCENARIOS
 from truth.table import page
 
@@ -41,23 +44,41 @@ def run_all(pattern: str, *, fast: bool) -> list[Judged]:
     return judged
 
 
+def mutate(seeds: Sequence[int]) -> list[Outcome]:
+    """Try out mutants, and print those that are not judged rightly."""
+    outcomes = []
+    for found in try_many(seeds, os.cpu_count() or 1):
+        outcomes.append(found)
+        if not {found.grade, found.clean} <= FINE:
+            what = f"{found.fault} at {found.operator} ({found.kind}): {found.grade}; without it: {found.clean}"
+            print(f"python -m truth.mutation --seed {found.seed}\n    {what}", flush=True)
+            print(*(f"    {' '.join(said.split())}" for said in found.said), sep="\n", flush=True)
+    return sorted(outcomes, key=lambda outcome: outcome.seed)
+
+
 def main(words: Sequence[str]) -> int:
-    """Run what the words say and return the exit status: 0 if everything but what is pending is right."""
+    """Run what the words say and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m truth", description=__doc__)
-    parser.add_argument("--only", default="", help="only scenarios whose name matches")
-    parser.add_argument("--fast", action="store_true", help="only those of make test")
+    parser.add_argument("--only", default="", help="only scenarios whose name matches; no mutations")
+    parser.add_argument("--fast", action="store_true", help="only the scenarios of make test; no mutations")
+    parser.add_argument("--mutations", type=int, default=1000, help="how many; 1000 by default")
+    parser.add_argument("--seed", type=int, default=1, help="the first seed")
     parser.add_argument("--output", type=Path, help="where the table goes")
     options = parser.parse_args(words)
     start = time.perf_counter()
     judged = run_all(options.only, fast=options.fast)
     seconds = time.perf_counter() - start
-    whole = not options.only and not options.fast
-    output = options.output or (HERE / "results.md" if whole else None)
-    if output is not None:
-        output.write_text(page(judged, "", seconds), encoding="utf-8")
     right = sum(item.grade == RIGHT for item in judged)
     print(f"{right} of {len(judged)} scenarios are right ({seconds:.0f} s)")
-    return int(any((item.grade == RIGHT) == bool(item.scenario.pending) for item in judged))
+    whole = not options.only and not options.fast
+    outcomes = mutate(range(options.seed, options.seed + options.mutations)) if whole else []
+    counted = table(outcomes, time.perf_counter() - start - seconds)
+    print(counted if outcomes else "")
+    output = options.output or (HERE / "results.md" if whole else None)
+    if output is not None:
+        output.write_text(page(judged, counted, seconds), encoding="utf-8")
+    unexpected = any((item.grade == RIGHT) == bool(item.scenario.pending) for item in judged)
+    return int(unexpected or not reached_goal(outcomes))
 
 
 if __name__ == "__main__":

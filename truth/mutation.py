@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -30,7 +29,9 @@ from truth.models import ARCHITECTURES, net_of
 
 NAMED, LATER, OTHER, MISSED, FAILED = "named", "named later", "another named", "missed", "no answer"
 SMALL, SMALL_OTHER = "does not reach an output", "does not reach an output, another named"
-CLEAN, ACCUSED = "clean", "clean and accused"
+CLEAN, ACCUSED = "nothing found", "accused"
+#: What is as it should be.
+FINE = frozenset({NAMED, SMALL, CLEAN})
 KINDS = tuple(sorted(set(FAULTS) - set(FATAL)))
 #: How large an error has to be beside the largest value of an output, and beside that of rounding.
 _LEAST, _MARGIN = 1e-4, 16
@@ -207,24 +208,56 @@ def _error(made: Array, truth: Array) -> float:
     return largest / scale if scale and np.isfinite(largest) else float("inf") if largest else 0.0
 
 
-def percent(outcomes: Sequence[Outcome]) -> str:
-    """Return what was counted, as Markdown."""
-    groups = {"random graphs": [item for item in outcomes if item.kind == "random graph"]}
-    groups["architectures"] = [item for item in outcomes if item.kind != "random graph"]
+def table(outcomes: Sequence[Outcome], seconds: float) -> str:
+    """Return what was counted, as Markdown.
+
+    Args:
+        outcomes: What became of the mutants.
+        seconds: How long that took.
+    """
+    if not outcomes:
+        return "Not run."
+    seeds = f"{min(item.seed for item in outcomes)} to {max(item.seed for item in outcomes)}"
     grades = (NAMED, LATER, OTHER, MISSED, FAILED)
-    lines = ["| | faults that reach an output | " + " | ".join(grades) + " | share named | clean runs | accused |"]
-    lines.append("|" + " --- |" * (len(grades) + 5))
-    for name, items in {**groups, "**all**": list(outcomes)}.items():
-        counted = Counter(item.grade for item in items)
-        total = sum(counted[grade] for grade in grades)
-        clean = Counter(item.clean for item in items)
-        cells: list[Any] = [name, total, *(counted[grade] for grade in grades)]
-        cells += [f"{counted[NAMED] / total:.1%}" if total else "", len(items), clean[ACCUSED]]
-        lines.append(f"| {' | '.join(map(str, cells))} |")
-    small = Counter(item.grade for item in outcomes)
-    lines += ["", f"{small[SMALL] + small[SMALL_OTHER]} further faults reach no output; in {small[SMALL_OTHER]} of "]
-    lines[-1] += "these another operator than the faulty one was named."
+    head = ["", "faults that reach an output", *grades, "share named", "runs without a fault", ACCUSED]
+    lines = [
+        f"{len(outcomes)} mutants, seeds {seeds}, took {seconds:.0f} s.",
+        "",
+        _line(head),
+        _line(["---"] * len(head)),
+    ]
+    groups = {
+        "random graphs": [item for item in outcomes if item.kind == "random graph"],
+        "architectures": [item for item in outcomes if item.kind != "random graph"],
+        "**all**": list(outcomes),
+    }
+    lines += [_line(_counts(name, items, grades)) for name, items in groups.items()]
+    lines += ["", _line(["fault", *grades, "reaches no output"]), _line(["---"] * (len(grades) + 2))]
+    for fault in KINDS:
+        counted = Counter(item.grade for item in outcomes if item.fault == fault)
+        small = counted[SMALL] + counted[SMALL_OTHER]
+        lines.append(_line([fault, *(counted[grade] or "" for grade in grades), small]))
+    other = sum(item.grade == SMALL_OTHER for item in outcomes)
+    lines += ["", f"In {other} of those that reach no output another operator than the faulty one was named."]
     return "\n".join(lines)
+
+
+def _line(cells: Sequence[object]) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def _counts(name: str, items: Sequence[Outcome], grades: Sequence[str]) -> list[object]:
+    counted, clean = Counter(item.grade for item in items), Counter(item.clean for item in items)
+    total = sum(counted[grade] for grade in grades)
+    share = f"{counted[NAMED] / total:.1%}" if total else ""
+    return [name, total, *(counted[grade] for grade in grades), share, len(items), clean[ACCUSED]]
+
+
+def reached_goal(outcomes: Sequence[Outcome]) -> bool:
+    """Return whether 99 % of the faults that reach an output are named, and no run without a fault is accused."""
+    counted = Counter(item.grade for item in outcomes)
+    total = sum(counted[grade] for grade in (NAMED, LATER, OTHER, MISSED, FAILED))
+    return counted[NAMED] >= 0.99 * total and not any(item.clean == ACCUSED for item in outcomes)
 
 
 def work(seed: int) -> Outcome:
