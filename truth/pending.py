@@ -11,7 +11,6 @@ BOTH = "NaN or infinity on both sides in the same places"
 TIE = "a coarse type makes a tie, and an operator that decides is accused"
 
 SHAPES = "unknown dimensions become 1, which the file's padding does not allow"
-POOLING = "the reference evaluator's GlobalMaxPool loses an axis"
 
 PENDING: Mapping[str, str] = {
     "static int8: ONNX Runtime against the reference": STEPS,
@@ -66,8 +65,6 @@ PENDING: Mapping[str, str] = {
     "MiniLM in dynamic int8, against the reference": STEPS,
     "MiniLM in dynamic int8, against float64": STEPS,
     "MiniLM in dynamic int8, unoptimised": STEPS,
-    "magika: run against the reference": POOLING,
-    "magika: locate against the reference": POOLING,
     **{
         f"{name}: {command} against {other}": SHAPES
         for name in ("silero-vad", "silero-vad, opset 15", "silero-vad in float16", "silero-vad without If")

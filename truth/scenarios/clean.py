@@ -12,8 +12,6 @@ from truth.scenario import EQUAL, ILL_CONDITIONED, NO_FAULT, NOTHING, SAME, Expe
 
 #: Types that hold exact numbers where it matters: a coarse type is asked for, and nothing else is wrong.
 COARSE = ("float16", "bfloat16")
-#: What the reference evaluator cannot run.
-NO_REFERENCE = frozenset({"four bits"})
 
 _PAIRS = [
     Scenario(
@@ -25,7 +23,6 @@ _PAIRS = [
     )
     for name in ARCHITECTURES
     for reference, words in (("onnx", "the reference"), ("onnxrt:optimization=off", "itself without optimisation"))
-    if not (reference == "onnx" and name in NO_REFERENCE)
 ]
 _COARSE = [
     Scenario(
@@ -38,7 +35,6 @@ _COARSE = [
     )
     for name in ARCHITECTURES
     for kind in COARSE
-    if name not in NO_REFERENCE
 ]
 
 
