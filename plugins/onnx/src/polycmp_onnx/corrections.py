@@ -6,7 +6,7 @@ from typing import Any
 
 from onnx.reference.ops.op_dequantize_linear import DequantizeLinear_19
 
-from polycmp_onnx.operators import microsoft
+from polycmp_onnx.operators import microsoft, microsoft_sequences
 from polycmp_onnx.operators.control import Loop_1, Scatter_9
 from polycmp_onnx.operators.normalization import (
     LRN_1,
@@ -66,7 +66,7 @@ def correction(domain: str, op_type: str, opset: int) -> type[Any] | None:
         opset: The version of the domain that the model imports.
     """
     if domain == microsoft.DOMAIN:
-        return microsoft.OPERATORS.get(op_type)
+        return microsoft.OPERATORS.get(op_type) or microsoft_sequences.OPERATORS.get(op_type)
     if domain not in {"", "ai.onnx"}:
         return None
     return next((cls for first, last, cls in _CORRECTIONS.get(op_type, ()) if first <= opset <= last), None)

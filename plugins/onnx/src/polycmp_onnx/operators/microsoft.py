@@ -15,7 +15,9 @@ from onnx.reference.op_run import OpRun
 DOMAIN = "com.microsoft"
 
 
-class _Microsoft(OpRun):  # type: ignore[misc]
+class Microsoft(OpRun):  # type: ignore[misc]
+    """An operator without a schema."""
+
     op_domain = DOMAIN
 
     def attribute(self, name: str, default: Any) -> Any:
@@ -24,7 +26,7 @@ class _Microsoft(OpRun):  # type: ignore[misc]
         return default if value is None else value
 
 
-class FusedMatMul(_Microsoft):
+class FusedMatMul(Microsoft):
     """MatMul of transposed matrices, times `alpha`."""
 
     def _run(self, a: Any, b: Any, **_: Any) -> tuple[Any]:
@@ -35,7 +37,7 @@ class FusedMatMul(_Microsoft):
         return (np.asarray(np.matmul(left, right) * a.dtype.type(self.attribute("alpha", 1.0))),)
 
 
-class FastGelu(_Microsoft):
+class FastGelu(Microsoft):
     """GELU by its approximation with tanh: 0.5 x (1 + tanh(0.797885 x + 0.035677 x^3)), a bias added before."""
 
     def _run(self, x: Any, bias: Any = None, **_: Any) -> tuple[Any]:
@@ -45,21 +47,21 @@ class FastGelu(_Microsoft):
         return (np.asarray(0.5 * value * (1 + np.tanh(inner)), x.dtype),)
 
 
-class Gelu(_Microsoft):
+class Gelu(Microsoft):
     """GELU by the error function."""
 
     def _run(self, x: Any, **_: Any) -> tuple[Any]:
         return (_gelu(x),)
 
 
-class BiasGelu(_Microsoft):
+class BiasGelu(Microsoft):
     """GELU by the error function, a bias added before."""
 
     def _run(self, x: Any, bias: Any, **_: Any) -> tuple[Any]:
         return (_gelu(x + bias),)
 
 
-class QuickGelu(_Microsoft):
+class QuickGelu(Microsoft):
     """x sigmoid(alpha x)."""
 
     def _run(self, x: Any, **_: Any) -> tuple[Any]:
@@ -67,7 +69,7 @@ class QuickGelu(_Microsoft):
             return (np.asarray(x / (1 + np.exp(-self.attribute("alpha", 1.702) * x)), x.dtype),)
 
 
-class SkipLayerNormalization(_Microsoft):
+class SkipLayerNormalization(Microsoft):
     """Layer normalisation, along the last axis, of a sum; the fourth output is the sum."""
 
     def _run(self, x: Any, skip: Any, gamma: Any, beta: Any = None, bias: Any = None, **_: Any) -> tuple[Any, ...]:
@@ -78,7 +80,7 @@ class SkipLayerNormalization(_Microsoft):
         return _as_many(self, (scaled if beta is None else scaled + beta, mean, inverse, total), x.dtype)
 
 
-class SkipSimplifiedLayerNormalization(_Microsoft):
+class SkipSimplifiedLayerNormalization(Microsoft):
     """Root-mean-square normalisation, along the last axis, of a sum; the fourth output is the sum."""
 
     def _run(self, x: Any, skip: Any, gamma: Any, bias: Any = None, **_: Any) -> tuple[Any, ...]:
@@ -87,7 +89,7 @@ class SkipSimplifiedLayerNormalization(_Microsoft):
         return _as_many(self, (total * inverse * gamma, np.zeros(0), inverse, total), x.dtype)
 
 
-class MatMulNBits(_Microsoft):
+class MatMulNBits(Microsoft):
     """Product with a matrix of few bits: codes minus a zero point, times a scale per block along K."""
 
     def _run(
@@ -112,7 +114,7 @@ class MatMulNBits(_Microsoft):
         return (np.asarray(product if bias is None else product + bias, a.dtype),)
 
 
-class MatMulIntegerToFloat(_Microsoft):
+class MatMulIntegerToFloat(Microsoft):
     """Product of quantised matrices, scaled back, a bias added."""
 
     def _run(
@@ -126,19 +128,15 @@ class MatMulIntegerToFloat(_Microsoft):
         bias: Any = None,
         **_: Any,
     ) -> tuple[Any]:
-        product = np.matmul(_centred(a, a_zero), _centred(b, b_zero)).astype(a_scale.dtype) * (a_scale * b_scale)
+        product = np.matmul(centred(a, a_zero), centred(b, b_zero)).astype(a_scale.dtype) * (a_scale * b_scale)
         return (np.asarray(product if bias is None else product + bias),)
 
 
-class DynamicQuantizeMatMul(_Microsoft):
+class DynamicQuantizeMatMul(Microsoft):
     """MatMulIntegerToFloat of a matrix that is quantised to eight bits first, as by DynamicQuantizeLinear."""
 
     def _run(self, a: Any, b: Any, b_scale: Any, b_zero: Any = None, bias: Any = None, **_: Any) -> tuple[Any]:
-        low, high = min(0.0, float(a.min(initial=0))), max(0.0, float(a.max(initial=0)))
-        scale = a.dtype.type((high - low) / 255 or 1)
-        zero = np.clip(np.rint(-low / scale), 0, 255)
-        codes = np.clip(np.rint(a / scale) + zero, 0, 255).astype(np.int32) - int(zero)
-        product = np.matmul(codes, _centred(b, b_zero)).astype(a.dtype) * (scale * b_scale)
+        product = dynamic_product(a, b, b_scale, b_zero)
         return (np.asarray(product if bias is None else product + bias, a.dtype),)
 
 
@@ -173,7 +171,24 @@ def _zeros(zero_points: Any, width: int, blocks: int, bits: int, dtype: Any) -> 
     return _unpacked(zero_points.reshape(width, -1), bits)[:, :blocks, None].astype(dtype)
 
 
-def _centred(codes: Any, zero: Any) -> Any:
+def dynamic_product(a: Any, b: Any, scale: Any, zero: Any = None) -> Any:
+    """Return the product with a quantised matrix of a matrix that is quantised as by DynamicQuantizeLinear.
+
+    Args:
+        a: Real numbers [..., depth].
+        b: Codes [depth, width].
+        scale: The steps of `b`, one or as many as it has columns.
+        zero: Its zero point, or points.
+    """
+    low, high = min(0.0, float(a.min(initial=0))), max(0.0, float(a.max(initial=0)))
+    step = a.dtype.type((high - low) / 255 or 1)
+    middle = np.clip(np.rint(-low / step), 0, 255)
+    codes = np.clip(np.rint(a / step) + middle, 0, 255).astype(np.int32) - int(middle)
+    return np.matmul(codes, centred(b, zero)).astype(a.dtype) * (step * scale)
+
+
+def centred(codes: Any, zero: Any) -> Any:
+    """Return codes minus their zero point, as whole numbers of 32 bits."""
     return codes.astype(np.int32) - (0 if zero is None else np.asarray(zero).astype(np.int32))
 
 
