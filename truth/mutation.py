@@ -172,7 +172,9 @@ def reaches(mutant: Mutant, path: Path) -> bool:
     saved = path.parent / "outputs.npz"
     saved.unlink(missing_ok=True)
     candidate = f"faulty:backend=onnxrt,name=faulty,fault={mutant.fault},at={mutant.at}"
-    backends = [candidate, "onnxrt:name=clean", "onnx:name=truth,dtype=float64"]
+    # Cut in the same places, since the whole model may be fused; without NaN, losing NaN changes nothing.
+    clean = f"faulty:backend=onnxrt,name=clean,fault=nan,at={mutant.at}"
+    backends = [candidate, "onnxrt:name=clean" if mutant.fault == "nan" else clean, "onnx:name=truth,dtype=float64"]
     words = ["run", str(path), *(word for name in backends for word in ("-b", name))]
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         main([*words, "--load-inputs", str(path.parent / "x.npz"), "--save-outputs", str(saved), "-q"])
