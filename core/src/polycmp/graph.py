@@ -21,6 +21,7 @@ class GraphNode:
         inputs: Names of the tensors it reads, those that its inner graphs take from around them included.
         outputs: Names of the tensors it makes.
         attributes: Its settings as plain values; large ones as a short text.
+        metadata: What the file says of it beside that, by key: an exporter may write the line of source there.
     """
 
     op_type: str
@@ -29,6 +30,7 @@ class GraphNode:
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def label(self) -> str:

@@ -73,7 +73,8 @@ def branches(path, weights):
 
 
 @pytest.mark.parametrize("count", [23, 24, 25, 30])
-def test_at_most_24_operators_run_alone(search, count):
+def test_24_operators_run_alone_however_long_that_takes(search, count, monkeypatch):
+    monkeypatch.setattr("polycmp_locate.search._SECONDS", -1.0)
     _, _, rows = search(branches, (count, 1.5), (count, 1), *LOOSE)
     measured = [name for name, item in rows.items() if item["own_error"] is not None]
     assert measured == [f"t{index}" for index in range(min(count, 24))]
@@ -89,8 +90,13 @@ def test_the_first_tensor_outside_the_tolerance_is_looked_at_though_its_error_do
     assert found["origin"] == "a"
 
 
-def test_a_search_that_distrusts_what_it_saw_runs_256_operators_alone(polycmp, tmp_path):
-    """A fusion changes the outputs; seen one by one, each of 260 operators is off from the reference's by a little."""
+def test_more_than_24_operators_run_alone_while_there_is_time(search):
+    _, _, rows = search(branches, (40, 1.5), (40, 1), *LOOSE)
+    assert all(item["own_error"] is not None for item in rows.values())
+
+
+def test_a_search_that_distrusts_what_it_saw_runs_all_operators_alone(polycmp, tmp_path):
+    """A fusion changes the outputs; seen one by one, each of 261 operators is off from the reference's by a little."""
     names = ["x", *(f"t{index}" for index in range(260)), "y"]
     nodes = [node("Mul", f"{one} k", two) for one, two in pairwise(names)]
     for path, factor in (("candidate.toy", 1 + 2**-16), ("reference.toy", 1)):
@@ -100,7 +106,7 @@ def test_a_search_that_distrusts_what_it_saw_runs_256_operators_alone(polycmp, t
     found = polycmp("locate", "candidate.toy", *backends, *words).report()
     assert not found["probe"]["trusted"]
     measured = [item["tensor"] for item in found["tensors"] if item["own_error"] is not None]
-    assert measured == names[1:257]
+    assert measured == names[1:]
 
 
 def large(path, weights):

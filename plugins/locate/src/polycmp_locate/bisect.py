@@ -1,4 +1,4 @@
-"""Finding the first bad tensor with few probes, where a run is dear."""
+"""Finding the first bad tensor with few probes, where a run is expensive."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import Any
 from polycmp.compare.pair import PairComparer
 from polycmp.layerwise.observable import real_numbers
 from polycmp.layerwise.partition import Layout, crossing
-from polycmp.tensors import Feed, TensorMetadata, to_numpy
+from polycmp.tensors import Feed, TensorMetadata
+from polycmp_locate.decisions import accumulated_limit, is_off
+from polycmp_locate.flow import Flow
+from polycmp_locate.judge import Evidence, Judgement, judge
 from polycmp_locate.measure import make_row
-from polycmp_locate.result import BENIGN, Row
+from polycmp_locate.result import Located, Row
 from polycmp_locate.search import Functions, Sweeper
-from polycmp_locate.words import classify
+from polycmp_locate.setting import Setting
 
 
 def bisect(
@@ -45,11 +48,11 @@ def bisect(
         unseen.update(set(wanted) - set(made))
         comparer = PairComparer(sweeper.candidate.label, sweeper.reference.label, functions)
         found = [
-            make_row(sweeper.nodes[item.output], item, made[item.output], expected[item.output], sweeper.unit)
+            make_row(sweeper.nodes[item.output], item, made[item.output], expected[item.output], sweeper.allowed)
             for item in comparer.add(made, expected)
         ]
         rows.update((row.tensor, row) for row in found)
-        return any(classify(row) not in BENIGN for row in found)
+        return any(_shows(row, position[row.tensor], sweeper.final) for row in found)
 
     low, high = 0, len(graph.nodes)  # good before `low`, bad at `high`
     if look(sweeper.final):
@@ -62,6 +65,33 @@ def bisect(
         look(graph.nodes[high - 1].outputs)
         _look_closer(sweeper, feed, rows, high - 1)
     return [rows[name] for name in sorted(rows, key=position.__getitem__)], sorted(unseen, key=position.__getitem__)
+
+
+def _shows(row: Row, place: int, final: frozenset[str]) -> bool:
+    """Return whether a tensor shows an error; an infinity without NaN may be absorbed, so it shows none by itself."""
+    mine = row.candidate
+    if row.tensor not in final and mine is not None and mine.inf and not mine.nan:
+        return False
+    return is_off(row, accumulated_limit(place, row.unit, 0.0))
+
+
+def judge_bisected(found: Located, setting: Setting) -> Judgement:
+    """Return the verdict on the few tensors that were looked at, and write it down."""
+    failing = {item.output: _relative(found, item.output) for item in found.finals if not item.passed}
+    evidence = Evidence(
+        found.rows,
+        Flow(setting.reference.graph.nodes),
+        failing,
+        lambda place, unit: accumulated_limit(len(setting.reference.graph.nodes), unit, 0.0),
+    )
+    judgement = judge(evidence)
+    found.first_bad, found.origin, found.last_good = judgement.first_bad, judgement.origin, judgement.last_good
+    found.turning, found.verdict = judgement.turning, judgement.verdict
+    return judgement
+
+
+def _relative(found: Located, output: str) -> float:
+    return next((row.relative for row in found.rows if row.tensor == output), 0.0)
 
 
 def _run(sweeper: Sweeper, feed: Feed, names: list[str]) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
@@ -80,6 +110,7 @@ def _look_closer(sweeper: Sweeper, feed: Feed, rows: dict[str, Row], index: int)
     expected = sweeper.reference.run_part(feed, [*inner, *node.outputs]) or {}
     made = sweeper.candidate.run_part(feed, [*inner, *node.outputs]) or {}
     for name in node.outputs:
+        if name in rows:
+            rows[name].was_tried = True
         if name in rows and name in expected and name in made:
-            held = {**feed, **expected}
-            sweeper.measure_own(rows[name], held, to_numpy(made[name]).dtype)
+            sweeper.measure(rows[name], {**feed, **expected}, {**feed, **made})

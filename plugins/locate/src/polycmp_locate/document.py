@@ -27,6 +27,7 @@ def document_of(found: Located) -> dict[str, Any]:
         "first_bad": found.first_bad.tensor if found.first_bad else None,
         "last_good": found.last_good.tensor if found.last_good else None,
         "origin": found.origin.tensor if found.origin else None,
+        "turning": found.turning.tensor if found.turning else None,
         "operator": _operator(found.first_bad) if found.first_bad else None,
         "probe": _probe(found),
         "tensors": [_row(row) for row in found.rows],
@@ -59,6 +60,8 @@ def _probe(found: Located) -> dict[str, Any] | None:
     return {
         "moved": probe.moved,
         "relative": probe.relative,
+        "error": probe.error,
+        "probed_error": probe.probed_error,
         "trusted": probe.trusted,
         "passed_without": probe.plain_passed,
         "passed_with": probe.probed_passed,
@@ -68,7 +71,7 @@ def _probe(found: Located) -> dict[str, Any] | None:
 
 
 def _row(row: Row) -> dict[str, Any]:
-    own = row.own
+    own = row.standalone
     return {
         "tensor": row.tensor,
         "operator": row.node.op_type,

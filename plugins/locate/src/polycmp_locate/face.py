@@ -25,7 +25,7 @@ from polycmp.report import (
 )
 from polycmp.report import Row as ReportRow
 from polycmp_locate.document import document_of
-from polycmp_locate.result import Located, Row
+from polycmp_locate.result import UNDECIDED, Located, Row
 
 _COLUMNS = (
     Column("Operator"),
@@ -48,7 +48,7 @@ def result_of(found: Located, *, explain: bool = False) -> Result:
     if only_failures:
         heading, sentence = "COULD NOT COMPARE", f"{', '.join(backend.label for backend in failed)} failed"
     else:
-        heading = "FOUND" if found.exit_code == EXIT_DIFFERENT else "NOTHING FOUND"
+        heading = _heading(found)
         sentence = found.sentence
     return Result(
         command="locate",
@@ -63,6 +63,12 @@ def result_of(found: Located, *, explain: bool = False) -> Result:
         timed=not only_failures,
         document=document_of(found),
     )
+
+
+def _heading(found: Located) -> str:
+    if found.verdict == UNDECIDED:
+        return "UNDECIDED"
+    return "FOUND" if found.exit_code == EXIT_DIFFERENT else "NOTHING FOUND"
 
 
 def _content(found: Located, explain: bool) -> Iterator[Block]:
@@ -107,8 +113,8 @@ def _point(row: Row, found: Located) -> Point:
         name=row.tensor,
         value=float(row.relative),
         state="passed" if row.passed else "failed",
-        text=text if row.own is None else f"{text}, own error {row.own.relative:.3g}",
-        ring=None if row.own is None else float(row.own.relative),
+        text=text if row.standalone is None else f"{text}, own error {row.standalone.relative:.3g}",
+        ring=None if row.standalone is None else float(row.standalone.relative),
         mark=f"{row.node.op_type} makes {row.tensor}" if row is found.first_bad else "",
     )
 
@@ -155,7 +161,12 @@ def _figures(row: Row) -> tuple[CellValue, ...]:
     jump: CellValue = None
     if row.jump:
         jump = Cell("new" if math.isinf(row.jump) else f"x{row.jump:.3g}", float(row.jump))
-    return float(row.max_abs), float(row.relative), jump, None if row.own is None else float(row.own.relative)
+    return (
+        float(row.max_abs),
+        float(row.relative),
+        jump,
+        None if row.standalone is None else float(row.standalone.relative),
+    )
 
 
 def _both(row: Row, found: Located) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polycmp.precision import UNITS
-from polycmp.tensors import dtype_class, dtype_of, is_floating, is_low_bit, to_numpy
+from polycmp.tensors import as_dtype, dtype_class, dtype_of, is_floating, is_low_bit, to_numpy
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,18 @@ def figures(tensor: Any) -> Figures | None:
             low = float(np.min(array, where=finite, initial=np.inf))
             high = float(np.max(array, where=finite, initial=-np.inf))
     return Figures(low if left else 0.0, high if left else 0.0, nan, array.size - nan - left, array.size)
+
+
+def largest_of(name: str) -> float:
+    """Return the largest finite number of a type of real numbers, by its name."""
+    if name == "tf32":
+        name = "float32"
+    kind = as_dtype(name)
+    if kind.kind == "f":
+        return float(np.finfo(kind).max)
+    import ml_dtypes
+
+    return float(ml_dtypes.finfo(kind).max)
 
 
 def rounding(tensor_type: np.dtype[Any]) -> float:

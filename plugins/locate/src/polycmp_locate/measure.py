@@ -5,20 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.compare.statistics import differences
 from polycmp.compare.verdicts import ErrorStats, OutputComparison
 from polycmp.graph import GraphNode
 from polycmp.layerwise.partitioned_run import Lane
-from polycmp.precision import UNITS, granted
-from polycmp.tensors import dtype_of, is_floating, to_numpy
-from polycmp_locate.figures import figures, rounding
-from polycmp_locate.result import Own, Row
-from polycmp_locate.words import MARGIN
+from polycmp.precision import UNITS
+from polycmp.tensors import as_dtype, dtype_of, is_floating, to_numpy
+from polycmp_locate.decisions import (
+    AT_LIMIT,
+    ELEMENTWISE,
+    FAR_BELOW,
+    INTEGER_PRODUCTS,
+    LARGE,
+    STEP_TYPES,
+    TIE_WIDTH,
+    bounded_floor,
+    least_scale,
+    may_mask,
+    worth_running,
+)
+from polycmp_locate.figures import figures, largest_of, rounding
+from polycmp_locate.result import Row, Standalone
 
 Tensors = Mapping[str, Any]
 #: Elements up to which a whole model, or one operator, is also calculated in float64 by a slow evaluator.
@@ -27,7 +38,7 @@ _AFFORDABLE_ALONE = 1 << 20
 _PIECE = 1 << 16
 
 
-def make_row(node: GraphNode, item: OutputComparison, candidate: Any, reference: Any, unit: float = 0.0) -> Row:
+def make_row(node: GraphNode, item: OutputComparison, candidate: Any, reference: Any, allowed: str = "") -> Row:
     """Return the row of one tensor that both sides computed.
 
     Args:
@@ -35,7 +46,7 @@ def make_row(node: GraphNode, item: OutputComparison, candidate: Any, reference:
         item: The verdict on it.
         candidate: The candidate's tensor.
         reference: The reference's.
-        unit: Unit roundoff of the coarsest type that the two may calculate in.
+        allowed: The coarsest type that the two may calculate in; empty for the model's own.
     """
     mine, other = figures(candidate), figures(reference)
     stats = item.stats
@@ -43,17 +54,95 @@ def make_row(node: GraphNode, item: OutputComparison, candidate: Any, reference:
         item.output,
         node,
         item.candidate_type,
-        coarser(rounding(dtype_of(candidate)), unit),
+        coarser(rounding(dtype_of(candidate)), UNITS.get(allowed, 0.0)),
         item.passed,
         "" if item.passed else item.reason,
         candidate=mine,
         reference=other,
         stats=stats,
     )
+    row.in_steps = dtype_of(candidate).name in STEP_TYPES
     if stats is not None:
         row.max_abs, row.mean_abs = _largest(stats), stats.mean_abs
-        row.relative = relative_to(row.max_abs, other.scale if other is not None else 0.0)
+        row.relative = relative_to(row.max_abs, _scale(row))
+        if mine is not None and other is not None and _is_uneven(row):
+            _compare_in_parts(row, candidate, reference, allowed)
     return row
+
+
+def _scale(row: Row) -> float:
+    """Return what an error in a tensor is held against: its largest magnitude, or more where readers see less."""
+    largest = row.reference.scale if row.reference is not None else 0.0
+    return max(largest, least_scale(row.node.op_type, row.type)) if largest or row.unit else largest
+
+
+def _is_uneven(row: Row) -> bool:
+    """Return whether a tensor holds infinities or NaN, or values as large as those that mask others."""
+    sides = [side for side in (row.candidate, row.reference) if side is not None]
+    return any(not side.is_finite for side in sides) or (bool(row.unit) and may_mask(_largest_scale(row)))
+
+
+def _largest_scale(row: Row) -> float:
+    return max(side.scale for side in (row.candidate, row.reference) if side is not None)
+
+
+def _compare_in_parts(row: Row, candidate: Any, reference: Any, allowed: str) -> None:
+    """Compare a tensor with infinities or masking values; tolerances for those speak of outputs only."""
+    own, other = to_numpy(candidate), to_numpy(reference)
+    if own.shape != other.shape:
+        return
+    parts = parts_of(own, other, row, allowed)
+    row.relative, row.max_abs, row.is_saturated = parts.relative, parts.max_abs, parts.is_saturated
+    row.is_matched = parts.relative == 0.0 and not parts.is_saturated
+
+
+class Parts(NamedTuple):
+    """The error of a tensor some of whose values only mask others.
+
+    Attributes:
+        relative: The largest error, each part's divided by the part's own scale.
+        max_abs: The largest absolute error.
+        is_saturated: Whether one side holds values beyond the range of the other's type.
+    """
+
+    relative: float
+    max_abs: float
+    is_saturated: bool
+
+
+def parts_of(own: NDArray[Any], other: NDArray[Any], row: Row, allowed: str = "") -> Parts:
+    """Return the error of a tensor without what lies beyond the range, and large values apart from small ones.
+
+    Elementwise operators treat each element for itself, so beside -1e9 of a mask the error of the others is held
+    against the others.
+
+    Args:
+        own: The candidate's tensor.
+        other: The reference's, of the same shape.
+        row: What is known of it.
+        allowed: The coarsest type that the two may calculate in.
+    """
+    a, b = own.reshape(-1).astype(np.float64), other.reshape(-1).astype(np.float64)
+    with np.errstate(all="ignore"):
+        gap, size = np.abs(a - b), np.abs(b)
+    gap[(a == b) | (np.isnan(a) & np.isnan(b))] = 0.0
+    gap[np.isnan(gap)] = np.inf
+    saturated = np.zeros(a.shape, np.bool_)
+    if is_floating(own.dtype) and is_floating(other.dtype):
+        names = (own.dtype.name, other.dtype.name, *([allowed] if allowed else []))
+        border = AT_LIMIT * min(map(largest_of, names))
+        saturated = (gap > 0) & (np.abs(a) >= border) & (size >= border) & (np.sign(a) == np.sign(b))
+        saturated &= gap > worth_running(row.unit) * np.where(np.isfinite(size), size, 0.0)
+    gap[saturated] = 0.0
+    size[~np.isfinite(size) | saturated] = 0.0
+    scale, least = float(size.max(initial=0.0)), least_scale(row.node.op_type, row.type)
+    relative = relative_to(float(gap.max(initial=0.0)), max(scale, least))
+    if row.node.op_type in ELEMENTWISE and may_mask(scale):
+        rest = size < scale * LARGE
+        below = float(size.max(initial=0.0, where=rest))
+        if 0.0 < below < scale * FAR_BELOW:
+            relative = max(relative, relative_to(float(gap.max(initial=0.0, where=rest)), max(below, least)))
+    return Parts(relative, float(gap.max(initial=0.0)), bool(saturated.any()))
 
 
 def coarser(of_type: float, allowed: float) -> float:
@@ -63,7 +152,12 @@ def coarser(of_type: float, allowed: float) -> float:
 
 def unit_of(*lanes: Lane) -> float:
     """Return the unit roundoff of the coarsest type that some backends may calculate in; 0 for the model's own."""
-    return max(UNITS.get(lane.result.precision, 0.0) for lane in lanes)
+    return UNITS.get(allowed_type(*lanes), 0.0)
+
+
+def allowed_type(*lanes: Lane) -> str:
+    """Return the coarsest type that some backends may calculate in; empty for the model's own."""
+    return max((lane.result.precision for lane in lanes), key=lambda name: UNITS.get(name, 0.0))
 
 
 def _largest(stats: ErrorStats) -> float:
@@ -78,10 +172,15 @@ def relative_to(error: float, scale: float) -> float:
     return error / scale if scale > 0.0 else math.inf
 
 
-def distance(one: Any, two: Any) -> float:
+def distance(one: Any, two: Any, least: float = 0.0) -> float:
     """Return the largest difference of two tensors over the largest magnitude of the second; infinite if unlike.
 
     Where both are not finite in the same way they agree.
+
+    Args:
+        one: A tensor.
+        two: The one to believe.
+        least: The least scale to hold a difference against.
     """
     a, b = to_numpy(one), to_numpy(two)
     if a.shape != b.shape:
@@ -90,7 +189,7 @@ def distance(one: Any, two: Any) -> float:
         return 0.0
     flat, other = a.reshape(-1), b.reshape(-1)
     pieces = [_gap(flat[at : at + _PIECE], other[at : at + _PIECE]) for at in range(0, a.size, _PIECE)]
-    return relative_to(max(gap for gap, _ in pieces), max(scale for _, scale in pieces))
+    return relative_to(max(gap for gap, _ in pieces), max(least, *(scale for _, scale in pieces)))
 
 
 def _gap(one: NDArray[Any], two: NDArray[Any]) -> tuple[float, float]:
@@ -122,8 +221,8 @@ def _nudge(array: NDArray[Any]) -> NDArray[Any]:
     return moved.reshape(array.shape)
 
 
-class NodeProbe:
-    """Runs single operators of the candidate on the reference's tensors.
+class OperatorTester:
+    """Runs single operators of the candidate on the reference's tensors, and the other way round.
 
     Args:
         candidate: The backend to judge.
@@ -136,45 +235,144 @@ class NodeProbe:
         self.reference = reference
         self.precise = precise
 
-    def own_error(self, row: Row, inputs: Tensors, expected: Any, kind: np.dtype[Any], passed: Any) -> Own | None:
+    def standalone_error(
+        self, row: Row, inputs: Tensors, expected: Any, kinds: Mapping[str, np.dtype[Any]], passed: Any
+    ) -> Standalone | None:
         """Return what an operator does wrong by itself; None if the candidate cannot run it alone.
 
         Args:
             row: The tensor in question.
             inputs: What its operator reads, from the reference.
             expected: The reference's tensor.
-            kind: The candidate's element type for real numbers.
+            kinds: The candidate's element types, by name.
             passed: Says of a tensor pair whether it is within the tolerances.
         """
-        feed = {name: _as_kind(array, kind) for name, array in inputs.items()}
+        feed = {name: _as_kind(array, kinds.get(name)) for name, array in inputs.items()}
         made = self.candidate.run_part(feed, [row.tensor])
-        if made is None or made[row.tensor].shape != expected.shape:
+        if made is None:
             return None
-        own = to_numpy(made[row.tensor])
-        error = _largest(differences(own, to_numpy(expected)))
-        scale = row.reference.scale if row.reference is not None else 0.0
-        result = Own(error, relative_to(error, scale), bool(passed(own, expected)))
-        if result.relative <= MARGIN * granted(row.unit):
+        own, other = to_numpy(made[row.tensor]), to_numpy(expected)
+        if own.shape != other.shape:
+            return Standalone(math.inf, math.inf, passed=False, share=1.0, count=other.size)
+        allowed = allowed_type(self.candidate, self.reference)
+        result = _difference(row, own, other, bool(passed(own, expected)), allowed)
+        if not row.unit:
+            row.saturates = bool(result.max_abs) and self._saturates(row, feed)
+            if not result.max_abs:
+                return result
+            ties = row.in_steps and result.max_abs <= 1.0 and self._are_ties(row, inputs, own, other)
+            return replace(result, same_if_rounded=self._same_if_rounded(row, inputs, own), are_ties=ties)
+        if result.relative <= worth_running(row.unit, row.node.op_type):
             return result  # so small an error needs no explanation
         return self._with_floor(result, row, inputs, own, expected)
 
-    def _with_floor(self, result: Own, row: Row, inputs: Tensors, own: Any, expected: Any) -> Own:
+    def in_place_error(self, row: Row, inputs: Tensors, made: Any) -> tuple[float, float] | None:
+        """Return how far the candidate's tensor is from what the reference makes of the candidate's inputs.
+
+        Args:
+            row: The tensor in question.
+            inputs: What its operator reads, from the candidate.
+            made: The candidate's tensor.
+
+        Returns:
+            The error relative to the scale, and the largest absolute one; None if the reference cannot run that.
+        """
+        expected = self.reference.run_part(inputs, [row.tensor])
+        if expected is None:
+            return None
+        own, other = to_numpy(made), to_numpy(expected[row.tensor])
+        if own.shape != other.shape:
+            return math.inf, math.inf
+        parts = parts_of(own, other, row, allowed_type(self.candidate, self.reference))
+        return parts.relative, parts.max_abs
+
+    def _same_if_rounded(self, row: Row, inputs: Tensors, own: NDArray[Any]) -> bool:
+        """Return whether the reference makes the same of inputs rounded as the candidate may round them."""
+        allowed = allowed_type(self.candidate, self.reference)
+        if not allowed:
+            return False
+        rounded = {name: _rounded(to_numpy(array), allowed) for name, array in inputs.items()}
+        made = self.reference.run_part(rounded, [row.tensor])
+        return made is not None and np.array_equal(to_numpy(made[row.tensor]), own)
+
+    def _are_ties(self, row: Row, inputs: Tensors, own: NDArray[Any], other: NDArray[Any]) -> bool:
+        """Return whether the reference makes each step of the candidate's of inputs a few units of roundoff away."""
+        lowest, highest = other.astype(np.int64), other.astype(np.int64)
+        for factor in (1.0 + TIE_WIDTH * row.input_unit, 1.0 - TIE_WIDTH * row.input_unit):
+            moved = {name: _scaled(to_numpy(array), factor) for name, array in inputs.items()}
+            made = self.reference.run_part(moved, [row.tensor])
+            if made is None or to_numpy(made[row.tensor]).shape != own.shape:
+                return False
+            steps = to_numpy(made[row.tensor]).astype(np.int64)
+            lowest, highest = np.minimum(lowest, steps), np.maximum(highest, steps)
+        mine = own.astype(np.int64)
+        return bool(((lowest <= mine) & (mine <= highest)).all())
+
+    def _saturates(self, row: Row, inputs: Tensors) -> bool:
+        """Return whether both sides agree on half of the activations, of which no two products exceed 16 bits."""
+        first = row.node.inputs[0] if row.node.inputs else ""
+        if row.node.op_type not in INTEGER_PRODUCTS or first not in inputs:
+            return False
+        activations = to_numpy(inputs[first])
+        if activations.dtype != np.uint8:
+            return False
+        halved = {**inputs, first: activations // 2}
+        made, expected = self.candidate.run_part(halved, [row.tensor]), self.reference.run_part(halved, [row.tensor])
+        return made is not None and expected is not None and distance(made[row.tensor], expected[row.tensor]) == 0.0
+
+    def _with_floor(self, result: Standalone, row: Row, inputs: Tensors, own: Any, expected: Any) -> Standalone:
         size = expected.size + sum(to_numpy(array).size for array in inputs.values())
         if self.precise is not None and size <= _AFFORDABLE_ALONE:
             truth = self.precise.run_part(inputs, [row.tensor])
             if truth is not None:
-                mine, other = distance(own, truth[row.tensor]), distance(expected, truth[row.tensor])
-                return replace(
-                    result, floor=other, floor_from="the reference against float64", reference=other, candidate=mine
-                )
+                return self._against_float64(result, row, inputs, (own, expected, truth[row.tensor]))
         moved = self.reference.run_part(nudged(inputs), [row.tensor])
         if moved is None:
             return result
-        return replace(
-            result, floor=distance(moved[row.tensor], expected), floor_from="inputs moved by one unit in the last place"
-        )
+        least = least_scale(row.node.op_type, row.type)
+        gap = distance(moved[row.tensor], expected, least)
+        floor = bounded_floor(gap, 0.0, row.unit) if not math.isfinite(gap) else gap
+        return replace(result, floor=floor, floor_from="inputs moved by one unit in the last place")
+
+    def _against_float64(
+        self, result: Standalone, row: Row, inputs: Tensors, tensors: tuple[Any, Any, Any]
+    ) -> Standalone:
+        own, expected, truth = tensors
+        least = least_scale(row.node.op_type, row.type)
+        mine, other = distance(own, truth, least), distance(expected, truth, least)
+        floor = other
+        if other > worth_running(row.unit) and self.precise is not None:
+            made = self.precise.run_part(nudged(inputs), [row.tensor])
+            moved = distance(made[row.tensor], truth, least) if made is not None else 0.0
+            floor = bounded_floor(other, moved if math.isfinite(moved) else 0.0, row.unit)
+        return replace(result, floor=floor, floor_from="the reference against float64", reference=other, candidate=mine)
 
 
-def _as_kind(array: Any, kind: np.dtype[Any]) -> Any:
+def _difference(row: Row, own: NDArray[Any], other: NDArray[Any], passed: bool, allowed: str) -> Standalone:
+    """Return the figures of an operator's own tensor against the reference's of the same shape."""
+    made = figures(own)
+    if made is None:
+        same = np.array_equal(own, other)
+        return Standalone(0.0 if same else math.inf, 0.0 if same else math.inf, passed, count=own.size)
+    parts = parts_of(own, other, row, allowed)
+    share = float(np.count_nonzero(own != other)) / own.size if own.size and parts.max_abs else 0.0
+    return Standalone(parts.max_abs, parts.relative, passed, share=share, count=own.size, is_nan=made.nan > 0)
+
+
+def _scaled(array: NDArray[Any], factor: float) -> NDArray[Any]:
+    return (array.astype(np.float64) * factor).astype(array.dtype) if is_floating(array.dtype) else array
+
+
+def _rounded(array: NDArray[Any], name: str) -> NDArray[Any]:
+    if not is_floating(array.dtype):
+        return array
+    kind = as_dtype("float16" if name == "tf32" else name)
+    with np.errstate(all="ignore"):
+        return array.astype(kind).astype(array.dtype)
+
+
+def _as_kind(array: Any, kind: np.dtype[Any] | None) -> Any:
+    """Return a tensor of float64, which only the reference may calculate in, in the candidate's type."""
     values = to_numpy(array)
-    return values.astype(kind) if values.dtype == np.float64 and is_floating(kind) and kind != values.dtype else values
+    wanted = kind is not None and is_floating(kind) and kind != values.dtype
+    return values.astype(kind) if wanted and values.dtype == np.float64 else values

@@ -1,4 +1,4 @@
-"""How far rounding alone may take the tensors of a model from those of another backend."""
+"""The noise floor of a whole model: how far rounding alone may take its tensors from those of another backend."""
 
 from __future__ import annotations
 
@@ -8,15 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from polycmp.layerwise.partitioned_run import Lane
-from polycmp.precision import granted
 from polycmp.tensors import Feed
+from polycmp_locate.decisions import accumulated_limit
 from polycmp_locate.measure import distance, nudged
-from polycmp_locate.result import Row
-from polycmp_locate.search import JUMP
-from polycmp_locate.words import MARGIN
-
-#: Roundings of a coarse type that add up to more than this would leave nothing of the tensor.
-_MOST = 0.5
 
 
 class Noise:
@@ -43,24 +37,8 @@ class Noise:
     def limit(self, position: int, unit: float) -> float:
         """Return which relative error is still rounding.
 
-        Roundings of independent sign add up like a random walk, with the square root of their number.
-
         Args:
             position: How many operators came before.
             unit: Unit roundoff that the tensor is judged by.
         """
-        return max(MARGIN * self.moved, min(_MOST, MARGIN * granted(unit) * math.sqrt(position + 1)))
-
-    def explains(self, row: Row, position: int, rounded: set[str]) -> bool:
-        """Return whether a tensor's error is that of its inputs and of rounding, added up.
-
-        Args:
-            row: The tensor.
-            position: Its place in the graph.
-            rounded: The tensors before it whose error is outside the tolerance, and yet rounding.
-        """
-        if not math.isfinite(row.relative) or row.stats is None or row.relative > self.limit(position, row.unit):
-            return False
-        if row.own is not None:
-            return row.own.relative <= MARGIN * max(row.own.floor or 0.0, granted(row.unit))
-        return row.jump <= JUMP or any(name in rounded for name in row.node.inputs)
+        return accumulated_limit(position, unit, self.moved)

@@ -1,21 +1,19 @@
-"""Whether looking inside changed the result, and if that cured it, which look did."""
+"""What looking inside did to the result: the outputs with and without probes, further outputs of the model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from polycmp.graph import GraphNode, ModelGraph
-from polycmp.layerwise.partitioned_run import Lane
-from polycmp.tensors import Feed, dtype_class, dtype_of, to_numpy
-from polycmp_locate.measure import distance
+from polycmp.tensors import dtype_class, dtype_of, to_numpy
+from polycmp_locate.decisions import is_evidence
+from polycmp_locate.figures import figures
+from polycmp_locate.measure import distance, relative_to
 from polycmp_locate.result import Probe
 
 Tensors = Mapping[str, Any]
-#: Probing may move the result by this share of the error before the tensors seen stop being evidence.
-_SHARE = 0.25
 
 
 def check_probe(plain: Tensors, probed: Tensors, reference: Tensors, passes: Callable[[Tensors], bool]) -> Probe:
@@ -29,16 +27,23 @@ def check_probe(plain: Tensors, probed: Tensors, reference: Tensors, passes: Cal
     """
     names = [name for name in plain if name in probed]
     moved = max((_largest_gap(probed[name], plain[name]) for name in names), default=0.0)
-    relative = max((distance(probed[name], plain[name]) for name in names), default=0.0)
+    relative = max((_moved(probed[name], plain[name], reference.get(name)) for name in names), default=0.0)
     error = max((distance(plain[name], reference[name]) for name in plain if name in reference), default=0.0)
-    probe = Probe(moved, relative, error, passes(plain), passes({**plain, **probed}))
-    probe.trusted = relative == 0.0 or (probe.plain_passed == probe.probed_passed and relative <= max(
-        _SHARE * error, 0.0
-    ))  # fmt: skip
-    if probe.plain_passed and probe.probed_passed:
-        probe.trusted = True
+    probe = Probe(moved, relative, error, plain_passed=passes(plain), probed_passed=passes({**plain, **probed}))
+    probe.trusted = is_evidence(relative, error, plain_passed=probe.plain_passed, probed_passed=probe.probed_passed)
     probe.sentence = _sentence(probe)
     return probe
+
+
+def _moved(probed: Any, plain: Any, reference: Any) -> float:
+    """Return how far an output moved, held against what its error is held against."""
+    gap = distance(probed, plain)
+    if reference is None or not np.isfinite(gap):
+        return gap
+    mine, other = figures(plain), figures(reference)
+    if mine is None or other is None:
+        return gap
+    return relative_to(gap * mine.scale, other.scale)
 
 
 def _largest_gap(one: Any, two: Any) -> float:
@@ -67,44 +72,3 @@ def _sentence(probe: Probe) -> str:
         f"{text}, beside an error of {probe.error:.2g} relative: the accumulated errors are those of another "
         "computation, so the verdict rests on operators run alone on the reference's tensors"
     )
-
-
-def find_cure(
-    lane: Lane,
-    feed: Feed,
-    groups: Sequence[Sequence[str]],
-    final: Sequence[str],
-    passes: Callable[[Tensors], bool],
-) -> tuple[str, ...]:
-    """Return the tensors, one if possible, that as extra outputs make the final outputs right.
-
-    Args:
-        lane: The candidate.
-        feed: The inputs.
-        groups: Tensors that may be outputs at the same time, in the order of the graph.
-        final: The model's outputs.
-        passes: Says of final outputs whether they are within the tolerances.
-    """
-
-    def cures(taps: Sequence[str]) -> bool:
-        made = lane.run_whole(feed, list(dict.fromkeys([*final, *taps])))
-        return made is not None and passes({name: made[name] for name in final})
-
-    for group in groups:
-        taps = list(group)
-        if not taps or not cures(taps):
-            continue
-        while len(taps) > 1:
-            half = len(taps) // 2
-            kept = next((part for part in (taps[:half], taps[half:]) if cures(part)), None)
-            if kept is None:
-                break
-            taps = kept
-        return tuple(taps)
-    return ()
-
-
-def around(graph: ModelGraph, tensor: str) -> tuple[GraphNode | None, list[GraphNode]]:
-    """Return the operator that makes a tensor and those that read it."""
-    maker = next((node for node in graph.nodes if tensor in node.outputs), None)
-    return maker, [node for node in graph.nodes if tensor in node.inputs]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def save_cases(found: Located, plan: Plan, registry: Registry, folder: str, keep_tap: str) -> None:
-    """Save what repeats the fault, and the model with the output kept that cures it, as far as asked for.
+    """Save what repeats the fault, and the model with the output kept that prevents it, as far as asked for.
 
     Args:
         found: What the search found; what was saved is noted in it.

@@ -17,26 +17,35 @@ WITHIN_ROUNDING = "within rounding"
 WORSE = "worse than this precision explains"
 WRONG = "wrong"
 ILL_CONDITIONED = "ill-conditioned model"
-BORN = "NaN/Inf born here"
+NOT_FINITE = "NaN/Inf born here"
 CONSTANT = "suspiciously constant"
-PROBE_CURES = "probing removes the fault"
+FUSION = "probing removes the fault"
 FAILS = "the backend fails here"
+UNDECIDED = "undecided"
 BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED})
 
 
 @dataclass(frozen=True)
-class Own:
+class Standalone:
     """What an operator does wrong by itself, fed with the reference's tensors.
 
     Attributes:
         max_abs: Largest absolute error of its output.
-        relative: That, divided by the largest magnitude in the reference's output.
+        relative: That, divided by the scale of the reference's output.
         passed: Whether it is within the tolerances.
-        floor: How much of `relative` rounding explains: what the reference itself is off from float64, or how far one
-            unit in the last place of the inputs moves it; None if that was not measured.
+        floor: How much of `relative` rounding explains: what the reference itself is off from float64 as far as the
+            condition allows, or how far one unit in the last place of the inputs moves it; None if not measured.
         floor_from: Where `floor` comes from, in words.
         reference: How far the reference itself is from float64, relative; None if that was not measured.
         candidate: How far the candidate is from float64, relative.
+        share: Which share of the elements differs.
+        count: Elements.
+        is_nan: Whether it makes NaN.
+        same_if_rounded: Whether the reference makes the same of inputs rounded to the type that was allowed.
+        are_ties: Whether the reference makes each of the candidate's steps of inputs a few units away.
+        in_place: How far the candidate's tensor in the model is from what the reference makes of the candidate's own
+            inputs, relative; None if that was not measured.
+        in_place_steps: The same, largest absolute difference.
     """
 
     max_abs: float
@@ -46,6 +55,13 @@ class Own:
     floor_from: str = ""
     reference: float | None = None
     candidate: float | None = None
+    share: float = 0.0
+    count: int = 0
+    is_nan: bool = False
+    same_if_rounded: bool = False
+    are_ties: bool = False
+    in_place: float | None = None
+    in_place_steps: float = 0.0
 
 
 @dataclass
@@ -65,7 +81,16 @@ class Row:
         jump: `relative` divided by that of the operator's worst input; infinite if those are equal.
         candidate: What the candidate's tensor holds.
         reference: What the reference's holds.
-        own: The operator's own error; None if it was not measured.
+        standalone: The operator's own error; None if it was not measured.
+        was_tried: Whether it was tried to measure that.
+        was_postponed: Whether it should have been, but that would have taken too long.
+        truth_passed: Whether float64 is within the tolerance of the reference; None if that was not asked.
+        in_steps: Whether the tensor holds steps of a scale.
+        path_unit: Unit roundoff of the coarsest type on the way from the inputs; of 8 bits where that was quantised.
+        input_unit: Unit roundoff of what the operator read, or of a coarser type that a side may calculate in.
+        saturates: Whether the candidate's integer operator is exact with half of the activations.
+        is_matched: Whether both sides are alike, the positions of NaN and infinities included.
+        is_saturated: Whether one side holds values that the other's type cannot.
         truth: How far candidate and reference are from float64, relative; None if that was not measured.
         stats: The figures of the compare function.
         inputs: What the operator read in the reference, by name; only for rows of interest.
@@ -84,7 +109,16 @@ class Row:
     jump: float = 0.0
     candidate: Figures | None = None
     reference: Figures | None = None
-    own: Own | None = None
+    standalone: Standalone | None = None
+    was_tried: bool = False
+    was_postponed: bool = False
+    truth_passed: bool | None = None
+    in_steps: bool = False
+    path_unit: float = 0.0
+    input_unit: float = 0.0
+    saturates: bool = False
+    is_matched: bool = False
+    is_saturated: bool = False
     truth: tuple[float, float] | None = None
     stats: ErrorStats | None = None
     inputs: Mapping[str, Figures] = field(default_factory=dict)
@@ -99,6 +133,7 @@ class Probe:
         moved: How far the candidate's final outputs with probes are from those without, largest absolute difference.
         relative: That, divided by the largest magnitude.
         error: The error of the final outputs without probes, relative: what the verdict rests on.
+        probed_error: The error of the final outputs where both sides are probed, relative.
         plain_passed: Whether the final outputs pass without probes.
         probed_passed: Whether they pass with probes.
         kept: Tensors whose probing alone makes the fault go away, and the operators around the first of them.
@@ -109,6 +144,7 @@ class Probe:
     moved: float = 0.0
     relative: float = 0.0
     error: float = 0.0
+    probed_error: float = 0.0
     plain_passed: bool = True
     probed_passed: bool = True
     kept: tuple[str, ...] = ()
@@ -129,6 +165,7 @@ class Located:
         first_bad: The first tensor that is wrong; None if none is.
         last_good: The last one before it that is not.
         origin: The tensor where the error comes from, if it is not `first_bad` itself.
+        turning: The first tensor in which rounding alone makes a difference that the outputs show.
         probe: What probing did.
         verdict: One of the verdicts above.
         sentence: The verdict as a sentence.
@@ -151,6 +188,7 @@ class Located:
     first_bad: Row | None = None
     last_good: Row | None = None
     origin: Row | None = None
+    turning: Row | None = None
     probe: Probe | None = None
     verdict: str = EQUAL
     sentence: str = ""

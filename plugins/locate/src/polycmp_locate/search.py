@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,21 +13,21 @@ import numpy as np
 from polycmp.compare.pair import PairComparer
 from polycmp.graph import GraphNode
 from polycmp.layerwise.windows import Window, Windows
-from polycmp.precision import granted
+from polycmp.precision import UNITS
 from polycmp.tensors import Feed, dtype_of, is_floating, to_numpy
-from polycmp_locate.figures import figures
-from polycmp_locate.measure import NodeProbe, distance, make_row, unit_of
+from polycmp_locate.decisions import accumulated_limit, least_scale, needs_measuring, worth_running
+from polycmp_locate.figures import figures, rounding
+from polycmp_locate.measure import OperatorTester, allowed_type, distance, make_row, unit_of
 from polycmp_locate.result import Row
-from polycmp_locate.words import MARGIN
 
 Functions = Mapping[str, Callable[..., Any]]
 Tensors = Mapping[str, Any]
 
-#: An error that grows by more than this in one operator is looked at closely.
-JUMP = 8.0
-#: Operators that one pass runs alone; each costs a session of its own.
-_MOST_OWN = 24
-_MOST_DISTRUSTED = 256
+#: Operators that one pass runs alone whatever that costs, and further ones while these seconds last; each takes a
+#: session of its own, which is a millisecond or the build of an engine.
+_FEW = 24
+_MANY = 512
+_SECONDS = 30.0
 
 
 @dataclass
@@ -36,24 +37,18 @@ class Sweep:
     Attributes:
         rows: A row per tensor that both sides computed, in the order of the graph.
         finals: The model's final outputs as the candidate made them with probes.
+        expected: The same of the reference.
     """
 
     rows: dict[str, Row] = field(default_factory=dict)
     finals: dict[str, Any] = field(default_factory=dict)
+    expected: dict[str, Any] = field(default_factory=dict)
 
 
 def _growth(after: float, before: float) -> float:
     if math.isinf(before):
         return 1.0
     return math.inf if before == 0.0 else after / before
-
-
-def worth_running(unit: float) -> float:
-    """Return the relative error from which on an operator is run alone, which may take the build of an engine.
-
-    What rounding explains is no fault, whatever the operator does alone.
-    """
-    return MARGIN * granted(unit)
 
 
 class Sweeper:
@@ -63,21 +58,22 @@ class Sweeper:
         windows: The way through; candidate first, reference second, and possibly float64 third.
         functions: What judges a tensor, by name.
         final: Names of the model's outputs.
-        probe: Runs single operators.
+        tester: Runs single operators.
     """
 
-    def __init__(self, windows: Windows, functions: Functions, final: tuple[str, ...], probe: NodeProbe) -> None:
+    def __init__(self, windows: Windows, functions: Functions, final: tuple[str, ...], tester: OperatorTester) -> None:
         self.windows = windows
         self.functions = functions
         self.final = frozenset(final)
-        self.probe = probe
+        self.tester = tester
         self.candidate, self.reference = windows.lanes[:2]
         self.precise = windows.lanes[2] if len(windows.lanes) > 2 else None
         self.nodes: dict[str, GraphNode] = {name: node for node in self.reference.graph.nodes for name in node.outputs}
+        self.allowed = allowed_type(self.candidate, self.reference)
         self.unit = unit_of(self.candidate, self.reference)
         self._measured = 0
+        self._until = 0.0
         self._distrust = False
-        self._failed = False
 
     def sweep(self, feed: Feed, on_stage: Callable[[str], None] = lambda _: None, *, distrust: bool = False) -> Sweep:
         """Compare every tensor for one feed.
@@ -87,7 +83,8 @@ class Sweeper:
             on_stage: Told what happens next.
             distrust: Whether the accumulated errors are no evidence, so that every operator with one runs alone, too.
         """
-        self._measured, self._distrust, self._failed = 0, distrust, False
+        self._measured, self._distrust = 0, distrust
+        self._until = time.monotonic() + _SECONDS
         found = Sweep()
         comparer = PairComparer(self.candidate.label, self.reference.label, self.functions)
         for window, outputs in self._windows(feed, on_stage):
@@ -95,13 +92,13 @@ class Sweeper:
             if not {self.candidate.label, self.reference.label} <= set(outputs):
                 break
             self._take(found, comparer, outputs)
-            found.finals.update(
-                {
-                    name: np.array(to_numpy(outputs[self.candidate.label][name]))
-                    for name in window.segment.wanted
-                    if name in self.final
-                }
-            )
+            for lane, finals in ((self.candidate, found.finals), (self.reference, found.expected)):
+                made = outputs[lane.label]
+                finals.update(
+                    {name: np.array(to_numpy(made[name])) for name in window.segment.wanted
+                     if name in self.final and name in made}
+                )  # fmt: skip
+                del made
         return found
 
     def _windows(self, feed: Feed, on_stage: Callable[[str], None]) -> Iterator[tuple[Window, dict[str, Any]]]:
@@ -119,54 +116,89 @@ class Sweeper:
             name = item.output
             if name not in made or name not in expected:
                 continue
-            row = make_row(self.nodes[name], item, made[name], expected[name], self.unit)
+            row = make_row(self.nodes[name], item, made[name], expected[name], self.allowed)
             if truth is not None and name in truth and is_floating(dtype_of(truth[name])):
-                row.truth = distance(made[name], truth[name]), distance(expected[name], truth[name])
+                self._compare_to_float64(row, made[name], expected[name], truth[name])
             self._judge_inputs(row, found, made)
+            if self._is_interesting(row, len(found.rows)):
+                self._look_closer(row, made, expected)
             found.rows[name] = row
-            if self._is_interesting(row):
-                self._look_closer(row, expected)
+
+    def _compare_to_float64(self, row: Row, made: Any, expected: Any, truth: Any) -> None:
+        least = least_scale(row.node.op_type, row.type)
+        row.truth = distance(made, truth, least), distance(expected, truth, least)
+        if row.tensor in self.final and row.passed:
+            kind = to_numpy(expected).dtype
+            row.truth_passed = self._passes(row.tensor)(to_numpy(truth).astype(kind), to_numpy(expected))
 
     def _judge_inputs(self, row: Row, found: Sweep, made: Tensors) -> None:
-        """Fill in by how much the error grew in this operator, and whether it read finite numbers."""
+        """Fill in by how much the error grew in this operator, and what kind of numbers it read."""
         before = [found.rows[name] for name in row.node.inputs if name in found.rows]
         largest = max((item.relative for item in before), default=0.0)
         if row.relative:
             row.jump = _growth(row.relative, largest)
         row.inputs_finite = all(item.candidate is None or item.candidate.is_finite for item in before)
+        fed = [self.candidate.tensors.get(name) for name in row.node.inputs if name not in found.rows]
         if row.inputs_finite and row.candidate is not None and not row.candidate.is_finite:
-            fed = [self.candidate.tensors.get(name) for name in row.node.inputs if name not in found.rows]
             known = [figures(array) for array in fed if array is not None]
             row.inputs_finite = all(item is None or item.is_finite for item in known)
+        units = [rounding(dtype_of(array)) for array in fed if array is not None]
+        if row.in_steps:
+            row.input_unit = max(self.unit, UNITS["float32"], *(item.unit for item in before), *units, 0.0)
+        coarsest = max((row.unit, *(item.path_unit for item in before), *units))
+        row.path_unit = max(coarsest, UNITS["int8"]) if row.in_steps else coarsest
 
-    def _is_interesting(self, row: Row) -> bool:
+    def _is_interesting(self, row: Row, position: int) -> bool:
         if self._distrust:
-            return row.relative > worth_running(row.unit) and self._measured < _MOST_DISTRUSTED
-        if not row.passed and not self._failed:
-            self._failed = True
-            return True
-        if self._measured >= _MOST_OWN:
+            wanted = row.relative > worth_running(row.unit) and not row.is_matched
+        else:
+            wanted = needs_measuring(row, accumulated_limit(position, row.unit, 0.0))
+        if not wanted:
             return False
-        return row.jump > JUMP and row.relative > worth_running(row.unit)
+        row.was_postponed = not self._has_time()
+        return not row.was_postponed
 
-    def _look_closer(self, row: Row, expected: Tensors) -> None:
+    def _has_time(self) -> bool:
+        if self._measured < _FEW:
+            return True
+        return self._measured < _MANY and time.monotonic() < self._until
+
+    def _look_closer(self, row: Row, made: Tensors, expected: Tensors) -> None:
         self._measured += 1
-        self.measure_own(row, {**self.reference.tensors, **expected}, self.candidate.dtype_of(row.tensor))
+        self.measure(
+            row,
+            {**self.reference.tensors, **expected},
+            {**self.candidate.tensors, **made},
+        )
 
-    def measure_own(self, row: Row, held: Tensors, kind: np.dtype[Any]) -> None:
-        """Fill in an operator's own error and what it read.
+    def measure(self, row: Row, held: Tensors, made: Tensors) -> None:
+        """Fill in an operator's own error, alone and in its place, and what it read.
 
         Args:
             row: Its output.
             held: The reference's tensors.
-            kind: The candidate's type for real numbers.
+            made: The candidate's tensors.
         """
+        inputs = self._inputs(row, held)
+        row.inputs = {name: known for name, array in (inputs or {}).items() if (known := figures(array)) is not None}
+        row.was_tried = True
+        if inputs is None or row.tensor not in held:
+            return
+        passed = self._passes(row.tensor)
+        kinds = {name: dtype_of(made[name]) for name in inputs if name in made}
+        row.standalone = self.tester.standalone_error(row, inputs, held[row.tensor], kinds, passed)
+        own_inputs = self._inputs(row, made)
+        if row.standalone is None or own_inputs is None or row.tensor not in made:
+            return
+        found = self.tester.in_place_error(row, own_inputs, made[row.tensor])
+        if found is not None:
+            row.standalone = replace(row.standalone, in_place=found[0], in_place_steps=found[1])
+
+    def _inputs(self, row: Row, held: Tensors) -> dict[str, Any] | None:
+        """Return what an operator reads and does not compute for itself; None if some of it is not known."""
         static = self.windows.layout.static if self.windows.layout is not None else set()
         inputs = {name: held[name] for name in row.node.inputs if name in held and name not in static}
-        row.inputs = {name: known for name, array in inputs.items() if (known := figures(array)) is not None}
-        if all(name in inputs or name in static for name in row.node.inputs) and row.tensor in held:
-            passed = self._passes(row.tensor)
-            row.own = self.probe.own_error(row, inputs, to_numpy(held[row.tensor]), kind, passed)
+        return inputs if all(name in inputs or name in static for name in row.node.inputs) else None
 
     def _passes(self, output: str) -> Callable[[Any, Any], bool]:
         return lambda own, expected: all(

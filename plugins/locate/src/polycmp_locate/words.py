@@ -1,58 +1,40 @@
-"""The verdict in words, from the figures of a search."""
+"""The verdict in words, from the figures of a search; decides nothing."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
-from polycmp.precision import UNITS, granted
-from polycmp_locate.result import BORN, CONSTANT, EQUAL, ILL_CONDITIONED, WITHIN_ROUNDING, WORSE, WRONG, Located, Row
+from polycmp.graph import GraphNode
+from polycmp.precision import UNITS
+from polycmp_locate.decisions import (
+    MARGIN,
+    in_place_is_rounding,
+    is_culprit,
+    is_right_alone,
+    reference_is_wrong,
+    sides_with_candidate,
+    standalone_is_rounding,
+    standalone_limit,
+    type_like,
+    worth_running,
+)
+from polycmp_locate.judge import Judgement
+from polycmp_locate.result import (
+    CONSTANT,
+    ILL_CONDITIONED,
+    NOT_FINITE,
+    UNDECIDED,
+    WITHIN_ROUNDING,
+    WORSE,
+    WRONG,
+    Located,
+    Row,
+)
+from polycmp_locate.source import source_of
 
-#: An error up to this many times the noise floor is rounding.
-MARGIN = 16.0
-#: Beyond this relative error not even eight bits of precision would explain it (bfloat16 rounds by 2**-9, summed up).
-_WRONG = 2.0**-6
-_COARSER = ((2.0**-10, "float16 or TF32"), (2.0**-6, "bfloat16"))
-
-
-def classify(row: Row) -> str:
-    """Return which verdict one tensor gets."""
-    mine, other = row.candidate, row.reference
-    if mine is not None and other is not None:
-        if not mine.is_finite and not row.passed:
-            return BORN if row.inputs_finite else WRONG
-        if mine.is_constant != other.is_constant and not row.passed:
-            return CONSTANT
-    if row.truth is not None and all(map(math.isfinite, row.truth)):
-        of_candidate, of_reference = row.truth
-        if of_reference > _floor_of(row) * MARGIN and of_candidate <= MARGIN * of_reference and not _outdoes(row):
-            return ILL_CONDITIONED
-    if row.passed:
-        return EQUAL
-    if math.isinf(row.relative) or row.stats is None:
-        return WRONG
-    if row.relative <= MARGIN * floor(row):
-        return WITHIN_ROUNDING
-    return WORSE if row.relative <= _WRONG else WRONG
-
-
-def _floor_of(row: Row) -> float:
-    return MARGIN * granted(row.unit)
-
-
-def _outdoes(row: Row) -> bool:
-    """Return whether the candidate is far closer to float64 than the reference, or the other way round."""
-    of_candidate, of_reference = row.truth or (0.0, 0.0)
-    return of_candidate * MARGIN < of_reference or of_reference * MARGIN < of_candidate
-
-
-def floor(row: Row) -> float:
-    """Return how much of a tensor's relative error rounding explains."""
-    known = [granted(row.unit)]
-    if row.truth is not None:
-        known.append(row.truth[1])
-    if row.own is not None and row.own.floor is not None and row.own.relative >= row.relative / 4:
-        known.append(row.own.floor)
-    return max(known)
+#: Notes on harmless tensors before the rest is only counted.
+_SHOWN = 2
 
 
 def sentence(found: Located) -> str:
@@ -60,59 +42,86 @@ def sentence(found: Located) -> str:
     row = found.first_bad
     if row is None:
         return _nothing(found)
+    return f"{_accusation(row, found)}{_outputs_agree(found)}{_where(found.origin or row)}"
+
+
+def _outputs_agree(found: Located) -> str:
+    agree = bool(found.finals) and all(item.passed for item in found.finals)
+    return "; the outputs are within the tolerance all the same" if agree else ""
+
+
+def _accusation(row: Row, found: Located) -> str:
     who, node = found.candidate, row.node.label
-    if found.verdict == BORN:
-        return f"NaN/Inf born here: {_born(row, found)}{_later(found)}"
+    if found.verdict == NOT_FINITE:
+        return f"{NOT_FINITE}: {_not_finite(row, found)}{_later(found)}{_alone(found)}"
     if found.verdict == CONSTANT:
         side, figures = (who, row.candidate) if row.candidate and row.candidate.is_constant else (
             found.reference, row.reference
         )  # fmt: skip
         value = f"{figures.low:.6g}" if figures is not None else "one number"
-        return f"suspiciously constant: {side} holds {value} everywhere in {row.tensor!r}, which {node} makes"
-    if found.verdict == ILL_CONDITIONED:
-        return _ill(row)
-    if found.verdict == WITHIN_ROUNDING:
-        return (
-            f"within rounding: {row.tensor!r} is outside the tolerance, but by no more than rounding"
-            f"{_to(found)} explains"
-        )
+        return f"{CONSTANT}: {side} holds {value} everywhere in {row.tensor!r}, which {node} makes{_alone(found)}"
     strength = WORSE if found.verdict == WORSE else WRONG
-    return f"{strength}: {node} makes {row.tensor!r}{_how(row)}{_origin(found)}"
+    return f"{strength}: {node} makes {row.tensor!r}{_how(row)}{_alone(found)}"
+
+
+def _where(row: Row) -> str:
+    source = source_of(row.node)
+    return f"; in the model's source: {source}" if source else ""
 
 
 def _how(row: Row) -> str:
-    if math.isinf(row.relative) or row.stats is None:
+    if row.stats is None or math.isnan(row.relative):
+        return f", {row.reason}" if row.reason else ""
+    if math.isinf(row.relative):
         return f", {row.reason}" if row.reason else ""
     text = f" with a relative error of {row.relative:.2g}"
+    if not row.unit:
+        return text
     if row.unit > UNITS["float32"]:
-        return f"{text}, where rounding explains {MARGIN * floor(row):.2g}"
-    for limit, name in _COARSER:
-        if row.relative <= limit:
-            return f"{text}, as if calculated in {name}"
-    return text
+        return f"{text}, where rounding explains {standalone_limit(row):.2g}"
+    like = type_like(row.relative)
+    return f"{text}, as if calculated in {like}" if like else text
 
 
-def _origin(found: Located) -> str:
+def _alone(found: Located) -> str:
+    """Return what running the operator by itself showed."""
     row = found.first_bad
     if row is None:
         return ""
     if found.origin is not None and found.origin is not row:
         return f"; the error itself comes from {found.origin.node.label}, and this operator amplifies it"
-    if row.own is not None and row.own.passed and row.relative > MARGIN * max(row.own.relative, row.unit):
+    if row.standalone is None:
+        return "; it could not be run alone, but what it reads is right"
+    if found.verdict == NOT_FINITE:
+        return ""
+    if is_right_alone(row) and row.standalone.in_place is None:
+        return "; alone it is right, and what it reads is not shown, so the operators before it could not be run alone"
+    if reference_is_wrong(row):
+        of_candidate, of_reference = row.standalone.candidate or 0.0, row.standalone.reference or 0.0
         return (
-            "; alone on the reference's tensors this operator is right: it amplifies what comes in, or only goes "
-            "wrong together with its neighbours"
+            f"; alone, {found.reference} is the one that is off from float64, by {of_reference:.2g}, "
+            f"{found.candidate} by {of_candidate:.2g}"
         )
-    if row.own is not None and not row.own.passed:
+    if not standalone_is_rounding(row) and is_culprit(row):
         return "; alone on the reference's tensors it is wrong, too"
+    if not in_place_is_rounding(row):
+        return (
+            f"; alone on the reference's tensors it is right, but in the model {found.candidate} makes something else "
+            "of what it reads there"
+        )
     return ""
 
 
-def _born(row: Row, found: Located) -> str:
-    kind = "NaN" if row.candidate is not None and row.candidate.nan else "Inf"
-    both = row.reference is not None and not row.reference.is_finite
-    sides = f"both {found.candidate} and {found.reference}" if both else found.candidate
-    return f"{kind} comes out of {row.node.label} in {sides}, whose inputs were finite"
+def _not_finite(row: Row, found: Located) -> str:
+    mine, other = row.candidate, row.reference
+    candidate_is = mine is not None and not mine.is_finite
+    both = other is not None and not other.is_finite
+    shown = mine if candidate_is else other
+    kind = "NaN" if shown is not None and shown.nan else "Inf"
+    who = found.candidate if candidate_is else found.reference
+    sides = f"both {found.candidate} and {found.reference}" if both and candidate_is else who
+    finite = ", whose inputs were finite" if row.inputs_finite else ""
+    return f"{kind} comes out of {row.node.label} in {sides}{finite}"
 
 
 def _later(found: Located) -> str:
@@ -120,6 +129,8 @@ def _later(found: Located) -> str:
     finals = {item.output for item in found.finals}
     for row in found.rows:
         for side, figures in ((found.candidate, row.candidate), (found.reference, row.reference)):
+            if row is found.first_bad or row.candidate is None or not row.candidate.is_finite:
+                continue
             if row.tensor in finals and not row.passed and figures is not None and figures.is_constant:
                 return (
                     f"; the output {row.tensor!r} is finite again but suspiciously constant: "
@@ -128,83 +139,166 @@ def _later(found: Located) -> str:
     return ""
 
 
-def _ill(row: Row) -> str:
-    of_candidate, of_reference = row.truth or (0.0, 0.0)
-    return (
-        f"ill-conditioned model: in {row.tensor!r} the reference is off from float64 by {of_reference:.2g} relative, "
-        f"the candidate by {of_candidate:.2g}; {row.node.label} loses the digits, and no backend is to blame"
-    )
-
-
-def _to(found: Located) -> str:
-    """Return to which type was rounded, where that is coarser than the model's."""
-    return f" to {found.precision}," if found.precision else ""
-
-
 def _nothing(found: Located) -> str:
     shown = f"{len(found.rows)} tensors" if found.rows else "all outputs"
-    ill = next(
-        (row for row in found.rows if found.verdict == ILL_CONDITIONED and classify(row) == ILL_CONDITIONED), None
-    )
-    if ill is not None:
-        return _ill(ill)
+    if found.verdict == ILL_CONDITIONED:
+        return _ill(found)
+    if found.verdict == UNDECIDED:
+        return _undecided(found)
     if found.verdict == WITHIN_ROUNDING:
+        if found.turning is not None:
+            return f"{WITHIN_ROUNDING}: no operator is wrong; {_turned(found.turning)}"
+        precision = f" to {found.precision}," if found.precision else ""
         return (
-            f"within rounding: some of {shown} are outside the tolerance, none by more than rounding"
-            f"{_to(found)} explains"
+            f"{WITHIN_ROUNDING}: some of {shown} are outside the tolerance, none by more than rounding{precision} "
+            "explains"
         )
+    if any(not row.passed for row in found.rows):
+        inside = sum(not row.passed for row in found.rows)
+        return f"nothing wrong: the outputs agree within the tolerance, though {inside} of {shown} do not"
     return f"nothing wrong: {shown} agree within the tolerance"
 
 
-def believed(found: Located) -> str:
-    """Return whom float64 sides with at the outputs, where it clearly does; else nothing."""
-    finals = {item.output for item in found.finals if not item.passed}
+def _turned(row: Row) -> str:
+    """Return how rounding became a difference that the outputs show."""
+    kind = "a tie of rounding" if row.in_steps and row.max_abs <= 1.0 else "a decision between nearly equal values"
+    count = row.stats.count if row.stats is not None else 0
+    some = f"{_differing(row)} of {count} elements" if count else "elements"
+    by = "one step" if row.in_steps and row.max_abs <= 1.0 else f"up to {row.max_abs:.3g}"
+    made = f"in {row.tensor!r}, which {row.node.label} makes"
+    return f"{made}, {some} are off by {by}, {kind}, and the outputs differ from there"
+
+
+def _differing(row: Row) -> int:
+    return row.stats.failed if row.stats is not None else 0
+
+
+def _ill(found: Located) -> str:
+    row = found.turning
+    if row is None:
+        return ILL_CONDITIONED
+    if row.truth is not None and all(map(math.isfinite, row.truth)) and row.truth[1] > worth_running(row.unit):
+        of_candidate, of_reference = row.truth
+        return (
+            f"{ILL_CONDITIONED}: in {row.tensor!r} the reference is off from float64 by {of_reference:.2g} relative, "
+            f"the candidate by {of_candidate:.2g}; {row.node.label} loses the digits, and no backend is to blame"
+        )
+    growth = f"{row.jump:.3g} times" if math.isfinite(row.jump) and row.jump > 1 else "what came in"
+    return (
+        f"{ILL_CONDITIONED}: {row.node.label} is right by itself and amplifies rounding, {growth}, in {row.tensor!r}; "
+        "no backend is to blame"
+    )
+
+
+def _undecided(found: Located) -> str:
+    row = found.turning
+    error = f"{found.probe.error:.2g} relative" if found.probe is not None else "more than rounding explains"
+    if row is None and found.probe is not None and not found.probe.trusted:
+        return (
+            f"{UNDECIDED}: the outputs are off by {error}, and by {found.probe.probed_error:.2g} if one looks inside, "
+            "where every operator in question is right by itself; what the backend does without probes cannot be seen"
+        )
+    if row is None:
+        return (
+            f"{UNDECIDED}: the outputs are off by {error}, and no tensor seen inside the model is off by more than "
+            "rounding explains"
+        )
+    why = "was not run alone, to save time" if row.was_postponed else "could not be judged alone"
+    return (
+        f"{UNDECIDED}: the outputs are off by {error}; {row.tensor!r} is the first tensor off by more than rounding "
+        f"explains, but {row.node.label}, which makes it, {why}"
+    )
+
+
+def notes_of(found: Located, judgement: Judgement) -> list[str]:
+    """Return what else a reader should know."""
+    return [*_absorbed(found, judgement), *_harmless(judgement), *_float64(found)]
+
+
+def _absorbed(found: Located, judgement: Judgement) -> Iterator[str]:
+    for row, readers in judgement.absorbed[:_SHOWN]:
+        what = _beyond(row, found)
+        yield (
+            f"{what} in {row.tensor!r}, which {row.node.label} makes, is absorbed by {_some(readers)}: nothing "
+            "behind it is off by more than rounding explains"
+        )
+    if len(judgement.absorbed) > _SHOWN:
+        yield f"infinities or saturated values in {len(judgement.absorbed) - _SHOWN} more tensors are absorbed, too"
+
+
+def _beyond(row: Row, found: Located) -> str:
+    for side, figures in ((found.candidate, row.candidate), (found.reference, row.reference)):
+        if figures is not None and not figures.is_finite:
+            return f"{'NaN' if figures.nan else 'Inf'} of {side}"
+    mine, other = row.candidate, row.reference
+    held = f" ({mine.scale:.3g} instead of {other.scale:.3g})" if mine is not None and other is not None else ""
+    return f"a saturated value{held}"
+
+
+def _some(readers: list[GraphNode]) -> str:
+    names = list(dict.fromkeys(node.label for node in readers))
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return " and ".join(names[:_SHOWN]) + more if names else "nobody, since it is not read"
+
+
+def _harmless(judgement: Judgement) -> Iterator[str]:
+    for row in judgement.harmless[:_SHOWN]:
+        own = row.standalone.relative if row.standalone is not None else row.relative
+        yield (
+            f"{row.node.label} is off by {own:.2g} relative by itself in {row.tensor!r}, but the outputs do not show it"
+        )
+    if len(judgement.harmless) > _SHOWN:
+        yield f"{len(judgement.harmless) - _SHOWN} more operators are off by themselves without the outputs showing it"
+
+
+def _float64(found: Located) -> Iterator[str]:
+    """Yield what float64 says of the outputs, where that is not what both sides say."""
+    finals = {item.output: item.passed for item in found.finals}
     for row in found.rows:
-        if row.tensor in finals and row.truth is not None:
-            of_candidate, of_reference = row.truth
-            if of_candidate * MARGIN < of_reference:
-                return (
-                    f"float64 sides with the candidate: in the output {row.tensor!r} {found.reference} is the one "
-                    "that is off"
-                )
-    return ""
-
-
-def _or_coarser(found: Located) -> str:
-    return f" or of {found.precision}" if found.precision else ""
-
-
-def births(found: Located) -> str:
-    """Return where NaN or Inf is born, if that is not the first bad tensor anyway."""
-    for row in found.rows:
-        if classify(row) == BORN:
-            return "" if row is found.first_bad else f"NaN/Inf born here: {_born(row, found)}"
-    return ""
+        if row.tensor not in finals or row.truth is None:
+            continue
+        if not finals[row.tensor] and sides_with_candidate(row):
+            yield (
+                f"float64 sides with the candidate: in the output {row.tensor!r} {found.reference} is the one that is "
+                "off"
+            )
+            return
+        if finals[row.tensor] and row.truth_passed is False and row.truth[1] > MARGIN * worth_running(row.unit):
+            yield (
+                f"in float64 the output {row.tensor!r} is {row.truth[1]:.2g} relative away from what both sides agree "
+                "on: the model loses digits in this type"
+            )
+            return
 
 
 def explanation(found: Located) -> list[str]:
     """Return the figures behind the sentence, one line each."""
-    row = found.first_bad
+    row = found.first_bad or found.turning
     if row is None:
         return []
+    coarser = f" or of {found.precision}" if found.precision else ""
     lines = [
         f"accumulated error of {row.tensor!r}: {row.max_abs:.3g} absolute, {row.relative:.3g} relative to the largest "
-        f"magnitude; unit roundoff of its type{_or_coarser(found)}: {row.unit:.3g}"
+        f"magnitude; unit roundoff of its type{coarser}: {row.unit:.3g}"
     ]
-    if row.own is not None:
-        lines.append(
-            f"own error, fed with the reference's tensors: {row.own.max_abs:.3g} absolute, "
-            f"{row.own.relative:.3g} relative"
-        )
-        if row.own.floor is not None:
-            lines.append(f"noise floor of the operator ({row.own.floor_from}): {row.own.floor:.3g} relative")
-        if row.own.candidate is not None and row.own.reference is not None:
-            lines.append(
-                f"alone, against float64: candidate {row.own.candidate:.3g}, reference {row.own.reference:.3g} relative"
-            )
+    lines += _standalone_lines(row)
     if row.truth is not None:
         lines.append(
             f"accumulated, against float64: candidate {row.truth[0]:.3g}, reference {row.truth[1]:.3g} relative"
         )
-    lines.append(f"rounding explains up to {MARGIN * floor(row):.3g} relative")
-    return lines
+    return [*lines, f"of this operator alone rounding explains up to {standalone_limit(row):.3g} relative"]
+
+
+def _standalone_lines(row: Row) -> Iterator[str]:
+    own = row.standalone
+    if own is None:
+        return
+    yield f"own error, fed with the reference's tensors: {own.max_abs:.3g} absolute, {own.relative:.3g} relative"
+    if own.floor is not None:
+        yield f"noise floor of the operator ({own.floor_from}): {own.floor:.3g} relative"
+    if own.candidate is not None and own.reference is not None:
+        yield f"alone, against float64: candidate {own.candidate:.3g}, reference {own.reference:.3g} relative"
+    if own.in_place is not None:
+        yield f"in its place, against the reference's operator on the same tensors: {own.in_place:.3g} relative"
+    if own.share:
+        yield f"{own.share:.3g} of {own.count} elements differ"

@@ -245,6 +245,7 @@ def _graph_node(node: Any) -> GraphNode:
         inputs=tuple(dict.fromkeys(reads(node))),
         outputs=tuple(name for name in node.output if name),
         attributes={attribute.name: _plain(attribute) for attribute in node.attribute},
+        metadata={item.key: item.value for item in getattr(node, "metadata_props", ())},  # ONNX before 1.16 has none
     )
 
 

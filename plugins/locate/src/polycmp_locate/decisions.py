@@ -1,0 +1,392 @@
+"""Every decision of a search and the threshold behind it; no prose, no running.
+
+Sources, named at each threshold:
+
+- Higham: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM 2002.
+- Higham and Mary: A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41(5), 2019.
+- measured: the largest figure seen on pairs of backends without a fault (MiniLM with real weights and ResNet-50, ONNX
+  Runtime 1.31 optimised and not, the reference evaluator in float32, float16 and float64), 2026-11.
+"""
+
+from __future__ import annotations
+
+import math
+
+from polycmp.precision import granted as operator_rounding
+from polycmp_locate.result import Row, Standalone
+
+#: An error up to this many times its noise floor is rounding. Higham and Mary bound what n roundings add up to by
+#: lambda * sqrt(n) * u; measured, clean operators stay below 4 units in the last place of their largest value.
+MARGIN = 16.0
+#: An error that grows by more than this in one operator is looked at closely. Operators of conditions around 1 let an
+#: error grow by less (Higham, section 1.6); larger growth is cancellation or a fault, and only running it alone tells.
+JUMP = 8.0
+#: Beyond this relative error not even eight bits of precision would explain it: bfloat16 rounds by 2**-8 (Higham,
+#: section 2.1, unit roundoff of 8 bits), added up over a few operations.
+BEYOND_EIGHT_BITS = 2.0**-6
+#: Roundings that add up to more than this leave no digit of a tensor.
+_NO_DIGIT_LEFT = 0.5
+#: What an error looks like that a coarser type makes, by its size: a unit or two of 2**-11, or of 2**-8.
+_COARSER_TYPES = ((2.0**-10, "float16 or TF32"), (BEYOND_EIGHT_BITS, "bfloat16"))
+#: So many units of roundoff may a quotient x / scale be off: multiplying by the inverse scale makes two, and what is
+#: quantised has a few of its own (Higham, section 2.2).
+TIE_WIDTH = 8.0
+#: Levels of an 8-bit tensor; a quotient x / scale has at most so many ties between neighbouring levels.
+_LEVELS = 256.0
+#: What one step of 8 bits may do to a model's outputs: a step is 2**-7 of the largest magnitude, and independent steps
+#: add up like a random walk (Higham and Mary).
+_STEP = 2.0**-7
+#: Probing may move the result by this share of the error before the tensors seen stop being evidence, and an error of
+#: which probing leaves no more than this share comes from what probing prevents.
+SHARE = 0.25
+#: An operator whose own error is at least this share of the outputs' explains it without a trial.
+_OBVIOUS = 0.25
+#: A trial explains an error if replacing the tensor takes away at least half of it.
+_HALF = 0.5
+#: Integer types that hold steps of a scale.
+STEP_TYPES = frozenset({"int2", "uint2", "int4", "uint4", "int8", "uint8", "int16", "uint16"})
+
+
+#: Operators that treat each element for itself, with an error relative to that element (Higham, section 2.2).
+ELEMENTWISE = frozenset(
+    {"Add", "Sub", "Mul", "Div", "Where", "Cast", "Identity", "Neg", "Max", "Min", "Clip", "Reshape", "Transpose",
+     "Unsqueeze", "Squeeze", "Expand", "Concat", "Slice", "Gather"}
+)  # fmt: skip
+#: Operators that only choose or move values: they round nothing themselves.
+_SELECTING = frozenset(
+    {"Relu", "MaxPool", "GlobalMaxPool", "Reshape", "Transpose", "Identity", "Concat", "Slice", "Gather", "Squeeze",
+     "Unsqueeze", "Expand", "Flatten", "Split", "Pad", "Clip", "Max", "Min", "Where", "Neg", "Abs", "Tile"}
+)  # fmt: skip
+_SELECTION_MARGIN = 2.0
+#: From this magnitude on values may mask others; converters write -1e4 in place of -inf.
+_MASKING = 9e3
+#: Values from this share of the largest on are large, and the others are far below if they are under that share.
+LARGE = 2.0**-4
+FAR_BELOW = 2.0**-7
+#: A value is at the limit of a type from this share of its largest number on: -3.4e38 lies beyond float16 and bfloat16,
+#: and is -3.3895e38 rounded to bfloat16.
+AT_LIMIT = 0.99
+#: Operators that multiply 8-bit numbers exactly, where a kernel may add products in too few bits.
+INTEGER_PRODUCTS = frozenset({"MatMulInteger", "ConvInteger", "QLinearConv", "QLinearMatMul", "QGemm"})
+#: Operators whose results lie between 0 and 1 and are read beside numbers of that size: approximations are as exact as
+#: that needs. 2**-6, since MARGIN roundings of one operator (2**-18 in float32) of it are the unit roundoff of 1.
+_READ_BESIDE_ONE = {"Sigmoid": 2.0**-6, "HardSigmoid": 2.0**-6, "Softmax": 2.0**-6}
+#: The smallest normal number of float32 over its unit roundoff: what vanishes below has no digits to lose.
+_VANISHING = 2.0**-102
+
+
+# --- one operator, fed with one side's tensors
+
+
+def least_scale(op_type: str, kind: str = "") -> float:
+    """Return the least scale that an error of an operator's result is held against, as its readers see it.
+
+    Args:
+        op_type: The operator's type.
+        kind: Element type and shape, as text.
+    """
+    return _READ_BESIDE_ONE.get(op_type, 0.0 if kind.startswith("float64") else _VANISHING)
+
+
+def may_mask(scale: float) -> bool:
+    """Return whether values of this size may be there to mask others."""
+    return scale >= _MASKING
+
+
+def worth_running(unit: float, op_type: str = "") -> float:
+    """Return the relative error from which on an operator is run alone; below it there is nothing to explain.
+
+    Args:
+        unit: Unit roundoff to judge by.
+        op_type: The operator's type.
+    """
+    return (_SELECTION_MARGIN if op_type in _SELECTING else MARGIN) * operator_rounding(unit)
+
+
+def step_limit(unit: float) -> float:
+    """Return by how many steps of a scale rounding moves a quantised value: one, or more in a coarse type.
+
+    x, the scale and their quotient are rounded once each (Higham, section 2.2).
+
+    Args:
+        unit: Unit roundoff of what was quantised.
+    """
+    return max(1.0, float(math.ceil(4.0 * _LEVELS * unit)))
+
+
+def bounded_floor(reference_error: float, moved: float, unit: float) -> float:
+    """Return how much of a reference's distance from float64 counts as noise floor.
+
+    A stable operator's error is at most its condition times a small multiple of the unit roundoff (Higham, section
+    1.6). The condition is measured by what one unit in the last place of the inputs moves; an error beyond that is a
+    wrong reference, not rounding.
+
+    Args:
+        reference_error: The reference's distance from float64, relative.
+        moved: How far the result in float64 moves with the inputs, relative.
+        unit: Unit roundoff to judge by.
+    """
+    return min(reference_error, MARGIN * max(moved, operator_rounding(unit)))
+
+
+def standalone_limit(row: Row) -> float:
+    """Return which relative error of an operator alone rounding explains."""
+    floor = row.standalone.floor if row.standalone is not None and row.standalone.floor is not None else 0.0
+    return max(MARGIN * floor, worth_running(row.unit, row.node.op_type)) if row.unit else 0.0
+
+
+def is_tie(steps: float, share: float, count: int, unit: float) -> bool:
+    """Return whether two quantised tensors differ by ties of rounding only.
+
+    x / scale is off by a few units of roundoff of at most 256 levels, so only values that near to a tie may come out
+    one step apart; with smooth values their share is that distance. A backend that rounds otherwise
+    differs in far more.
+
+    Args:
+        steps: The largest difference, in steps of the scale.
+        share: Which share of the elements differs.
+        count: How many elements there are.
+        unit: Unit roundoff of what was quantised.
+    """
+    return steps <= step_limit(unit) and share <= max(1.0 / count if count else 0.0, _LEVELS * MARGIN * unit)
+
+
+def standalone_is_rounding(row: Row) -> bool:
+    """Return whether an operator, measured alone, does nothing that rounding does not explain."""
+    alone = row.standalone
+    if alone is None:
+        return False
+    if row.unit:
+        return alone.relative <= standalone_limit(row)
+    return alone.max_abs == 0.0 or alone.same_if_rounded or _ties_explain(row, alone)
+
+
+def _ties_explain(row: Row, alone: Standalone) -> bool:
+    if not row.in_steps or alone.max_abs > step_limit(row.input_unit):
+        return False
+    return alone.are_ties or is_tie(alone.max_abs, alone.share, alone.count, row.input_unit)
+
+
+def in_place_is_rounding(row: Row) -> bool:
+    """Return whether the reference's operator makes of the candidate's tensors what the candidate made of them.
+
+    Optimisers may use another kernel in the model than for the operator alone. Where the operator alone is right, what
+    stands between quantised tensors may be quantised in its place, too: a bias, for example.
+    """
+    alone = row.standalone
+    if alone is None or alone.in_place is None:
+        return True
+    if row.unit:
+        limit = standalone_limit(row)
+        return alone.in_place <= (max(limit, worth_running(row.path_unit)) if standalone_is_rounding(row) else limit)
+    return (
+        alone.in_place == 0.0
+        or alone.same_if_rounded
+        or (row.in_steps and alone.in_place_steps <= step_limit(row.input_unit))
+    )
+
+
+def is_culprit(row: Row) -> bool:
+    """Return whether an operator was measured and is wrong in its place, or alone where only that was measured."""
+    alone = row.standalone
+    if alone is None:
+        return False
+    if alone.in_place is None:
+        return not standalone_is_rounding(row)
+    if row.in_steps and not standalone_is_rounding(row):
+        return alone.in_place > 0.0
+    return not in_place_is_rounding(row)
+
+
+def is_right_alone(row: Row) -> bool:
+    """Return whether an operator was measured and is right."""
+    return row.standalone is not None and not is_culprit(row)
+
+
+def reference_is_wrong(row: Row) -> bool:
+    """Return whether it is the reference whose operator is further from float64 than rounding explains."""
+    alone = row.standalone
+    if alone is None or alone.reference is None or alone.candidate is None:
+        return False
+    return alone.reference > standalone_limit(row) and alone.candidate * MARGIN < alone.reference
+
+
+# --- the way through the model
+
+
+def accumulated_limit(position: int, unit: float, moved: float) -> float:
+    """Return which relative error of a tensor inside a model is still rounding.
+
+    Roundings of independent sign add up with the square root of their number (Higham and Mary). What one unit in the
+    last place of the inputs moves is the condition of the model (Higham, section 1.6).
+
+    Args:
+        position: How many operators came before.
+        unit: Unit roundoff that the tensor is judged by.
+        moved: How far the outputs move with the inputs, relative.
+    """
+    walk = MARGIN * operator_rounding(unit) * math.sqrt(position + 1)
+    return max(MARGIN * moved, min(_NO_DIGIT_LEFT, walk))
+
+
+def quantisation_limit(quantised: int) -> float:
+    """Return which relative error of a model's outputs ties in its quantised tensors explain.
+
+    Args:
+        quantised: How many tensors are quantised.
+    """
+    return min(_NO_DIGIT_LEFT, 4.0 * _STEP * math.sqrt(quantised)) if quantised else 0.0
+
+
+def is_off(row: Row, limit: float) -> bool:
+    """Return whether a tensor is outside the tolerance, and by more than rounding explains.
+
+    Args:
+        row: The tensor.
+        limit: What rounding explains at its place.
+    """
+    if row.passed or row.is_matched:
+        return False
+    if row.stats is None or not math.isfinite(row.relative):
+        return True
+    if not row.unit:
+        return row.max_abs > 0.0
+    return row.relative > limit
+
+
+def needs_measuring(row: Row, limit: float) -> bool:
+    """Return whether an operator has to be run alone before anything is said of it.
+
+    Args:
+        row: Its output.
+        limit: What rounding explains at its place.
+    """
+    if row.is_matched:
+        return False
+    if not row.unit:
+        return row.stats is None or row.max_abs > 0.0
+    if is_beyond_range(row):
+        return row.inputs_finite or is_new_nan(row)
+    if row.relative <= worth_running(row.unit, row.node.op_type):
+        return False
+    return row.jump > JUMP or is_off(row, limit)
+
+
+def is_beyond_range(row: Row) -> bool:
+    """Return whether a tensor is infinite, NaN or saturated on one side and not alike on the other."""
+    sides = [side for side in (row.candidate, row.reference) if side is not None]
+    return not row.is_matched and (row.is_saturated or any(not side.is_finite for side in sides))
+
+
+def is_new_nan(row: Row) -> bool:
+    """Return whether the candidate makes NaN where the reference has a number."""
+    mine, other = row.candidate, row.reference
+    return mine is not None and mine.nan > (other.nan if other is not None else 0)
+
+
+def is_touched(row: Row) -> bool:
+    """Return whether an output within the tolerance still shows more than the rounding of one operator."""
+    return row.relative > worth_running(max(row.unit, row.path_unit))
+
+
+def is_constant(row: Row) -> bool:
+    """Return whether one side alone holds the same number everywhere."""
+    mine, other = row.candidate, row.reference
+    return mine is not None and other is not None and not row.passed and mine.is_constant != other.is_constant
+
+
+def is_beyond_eight_bits(relative: float) -> bool:
+    """Return whether an error is that of a wrong algorithm and not only of a coarse type."""
+    return not relative <= BEYOND_EIGHT_BITS
+
+
+def type_like(relative: float) -> str:
+    """Return the type in which an error of this size looks to be calculated; empty if in none."""
+    return next((name for limit, name in _COARSER_TYPES if relative <= limit), "")
+
+
+def is_ill_conditioned(row: Row) -> bool:
+    """Return whether both sides are far from float64 at a tensor outside the tolerance, and neither by far further.
+
+    An error of more than 256 roundings of one operator, so far from what it can make itself, is the condition's
+    (Higham, section 1.6: forward error is condition times backward error).
+    """
+    if row.truth is None or row.passed or not all(map(math.isfinite, row.truth)):
+        return False
+    of_candidate, of_reference = row.truth
+    alike = of_candidate <= MARGIN * of_reference and of_reference <= MARGIN * of_candidate
+    return alike and of_reference > MARGIN * MARGIN * operator_rounding(max(row.unit, row.path_unit))
+
+
+# --- what looking does to the result
+
+
+def is_evidence(relative: float, error: float, *, plain_passed: bool, probed_passed: bool) -> bool:
+    """Return whether tensors seen with probes may stand for those of the model without.
+
+    Args:
+        relative: How far probing moved the outputs.
+        error: The outputs' error without probes.
+        plain_passed: Whether the outputs pass without probes.
+        probed_passed: Whether they pass with probes.
+    """
+    if relative == 0.0 or (plain_passed and probed_passed):
+        return True
+    return plain_passed == probed_passed and relative <= SHARE * error
+
+
+def is_fusion(error: float, probed_error: float, limit: float) -> bool:
+    """Return whether the outputs' error is one that probing takes away.
+
+    Args:
+        error: The outputs' error without probes.
+        probed_error: The same, where both sides are probed.
+        limit: What rounding explains of it.
+    """
+    return error > limit and probed_error < error and probed_error <= SHARE * error
+
+
+def is_moved(moved: float, error: float) -> bool:
+    """Return whether a backend moves enough with probes for its fusion to be what probing prevents.
+
+    Where probes leave at most a quarter of an error, one side or both moved by three quarters of it together.
+
+    Args:
+        moved: How far the backend's outputs moved.
+        error: The outputs' error without probes.
+    """
+    return moved >= 0.5 * (1.0 - SHARE) * error
+
+
+def is_removed(left: float, error: float) -> bool:
+    """Return whether a probe takes most of an error away.
+
+    Args:
+        left: The error with it.
+        error: The error without.
+    """
+    return left < error and left <= _HALF * error
+
+
+def is_obvious(own: float, final: float) -> bool:
+    """Return whether an operator's own error is large enough to explain that of the outputs without a trial."""
+    return own >= _OBVIOUS * final
+
+
+def explains(patched: float, control: float, final: float) -> bool:
+    """Return whether an operator's error leads to that of the outputs, by a trial.
+
+    Args:
+        patched: The outputs' error if its tensor is replaced by the reference's.
+        control: The same where the model is cut at the tensor, but the tensor stays the candidate's.
+        final: The outputs' error in the model as it is.
+    """
+    return control > SHARE * final and patched <= _HALF * control
+
+
+# --- whom float64 sides with
+
+
+def sides_with_candidate(row: Row) -> bool:
+    """Return whether the candidate is far closer to float64 than the reference."""
+    return row.truth is not None and row.truth[0] * MARGIN < row.truth[1]

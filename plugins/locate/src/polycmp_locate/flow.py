@@ -1,0 +1,45 @@
+"""Where in a graph an error goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from polycmp.graph import GraphNode
+
+
+class Flow:
+    """Which tensors are made of which.
+
+    Args:
+        nodes: The operators in an order in which they can run.
+
+    Attributes:
+        made: The names of all tensors that operators make.
+    """
+
+    def __init__(self, nodes: Sequence[GraphNode]) -> None:
+        self.made = frozenset(name for node in nodes for name in node.outputs)
+        self._readers: dict[str, list[GraphNode]] = {}
+        for node in nodes:
+            for name in node.inputs:
+                self._readers.setdefault(name, []).append(node)
+
+    def readers(self, tensor: str) -> list[GraphNode]:
+        """Return the operators that read a tensor."""
+        return self._readers.get(tensor, [])
+
+    def reached(self, tensor: str, carries: Callable[[str], bool]) -> set[str]:
+        """Return the tensors behind one, itself included, to which a way leads through tensors that carry the error."""
+        seen, waiting = {tensor}, [tensor]
+        while waiting:
+            for node in self.readers(waiting.pop()):
+                for name in node.outputs:
+                    if name not in seen and carries(name):
+                        seen.add(name)
+                        waiting.append(name)
+        return seen
+
+    def behind(self, tensors: Iterable[str]) -> set[str]:
+        """Return what the operators make that read some tensors, without those themselves."""
+        known = set(tensors)
+        return {name for tensor in known for node in self.readers(tensor) for name in node.outputs} - known

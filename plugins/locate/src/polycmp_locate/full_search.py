@@ -1,0 +1,191 @@
+"""The search that looks at every tensor: one pass, then the question whether looking changed the result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from polycmp.graph import final_outputs
+from polycmp.layerwise.partitioned_run import Lane
+from polycmp.tensors import Feed
+from polycmp_locate.decisions import (
+    explains,
+    is_fusion,
+    is_moved,
+    is_removed,
+    least_scale,
+    quantisation_limit,
+    worth_running,
+)
+from polycmp_locate.flow import Flow
+from polycmp_locate.fusion import describe_fusion, find_probes
+from polycmp_locate.judge import Evidence, Judgement, judge
+from polycmp_locate.measure import distance
+from polycmp_locate.noise import Noise
+from polycmp_locate.probe import check_probe, moved_text
+from polycmp_locate.result import BENIGN, UNDECIDED, WITHIN_ROUNDING, Located, Row
+from polycmp_locate.search import Sweep, Sweeper
+from polycmp_locate.setting import Setting, Stage, Tensors
+
+#: Trials with replaced tensors in one search; each runs the model behind the tensor twice.
+_TRIALS = 8
+
+
+class FullSearch:
+    """One search with one feed.
+
+    Args:
+        found: Where what is found is written down.
+        setting: Who is searched.
+        sweeper: The way through the model.
+        feed: The inputs.
+        outputs: The final outputs of candidate and reference without probes.
+        on_stage: Told what happens next.
+    """
+
+    def __init__(
+        self,
+        found: Located,
+        setting: Setting,
+        sweeper: Sweeper,
+        feed: Feed,
+        outputs: tuple[Tensors, Tensors],
+        on_stage: Stage,
+    ) -> None:
+        self.found = found
+        self.setting = setting
+        self.sweeper = sweeper
+        self.feed = feed
+        self.plain, self.expected = outputs
+        self.on_stage = on_stage
+        self.noise = Noise(setting.reference, feed, self.expected)
+        self.flow = Flow(setting.reference.graph.nodes)
+        self._trials = 0
+
+    def run(self) -> Judgement:
+        """Look, and return the verdict; it and what led to it are written down, too."""
+        sweep = self._sweep(distrust=False)
+        self._check_probe(sweep)
+        side = self._fusing_side()
+        if side is not None:
+            return self._blame_fusion(side)
+        judgement = self._judge()
+        if judgement.verdict == UNDECIDED or (judgement.first_bad is None and self._is_unexplained()):
+            self._sweep(distrust=True)
+            judgement = self._judge()
+        self._write(judgement)
+        return judgement
+
+    def _sweep(self, *, distrust: bool) -> Sweep:
+        sweep = self.sweeper.sweep(self.feed, self.on_stage, distrust=distrust)
+        self.found.rows = list(sweep.rows.values())
+        return sweep
+
+    def _check_probe(self, sweep: Sweep) -> None:
+        probe = check_probe(
+            self.plain, sweep.finals, self.expected, lambda made: self.setting.agree(made, self.expected)
+        )
+        gaps = [distance(made, sweep.expected[name]) for name, made in sweep.finals.items() if name in sweep.expected]
+        probe.probed_error = max(gaps, default=0.0)
+        probe.error = max((self._error(name, made) for name, made in self.plain.items()), default=0.0)
+        self.probe = probe
+        self.found.probe = probe if sweep.finals else None  # a candidate that failed part by part shows nothing
+
+    @cached_property
+    def failing(self) -> Mapping[str, float]:
+        """The outputs that are outside the tolerance without probes, with their relative errors."""
+        return {
+            item.output: self._error(item.output, self.plain[item.output])
+            for item in self.found.finals
+            if not item.passed and item.output in self.plain and item.output in self.expected
+        }
+
+    def _error(self, name: str, made: Any) -> float:
+        """Return the relative error of an output, held against the scale on which it is read."""
+        node = self.sweeper.nodes.get(name)
+        return distance(made, self.expected[name], least_scale(node.op_type if node is not None else ""))
+
+    # --- operators that are right alone and wrong together
+
+    def _fusing_side(self) -> Lane | None:
+        """Return the backend whose outputs probing makes right, if there is one."""
+        if self.probe.plain_passed or self.found.probe is None:
+            return None
+        if not is_fusion(self.probe.error, self.probe.probed_error, self._output_limit):
+            return None
+        # Probes moved one side or both by at least three quarters of the error, whichever moved further is to blame.
+        moved = is_moved(self.probe.relative, self.probe.error)
+        return self.setting.candidate if moved else self.setting.reference
+
+    @property
+    def _output_limit(self) -> float:
+        rows = self.found.rows
+        quantised = sum(row.in_steps for row in rows)
+        unit = max((row.unit for row in rows), default=0.0)
+        return max(self.noise.limit(len(rows), unit), quantisation_limit(quantised))
+
+    def _blame_fusion(self, lane: Lane) -> Judgement:
+        self.on_stage("looking for the operators that are wrong together")
+        self.sweeper.windows.plan(self.feed)
+        groups = [segment.wanted for segment in self.sweeper.windows.segments]
+        target = self.expected if lane is self.setting.candidate else self.plain
+
+        def removes(made: Mapping[str, Any]) -> bool:
+            left = max((distance(made[name], target[name]) for name in self.failing), default=0.0)
+            return is_removed(left, self.probe.error)
+
+        probes = find_probes(lane, self.feed, groups, final_outputs(lane.graph), removes)
+        judgement = self._judge()
+        judgement.first_bad = judgement.origin = judgement.turning = None
+        describe_fusion(self.found, lane, probes)
+        return judgement
+
+    # --- single operators
+
+    def _judge(self) -> Judgement:
+        return judge(
+            Evidence(self.found.rows, self.flow, self.failing, self.noise.limit, self.sweeper.final, self._leads)
+        )
+
+    def _is_unexplained(self) -> bool:
+        """Return whether the outputs are wrong by more than rounding, and operators were not looked at closely."""
+        if self.probe.plain_passed or self.probe.error <= self._output_limit:
+            return False
+        return any(row.standalone is None and row.relative > worth_running(row.unit) for row in self.found.rows)
+
+    def _leads(self, row: Row) -> bool:
+        """Return whether a tensor's error leads to that of the outputs, by a trial; True if none can be made."""
+        if self._trials >= _TRIALS:
+            return True
+        self._trials += 1
+        self.on_stage(f"trying what {row.tensor} does to the outputs")
+        candidate, reference = self.setting.candidate, self.setting.reference
+        made = candidate.run_part(self.feed, [row.tensor])
+        wanted = reference.run_part(self.feed, [row.tensor]) if made is not None else None
+        if made is None or wanted is None or row.tensor in self.failing:
+            return True
+        errors = [self._error_behind({**self.feed, row.tensor: side[row.tensor]}) for side in (wanted, made)]
+        if errors[0] is None or errors[1] is None:
+            return True
+        return explains(errors[0], errors[1], max(self.failing.values(), default=0.0))
+
+    def _error_behind(self, tensors: Feed) -> float | None:
+        names = list(self.failing)
+        made = self.setting.candidate.run_part(tensors, names)
+        return None if made is None else max(self._error(name, made[name]) for name in names)
+
+    def _write(self, judgement: Judgement) -> None:
+        found = self.found
+        found.first_bad, found.origin, found.last_good = judgement.first_bad, judgement.origin, judgement.last_good
+        found.turning, found.verdict = judgement.turning, judgement.verdict
+        limited = self.probe.error <= self._output_limit
+        if found.verdict not in BENIGN or self.probe.plain_passed:
+            return
+        if not limited:
+            if not self.probe.trusted:  # what was seen is another computation, whose tensors explain nothing here
+                found.verdict, found.turning = UNDECIDED, None
+            return
+        found.verdict = WITHIN_ROUNDING if found.turning is None else found.verdict
+        if self.probe.relative and not self.probe.trusted:
+            self.probe.sentence = f"{moved_text(self.probe)}, no more than rounding explains"

@@ -1,0 +1,43 @@
+"""What usually lies behind a fault of a known kind, where a trial confirms it, and what helps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polycmp_locate.result import FUSION, Located
+from polycmp_locate.setting import Setting
+
+_PRODUCTS = frozenset({"Conv", "MatMul", "Gemm", "ConvTranspose"})
+_HELP = "quantise the weights to 7 bits (reduce_range=True) or with an unsigned type, or use a processor with VNNI"
+
+
+def hints_of(found: Located, setting: Setting) -> Iterator[str]:
+    """Yield what helps against the fault that was found.
+
+    Args:
+        found: What was found.
+        setting: The backends.
+    """
+    row = found.origin or found.first_bad
+    if row is not None and found.verdict != FUSION and row.saturates:
+        yield (
+            f"{found.candidate} saturates in {row.node.label}: with half of the activations it is exact. On processors "
+            f"without VNNI, kernels for unsigned by signed 8-bit numbers add two products in 16 bits; {_HELP}"
+        )
+    elif found.verdict == FUSION and _fuses_quantised(found, setting):
+        yield (
+            "the fused operators lie between QuantizeLinear and DequantizeLinear: on processors without VNNI, 8-bit "
+            f"kernels that add two products in 16 bits saturate; if this is one, {_HELP}"
+        )
+
+
+def _fuses_quantised(found: Located, setting: Setting) -> bool:
+    """Return whether an operator around what prevents the fault multiplies what was quantised."""
+    nodes = setting.reference.graph.nodes
+    makers = {name: node for node in nodes for name in node.outputs}
+    kept = set(found.probe.kept) if found.probe is not None else set()
+    around = [node for node in nodes if kept & {*node.inputs, *node.outputs}]
+    products = [node for node in around if node.op_type in _PRODUCTS]
+    return any(
+        name in makers and makers[name].op_type == "DequantizeLinear" for node in products for name in node.inputs
+    )

@@ -1,0 +1,290 @@
+"""From the rows of a search to its verdict: which tensor, which operator, and how that leads to the outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from polycmp.graph import GraphNode
+from polycmp_locate.decisions import (
+    is_beyond_eight_bits,
+    is_beyond_range,
+    is_constant,
+    is_culprit,
+    is_ill_conditioned,
+    is_new_nan,
+    is_obvious,
+    is_off,
+    is_right_alone,
+    is_touched,
+)
+from polycmp_locate.flow import Flow
+from polycmp_locate.result import (
+    CONSTANT,
+    EQUAL,
+    ILL_CONDITIONED,
+    NOT_FINITE,
+    UNDECIDED,
+    WITHIN_ROUNDING,
+    WORSE,
+    WRONG,
+    Row,
+)
+
+
+@dataclass
+class Judgement:
+    """What the rows say.
+
+    Attributes:
+        verdict: One of the verdicts.
+        first_bad: The first tensor that is wrong; None if none is.
+        origin: The tensor where the error comes from.
+        last_good: The last one before `first_bad` that is not wrong.
+        turning: The first tensor in which rounding alone makes a difference that the outputs show.
+        absorbed: Infinite or saturated tensors that nothing behind suffers from, with the readers that absorb them.
+        harmless: Tensors whose operators are wrong alone, which the outputs do not show.
+    """
+
+    verdict: str = EQUAL
+    first_bad: Row | None = None
+    origin: Row | None = None
+    last_good: Row | None = None
+    turning: Row | None = None
+    absorbed: list[tuple[Row, list[GraphNode]]] = field(default_factory=list)
+    harmless: list[Row] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a verdict rests on.
+
+    Attributes:
+        rows: The tensors, in the order of the graph.
+        flow: Which is made of which.
+        failing: The model's outputs that are outside the tolerance without probes, with their relative errors.
+        finals: The names of the model's outputs.
+        limit: Says which relative error rounding explains, of a place in the graph and a unit roundoff.
+        leads: Says by a trial whether a tensor's error is that of the outputs.
+    """
+
+    rows: Sequence[Row]
+    flow: Flow
+    failing: Mapping[str, float]
+    limit: Callable[[int, float], float]
+    finals: frozenset[str] = frozenset()
+    leads: Callable[[Row], bool] = lambda row: True
+
+
+def judge(evidence: Evidence) -> Judgement:
+    """Return the verdict on what one search saw."""
+    return _Judge(evidence).judge()
+
+
+class _Judge:
+    """One verdict in the making."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self.rows = evidence.rows
+        self.flow = evidence.flow
+        self.by_name = {row.tensor: row for row in evidence.rows}
+        self.place = {row.tensor: index for index, row in enumerate(evidence.rows)}
+        self.found = Judgement()
+        self.unmeasured: Row | None = None
+        self.final_error = max(evidence.failing.values(), default=0.0)
+
+    def judge(self) -> Judgement:
+        """Return the verdict."""
+        inside_range: set[str] = set()
+        for row in self.rows:
+            if row.tensor in inside_range:
+                if self._is_blamed(row):
+                    return self._blame(row)
+                continue
+            if is_beyond_range(row):
+                region = self._region(row)
+                if self._does_harm(row, region):
+                    return self._blame_range(row, region)
+                self._note_absorbed(row, region)
+                inside_range |= region
+            elif self._is_blamed(row):
+                return self._blame(row)
+        return self._nobody()
+
+    # --- infinities, NaN and saturated values
+
+    def _region(self, row: Row) -> set[str]:
+        """Return the tensors that are beyond the range of numbers because of one, itself included."""
+        return self.flow.reached(
+            row.tensor, lambda name: name not in self.by_name or is_beyond_range(self.by_name[name])
+        )
+
+    def _does_harm(self, row: Row, region: set[str]) -> bool:
+        inside = [self.by_name[name] for name in region if name in self.by_name]
+        if any(is_new_nan(item) or item.tensor in self.evidence.failing for item in inside):
+            return True
+        behind = [self.by_name[name] for name in self.flow.behind(region) if name in self.by_name]
+        return any(self._is_off(item) and self._is_innocent(item) for item in behind)
+
+    @staticmethod
+    def _is_innocent(row: Row) -> bool:
+        """Return whether an operator is not known to be wrong by itself, so that what it read is to blame."""
+        return not is_culprit(row)
+
+    def _blame_range(self, row: Row, region: set[str]) -> Judgement:
+        """Blame the operator that makes the first NaN by itself, else the one that first leaves the range."""
+        nans = [item for item in self.rows if item.tensor in region and is_new_nan(item)]
+        own = next((item for item in nans if item.standalone is not None and item.standalone.is_nan), None)
+        chosen = own or row
+        mine = chosen.candidate
+        finite = mine is None or mine.is_finite
+        return self._finish(chosen, chosen, self._strength(chosen, chosen) if finite else NOT_FINITE)
+
+    def _note_absorbed(self, row: Row, region: set[str]) -> None:
+        absorbing = [
+            node
+            for name in sorted(region, key=lambda name: self.place.get(name, 0))
+            for node in self.flow.readers(name)
+            if not set(node.outputs) <= region
+        ]
+        self.found.absorbed.append((row, absorbing))
+
+    # --- finite errors
+
+    def _is_off(self, row: Row) -> bool:
+        return is_off(row, self.evidence.limit(self.place[row.tensor], max(row.unit, row.path_unit)))
+
+    def _is_blamed(self, row: Row) -> bool:
+        if not is_culprit(row):
+            self._note_unmeasured(row)
+            return False
+        if not self._reaches_outputs(row):
+            if not self.evidence.failing and self._is_off(row) and self._touches_outputs(row):
+                return True
+            if not row.passed and self._is_off(row):
+                self.found.harmless.append(row)
+            return False
+        own = row.standalone.relative if row.standalone is not None else 0.0
+        in_place = (row.standalone.in_place or 0.0) if row.standalone is not None else 0.0
+        return is_obvious(max(own, in_place), self.final_error) or self.evidence.leads(row)
+
+    def _reaches_outputs(self, row: Row) -> bool:
+        return bool(self.evidence.failing.keys() & self.flow.reached(row.tensor, self._carries))
+
+    def _touches_outputs(self, row: Row) -> bool:
+        """Return whether outputs within the tolerance show the error of a tensor, or more than their own rounding."""
+        reached = self.flow.reached(row.tensor, self._carries)
+        return any(is_touched(self.by_name[name]) for name in self.evidence.finals & reached & self.by_name.keys())
+
+    def _carries(self, name: str) -> bool:
+        row = self.by_name.get(name)
+        return row is None or row.relative > 0.0 or row.stats is None
+
+    def _note_unmeasured(self, row: Row) -> None:
+        """Remember the first tensor that is off although what its operator read is not, and that was not measured."""
+        if self.unmeasured is not None or not self._is_off(row):
+            return
+        if row.standalone is not None and not (row.standalone.in_place is None and self._reads_hidden(row)):
+            return
+        read = [self.by_name[name] for name in row.node.inputs if name in self.by_name]
+        if row.was_tried and any(self._is_off(item) for item in read):
+            return
+        if self._reaches_outputs(row):
+            self.unmeasured = row
+
+    def _reads_hidden(self, row: Row) -> bool:
+        return any(name in self.flow.made and name not in self.by_name for name in row.node.inputs)
+
+    def _blame(self, culprit: Row) -> Judgement:
+        first = culprit
+        if culprit.passed:
+            behind = self.flow.reached(culprit.tensor, self._carries)
+            first = next((row for row in self.rows if row.tensor in behind and self._is_off(row)), culprit)
+        return self._finish(first, culprit, self._strength(first, culprit))
+
+    def _strength(self, first: Row, culprit: Row) -> str:
+        if is_constant(first):
+            return CONSTANT
+        error = first.relative
+        if first is culprit and culprit.standalone is not None and culprit.standalone.relative > 0.0:
+            error = min(error, max(culprit.standalone.relative, culprit.standalone.in_place or 0.0))
+        return WRONG if first.stats is None or is_beyond_eight_bits(error) or not first.unit else WORSE
+
+    def _finish(self, first: Row | None, origin: Row | None, verdict: str) -> Judgement:
+        found = self.found
+        found.first_bad, found.origin, found.verdict = first, origin, verdict
+        if first is not None:
+            before = self.rows[: self.place[first.tensor]]
+            read = [row for row in before if row.tensor in first.node.inputs]
+            known = read or before
+            found.last_good = known[-1] if known else None
+        return found
+
+    # --- nobody is to blame
+
+    def _nobody(self) -> Judgement:
+        if not self.evidence.failing:
+            harmless = {row.tensor for row in self.found.harmless}
+            off = not harmless and any(not row.passed and not row.is_matched for row in self.rows)
+            return self._finish(None, None, WITHIN_ROUNDING if off else EQUAL)
+        both = self._nan_in_both()
+        if both is not None:
+            return self._finish(both, both, NOT_FINITE)
+        if self.unmeasured is not None:
+            return self._unmeasured(self.unmeasured)
+        ill = next((row for row in self.rows if self._is_ill(row)), None)
+        if ill is not None:
+            self.found.turning = ill
+            return self._finish(None, None, ILL_CONDITIONED)
+        if all(error <= self._final_limit(name) for name, error in self.evidence.failing.items()):
+            self.found.turning = self._first_step()
+            return self._finish(None, None, WITHIN_ROUNDING)
+        return self._turned()
+
+    def _is_ill(self, row: Row) -> bool:
+        return is_ill_conditioned(row) and self._is_off(row) and self._reaches_outputs(row)
+
+    def _final_limit(self, name: str) -> float:
+        row = self.by_name.get(name)
+        return self.evidence.limit(len(self.rows), max(row.unit, row.path_unit) if row is not None else 0.0)
+
+    def _nan_in_both(self) -> Row | None:
+        """Return where both sides alike leave the range of numbers, if a failing output does so."""
+        for name in self.evidence.failing:
+            final = self.by_name.get(name)
+            if final is None or final.candidate is None or final.candidate.is_finite or not final.is_matched:
+                continue
+            for row in self.rows:
+                beyond = row.candidate is not None and not row.candidate.is_finite and row.inputs_finite
+                if beyond and name in self.flow.reached(row.tensor, self._is_not_finite):
+                    return row
+        return None
+
+    def _is_not_finite(self, name: str) -> bool:
+        row = self.by_name.get(name)
+        return row is None or (row.candidate is not None and not row.candidate.is_finite)
+
+    def _unmeasured(self, row: Row) -> Judgement:
+        if row.was_tried:
+            return self._finish(row, row, self._strength(row, row))
+        self.found.turning = row
+        return self._finish(None, None, UNDECIDED)
+
+    def _first_step(self) -> Row | None:
+        """Return the first tensor of exact numbers that differs although its operator is right."""
+        exact = (row for row in self.rows if not row.unit and row.max_abs and is_right_alone(row))
+        return next((row for row in exact if self._reaches_outputs(row)), None)
+
+    def _turned(self) -> Judgement:
+        """Every operator in question is right by itself: find where rounding turned into a difference."""
+        steps = self._first_step()
+        off = next((row for row in self.rows if self._is_off(row) and self._reaches_outputs(row)), None)
+        if steps is not None and (off is None or self.place[steps.tensor] <= self.place[off.tensor]):
+            self.found.turning = steps
+            return self._finish(None, None, WITHIN_ROUNDING)
+        if off is not None and is_right_alone(off):
+            self.found.turning = off
+            return self._finish(None, None, ILL_CONDITIONED)
+        self.found.turning = off
+        return self._finish(None, None, UNDECIDED)

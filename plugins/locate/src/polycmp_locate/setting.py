@@ -1,0 +1,56 @@
+"""Who is searched, with what, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from polycmp.compare.pair import PairComparer
+from polycmp.graph import ModelGraph
+from polycmp.layerwise.partitioned_run import Lane
+
+Tensors = Mapping[str, Any]
+Stage = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class LocateOptions:
+    """How to search.
+
+    Attributes:
+        bisect: Whether to look at few tensors instead of all.
+        float64: Whether to use a backend that calculates in float64, where that is affordable.
+    """
+
+    bisect: bool = False
+    float64: bool = True
+
+
+@dataclass
+class Setting:
+    """Who is searched, and with what.
+
+    Attributes:
+        candidate: The backend to judge.
+        reference: The backend to believe.
+        precise: A backend that calculates in float64, or None.
+        functions: What judges a tensor.
+        max_memory: Bytes for tensors.
+    """
+
+    candidate: Lane
+    reference: Lane
+    precise: Lane | None
+    functions: Mapping[str, Callable[..., Any]]
+    max_memory: int = 0
+
+    def agree(self, made: Tensors, expected: Tensors) -> bool:
+        """Return whether tensors of the candidate and of the reference are within the tolerances."""
+        comparer = PairComparer(self.candidate.label, self.reference.label, self.functions)
+        return all(item.passed for item in comparer.add(made, expected))
+
+
+def all_tensors(graph: ModelGraph) -> list[str]:
+    """Return the names of everything that a model's operators make and that can be compared."""
+    return [name for node in graph.nodes for name in node.outputs if name not in graph.opaque]

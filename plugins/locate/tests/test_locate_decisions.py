@@ -1,0 +1,280 @@
+"""`locate`: at which figures one decision ends and the next begins, each border from both sides.
+
+The numbers are written out instead of being taken from the code, so that a changed constant fails here.
+"""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from polycmp.compare.verdicts import ErrorStats
+from polycmp.graph import GraphNode
+from polycmp.precision import UNITS
+from polycmp_locate import decisions as d
+from polycmp_locate.figures import Figures
+from polycmp_locate.flow import Flow
+from polycmp_locate.judge import Evidence, judge
+from polycmp_locate.result import Row, Standalone
+
+FLOAT32, INT8 = UNITS["float32"], UNITS["int8"]
+NUMBERS = Figures(-1.0, 1.0, count=4)
+NANS = Figures(0.0, 1.0, nan=1, count=4)
+INFINITE = Figures(0.0, 1.0, inf=1, count=4)
+
+
+def above(value):
+    return math.nextafter(value, math.inf)
+
+
+def below(value):
+    return math.nextafter(value, 0.0)
+
+
+def alone(relative=0.0, **changes):
+    return Standalone(relative, relative, passed=True, **{"count": 1000, **changes})
+
+
+def row(relative=0.0, tensor="t", reads=(), op="Op", **changes):
+    """Return the row of a float32 tensor outside the tolerances."""
+    values = {
+        "passed": False, "stats": ErrorStats(), "candidate": NUMBERS, "reference": NUMBERS, "relative": relative,
+        "max_abs": relative, "unit": FLOAT32, "path_unit": FLOAT32, "jump": math.inf,
+    }  # fmt: skip
+    return Row(tensor, GraphNode(op, tensor, inputs=reads, outputs=(tensor,)), "float32[4]", **{**values, **changes})
+
+
+# --- one operator
+
+
+@pytest.mark.parametrize(
+    ("unit", "op", "limit"),
+    [
+        ("float64", "", 2.0**-47), ("float32", "", 2.0**-18), ("float16", "", 2.0**-7), ("tf32", "", 2.0**-7),
+        ("bfloat16", "", 2.0**-4), ("int8", "", 2.0**-4), ("float8_e5m2", "", 2.0**-2),
+        ("float32", "Relu", 2.0**-21), ("float16", "MaxPool", 2.0**-10), ("float16", "Conv", 2.0**-7),
+    ],
+)  # fmt: skip
+def test_how_much_of_one_operator_is_rounding(unit, op, limit):
+    assert d.worth_running(UNITS[unit], op) == limit
+    assert d.standalone_is_rounding(row(op=op, unit=UNITS[unit], standalone=alone(limit)))
+    assert not d.standalone_is_rounding(row(op=op, unit=UNITS[unit], standalone=alone(above(limit))))
+
+
+@pytest.mark.parametrize(("relative", "explained"), [(2.0**-8, True), (above(2.0**-8), False)])
+def test_sixteen_times_a_measured_noise_floor_is_rounding(relative, explained):
+    assert d.standalone_is_rounding(row(standalone=alone(relative, floor=2.0**-12))) is explained
+
+
+@pytest.mark.parametrize(
+    ("error", "moved", "floor"),
+    [
+        (2.0**-12, 2.0**-12, 2.0**-12),
+        (2.0**-9, 2.0**-12, 2.0**-8 / 2),
+        (0.5, 2.0**-12, 2.0**-8),
+        (0.5, 0.0, 2.0**-18),
+    ],
+)
+def test_a_reference_counts_as_noise_floor_only_as_far_as_the_condition_allows(error, moved, floor):
+    assert d.bounded_floor(error, moved, FLOAT32) == floor
+
+
+@pytest.mark.parametrize(
+    ("steps", "share", "count", "unit", "tie"),
+    [
+        (1.0, 1 / 15360, 15360, FLOAT32, True),
+        (1.0, 2.0**-12, 10**6, FLOAT32, True),
+        (1.0, above(2.0**-12), 10**6, FLOAT32, False),
+        (1.0, 0.1, 10, FLOAT32, True),
+        (2.0, 0.1, 10, FLOAT32, False),
+        (1.0, 1.0, 100, UNITS["float16"], True),
+        (4.0, 1.0, 100, UNITS["bfloat16"], True),
+        (5.0, 1.0, 100, UNITS["bfloat16"], False),
+    ],
+)
+def test_ties_of_rounding_in_steps_of_a_scale(steps, share, count, unit, tie):
+    assert d.is_tie(steps, share, count, unit) is tie
+
+
+@pytest.mark.parametrize(
+    ("measured", "culprit"),
+    [
+        (None, False),
+        (alone(), False),
+        (alone(0.5), True),
+        (alone(0.5, in_place=0.0), False),
+        (alone(0.5, in_place=0.5), True),
+        (alone(0.0, in_place=2.0**-18), False),
+        (alone(0.0, in_place=above(2.0**-18)), True),
+    ],
+)
+def test_an_operator_is_wrong_if_it_was_wrong_in_its_place(measured, culprit):
+    assert d.is_culprit(row(0.5, standalone=measured)) is culprit
+
+
+def test_what_lies_between_quantised_tensors_may_be_quantised_in_its_place():
+    assert not d.is_culprit(row(0.1, path_unit=INT8, standalone=alone(0.0, in_place=2.0**-4)))
+    assert d.is_culprit(row(0.1, path_unit=INT8, standalone=alone(0.0, in_place=above(2.0**-4))))
+
+
+@pytest.mark.parametrize(
+    ("changes", "culprit"),
+    [
+        ({"max_abs": 0.0}, False),
+        ({"max_abs": 1.0, "share": 0.5, "in_place": 0.5}, True),
+        ({"max_abs": 1.0, "share": 0.5, "in_place": 0.5, "in_place_steps": 1.0, "are_ties": True}, False),
+        ({"max_abs": 1.0, "share": 1e-4, "in_place": 0.1, "in_place_steps": 1.0}, False),
+        ({"max_abs": 0.0, "in_place": 0.1, "in_place_steps": 2.0}, True),
+    ],
+)
+def test_a_quantised_operator_is_judged_in_steps(changes, culprit):
+    measured = Standalone(**{"relative": changes["max_abs"], "passed": True, "count": 10**5, **changes})
+    judged = row(0.5, unit=0.0, in_steps=True, input_unit=FLOAT32, standalone=measured)
+    assert d.is_culprit(judged) is culprit
+
+
+def test_integers_that_hold_no_steps_are_exact():
+    assert d.is_culprit(row(0.5, unit=0.0, standalone=alone(1.0)))
+    assert not d.is_culprit(row(0.5, unit=0.0, standalone=alone(1.0, same_if_rounded=True)))
+
+
+# --- the way through
+
+
+@pytest.mark.parametrize(
+    ("changes", "limit", "off"),
+    [
+        ({"relative": 0.1}, 0.1, False),
+        ({"relative": above(0.1)}, 0.1, True),
+        ({"relative": 0.5, "passed": True}, 0.1, False),
+        ({"relative": 0.0, "stats": None}, 0.1, True),
+        ({"relative": math.inf}, 0.1, True),
+        ({"relative": math.inf, "is_matched": True}, 0.1, False),
+        ({"relative": 0.01, "unit": 0.0}, 0.1, True),
+    ],
+)
+def test_which_tensors_are_off(changes, limit, off):
+    assert d.is_off(row(**changes), limit) is off
+
+
+@pytest.mark.parametrize(("quantised", "limit"), [(0, 0.0), (1, 2.0**-5), (4, 2.0**-4), (256, 0.5), (10**6, 0.5)])
+def test_what_steps_add_up_to(quantised, limit):
+    assert d.quantisation_limit(quantised) == limit
+
+
+@pytest.mark.parametrize(
+    ("truth", "ill"),
+    [
+        ((2.0**-10, 2.0**-14), False),
+        ((2.0**-13, above(2.0**-14)), True),
+        ((0.5, 0.5), True),
+        ((2.0**-12, 2.0**-8), True),
+        ((below(2.0**-12), 2.0**-8), False),
+        ((2.0**-4, 2.0**-8), True),
+        ((above(2.0**-4), 2.0**-8), False),
+        ((1.0, math.inf), False),
+    ],
+)
+def test_from_which_distance_of_both_sides_on_a_model_is_ill_conditioned(truth, ill):
+    assert d.is_ill_conditioned(row(0.1, truth=truth)) is ill
+    assert not d.is_ill_conditioned(row(0.1, truth=truth, passed=True))
+
+
+def test_the_model_s_own_coarse_type_is_no_bad_condition():
+    assert d.is_ill_conditioned(row(0.1, truth=(1e-3, 1e-3)))
+    assert not d.is_ill_conditioned(row(0.1, truth=(1e-3, 1e-3), path_unit=UNITS["float16"]))
+
+
+@pytest.mark.parametrize(
+    ("relative", "name"),
+    [(2.0**-10, "float16 or TF32"), (above(2.0**-10), "bfloat16"), (2.0**-6, "bfloat16"), (above(2.0**-6), "")],
+)
+def test_an_error_as_of_a_coarser_type(relative, name):
+    assert d.type_like(relative) == name
+    assert d.is_beyond_eight_bits(relative) is (name == "")
+
+
+# --- looking, and leading to the outputs
+
+
+@pytest.mark.parametrize(
+    ("error", "probed", "limit", "fusion"),
+    [(1.0, 0.25, 0.5, True), (1.0, above(0.25), 0.5, False), (0.5, 0.0, 0.5, False), (math.inf, 0.1, 0.5, True),
+     (math.inf, math.inf, 0.5, False)],
+)  # fmt: skip
+def test_an_error_that_probing_takes_away_is_one_of_fusion(error, probed, limit, fusion):
+    assert d.is_fusion(error, probed, limit) is fusion
+
+
+@pytest.mark.parametrize(
+    ("patched", "control", "leads"),
+    [(0.0, 1.0, True), (0.5, 1.0, True), (above(0.5), 1.0, False), (0.0, 0.25, False), (0.1, above(0.25), True)],
+)
+def test_a_trial_tells_whether_an_error_leads_to_the_outputs(patched, control, leads):
+    assert d.explains(patched, control, 1.0) is leads
+
+
+@pytest.mark.parametrize(("own", "obvious"), [(0.25, True), (below(0.25), False)])
+def test_a_quarter_of_the_outputs_error_needs_no_trial(own, obvious):
+    assert d.is_obvious(own, 1.0) is obvious
+
+
+# --- the verdict on several tensors: a -> b -> y
+
+
+def verdict(a, b, y, failing=1.0, leads=lambda row: True):
+    rows = [
+        row(tensor="a", reads=("x",), **a), row(tensor="b", reads=("a",), **b), row(tensor="y", reads=("b",), **y),
+    ]  # fmt: skip
+    found = judge(
+        Evidence(
+            rows,
+            Flow([item.node for item in rows]),
+            {"y": failing} if failing else {},
+            lambda place, unit: 16 * unit,
+            frozenset({"y"}),
+            leads,
+        )
+    )
+    names = [item.tensor if item is not None else None for item in (found.first_bad, found.origin, found.turning)]
+    return found.verdict, *names
+
+
+INF = {"relative": math.inf, "candidate": INFINITE, "inputs_finite": True}
+RIGHT = {"standalone": alone()}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "y", "failing", "expected"),
+    [
+        ({}, {}, {}, 0.0, ("within rounding", None, None, None)),
+        (INF, {"relative": 0.0}, {"relative": 0.0}, 0.0, ("within rounding", None, None, None)),
+        (INF, {"relative": 0.5}, {"relative": 0.0}, 0.0, ("NaN/Inf born here", "a", "a", None)),
+        (INF, {"candidate": NANS}, {}, 0.0, ("NaN/Inf born here", "a", "a", None)),
+        (INF, {}, {"relative": 0.5, "standalone": alone(0.5)}, 0.5, ("wrong", "y", "y", None)),
+        ({"relative": 0.1, "standalone": alone(0.1)}, {"relative": 0.1}, {"relative": 0.1}, 0.1,
+         ("wrong", "a", "a", None)),
+        ({"relative": 2.0**-8, "standalone": alone(2.0**-8)}, {"relative": 0.1}, {"relative": 0.1}, 2.0**-8,
+         ("worse than this precision explains", "a", "a", None)),
+        ({"relative": 1e-4, "passed": True, "standalone": alone(1e-4)}, {"relative": 0.1, **RIGHT},
+         {"relative": 0.1, **RIGHT}, 1e-4, ("wrong", "b", "a", None)),
+        ({"relative": 1.0, "unit": 0.0, "in_steps": True, **RIGHT}, {"relative": 0.1, **RIGHT},
+         {"relative": 0.1, **RIGHT}, 0.1, ("within rounding", None, None, "a")),
+        ({"relative": 0.1, **RIGHT}, {"relative": 0.1, **RIGHT}, {"relative": 0.1, **RIGHT}, 0.1,
+         ("ill-conditioned model", None, None, "a")),
+        ({"relative": 0.1, "was_tried": True}, {"relative": 0.1}, {"relative": 0.1}, 0.1, ("wrong", "a", "a", None)),
+        ({"relative": 0.1, "was_postponed": True}, {"relative": 0.1}, {"relative": 0.1}, 0.1,
+         ("undecided", None, None, "a")),
+        ({"relative": 0.1, "standalone": alone(0.1)}, {"relative": 0.0}, {"relative": 0.0}, 0.0,
+         ("equal", None, None, None)),
+    ],
+)  # fmt: skip
+def test_the_verdict_on_a_chain(a, b, y, failing, expected):
+    assert verdict(a, b, y, failing) == expected
+
+
+def test_a_small_error_that_does_not_lead_to_the_outputs_is_never_the_answer():
+    small, large = {"relative": 2e-5, "standalone": alone(2e-5)}, {"relative": 0.5, "standalone": alone(0.5)}
+    assert verdict(small, large, {"relative": 0.5, **RIGHT}, 0.5, lambda row: False)[1] == "b"
+    assert verdict(small, large, {"relative": 0.5, **RIGHT}, 0.5, lambda row: True)[1] == "a"

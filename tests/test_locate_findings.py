@@ -1,0 +1,264 @@
+"""`polycmp locate` where the two sides calculate differently: masks, quantised tensors, fused kernels, saturation."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import onnx
+import pytest
+from fakes import FakeSite, runner
+from onnx import TensorProto, helper, numpy_helper
+
+REPORT = ("--report", "found.json")
+LOWEST = float(np.finfo(np.float32).min)
+
+
+def save(path, nodes, inputs, outputs, weights=()):
+    """Write a model; inputs and outputs are (name, element type, shape)."""
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info(*item) for item in inputs],
+        [helper.make_tensor_value_info(*item) for item in outputs],
+        [numpy_helper.from_array(np.asarray(array), name) for name, array in weights],
+    )
+    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), path)
+    return path
+
+
+def masked(path, factor=1.0):
+    """scores + mask -> Softmax -> MatMul, as in every transformer with padding."""
+    nodes = [
+        helper.make_node("Where", ["mask", "zero", "low"], ["bias"], name="where"),
+        helper.make_node("Add", ["s", "bias"], ["t"], name="add"),
+        helper.make_node("Softmax", ["t"], ["p"], name="softmax"),
+        helper.make_node("MatMul", ["p", "v"], ["y"], name="values"),
+    ]
+    values = np.random.default_rng(1).standard_normal((8, 4)).astype(np.float32)
+    weights = [("zero", np.float32(0)), ("low", np.float32(LOWEST)), ("v", values * np.float32(factor))]
+    inputs = [("s", TensorProto.FLOAT, [2, 8]), ("mask", TensorProto.BOOL, [2, 8])]
+    return save(path, nodes, inputs, [("y", TensorProto.FLOAT, [2, 4])], weights)
+
+
+@pytest.fixture
+def masks(tmp_path):
+    """Save scores with a padding mask and return the words that use them."""
+    scores = np.random.default_rng(0).standard_normal((2, 8)).astype(np.float32)
+    np.savez(tmp_path / "x.npz", s=scores, mask=np.arange(8)[None, :] < np.array([[8], [5]]))
+    return ("--load-inputs", tmp_path / "x.npz")
+
+
+def located(tmp_path):
+    return json.loads((tmp_path / "found.json").read_text())
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("tolerance", [(), ("--atol", "0.1")], ids=["strict", "loose"])
+def test_an_attention_mask_that_overflows_is_absorbed(polycmp, tmp_path, masks, dtype, tolerance):
+    model = masked(tmp_path / "m.onnx")
+    done = polycmp(
+        "locate", model, "-b", f"onnx:name=narrow,dtype={dtype}", "-b", "onnxrt", *masks, *tolerance, *REPORT
+    )
+    found = located(tmp_path)
+    assert (done.status, found["first_bad"]) == (0, None), found["sentence"]
+    assert any(
+        "Inf of narrow in 'bias', which Where 'where' makes, is absorbed by Softmax 'softmax'" in note
+        for note in found["notes"]
+    )
+
+
+def test_the_search_goes_on_behind_an_absorbed_mask(polycmp, tmp_path, masks):
+    good, bad = masked(tmp_path / "good.onnx"), masked(tmp_path / "bad.onnx", 1.5)
+    words = ("-b", "onnx:dtype=float16", "-b", f"onnxrt:name=ref,model={good}")
+    done = polycmp("locate", bad, *words, *masks, *REPORT)
+    assert (done.status, located(tmp_path)["first_bad"]) == (1, "y")
+
+
+def quantised(path):
+    """x -> DynamicQuantizeLinear -> MatMulInteger -> Cast -> y."""
+    nodes = [
+        helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "scale", "zero"], name="quantise"),
+        helper.make_node("MatMulInteger", ["q", "w", "zero"], ["product"], name="product"),
+        helper.make_node("Cast", ["product"], ["real"], name="cast", to=TensorProto.FLOAT),
+        helper.make_node("Mul", ["real", "scale"], ["y"], name="scale"),
+    ]
+    weight = np.random.default_rng(0).integers(0, 60, (64, 8)).astype(np.uint8)
+    return save(path, nodes, [("x", TensorProto.FLOAT, [40, 64])], [("y", TensorProto.FLOAT, [40, 8])], [("w", weight)])
+
+
+def near_a_tie():
+    """Numbers of which one is as near as can be to the middle between two steps of their scale."""
+    x = np.random.default_rng(0).uniform(-1, 1, (40, 64)).astype(np.float32)
+    x[0, 0], x[0, 1] = -1, 1
+    x[3, 3] = np.float32(80.5) * np.float32(2 / 255)
+    return x
+
+
+def test_a_tie_of_rounding_in_a_quantised_tensor_accuses_nobody(polycmp, tmp_path):
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"], name="quantise"),
+        helper.make_node("MatMulInteger", ["q", "w", "zero"], ["y"], name="product"),
+    ]
+    weights = [("scale", np.float32(0.1)), ("zero", np.uint8(0)), ("w", np.ones((64, 4), np.uint8))]
+    inputs, outputs = [("x", TensorProto.FLOAT, [2, 64])], [("y", TensorProto.INT32, [2, 4])]
+    model = save(tmp_path / "m.onnx", nodes, inputs, outputs, weights)
+    halves = (np.arange(128).reshape(2, 64) + np.float32(0.5)) * np.float32(0.1)
+    np.savez(tmp_path / "x.npz", x=halves.astype(np.float32))
+    words = ("--load-inputs", tmp_path / "x.npz", *REPORT)
+    done = polycmp("locate", model, "-b", "onnxrt", "-b", "onnx:dtype=float64", *words)
+    found = located(tmp_path)
+    assert (done.status, found["first_bad"]) == (0, None), found["sentence"]
+    assert found["sentence"].startswith(
+        "within rounding: no operator is wrong; in 'q', which QuantizeLinear 'quantise'"
+    )
+    assert "off by one step, a tie of rounding, and the outputs differ from there" in found["sentence"]
+
+
+@pytest.mark.parametrize("at", ["quantise", "product"])
+def test_a_fault_in_a_quantised_operator_is_named(polycmp, tmp_path, at):
+    model = quantised(tmp_path / "m.onnx")
+    np.savez(tmp_path / "x.npz", x=near_a_tie())
+    words = ("--load-inputs", tmp_path / "x.npz", *REPORT)
+    done = polycmp("locate", model, "-b", f"faulty:backend=onnxrt,fault=shuffle,at={at}", "-b", "onnx", *words)
+    found = located(tmp_path)
+    assert (done.status, (found["operator"] or {}).get("name")) == (1, at), found["sentence"]
+    measured = next(row for row in found["tensors"] if row["tensor"] == found["first_bad"])
+    assert measured["own_error"] is not None
+
+
+SATURATING = '''
+import numpy as np
+from polycmp.runner import Runner
+from polycmp_onnxrt.runner import OnnxrtRunner
+from polycmp_onnxrt.session import SessionFromOnnx
+
+class Saturating(OnnxrtRunner):
+    """What a processor without VNNI makes of MatMulInteger: pairs of products are added in 16 bits."""
+    def infer_impl(self, feed_dict):
+        made = super().infer_impl(feed_dict)
+        graph = self.model.graph
+        weights = {item.name: item for item in graph.initializer}
+        for node in graph.node:
+            known = {**feed_dict, **made}
+            if node.op_type == "MatMulInteger" and node.output[0] in made and node.input[0] in known:
+                from onnx import numpy_helper
+                a = known[node.input[0]].astype(np.int64)
+                w = numpy_helper.to_array(weights[node.input[1]]).astype(np.int64)
+                pairs = a[:, 0::2, None] * w[None, 0::2] + a[:, 1::2, None] * w[None, 1::2]
+                made[node.output[0]] = np.clip(pairs, -32768, 32767).sum(1).astype(np.int32)
+        return made
+
+def make(model, options, *, name):
+    loaded = model.load("onnx")()
+    runner = Saturating(SessionFromOnnx(loaded), name)
+    runner.model = loaded
+    return runner
+'''
+
+
+def test_a_kernel_that_saturates_is_accused_with_what_helps(tmp_path):
+    site = FakeSite(tmp_path / "site")
+    site.plugin("avx2", runner("avx2", factory="avx2_impl:make"))
+    (site.folder / "avx2_impl.py").write_text(SATURATING)
+    nodes = [helper.make_node("MatMulInteger", ["x", "w"], ["y"], name="product")]
+    weight = np.full((64, 4), 127, np.int8)
+    model = save(
+        tmp_path / "m.onnx", nodes, [("x", TensorProto.UINT8, [3, 64])], [("y", TensorProto.INT32, [3, 4])],
+        [("w", weight)],
+    )  # fmt: skip
+    np.savez(tmp_path / "x.npz", x=np.full((3, 64), 255, np.uint8))
+    words = ("locate", model, "-b", "avx2", "-b", "onnx", "--load-inputs", tmp_path / "x.npz", *REPORT)
+    done = site.polycmp(*words, cwd=tmp_path)
+    found = located(tmp_path)
+    assert (done.returncode, found["operator"]["name"]) == (1, "product"), done.stdout + done.stderr
+    assert any("reduce_range=True" in note and "VNNI" in note for note in found["notes"])
+
+
+FUSING = '''
+from polycmp_onnxrt.runner import OnnxrtRunner
+from polycmp_onnxrt.session import SessionFromOnnx
+
+class Fusing(OnnxrtRunner):
+    """The first product is always a little off; two operators together, unless looked at, are wrong by half."""
+    def infer_impl(self, feed_dict):
+        made = super().infer_impl(feed_dict)
+        if "h" in made:
+            made["h"] = made["h"] * made["h"].dtype.type(1 + 2e-5)
+        if list(made) == ["y"] and "x" in feed_dict:
+            made["y"] = made["y"] * made["y"].dtype.type(1.5)
+        return made
+
+def make(model, options, *, name):
+    return Fusing(SessionFromOnnx(model.load("onnx")), name)
+'''
+
+
+def test_two_operators_wrong_together_are_named_and_not_a_small_difference_before_them(tmp_path):
+    site = FakeSite(tmp_path / "site")
+    site.plugin("fusing", runner("fusing", factory="fusing_impl:make"))
+    (site.folder / "fusing_impl.py").write_text(FUSING)
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["h"], name="first"),
+        helper.make_node("Relu", ["h"], ["r"], name="relu"),
+        helper.make_node("MatMul", ["r", "w"], ["y"], name="second"),
+    ]
+    weight = np.random.default_rng(0).standard_normal((8, 8)).astype(np.float32)
+    kind = TensorProto.FLOAT
+    model = save(tmp_path / "m.onnx", nodes, [("x", kind, [4, 8])], [("y", kind, [4, 8])], [("w", weight)])
+    done = site.polycmp("locate", model, "-b", "fusing", "-b", "onnxrt", *REPORT, cwd=tmp_path)
+    found = located(tmp_path)
+    assert (done.returncode, found["words"]) == (1, "probing removes the fault"), found["sentence"]
+    assert len(found["probe"]["cured_by"]) == 1
+    assert "the outputs' error, 0.5 relative" in found["sentence"]
+
+
+def test_a_saturated_sigmoid_is_no_ill_condition(polycmp, tmp_path):
+    nodes = [helper.make_node("Sigmoid", ["x"], ["y"], name="sigmoid")]
+    kind = TensorProto.FLOAT
+    model = save(tmp_path / "m.onnx", nodes, [("x", kind, [4])], [("y", kind, [4])])
+    np.savez(tmp_path / "x.npz", x=np.full(4, -90, np.float32))
+    for other in ("onnxrt:optimization=off", "onnx", "onnx:dtype=float64"):
+        strict = ("--atol", "0", "--rtol", "0") if other != "onnxrt:optimization=off" else ()
+        done = polycmp(
+            "locate", model, "-b", "onnxrt", "-b", other, "--load-inputs", tmp_path / "x.npz", *strict, *REPORT
+        )
+        found = located(tmp_path)
+        assert (done.status, found["first_bad"]) == (0, None)
+        assert found["words"] in {"equal", "within rounding"}
+        assert not [note for note in found["notes"] if "float64" in note]
+
+
+def test_a_wrong_reference_is_said_to_be_the_one_that_is_off(polycmp, tmp_path):
+    kind = TensorProto.FLOAT
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["h"], name="first"),
+        helper.make_node("Relu", ["h"], ["y"], name="relu"),
+    ]
+    weight = np.random.default_rng(0).standard_normal((8, 8)).astype(np.float32)
+    model = save(tmp_path / "m.onnx", nodes, [("x", kind, [4, 8])], [("y", kind, [4, 8])], [("w", weight)])
+    done = polycmp(
+        "locate", model, "-b", "onnx", "-b", "faulty:name=bad,backend=onnxrt,fault=row-noise,at=first", *REPORT
+    )
+    found = located(tmp_path)
+    assert (done.status, found["first_bad"]) == (1, "h"), found["sentence"]
+    assert "alone, bad is the one that is off from float64" in found["sentence"]
+
+
+def test_the_module_and_line_of_pytorch_are_said(polycmp, tmp_path):
+    def model(path, factor):
+        node = helper.make_node("Mul", ["x", "k"], ["y"], name="node_mul")
+        for key, value in (
+            ("pkg.torch.onnx.name_scopes", "['', 'encoder', 'encoder.layer.0', 'encoder.layer.0.scale', 'mul']"),
+            ("pkg.torch.onnx.stack_trace", 'File "/a/model.py", line 3, in forward\n    return self.net(x)\n'
+             'File "/a/scale.py", line 17, in forward\n    return x * self.k'),
+        ):  # fmt: skip
+            entry = node.metadata_props.add()
+            entry.key, entry.value = key, value
+        kind = TensorProto.FLOAT
+        return save(path, [node], [("x", kind, [4])], [("y", kind, [4])], [("k", np.float32(factor))])
+
+    good, bad = model(tmp_path / "good.onnx", 1), model(tmp_path / "bad.onnx", 2)
+    polycmp("locate", bad, "-b", "onnxrt", "-b", f"onnxrt:name=ref,model={good}", *REPORT)
+    sentence = located(tmp_path)["sentence"]
+    assert sentence.endswith("in the model's source: module encoder.layer.0.scale, scale.py:17 (return x * self.k)")
