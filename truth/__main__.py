@@ -1,6 +1,6 @@
 """All scenarios and mutations: `make truth`.
 
-    python -m truth [--only REGEX] [--fast] [--mutations N] [--seed N] [--output FILE]
+    python -m truth [--only REGEX] [--fast] [--mutations N] [--minutes N] [--seed N] [--output FILE]
 
 Every scenario is written to a folder under .cache/truth and judged there; each that is not right is printed with the
 command that repeats it, and so is each mutation. The table of a whole run is written to truth/results.md. The exit
@@ -44,15 +44,17 @@ def run_all(pattern: str, *, fast: bool) -> list[Judged]:
     return judged
 
 
-def mutate(seeds: Sequence[int]) -> list[Outcome]:
-    """Try out mutants, and print those that are not judged rightly."""
-    outcomes = []
+def mutate(seeds: Sequence[int], minutes: float) -> list[Outcome]:
+    """Try out mutants, no longer than some minutes unless that is 0, and print those that are not judged rightly."""
+    outcomes, start = [], time.perf_counter()
     for found in try_many(seeds, os.cpu_count() or 1):
         outcomes.append(found)
         if not {found.grade, found.clean} <= FINE:
             what = f"{found.fault} at {found.operator} ({found.kind}): {found.grade}; without it: {found.clean}"
             print(f"python -m truth.mutation --seed {found.seed}\n    {what}", flush=True)
             print(*(f"    {' '.join(said.split())}" for said in found.said), sep="\n", flush=True)
+        if minutes and time.perf_counter() - start > 60 * minutes:
+            break
     return sorted(outcomes, key=lambda outcome: outcome.seed)
 
 
@@ -62,6 +64,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--only", default="", help="only scenarios whose name matches; no mutations")
     parser.add_argument("--fast", action="store_true", help="only the scenarios of make test; no mutations")
     parser.add_argument("--mutations", type=int, default=1000, help="how many; 1000 by default")
+    parser.add_argument("--minutes", type=float, default=0, help="stop with mutations after so many; 0 for no limit")
     parser.add_argument("--seed", type=int, default=1, help="the first seed")
     parser.add_argument("--output", type=Path, help="where the table goes")
     options = parser.parse_args(words)
@@ -71,7 +74,7 @@ def main(words: Sequence[str]) -> int:
     right = sum(item.grade == RIGHT for item in judged)
     print(f"{right} of {len(judged)} scenarios are right ({seconds:.0f} s)")
     whole = not options.only and not options.fast
-    outcomes = mutate(range(options.seed, options.seed + options.mutations)) if whole else []
+    outcomes = mutate(range(options.seed, options.seed + options.mutations), options.minutes) if whole else []
     counted = table(outcomes, time.perf_counter() - start - seconds)
     print(counted if outcomes else "")
     output = options.output or (HERE / "results.md" if whole else None)
