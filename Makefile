@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 ALONE := .venv-core
 RAY := .venv-ray
+TRUTH := .venv-truth
 PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/formats plugins/locate plugins/checks plugins/data plugins/suite plugins/testing plugins/trt
 PROJECTS := $(PACKAGES:%=%/pyproject.toml)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-core test-ray test-gpu check format bench clean
+.PHONY: help demo test test-core test-ray test-gpu check format bench truth clean
 
 help:
 	@echo "make demo      compare a model on two backends (ONNX Runtime and the ONNX reference)"
@@ -16,6 +17,7 @@ help:
 	@echo "make test-core run the tests of the core where only the core is installed"
 	@echo "make test-ray  run the tests of the suite's executor for Ray, on a cluster of several nodes on this machine"
 	@echo "make check     ruff and mypy"
+	@echo "make truth     say what is right and wrong of models and faults whose answer is known"
 	@echo "make bench     measure beside Polygraphy"
 	@echo "make test-gpu  run the tests that need TensorRT and a GPU, in the current environment"
 
@@ -71,5 +73,14 @@ format: $(VENV)/developed
 bench: $(VENV)/developed
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
+$(TRUTH)/installed: truth/requirements.txt truth/files.txt $(PROJECTS)
+	$(PYTHON) -m venv $(TRUTH)
+	$(TRUTH)/bin/python -m pip --disable-pip-version-check install --quiet -r truth/requirements.txt -e core -e plugins/onnx -e plugins/onnxrt -e plugins/report -e plugins/formats -e plugins/locate -e plugins/checks
+	$(TRUTH)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps -r truth/files.txt
+	@touch $@
+
+truth: $(TRUTH)/installed
+	$(TRUTH)/bin/python -m truth $(TRUTH_ARGS)
+
 clean:
-	rm -rf $(VENV) $(ALONE) $(RAY) demo dist .cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(ALONE) $(RAY) $(TRUTH) demo dist .cache .mypy_cache .ruff_cache

@@ -37,6 +37,7 @@ from polycmp_onnx import (
 )
 from polycmp_onnx.graph import element_type, known_values, shape_of
 from polycmp_onnx.load import OnnxLoader
+from polycmp_onnx.model_graph import open_graph
 from polycmp_testing.loaders import LoaderContract
 
 ort = pytest.importorskip("onnxruntime")
@@ -241,6 +242,25 @@ def test_extracting_with_given_types_and_defaults(mlp):
         extract_subgraph(mlp, ["nope"])
     with pytest.raises(ModelError, match="also needs the input 'x'"):
         extract_subgraph(mlp, ["s"], ["y"])
+
+
+@pytest.mark.parametrize("cut", ["extract", "part"])
+def test_a_tensor_that_is_fed_is_not_made_beside_another_output_of_its_operator(make_model, cut):
+    nodes = [
+        helper.make_node("Split", ["x"], ["a", "b"], axis=0),
+        helper.make_node("Neg", ["b"], ["y"]),
+    ]
+    model = make_model(nodes, [("x", 1, [4])], [("a", 1, [2]), ("y", 1, [2])])
+    fed = TensorMetadata().add("x", "float32", [4]).add("b", "float32", [2])
+    part = (
+        extract_subgraph(model, fed, ["a", "y"])
+        if cut == "extract"
+        else open_graph(lambda: model).cut(fed, ["a", "y"])()
+    )
+    onnx.checker.check_model(part, full_check=True)
+    made = run(part, {"x": np.arange(4, dtype=np.float32), "b": np.full(2, 7, np.float32)})
+    np.testing.assert_array_equal(made["a"], [0, 1])
+    np.testing.assert_array_equal(made["y"], [-7, -7])
 
 
 def test_extracting_keeps_what_a_subgraph_reads(make_model):

@@ -6,6 +6,7 @@ from typing import Any
 
 from onnx.reference.ops.op_dequantize_linear import DequantizeLinear_19
 
+from polycmp_onnx.operators import microsoft, microsoft_sequences
 from polycmp_onnx.operators.control import Loop_1, Scatter_9
 from polycmp_onnx.operators.normalization import (
     LRN_1,
@@ -14,7 +15,7 @@ from polycmp_onnx.operators.normalization import (
     LpNormalization_1,
     RMSNormalization_23,
 )
-from polycmp_onnx.operators.pooling import AveragePool_19, MaxPool_12
+from polycmp_onnx.operators.pooling import AveragePool_19, GlobalMaxPool_1, MaxPool_12
 from polycmp_onnx.operators.softmax import Hardmax_11, LogSoftmax_11, LogSoftmax_13, Softmax_11
 from polycmp_onnx.operators.versions import (
     GRU_14,
@@ -36,6 +37,7 @@ _CORRECTIONS: dict[str, tuple[tuple[int, int, type[Any]], ...]] = {
     "ConvTranspose": ((1, _EVER, ConvTranspose_11),),
     "DequantizeLinear": ((10, 18, DequantizeLinear_19),),  # ONNX's own, which it refuses before opset 19
     "GRU": ((7, _EVER, GRU_14),),
+    "GlobalMaxPool": ((1, _EVER, GlobalMaxPool_1),),
     "GridSample": ((16, 19, GridSample_16),),
     "Hardmax": ((1, 12, Hardmax_11),),
     "LRN": ((1, _EVER, LRN_1),),
@@ -63,6 +65,8 @@ def correction(domain: str, op_type: str, opset: int) -> type[Any] | None:
         op_type: The operator.
         opset: The version of the domain that the model imports.
     """
+    if domain == microsoft.DOMAIN:
+        return microsoft.OPERATORS.get(op_type) or microsoft_sequences.OPERATORS.get(op_type)
     if domain not in {"", "ai.onnx"}:
         return None
     return next((cls for first, last, cls in _CORRECTIONS.get(op_type, ()) if first <= opset <= last), None)

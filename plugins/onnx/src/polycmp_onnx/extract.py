@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.loader import also_called, immediate
 from polycmp.tensors import TensorEntry
-from polycmp_onnx.graph import computed_tensors, element_type, keep_items, known_values, reads, replace_items, shape_of
+from polycmp_onnx.graph import (
+    computed_tensors,
+    element_type,
+    keep_items,
+    known_values,
+    reads,
+    rename_fed,
+    replace_items,
+    shape_of,
+)
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.shapes import infer_shapes, value_types
 from polycmp_onnx.tidy import set_shape
@@ -131,6 +140,7 @@ def _shrink(graph: Any, nodes: list[int], needed: set[str], inputs: set[str]) ->
     inner = {name for node in kept for name in node.output}
     weights = needed - inputs
     replace_items(graph.node, kept)
+    rename_fed(graph.node, inputs)
     keep_items(graph.initializer, lambda item: item.name in weights)
     keep_items(graph.sparse_initializer, lambda item: item.values.name in needed)
     keep_items(graph.value_info, lambda value: value.name in inner)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from polycmp.tensors import TensorMetadata
@@ -148,3 +148,16 @@ def replace_items(field: Any, items: Iterable[Any]) -> None:
     copies = [copy.deepcopy(item) for item in items]
     del field[:]
     field.extend(copies)
+
+
+def rename_fed(nodes: Iterable[Any], fed: Collection[str]) -> None:
+    """Rename what nodes make of tensors that are fed: an operator may be needed for another one of its outputs.
+
+    Args:
+        nodes: The nodes of a part; they are changed.
+        fed: The names of the part's inputs.
+    """
+    for node in nodes:
+        for place, name in enumerate(node.output):
+            if name in fed:
+                node.output[place] = f"{name}/not fed"

@@ -17,6 +17,7 @@ from polycmp_onnx.graph import (
     graph_inputs,
     known_values,
     reads,
+    rename_fed,
     shape_of,
     tensor_bytes,
     tensor_metadata,
@@ -145,6 +146,7 @@ class OnnxGraph:
         graph = part.graph
         graph.name = source.graph.name
         graph.node.extend(source.graph.node[index] for index in chosen)
+        rename_fed(graph.node, border)
         graph.initializer.extend(
             item for name, item in self._initializers.items() if name in needed and name not in border
         )

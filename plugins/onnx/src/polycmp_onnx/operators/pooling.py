@@ -37,6 +37,13 @@ class AveragePool_19(OpRun):  # type: ignore[misc]
         return ((total / _pooled(real, 0, np.add, windows)).astype(x.dtype),)
 
 
+class GlobalMaxPool_1(OpRun):  # type: ignore[misc]
+    """GlobalMaxPool; ONNX's loses an axis of data with one spatial dimension."""
+
+    def _run(self, x: Any) -> tuple[Any]:
+        return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
+
+
 class _Windows:
     """Where the windows of a pooling lie, by the formulas of ONNX's specification of MaxPool and AveragePool."""
 

@@ -1,0 +1,98 @@
+"""The scenarios of `truth`: every sentence of `locate` is one that an expert would sign."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+from onnx.reference import ReferenceEvaluator
+
+from truth.composing import random_net
+from truth.judge import ACCUSED, ELSEWHERE, MISSED, RIGHT, SENTENCE, Said, grade, judge
+from truth.models import ARCHITECTURES, net_of
+from truth.mutation import ACCUSED as ACCUSED_CLEAN
+from truth.mutation import CLEAN, NAMED, Mutant, Outcome, downstream, reached_goal, reaches, table, try_out
+from truth.mutation import MISSED as MISSED_FAULT
+from truth.pending import PENDING
+from truth.scenario import NO_FAULT, NOTHING, SAME, WRONG, Scenario, at
+from truth.scenarios import SCENARIOS
+
+
+def cases():
+    for name, scenario in SCENARIOS.items():
+        if scenario.fast and scenario.here:
+            pending = scenario.pending
+            marks = [pytest.mark.xfail(strict=True, reason=pending)] if pending else []
+            yield pytest.param(scenario, id=name, marks=marks)
+
+
+@pytest.mark.parametrize("scenario", cases())
+def test_the_sentence_is_one_that_an_expert_would_sign(scenario, tmp_path):
+    judged = judge(scenario, tmp_path)
+    assert judged.grade == RIGHT, f"{judged.command}\n{judged.said.sentence or judged.said.text}"
+
+
+def test_enough_is_tried():
+    faulty = [item for item in SCENARIOS.values() if item.fault != NO_FAULT]
+    assert len(SCENARIOS) >= 80
+    assert len({item.architecture for item in SCENARIOS.values()} & set(ARCHITECTURES)) >= 12
+    assert len(SCENARIOS) - len(faulty) >= len(faulty), "as many scenarios without a fault as with one"
+    assert set(PENDING) <= set(SCENARIOS), "what is pending is the name of a scenario"
+
+
+@pytest.mark.parametrize(
+    ("expect", "said", "what"),
+    [
+        (at("a"), Said(1, WRONG, "wrong: Op 'a'", ("a",)), RIGHT),
+        (at("a"), Said(1, WRONG, "wrong: Op 'b'", ("b",)), ELSEWHERE),
+        (at("a"), Said(1, "ill-conditioned model", "", ("a",)), SENTENCE),
+        (at("a", says=("because",)), Said(1, WRONG, "wrong: Op 'a'", ("a",)), SENTENCE),
+        (at("a"), Said(0, "equal"), MISSED),
+        (NOTHING, Said(1, WRONG, "wrong: Op 'a'", ("a",)), ACCUSED),
+        (NOTHING, Said(0, "within rounding"), RIGHT),
+        (SAME, Said(0, "within rounding"), SENTENCE),
+        (NOTHING, Said(3, text="could not compare"), "no answer"),
+    ],
+)
+def test_what_is_said_is_graded(expect, said, what):
+    assert grade(Scenario("s", "residual", NO_FAULT, expect), said) == what
+
+
+class TestMutation:
+    def test_a_fault_in_an_architecture_is_named_and_the_run_without_it_clean(self, tmp_path):
+        mutant = Mutant(1, "residual", net_of("residual"), "row-noise", "s1.c1", "onnx")
+        found = try_out(mutant, tmp_path)
+        assert (found.grade, found.clean, found.operator) == (NAMED, CLEAN, "Conv")
+        assert found.command.startswith("polycmp locate ")
+
+    @pytest.mark.parametrize(
+        ("architecture", "fault", "operator"),
+        [("residual", "nan", "s1.c1"), ("detector", "row-noise", "size"), ("speech", "shuffle", "spectrum")],
+    )
+    def test_whether_a_fault_reaches_an_output_is_measured(self, tmp_path, architecture, fault, operator):
+        net = net_of(architecture)
+        felt = reaches(Mutant(1, architecture, net, fault, operator, "onnx"), net.write(tmp_path))
+        assert felt is (architecture == "detector")
+
+    def test_a_random_graph_is_the_same_again_and_runs(self):
+        one, two = random_net(3), random_net(3)
+        assert one.model == two.model
+        assert len(one.model.graph.node) >= 5
+        onnx.checker.check_model(one.model, full_check=True)
+        made = ReferenceEvaluator(one.model).run(None, dict(one.feed))
+        assert len(made) == len(one.model.graph.output)
+
+    def test_what_lies_behind_an_operator(self):
+        behind = downstream(net_of("super-resolution").model, {"c3"})
+        assert behind == {"shuffled", "sum", "y"}
+
+    def test_the_table_counts_and_the_goal_is_99_percent_without_an_accusation(self):
+        def outcome(seed, grade, clean=CLEAN):
+            return Outcome(seed, "random graph", "fp16", "Conv", grade, clean, "", "", ("", ""))
+
+        good = [outcome(seed, NAMED) for seed in range(99)]
+        assert reached_goal([*good, outcome(99, MISSED_FAULT)])
+        assert not reached_goal([*good[1:], outcome(99, MISSED_FAULT)])
+        assert not reached_goal([*good, outcome(99, NAMED, ACCUSED_CLEAN)])
+        text = table([*good, outcome(99, MISSED_FAULT)], 1)
+        assert "| random graphs | 100 | 99 | 0 | 0 | 1 | 0 | 99.0% | 100 | 0 |" in text
+        assert "seeds 0 to 99" in text

@@ -1,0 +1,179 @@
+"""Small models whose figures look bad although nothing is wrong, and one that a real runtime gets wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto
+
+from truth.build import Graph, Net
+
+
+def mask() -> Net:
+    """Scores with the lowest number where padding is, and Softmax: the smallest piece of every encoder."""
+    g = Graph("mask", seed=30)
+    g.input("s", g.normal(2, 8), [2, 8])
+    g.input("m", np.arange(8)[None] < np.array([[8], [5]]), [2, 8])
+    g.node("Where", ["m", g.const("zero", 0), g.const("low", np.finfo(np.float32).min)], "bias")
+    g.node("Softmax", [g.node("Add", ["s", "bias"], "t")], "p")
+    g.output("p")
+    return g.net()
+
+
+def mask_lost() -> Net:
+    """The lowest number, scaled up again: where it became infinite, something really is wrong behind it."""
+    g = Graph("mask_lost", seed=31)
+    g.input("s", g.normal(2, 8), [2, 8])
+    g.node("Mul", ["s", g.const("large", 1e6)], "bias")
+    g.node("Mul", ["bias", g.const("small", 1e-6)], "y")
+    g.output("y")
+    return g.net()
+
+
+def saturated() -> Net:
+    """A Sigmoid far in its tail: 0 against 1e-39."""
+    g = Graph("saturated", seed=32)
+    g.input("x", np.array([[-100.0, -95.0, -89.0, -110.0]], np.float32), [1, 4])
+    g.node("Sigmoid", ["x"], "gate")
+    g.node("Mul", ["gate", g.weight("w", 1, 4)], "gated")
+    g.node("Add", ["gated", g.const("one", 1)], "y")
+    g.output("y")
+    return g.net()
+
+
+def cancellation() -> Net:
+    """(x / 3 + 1e7) - 1e7: in float32 nothing of x is left."""
+    g = Graph("cancellation", seed=33)
+    g.input("x", g.normal(64), [64])
+    third = g.node("Div", ["x", g.const("three", 3)], "third")
+    g.node("Sub", [g.node("Add", [third, g.const("big", 1e7)], "sum"), "big"], "y")
+    g.output("y")
+    return g.net()
+
+
+def floor_tie() -> Net:
+    """Whole numbers by way of a product that rounding takes to just below them; then a lookup by their floor."""
+    g = Graph("floor_tie", seed=34)
+    g.input("x", np.arange(1, 65, dtype=np.float32)[None] / np.float32(10), [1, 64])
+    wide = g.node("MatMul", ["x", g.const("w", np.eye(64) * 10)], "steps")
+    g.node("Floor", [wide], "floor")
+    g.node("Div", ["floor", g.const("ten", 10)], "y")
+    g.output("y")
+    return g.net()
+
+
+def nearest() -> Net:
+    """The largest of values of which two are equal but for rounding, and what stands at its place."""
+    g = Graph("nearest", seed=35)
+    x = g.normal(4, 64)
+    g.input("x", x, [4, 64])
+    half = g.normal(64, 5)
+    weights = np.concatenate([half, half[::-1] * 0 + half], axis=1)
+    scores = g.node("MatMul", ["x", g.const("w", weights)], "scores")
+    shifted = g.node("Mul", [scores, g.const("factors", np.r_[np.full(5, 1), np.full(5, 1 + 2**-23)])], "shifted")
+    g.node("Softmax", [shifted], "p", axis=-1)
+    g.node("ArgMax", ["p"], "best", axis=-1, keepdims=0)
+    g.output("p")
+    g.output("best", kind=TensorProto.INT64)
+    return g.net()
+
+
+def long_sum() -> Net:
+    """Sums over 16,384 numbers of large magnitude that nearly cancel: each order of adding rounds differently."""
+    g = Graph("long_sum", seed=36)
+    g.input("x", g.normal(2, 16384, scale=1000), [2, 16384])
+    g.node("MatMul", ["x", g.const("w", g.normal(16384, 4))], "product")
+    g.node("Add", ["product", g.weight("b", 4)], "y")
+    g.output("y")
+    return g.net()
+
+
+def large_values() -> Net:
+    """Values of a million, off by a unit in the last place: 0.06 absolute."""
+    g = Graph("large", seed=37)
+    g.input("x", g.normal(4, 32, scale=1e5), [4, 32])
+    for layer, source in enumerate(["x", "l0", "l1"]):
+        g.linear(source, f"l{layer}", 32, 32)
+    g.output("l2")
+    return g.net()
+
+
+def both_infinite() -> Net:
+    """exp(100) is infinite on both sides, and its reciprocal 0."""
+    g = Graph("both_infinite", seed=38)
+    g.input("x", np.array([[100.0, 1.0, 95.0, -3.0]], np.float32), [1, 4])
+    g.node("Reciprocal", [g.node("Exp", ["x"], "e")], "y")
+    g.output("y")
+    return g.net()
+
+
+def not_a_number() -> Net:
+    """NaN in the input, asked for and replaced."""
+    g = Graph("not_a_number", seed=39)
+    x = g.normal(4, 8)
+    x[1, 3] = x[2, 5] = np.nan
+    g.input("x", x, [4, 8])
+    doubled = g.node("Add", ["x", "x"], "doubled")
+    missing = g.node("IsNaN", [doubled], "missing")
+    g.node("Where", [missing, g.const("mean", 0.5), doubled], "filled")
+    g.linear("filled", "y", 8, 4)
+    g.output("y")
+    return g.net()
+
+
+def steep() -> Net:
+    """Sharp attention: scores of hundreds, whose roundings Softmax makes large."""
+    g = Graph("steep", seed=40)
+    g.input("x", g.normal(4, 64, scale=30), [4, 64])
+    scores = g.node("MatMul", ["x", g.weight("w", 64, 16, scale=1)], "scores")
+    g.node("Softmax", [scores], "p", axis=-1)
+    g.node("MatMul", ["p", g.weight("v", 16, 8, scale=1)], "y")
+    g.output("y")
+    return g.net()
+
+
+def tiny() -> Net:
+    """Numbers near the smallest of float32."""
+    g = Graph("tiny", seed=41)
+    g.input("x", np.array([[1e-20, 3e-20, 1e-19, 2e-25]], np.float32), [1, 4])
+    g.node("Mul", ["x", g.const("small", 1e-20)], "denormal")
+    g.node("Add", ["denormal", g.const("one", 1)], "y")
+    g.output("y")
+    return g.net()
+
+
+def pad_pool() -> Net:
+    """Zeros around negative numbers, then a maximum.
+
+    ONNX Runtime folds the padding into the pooling, which pads with the lowest number instead of 0.
+    """
+    g = Graph("pad_pool", seed=42, opset=13)
+    g.input("x", -np.abs(g.normal(1, 1, 3, 3)) - 1, [1, 1, 3, 3])
+    padded = g.node("Pad", ["x", g.ints("pads", 0, 0, 1, 1, 0, 0, 1, 1)], "padded")
+    g.node("MaxPool", [padded], "pooled", kernel_shape=[2, 2], strides=[1, 1])
+    g.node("Mul", ["pooled", g.const("two", 2)], "y")
+    g.output("y")
+    return g.net()
+
+
+def rounding(ties: bool = True) -> Net:
+    """Values at halves, rounded to even.
+
+    Args:
+        ties: Whether there are halves.
+    """
+    g = Graph("rounding", seed=43)
+    g.input("x", (np.arange(32, dtype=np.float32) + (0.5 if ties else 0.25))[None], [1, 32])
+    g.node("Round", ["x"], "rounded")
+    g.linear("rounded", "y", 32, 4)
+    g.output("y")
+    return g.net()
+
+
+def overflowing() -> Net:
+    """exp(12 x + 3) and a mean of it: too large for float16, harmless in float32; the mean is wrong behind it."""
+    g = Graph("overflow", seed=44)
+    g.input("x", g.rng.random((2, 8)).astype(np.float32), [2, 8])
+    g.node("Exp", [g.node("Mul", ["x", g.const("twelve", 14)], "shifted")], "e")
+    g.node("ReduceMean", ["e"], "y", axes=[1])
+    g.output("y")
+    return g.net()

@@ -1,0 +1,71 @@
+"""Scenarios in which nothing is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from truth.build import Net
+from truth.host import saturates
+from truth.models import ARCHITECTURES, eight_bits, hard
+from truth.scenario import EQUAL, ILL_CONDITIONED, NO_FAULT, NOTHING, SAME, Expect, Scenario
+
+#: Types that hold exact numbers where it matters: a coarse type is asked for, and nothing else is wrong.
+COARSE = ("float16", "bfloat16")
+
+_PAIRS = [
+    Scenario(
+        f"{name}: ONNX Runtime against {words}",
+        name,
+        NO_FAULT,
+        NOTHING,
+        reference=reference,
+    )
+    for name in ARCHITECTURES
+    for reference, words in (("onnx", "the reference"), ("onnxrt:optimization=off", "itself without optimisation"))
+]
+_COARSE = [
+    Scenario(
+        f"{name}: {kind} asked for",
+        name,
+        NO_FAULT,
+        NOTHING,
+        candidate=f"onnx:dtype={kind}",
+        reference="onnx",
+    )
+    for name in ARCHITECTURES
+    for kind in COARSE
+]
+
+
+def _hard(name: str, net: Callable[[], Net], expect: Expect = NOTHING, **more: Any) -> Scenario:
+    return Scenario(f"{name}: nothing wrong", name.partition(",")[0], NO_FAULT, expect, net=net, **more)
+
+
+_HARD = [
+    _hard("mask", hard.mask),
+    _hard("mask, float16", hard.mask, candidate="onnx:dtype=float16", reference="onnxrt", words=("--atol", "1e-3")),
+    _hard("mask, bfloat16", hard.mask, candidate="onnx:dtype=bfloat16"),
+    _hard("saturated sigmoid", hard.saturated),
+    _hard("saturated sigmoid, unoptimised", hard.saturated, reference="onnxrt:optimization=off"),
+    _hard("saturated sigmoid, float16", hard.saturated, candidate="onnx:dtype=float16"),
+    _hard("cancellation", hard.cancellation, Expect((EQUAL, *ILL_CONDITIONED.verdicts), exit=0), reference="onnx"),
+    _hard("floor of a tie", hard.floor_tie),
+    _hard("floor of a tie, bfloat16", hard.floor_tie, candidate="onnx:dtype=bfloat16"),
+    _hard("two equal maxima", hard.nearest),
+    _hard("two equal maxima, float16", hard.nearest, candidate="onnx:dtype=float16"),
+    _hard("long sums", hard.long_sum),
+    _hard("long sums, unoptimised", hard.long_sum, reference="onnxrt:optimization=off,threads=1"),
+    _hard("large values", hard.large_values),
+    _hard("large values, bfloat16", hard.large_values, candidate="onnx:dtype=bfloat16"),
+    _hard("infinite on both sides", hard.both_infinite),
+    _hard("NaN in the input", hard.not_a_number, SAME),
+    _hard("steep softmax", hard.steep),
+    _hard("steep softmax, float16", hard.steep, candidate="onnx:dtype=float16"),
+    _hard("denormal numbers", hard.tiny),
+    _hard("denormal numbers, flushed", hard.tiny, candidate="onnxrt:config=[session.set_denormal_as_zero:1]"),
+    _hard("rounding of halves", hard.rounding, SAME),
+    _hard("static int8, symmetric, eight bits", eight_bits, here=not saturates()),
+]
+
+SCENARIOS = (*_PAIRS, *_COARSE, *_HARD)

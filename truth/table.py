@@ -1,0 +1,92 @@
+"""What was found, as Markdown: counts per architecture and per fault, and what is not right."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+from truth.host import cpu_flags
+from truth.judge import GRADES, RIGHT, Judged
+from truth.scenario import NO_FAULT
+
+
+def machine() -> str:
+    """Return date, machine and versions in one line."""
+    found = [f"{name} {_version(name)}" for name in ("onnx", "onnxruntime", "numpy", "openvino") if _version(name)]
+    flags = " ".join(cpu_flags()) or "unknown"
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+    host = f"{platform.system()} on {platform.machine()} ({flags})"
+    return f"{today}; {host}; Python {platform.python_version()}, {', '.join(found)}"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def counts(judged: Sequence[Judged], key: Callable[[Judged], str]) -> str:
+    """Return a table of grades by something."""
+    by: dict[str, Counter[str]] = {}
+    for item in judged:
+        by.setdefault(key(item), Counter())[item.grade] += 1
+    lines = [_line(["", "scenarios", *GRADES]), _line(["---"] * (len(GRADES) + 2))]
+    lines += [
+        _line([name, sum(of.values()), *(of[grade] or "" for grade in GRADES)]) for name, of in sorted(by.items())
+    ]
+    total = Counter(item.grade for item in judged)
+    return "\n".join([*lines, _line(["**all**", len(judged), *(total[grade] or "" for grade in GRADES)])])
+
+
+def _line(cells: Iterable[object]) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def wrong(judged: Sequence[Judged]) -> str:
+    """Return what is not right, and what repeats it."""
+    lines = []
+    for item in judged:
+        if item.grade != RIGHT:
+            said = item.said.sentence or " ".join(item.said.text.split())[-300:]
+            lines += [f"- **{item.scenario.name}**: {item.grade}. Said: “{said}”"]
+            lines += [f"  Pending: {item.scenario.pending}"] if item.scenario.pending else []
+    return "\n".join(lines) or "Nothing."
+
+
+def page(judged: Sequence[Judged], mutations: str, seconds: float) -> str:
+    """Return the whole page.
+
+    Args:
+        judged: Every scenario that was run.
+        mutations: What `truth.mutation` counted, as Markdown.
+        seconds: How long the scenarios took.
+    """
+    faults = [item for item in judged if item.scenario.fault != NO_FAULT]
+    clean = len(judged) - len(faults)
+    return f"""# What polycmp said, and what is true
+
+Written by `make truth`. {machine()}.
+
+{len(judged)} scenarios ({len(faults)} with a fault, {clean} without) took {seconds:.0f} s. *Right*: verdict,
+operator and exit status are those that an expert would sign. *Other sentence*: operator and exit status are.
+
+## By architecture
+
+{counts(judged, lambda item: item.scenario.architecture)}
+
+## By fault
+
+{counts(judged, lambda item: item.scenario.fault)}
+
+## Not right
+
+{wrong(judged)}
+
+## Mutations
+
+{mutations}
+"""
