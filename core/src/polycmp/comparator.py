@@ -41,10 +41,11 @@ class DataLoader(DataSource):
         seed: Seed of the first iteration; each further one adds 1.
         iterations: Number of iterations.
         input_metadata: Names, types and shapes of the inputs; by default those of the first runner.
-        val_range: Range of the values as `(low, high)`, or one per input name.
+        val_range: Range of the values as `(low, high)`, or one per input name; by default from 0 to 1.
         backend_module: `numpy` or `torch`: whose arrays to make.
         input_shapes: Shapes of dynamic inputs, or the values of shape tensors, by name or pattern; or several such
             mappings, which the iterations take in turn.
+        dimensions: Sizes by name of dimension, for all inputs that declare it.
     """
 
     synthetic = True
@@ -54,13 +55,15 @@ class DataLoader(DataSource):
         seed: int = 1,
         iterations: int = 1,
         input_metadata: TensorMetadata | None = None,
-        val_range: tuple[float, float] | Mapping[str, tuple[float, float]] = (0.0, 1.0),
+        val_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
         backend_module: str = "numpy",
         input_shapes: Shapes | Sequence[Shapes] | None = None,
+        dimensions: Mapping[str, int] | None = None,
     ) -> None:
-        ranges = val_range if isinstance(val_range, Mapping) else {"": val_range}
+        ranges = {} if val_range is None else val_range if isinstance(val_range, Mapping) else {"": val_range}
         self._options = RandomOptions(seed, dict(ranges), iterations, backend_module)
         self._shapes: Sequence[Shapes] = [input_shapes] if isinstance(input_shapes, Mapping) else input_shapes or [{}]
+        self._dimensions = dict(dimensions or {})
         self.input_metadata = input_metadata
 
     def __call__(self, inputs: TensorMetadata) -> Iterable[Feed]:
@@ -69,12 +72,17 @@ class DataLoader(DataSource):
         Raises:
             UsageError: `input_metadata` does not fit the inputs.
         """
+        from polycmp.data.dimensions import merge_inputs
         from polycmp.data.random import make_random
         from polycmp.data.shapes import feeds_in_turn
 
         wanted = self.input_metadata or TensorMetadata()
-        shapes = {name: entry.static_shape() for name, entry in wanted.items() if entry.shape is not None}
-        return feeds_in_turn(make_random(self._options), inputs, [{**shapes, **item} for item in self._shapes])
+        shapes = {
+            name: entry.static_shape() for name, entry in wanted.items() if entry.shape and not entry.is_dynamic()
+        }
+        known = merge_inputs([inputs, TensorMetadata({name: wanted[name] for name in wanted if name in inputs})])
+        turns = [{**shapes, **item} for item in self._shapes]
+        return feeds_in_turn(make_random(self._options), known, turns, dimensions=self._dimensions)
 
     def __iter__(self) -> Any:
         if self.input_metadata is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,15 @@ class DataSource:
     """
 
     synthetic: bool = False
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What to know of the feeds given so far: shapes that were chosen, and which values were drawn, and why."""
+        return ()
+
+    def suggestion(self) -> str:
+        """Return, as the command line takes them, shapes with which the model runs; empty if none are known."""
+        return ""
 
     def __call__(self, inputs: TensorMetadata) -> Iterable[Feed]:
         """Return the feeds for a model's inputs, one per iteration."""

@@ -34,7 +34,7 @@ def open_model(call: Invocation) -> Model:
     """
     from polycmp.command.build import runner_options
     from polycmp.errors import UsageError
-    from polycmp.inputs import make_source
+    from polycmp.inputs import asked_shapes, make_source
     from polycmp.model import Model, ModelSettings
     from polycmp.plan.build import data_plan, loader_options
 
@@ -43,7 +43,7 @@ def open_model(call: Invocation) -> Model:
     if not model:
         raise UsageError("no model given", hint=f"{call.path} MODEL (put the model first)")
     data = data_plan(settings, registry)
-    return Model(
+    made = Model(
         model,
         registry,
         ModelSettings(
@@ -54,6 +54,9 @@ def open_model(call: Invocation) -> Model:
             runner_options(settings, registry),
         ),
     )
+    if data.dimensions:
+        made.input_shapes = asked_shapes(data, made.describe())
+    return made
 
 
 def _convert(call: Invocation) -> int:

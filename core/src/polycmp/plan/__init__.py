@@ -53,6 +53,7 @@ class DataPlan:
         files: Files or folders of saved inputs, one after another.
         input_shapes: Shapes for dynamic inputs, by name or pattern; for a shape tensor its values.
         further_shapes: More of these; iterations take them in turn, beginning with `input_shapes`.
+        dimensions: Sizes by name of dimension, for all inputs that declare it.
     """
 
     loader: Choice = Choice(DEFAULT_DATA_LOADER)
@@ -60,6 +61,7 @@ class DataPlan:
     files: tuple[str, ...] = ()
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     further_shapes: tuple[Mapping[str, tuple[int, ...]], ...] = ()
+    dimensions: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,8 @@ class DataSection:
 
     input_shapes: tuple[str, ...] = opt(
         (),
-        help="Shapes of dynamic inputs, or the values of a shape tensor; several of one input take turns.",
+        help="Shapes of dynamic inputs, or the values of a shape tensor; several of one input take turns. "
+        "DIMENSION=SIZE sets a named dimension of all inputs.",
         metavar="NAME:[D0,D1,…]",
         alias="--inputs",
     )

@@ -94,7 +94,7 @@ def _check_contribution(item: Contribution, say: Say) -> None:
 
 
 def _import_strings(spec: Any) -> Iterator[str]:
-    for attribute in ("factory", "target", "describe", "inspect", "save", "graph", "watch"):
+    for attribute in ("factory", "target", "describe", "inspect", "save", "graph", "hints", "remarks", "watch"):
         value = getattr(spec, attribute, "")
         if value:
             yield value

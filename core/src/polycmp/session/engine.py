@@ -67,6 +67,7 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
         for step in steps:
             if not session.take(step, sinks):
                 break
+    session.outcome.notes += [f"inputs: {note}" for note in prepared.source.notes]
     session.outcome.notes += sinks.lacking(run.label for run in prepared.runs)
     session.outcome.seconds = time.perf_counter() - start
     return session.finish()
@@ -153,11 +154,19 @@ class _Session:
             merge_windows(comparer.result(counts[label], counts[reference]) for comparer in windows.values())
             for label, windows in self._comparers.items()
         ]
+        self._suggest_shapes()
         self.outcome.notes += self._about_precision()
         self.outcome.environment = describe_environment()
         self._recorder.save(self.outcome)
         self.outcome.repeats = self._repeats.found()
         return self.outcome
+
+    def _suggest_shapes(self) -> None:
+        """Say with which shapes the model runs, if it could not run at all with those asked for."""
+        stuck = [result for result in self.outcome.failed_backends if result.version and not result.iterations]
+        if stuck and len(stuck) == len(self._prepared.runs):
+            for result in stuck:
+                result.hint = result.hint or self._prepared.source.suggestion()
 
     def _about_precision(self) -> Iterator[str]:
         """Yield what to know of differences between backends that may calculate in a coarser type than the model's."""

@@ -31,7 +31,7 @@ class PartWorkerRunner(WorkerRunner):
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._model = model
         self._part = part
-        data = plan.data if same_inputs else replace(plan.data, input_shapes={}, further_shapes=())
+        data = plan.data if same_inputs else replace(plan.data, input_shapes={}, further_shapes=(), dimensions={})
         self._plan = replace(plan, loader_options={}, data=data)
         self._backend = backend
         super().__init__(make_job(self._plan, backend, model.registry), backend.python, plan.timeout)

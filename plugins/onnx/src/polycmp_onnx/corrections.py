@@ -14,7 +14,7 @@ from polycmp_onnx.operators.normalization import (
     LpNormalization_1,
     RMSNormalization_23,
 )
-from polycmp_onnx.operators.pooling import AveragePool_19, MaxPool_12
+from polycmp_onnx.operators.pooling import AveragePool_19, GlobalMaxPool_1, MaxPool_12
 from polycmp_onnx.operators.softmax import Hardmax_11, LogSoftmax_11, LogSoftmax_13, Softmax_11
 from polycmp_onnx.operators.versions import (
     GRU_14,
@@ -36,6 +36,7 @@ _CORRECTIONS: dict[str, tuple[tuple[int, int, type[Any]], ...]] = {
     "ConvTranspose": ((1, _EVER, ConvTranspose_11),),
     "DequantizeLinear": ((10, 18, DequantizeLinear_19),),  # ONNX's own, which it refuses before opset 19
     "GRU": ((7, _EVER, GRU_14),),
+    "GlobalMaxPool": ((1, _EVER, GlobalMaxPool_1),),
     "GridSample": ((16, 19, GridSample_16),),
     "Hardmax": ((1, 12, Hardmax_11),),
     "LRN": ((1, _EVER, LRN_1),),
