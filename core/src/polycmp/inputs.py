@@ -117,7 +117,7 @@ class PlanSource(DataSource):
     def _note(self, text: str) -> None:
         if text and text not in self._notes:
             self._notes.append(text)
-            _LOG.info("inputs: %s", text)
+            _LOG.debug("inputs: %s", text)
 
 
 def make_source(plan: DataPlan, registry: Registry) -> PlanSource:

@@ -71,6 +71,7 @@ class ComparePlan:
     Attributes:
         functions: The compare functions; an output passes if all of them do.
         script: `FILE.py[:NAME]` of a compare function; replaces `functions`.
+        tolerance: `auto` judges `simple` by a measured noise floor; empty means by its tolerances.
         reference: Label of the reference; empty means the last run.
         map_output: Candidate's output name to reference's.
         shape_check: Whether another shape is a failure (else shapes are made to fit where that loses nothing).
@@ -84,6 +85,7 @@ class ComparePlan:
 
     functions: tuple[Choice, ...] = (Choice(DEFAULT_COMPARE),)
     script: str = ""
+    tolerance: str = ""
     reference: str = ""
     map_output: Mapping[str, str] = field(default_factory=dict)
     shape_check: bool = True

@@ -103,6 +103,7 @@ PLACES = (
     Place("run", "timeout", "timeout"),
     Place("run", "max_memory", "max_memory"),
     Place("compare", "compare_func_script", "compare.script"),
+    Place("compare", "tolerance", "compare.tolerance"),
     Place("compare", "reference", "compare.reference"),
     Place("compare", "map_output", "compare.map_output", _pairs, _pair_texts),
     Place("compare", "no_shape_check", "compare.shape_check", not_, not_),

@@ -107,6 +107,12 @@ class CompareSection:
         help="Python file whose function NAME (compare_outputs) compares; replaces --compare.",
         metavar="FILE.py[:NAME]",
     )
+    tolerance: str = opt(
+        "",
+        help="auto: judge by how far rounding takes the outputs, measured, instead of by --atol and --rtol.",
+        choices=("", "auto"),
+        metavar="auto",
+    )
     reference: str = opt(
         "", help="Label of the run the others are compared with; default: the last one.", metavar="LABEL"
     )

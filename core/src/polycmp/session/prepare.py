@@ -66,5 +66,6 @@ def needs_all_outputs(plan: Plan) -> str:
         "--postprocess": plan.compare.postprocess,
         "--postprocess-func-script": plan.compare.postprocess_script,
         "--check-average": plan.compare.check_average,
+        "--tolerance auto": plan.compare.tolerance,
     }
     return next((option for option, given in reasons.items() if given), "")
