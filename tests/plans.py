@@ -175,7 +175,8 @@ def plans_of(registry):
         ComparePlan,
         functions=st.lists(choice_of(registry.compare_funcs), min_size=1, max_size=3, unique_by=lambda item: item.name)
         .map(tuple),
-        script=maybe(paths("compare.py")), tolerance=maybe(st.just("auto")), reference=maybe(text), map_output=st.dictionaries(text, text, max_size=2),
+        script=maybe(paths("compare.py")), tolerance=maybe(st.just("auto")), reference=maybe(text),
+        map_output=st.dictionaries(text, text, max_size=2),
         shape_check=st.booleans(), postprocess=st.dictionaries(maybe(text), text, max_size=2),
         postprocess_script=maybe(paths("post.py")), validate=st.booleans(), fail_fast=st.booleans(),
         check_average=st.booleans(), detail=st.booleans(),
