@@ -155,8 +155,11 @@ def data_of(registry):
         st.just({}), st.fixed_dictionaries({"script": paths("py")}), st.fixed_dictionaries({"files": files})
     )
     return st.builds(
-        lambda loader, sets, source: DataPlan(loader, input_shapes=sets[0], further_shapes=tuple(sets[1:]), **source),
-        choice_of(registry.data_loaders), st.one_of(none, sets), source,
+        lambda loader, sets, sizes, source: DataPlan(
+            loader, input_shapes=sets[0], further_shapes=tuple(sets[1:]), dimensions=sizes, **source
+        ),
+        choice_of(registry.data_loaders), st.one_of(none, sets), st.dictionaries(text, st.integers(0, 9), max_size=2),
+        source,
     )  # fmt: skip
 
 
@@ -173,7 +176,8 @@ def plans_of(registry):
         ComparePlan,
         functions=st.lists(choice_of(registry.compare_funcs), min_size=1, max_size=3, unique_by=lambda item: item.name)
         .map(tuple),
-        script=maybe(paths("compare.py")), reference=maybe(text), map_output=st.dictionaries(text, text, max_size=2),
+        script=maybe(paths("compare.py")), tolerance=maybe(st.just("auto")), reference=maybe(text),
+        map_output=st.dictionaries(text, text, max_size=2),
         shape_check=st.booleans(), postprocess=st.dictionaries(maybe(text), text, max_size=2),
         postprocess_script=maybe(paths("post.py")), validate=st.booleans(), fail_fast=st.booleans(),
         check_average=st.booleans(), detail=st.booleans(),

@@ -241,11 +241,11 @@ def test_notes_of_a_backend_reach_the_report(run):
 
 def test_logging(run, tmp_path):
     done, _ = run(*TWO, "-vv", "--log-file", "log.txt", "--log-format", "timestamp", "no-colors")
-    assert "unknown dimensions become 1: x:[1,8]" in (tmp_path / "log.txt").read_text()
-    done, _ = run(*TWO, "--silent")
+    assert "inputs: x:[1,8]" in (tmp_path / "log.txt").read_text()
+    done, _ = run(*TWO, "-vv", "--silent")
     assert done.err == ""
     done, _ = run(*TWO, "--verbosity", "error")
-    assert "unknown dimensions" not in done.err
+    assert "inputs: x:[1,8]" not in done.err
 
 
 # --- many outputs in bounded memory

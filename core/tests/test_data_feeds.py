@@ -57,14 +57,6 @@ def test_a_shape_that_cannot_be_is_wrong_usage_with_the_corrected_line(shapes, w
     assert hint in caught.value.hint
 
 
-def test_dimensions_nobody_gave_are_logged(caplog):
-    with caplog.at_level(logging.WARNING, "polycmp.data"):
-        apply_input_shapes(INPUTS, {"image": (1, 3, 8, 8)})
-        assert not caplog.records
-        apply_input_shapes(INPUTS, {})
-    assert ["image:[1,3,1,1]" in record.message for record in caplog.records] == [True]
-
-
 def write(folder, text, name="json.py"):
     path = folder / name
     path.write_text("import numpy as np\n" + text)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from polycmp.builtin_options import RandomOptions
-from polycmp.data.random import make_random
+from polycmp.data.random import make_random, remarks
 from polycmp.data.shapes import apply_input_shapes
 from polycmp.errors import UsageError
-from polycmp.tensors import TensorMetadata
+from polycmp.tensors import TensorEntry, TensorMetadata
 
 INF = float("inf")
 
@@ -154,3 +154,38 @@ def test_torch_makes_every_element_type_that_it_has(dtype):
     array = one(dtype, backend_module="torch")
     assert array.dtype == getattr(torch, dtype)
     assert 0 <= float(array.min()) <= float(array.max()) <= 1
+
+
+def ranged(dtype, shape, span):
+    return TensorMetadata({"ids": TensorEntry(np.dtype(dtype), shape, range=span)})
+
+
+def test_indices_are_drawn_from_the_rows_of_their_table():
+    [feed] = make_random(RandomOptions())(ranged("int64", (4, 64), (0.0, 30521.0)))
+    assert (feed["ids"].min() >= 0, feed["ids"].max() <= 30521, len(np.unique(feed["ids"])) > 200) == (True, True, True)
+    [feed] = make_random(RandomOptions(val_range={"ids": (3, 5)}))(ranged("int64", (4, 64), (0.0, 30521.0)))
+    assert set(feed["ids"].reshape(-1)) == {3, 4, 5}
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "bool"])
+def test_masks_are_ones_with_padding_at_the_end(dtype):
+    inputs = TensorMetadata().add("attention_mask", dtype, (16, 9))
+    [feed] = make_random(RandomOptions())(inputs)
+    rows = feed["attention_mask"].astype(int)
+    assert set(rows[:, 0]) == {1}
+    assert set(rows[:, -1]) == {0}
+    assert (np.diff(rows, axis=1) <= 0).all()
+    assert len(set(rows.sum(axis=1))) > 1
+    [free] = make_random(RandomOptions(val_range={"attention_mask": (1, 1)}))(inputs)
+    assert free["attention_mask"].all()
+
+
+def test_what_is_drawn_is_said():
+    inputs = (
+        TensorMetadata({**ranged("int64", (2, 4), (0.0, 9.0))}).add("mask", "int64", (2, 4)).add("x", "float32", (2,))
+    )
+    said = remarks(RandomOptions(), inputs)
+    assert list(said) == ["ids", "mask"]
+    assert "from 0 to 9" in said["ids"]
+    assert "padding at the end" in said["mask"]
+    assert remarks(RandomOptions(val_range={"": (0, 5)}), inputs) == {}

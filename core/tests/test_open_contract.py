@@ -10,7 +10,7 @@ import pytest
 from toymodels import small
 
 from polycmp.comparator import DataLoader
-from polycmp.inputs import make_source, with_ranges
+from polycmp.inputs import make_source
 from polycmp.plan import Choice, DataPlan
 from polycmp.plugins import Registry
 from polycmp.results.files import open_inputs
@@ -125,7 +125,7 @@ def test_a_source_says_whether_its_numbers_are_made_up(toybox, name, synthetic):
 def test_a_source_that_knows_ranges_still_says_that_its_numbers_are_made_up(toybox):
     registry = Registry.discover()
     inputs = TensorMetadata({"x": TensorEntry(np.dtype(np.int64), (2,), range=(0.0, 9.0))})
-    source = with_ranges(make_source(plan("random", registry), registry), [ModelDescription(inputs, TensorMetadata())])
+    source = make_source(plan("random", registry), registry).informed([ModelDescription(inputs, TensorMetadata())])
     assert source.synthetic
     assert [feed["x"].max() <= 9 for feed in source(inputs)] == [True]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.errors import BackendError
-from polycmp.tensors import is_low_bit, native
+from polycmp.tensors import dtype_name, is_low_bit, native
 
 #: What an array that is not NumPy's has one of: how others get at its numbers.
 _INTERFACES = ("detach", "numpy", "__dlpack__", "__array__", "__cuda_array_interface__")
@@ -107,3 +107,23 @@ def _texts(name: str, array: NDArray[Any], whose: str) -> NDArray[Any]:
 
 def _article(noun: str) -> str:
     return "an" if noun[:1].lower() in "aeiou" else "a"
+
+
+def is_torch(value: Any) -> bool:
+    """Return whether something is a torch tensor, without importing torch."""
+    return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach")
+
+
+def as_torch(array: Any) -> Any:
+    """Return a NumPy array as a torch tensor that shares its memory; what torch has no type for stays as it is."""
+    if not isinstance(array, np.ndarray):
+        return array
+    import torch
+
+    kind = getattr(torch, dtype_name(array.dtype), None)
+    if not isinstance(kind, torch.dtype):
+        return array
+    if is_low_bit(array.dtype):
+        width = np.dtype({1: np.uint8, 2: np.int16}[array.dtype.itemsize])
+        return torch.from_numpy(array.view(width)).view(kind)
+    return torch.from_numpy(array)

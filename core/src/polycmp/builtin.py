@@ -97,6 +97,7 @@ def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
         "polycmp.data.random:make_random",
         RandomOptions,
         synthetic=True,
+        remarks="polycmp.data.random:remarks",
         python="polycmp.comparator:DataLoader",
     )
 

@@ -240,8 +240,9 @@ class RandomOptions:
 
     seed: int = opt(1, help="Seed of the first iteration; each further one adds 1.", alias="--seed")
     val_range: Mapping[str, tuple[float, float]] = opt(
-        {"": (0.0, 1.0)},
-        help="Range of the values, for all inputs or NAME:[LOW,HIGH]; whole numbers include both ends.",
+        {},
+        help="Range of the values, for all inputs or NAME:[LOW,HIGH]; whole numbers include both ends. By default "
+        "[0,1], the rows of the table for indices, and ones with padding at the end for masks.",
         alias="--val-range",
         metavar="[INPUT:][LOW,HIGH]",
         parse=parse_range,

@@ -2,63 +2,158 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import copy
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from polycmp.errors import OthersCode, PluginError
 from polycmp.plan import DataPlan
-from polycmp.tensors import DataSource, Feed, FunctionSource, ModelDescription, Source, TensorMetadata
+from polycmp.tensors import DataSource, Feed, ModelDescription, Source, TensorMetadata, format_shape
 from polycmp.values import split_script
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
+_LOG = logging.getLogger("polycmp.data")
 
-def make_source(plan: DataPlan, registry: Registry) -> DataSource:
-    """Return what gives the plan's feeds for a model's inputs.
+
+class Chosen(NamedTuple):
+    """Inputs whose open dimensions were given sizes, what to know of that, and whether a backend ran with them."""
+
+    inputs: TensorMetadata
+    note: str = ""
+    works: bool = False
+
+
+#: Gives sizes to open dimensions; it may try them on a feed that its second argument makes for the inputs.
+Choose = Callable[[TensorMetadata, Callable[[TensorMetadata], Feed]], Chosen]
+
+
+class PlanSource(DataSource):
+    """The feeds of a plan.
+
+    Args:
+        plan: Where they come from.
+        registry: The plugins.
 
     Raises:
         PluginError: The data loader asked for is not there.
         DataError: The script cannot be imported.
         FileError: A file of inputs cannot be read.
     """
-    inner = _inner_source(plan, registry)
-    if plan.files or plan.script:
-        return FunctionSource(inner)
-    spec = registry.find_data_loader(plan.loader.name).spec
-    shapes = (plan.input_shapes, *plan.further_shapes)
 
-    def make(inputs: TensorMetadata) -> Iterable[Feed]:
+    def __init__(self, plan: DataPlan, registry: Registry) -> None:
+        self._plan = plan
+        self._registry = registry
+        self._make = _inner_source(plan, registry)
+        self._free = not (plan.files or plan.script)
+        self._declared: tuple[TensorMetadata, ...] = ()
+        self._choose: Choose = _usual
+        self._notes: list[str] = []
+        self._inputs = TensorMetadata()
+        self.synthetic = self._free and registry.find_data_loader(plan.loader.name).spec.synthetic
+
+    def informed(self, descriptions: Iterable[ModelDescription], choose: Choose | None = None) -> PlanSource:
+        """Return the same source, which also knows what the models' files say of their inputs.
+
+        A backend rarely knows which input is an index, and into how large a table, and some forget the names of
+        dimensions.
+
+        Args:
+            descriptions: The models, as their files describe them.
+            choose: Gives sizes to dimensions that stay open; by default those that suit their names.
+        """
+        other = copy.copy(self)
+        other._declared = tuple(item.inputs for item in descriptions)
+        other._choose = choose or self._choose
+        other._notes = []
+        return other
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Which shapes were chosen, and which values were drawn, and why."""
+        return tuple(self._notes)
+
+    def suggestion(self) -> str:
+        """Return shapes with which the model runs, where others were asked for; empty if none are found."""
+        if not (self._plan.input_shapes or self._plan.dimensions):
+            return ""
+        chosen = self._choose(self._inputs, self._first)
+        names = [name for name, entry in self._inputs.items() if entry.shape != chosen.inputs[name].shape]
+        shapes = " ".join(f"{name}:{format_shape(chosen.inputs[name].shape)}" for name in names)
+        return f"it runs with --input-shapes {shapes}" if chosen.works and names else ""
+
+    def _first(self, inputs: TensorMetadata) -> Feed:
+        return next(iter(self._make(inputs)))
+
+    def __call__(self, inputs: TensorMetadata) -> Iterable[Feed]:
+        """Return the feeds for a model's inputs."""
+        from polycmp.data.dimensions import merge_inputs
         from polycmp.data.shapes import feeds_in_turn
 
-        return feeds_in_turn(inner, inputs, shapes, others_become_1=not spec.sweeps_shapes)
+        known = (TensorMetadata({name: part[name] for name in inputs if name in part}) for part in self._declared)
+        merged = merge_inputs([inputs, *known])
+        if not self._free:
+            return self._make(merged)
+        self._inputs = merged
+        shapes = (self._plan.input_shapes, *self._plan.further_shapes)
+        return feeds_in_turn(self._make, merged, shapes, dimensions=self._plan.dimensions, fill=self._fill)
 
-    return FunctionSource(make, synthetic=spec.synthetic)
+    def _fill(self, inputs: TensorMetadata) -> TensorMetadata:
+        spec = self._registry.find_data_loader(self._plan.loader.name).spec
+        if spec.sweeps_shapes:
+            return inputs
+        chosen = self._choose(inputs, self._first)
+        self._note(chosen.note)
+        if spec.remarks:
+            remarks = self._registry.load(self._registry.find_data_loader(spec.name), spec.remarks)
+            with OthersCode(PluginError, "what it draws cannot be said", whose=spec.name):
+                drawn: Mapping[str, str] = remarks(self._plan.loader.options, chosen.inputs)
+            for text in dict.fromkeys(drawn.values()):
+                self._note(f"{', '.join(name for name, said in drawn.items() if said == text)}: {text}")
+        return chosen.inputs
+
+    def _note(self, text: str) -> None:
+        if text and text not in self._notes:
+            self._notes.append(text)
+            _LOG.debug("inputs: %s", text)
 
 
-def with_ranges(source: DataSource, descriptions: Iterable[ModelDescription]) -> DataSource:
-    """Return a data source that is also told which values the models take, where their files say so.
+def make_source(plan: DataPlan, registry: Registry) -> PlanSource:
+    """Return what gives the plan's feeds for a model's inputs; errors as `PlanSource` raises them."""
+    return PlanSource(plan, registry)
 
-    A value must suit all of the models. A backend rarely knows this of its inputs, but a model's file shows which
-    input is an index, and into how large a table.
+
+def asked_shapes(plan: DataPlan, description: ModelDescription | None) -> Mapping[str, tuple[int, ...]]:
+    """Return the shapes that a plan asks for, with those that follow from dimensions of the same name.
 
     Args:
-        source: The data source.
-        descriptions: The models, as their files describe them.
+        plan: The plan.
+        description: The model, as its file describes it; None if that is not known.
+
+    Raises:
+        UsageError: The shapes contradict the model, or each other.
     """
-    ranges: dict[str, tuple[float, float]] = {}
-    for description in descriptions:
-        for name, entry in description.inputs.items():
-            if entry.range is not None:
-                low, high = ranges.get(name, entry.range)
-                ranges[name] = max(low, entry.range[0]), min(high, entry.range[1])
+    if description is None or not (plan.input_shapes or plan.dimensions):
+        return plan.input_shapes
+    from polycmp.data.shapes import apply_input_shapes
+    from polycmp.values import unknown_names
 
-    def told(inputs: TensorMetadata) -> Iterable[Feed]:
-        known = {name: replace(entry, range=entry.range or ranges.get(name)) for name, entry in inputs.items()}
-        return source(TensorMetadata(known))
+    known = {name: shape for name, shape in plan.input_shapes.items() if not unknown_names([name], description.inputs)}
+    made = apply_input_shapes(description.inputs, known, plan.dimensions)
+    follow = {
+        name: made[name].static_shape()
+        for name, entry in description.inputs.items()
+        if entry.is_dynamic() and not made[name].is_dynamic()
+    }
+    return {**follow, **plan.input_shapes}
 
-    return FunctionSource(told, synthetic=source.synthetic) if ranges else source
+
+def _usual(inputs: TensorMetadata, _feed: Callable[[TensorMetadata], Feed]) -> Chosen:
+    from polycmp.data.shapes import usual_sizes
+
+    return Chosen(usual_sizes(inputs))
 
 
 def _inner_source(plan: DataPlan, registry: Registry) -> Source:

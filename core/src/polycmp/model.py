@@ -17,7 +17,7 @@ from polycmp.values import split_script
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
     from polycmp.plugins import Contributed, Registry
-    from polycmp.spec import LoaderSpec, ModelLoaderFactory
+    from polycmp.spec import InputHints, LoaderSpec, ModelLoaderFactory
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,20 @@ class Model:
             with self._reading():
                 self._description = describe(self.source, self._options(spec))
         return self._description
+
+    def hints(self) -> InputHints | None:
+        """Return what the model's operators ask of its inputs; None if its loader has no view of that.
+
+        Raises:
+            ModelError: The file cannot be read.
+        """
+        spec: LoaderSpec = self._reader.spec
+        if not spec.hints or self.is_part:
+            return None
+        make = self.registry.load(self._reader, spec.hints)
+        with self._reading():
+            hints: InputHints = make(self.source, self._options(spec))
+        return hints
 
     def graph(self) -> ModelGraph | None:
         """Return the model, as the loader's options make it, as a graph; None if its loader has no view of it.

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
+from polycmp.arrays import as_torch, is_torch
 from polycmp.errors import BackendError
 from polycmp.files import same_folder
 from polycmp.loader import Recorded
-from polycmp.tensors import Feed, TensorMetadata, as_torch, check_feed, is_torch
+from polycmp.tensors import Feed, TensorMetadata, check_feed
 
 
 class Runner(Recorded):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,15 @@ class DataSource:
     """
 
     synthetic: bool = False
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What to know of the feeds given so far: shapes that were chosen, and which values were drawn, and why."""
+        return ()
+
+    def suggestion(self) -> str:
+        """Return, as the command line takes them, shapes with which the model runs; empty if none are known."""
+        return ""
 
     def __call__(self, inputs: TensorMetadata) -> Iterable[Feed]:
         """Return the feeds for a model's inputs, one per iteration."""
@@ -217,6 +226,17 @@ def format_shape(shape: Iterable[int | str] | None) -> str:
     return "[…]" if shape is None else "[" + ",".join(str(dim) for dim in shape) + "]"
 
 
+def dimension_key(name: str, axis: int, dim: int | str) -> str:
+    """Return what identifies an unknown dimension: its name, or its place if it has none.
+
+    Args:
+        name: The tensor's name.
+        axis: Which of its dimensions.
+        dim: What it declares: a name, or -1.
+    """
+    return dim if isinstance(dim, str) and dim else f"{name}\0{axis}"
+
+
 class TensorMetadata(Mapping[str, TensorEntry]):
     """An ordered mapping from tensor name to `TensorEntry`."""
 
@@ -325,26 +345,6 @@ def to_numpy(array: Any) -> NDArray[Any]:
     if hasattr(array, "numpy") and callable(array.numpy):
         return np.asarray(array.numpy())
     return np.asarray(array)
-
-
-def is_torch(value: Any) -> bool:
-    """Return whether something is a torch tensor, without importing torch."""
-    return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach")
-
-
-def as_torch(array: Any) -> Any:
-    """Return a NumPy array as a torch tensor that shares its memory; what torch has no type for stays as it is."""
-    if not isinstance(array, np.ndarray):
-        return array
-    import torch
-
-    kind = getattr(torch, dtype_name(array.dtype), None)
-    if not isinstance(kind, torch.dtype):
-        return array
-    if is_low_bit(array.dtype):
-        width = np.dtype({1: np.uint8, 2: np.int16}[array.dtype.itemsize])
-        return torch.from_numpy(array.view(width)).view(kind)
-    return torch.from_numpy(array)
 
 
 def native(array: NDArray[Any]) -> NDArray[Any]:

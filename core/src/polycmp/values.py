@@ -19,6 +19,7 @@ T = TypeVar("T")
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 #: Text in quotes, where a quote of the same kind that belongs to the text stands twice.
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
+_DIMENSION = re.compile(rf"(?P<name>{_QUOTED.pattern}|[^'\"\[\]():=,][^'\"\[\]():=,]*)=(?P<size>[0-9]+)")
 _SIZE = r"(?P<number>[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?)\s*(?P<unit>[kmgt]?)(?:i?b)?"
 
 
@@ -179,6 +180,39 @@ def parse_named_shapes(texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
+def parse_dimensions(texts: Iterable[str]) -> dict[str, int]:
+    """Return sizes by name of dimension from those texts that say `batch=2`; `parse_shape_sets` takes the others.
+
+    Raises:
+        UsageError: A dimension is given two sizes.
+    """
+    sizes: dict[str, int] = {}
+    for name, size in filter(None, map(_dimension, _parts(texts))):
+        if sizes.setdefault(name, size) != size:
+            raise UsageError(
+                f"two sizes for the dimension {name!r}: {sizes[name]} and {size}",
+                hint="give one; shapes to be taken in turn are given by input: --input-shapes x:[2,8] x:[4,8]",
+            )
+    return sizes
+
+
+def dimension_text(name: str, size: int) -> str:
+    """Return the text from which `parse_dimensions` makes this size of this dimension."""
+    text = f"{name}={size}"
+    plain = _dimension(text) == (name, size) and text == text.strip() and not is_flag(text)
+    return text if plain and _fits_inline(text) else f"{quote(name)}={size}"
+
+
+def _dimension(text: str) -> tuple[str, int] | None:
+    """Return name and size from `batch=2` or `'a:b'=2`; None for a text that says something else."""
+    match = _DIMENSION.fullmatch(text.strip())
+    return None if match is None else (unquote(match["name"]), int(match["size"]))
+
+
+def _parts(texts: Iterable[str]) -> Iterator[str]:
+    return (part for whole in texts for part in split_list(whole))
+
+
 def parse_shape_sets(texts: Iterable[str]) -> tuple[dict[str, tuple[int, ...]], ...]:
     """Return shapes to be taken in turn, from texts such as `x:[2,8] x:[6,8] mask:[1]`.
 
@@ -197,10 +231,15 @@ def parse_shape_sets(texts: Iterable[str]) -> tuple[dict[str, tuple[int, ...]], 
 
 
 def _named_shapes(texts: Iterable[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    for text in (part for whole in texts for part in split_list(whole)):
+    for text in _parts(texts):
+        if _dimension(text) is not None:
+            continue
         name, value = split_name(text.strip())
         if not name or not value:
-            raise UsageError(f"{text!r} is not NAME:SHAPE", hint="for example --input-shapes image:[1,3,224,224]")
+            raise UsageError(
+                f"{text!r} is not NAME:SHAPE, nor DIMENSION=SIZE",
+                hint="for example --input-shapes image:[1,3,224,224], or --input-shapes batch=2",
+            )
         yield name, parse_shape(value)
 
 

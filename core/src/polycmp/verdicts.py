@@ -50,6 +50,7 @@ class ErrorStats:
         count: Elements compared.
         failed: Elements beyond both tolerances.
         max_abs: Largest absolute error.
+        scale: Largest finite magnitude of the reference; 0 if that holds nothing but zeros, or is not known.
         mean_abs: Mean absolute error.
         max_rel: Largest relative error.
         mean_rel: Mean relative error.
@@ -97,6 +98,14 @@ class ErrorStats:
     inf_matched: int = 0
     inf_forgiven: int = 0
     whole: bool = False
+    scale: float = 0.0
+
+    @property
+    def share(self) -> float | None:
+        """The largest absolute error as a share of the largest magnitude of the reference; None if that is 0."""
+        if self.max_abs == 0.0:
+            return 0.0
+        return self.max_abs / self.scale if self.scale > 0.0 else None
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ CASES = [
     ("LogSoftmax", 13, [np.array([[0, 1000]], np.float32)], {}),
     ("BatchNormalization", 7, [IMAGE, *CHANNELS], {"epsilon": 1e-3}),
     ("BatchNormalization", 9, [IMAGE, *CHANNELS], {}),
+    *(("GlobalMaxPool", 13, [floats(2, 3, *spatial)], {}) for spatial in ([5], [4, 5], [2, 3, 4])),
     ("LRN", 13, [floats(2, 7, 3, 3)], {"size": 5}),
     ("LpNormalization", 7, [floats(2, 5)], {"p": 1}),
     ("LpNormalization", 7, [np.zeros((2, 5), np.float32)], {"p": 2}),

@@ -50,7 +50,7 @@ def test_summary_escapes_markup_and_keeps_its_table():
     assert "<script>" not in text
     rows = [line for line in text.splitlines() if line.startswith("| ❌")]
     assert len(rows) == 1
-    assert rows[0].replace("\\|", "").count("|") == 7
+    assert rows[0].replace("\\|", "").count("|") == 8
 
 
 def test_only_as_many_annotations_as_are_shown(capsys):

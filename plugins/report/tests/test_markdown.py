@@ -20,7 +20,9 @@ def rows_of(text):
 def test_it_begins_with_the_verdict_and_ends_with_the_table():
     lines = to_markdown(result_of(passing())).splitlines()
     assert lines[0].startswith("### polycmp: PASSED: 1 output within tolerance")
-    assert "| | Output | Type | Max abs | Max rel | Reason |" in [line.replace("|  |", "| |") for line in lines]
+    assert "| | Output | Type | Max abs | Of range | Mean abs | Reason |" in [
+        line.replace("|  |", "| |") for line in lines
+    ]
     assert len(rows_of("\n".join(lines))) == 1
 
 
@@ -62,4 +64,4 @@ def test_nothing_a_user_typed_becomes_markup():
         assert "\x00" not in text
         assert not any(line.startswith("::") for line in text.splitlines())
         width = {row.replace("\\|", "").count("|") for row in rows_of(text)}
-        assert width == {7}
+        assert width == {8}

@@ -138,7 +138,7 @@ class Invocation:
             ModelError: There is no such file, or nothing reads it.
         """
         from polycmp.command.build import runner_options
-        from polycmp.inputs import make_source
+        from polycmp.inputs import asked_shapes, make_source
         from polycmp.model import Model, ModelSettings
         from polycmp.plan.build import data_plan, loader_options
 
@@ -151,7 +151,7 @@ class Invocation:
         core = {**settings.core, "data": replace(section, input_shapes=shapes)}
         data = data_plan(replace(settings, core=core), self.registry)
         given = loader_options(settings, self.registry)
-        return Model(
+        made = Model(
             model,
             self.registry,
             ModelSettings(
@@ -162,6 +162,9 @@ class Invocation:
                 runner_options(settings, self.registry),
             ),
         )
+        if data.dimensions:
+            made.input_shapes = asked_shapes(data, made.describe())
+        return made
 
     def begin(self, plan: Plan | None = None, *, reads: Iterable[tuple[str, str]] = ()) -> None:
         """Find who writes the reports, and set logging up as the options say.

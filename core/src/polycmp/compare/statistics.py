@@ -52,6 +52,7 @@ class Sums:
     failed: int = 0
     max_abs: float = 0.0
     max_rel: float = 0.0
+    scale: float = 0.0
     sum_abs: float = 0.0
     sum_rel: float = 0.0
     nan_candidate: int = 0
@@ -69,6 +70,7 @@ class Sums:
         for name in _ADDED:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.max_rel = max(self.max_rel, other.max_rel)
+        self.scale = max(self.scale, other.scale)
         # Threads finish in any order; the earlier of two equal elements makes the answer always the same.
         self.excess, self.worst = _first_largest((self.excess, self.worst), (other.excess, other.worst))
         self.max_abs, self.largest_at = _first_largest(
@@ -92,6 +94,7 @@ class Block:
         relative: Errors divided by the reference; 0/0 counts as 0, x/0 as infinite.
         largest: The largest absolute error.
         largest_rel: The largest relative error.
+        scale: The largest finite magnitude of the reference.
         nan: Where either side is NaN and that is not forgiven; None if nowhere.
         irregular: How many NaNs and infinities; None where there are none.
     """
@@ -100,6 +103,7 @@ class Block:
     relative: Floats
     largest: float
     largest_rel: float
+    scale: float
     nan: NDArray[np.bool_] | None = None
     irregular: Irregular | None = None
 
@@ -138,14 +142,14 @@ class BlockErrors:
     def __call__(self, candidate: Array, reference: Array) -> Block:
         """Return the errors of a block."""
         errors, magnitudes = self.difference(candidate, reference)
-        largest = float(errors.max())
-        if not math.isfinite(largest) or (self.wide and not math.isfinite(magnitudes.max())):
+        largest, scale = float(errors.max()), float(magnitudes.max())
+        if not math.isfinite(largest) or (self.wide and not math.isfinite(scale)):
             return self._irregular(candidate.reshape(-1), reference.reshape(-1), errors, magnitudes)
         relative = np.divide(errors, magnitudes, out=magnitudes)
         largest_rel = float(relative.max())
         if math.isnan(largest_rel):  # 0/0 is NaN, which fmax passes over
             largest_rel = float(np.fmax(relative, 0.0, out=relative).max())
-        return Block(errors, relative, largest, largest_rel)
+        return Block(errors, relative, largest, largest_rel, scale)
 
     def _irregular(self, candidate: Array, reference: Array, errors: Floats, magnitudes: Floats) -> Block:
         """Take in a block that holds NaN or infinity, or differences beyond the largest float64."""
@@ -161,6 +165,7 @@ class BlockErrors:
         if self.limits.equal_inf:
             errors[same_infinity] = 0.0
         errors[either] = 0.0
+        scale = float(magnitudes.max(initial=0.0, where=np.isfinite(magnitudes)))
         magnitudes[either] = 1.0
         overflown = ~(infinite | either) & ~(np.isfinite(errors) & np.isfinite(magnitudes))
         relative = np.divide(errors, magnitudes, out=magnitudes)
@@ -170,7 +175,7 @@ class BlockErrors:
         relative[undefined] = np.where(errors[undefined] == 0.0, 0.0, np.inf)
         counts = (int(np.count_nonzero(one)) for one in (nan_candidate, nan_reference, mismatched, same_infinity))
         largest, largest_rel = float(errors.max()), float(relative.max())
-        return Block(errors, relative, largest, largest_rel, lost if lost.any() else None, Irregular(*counts))
+        return Block(errors, relative, largest, largest_rel, scale, lost if lost.any() else None, Irregular(*counts))
 
 
 def _calculable(block: Array) -> Array:
@@ -197,14 +202,17 @@ class _Worker:
 
     def __call__(self, candidate: Array, reference: Array, offset: int) -> None:
         sums = self.sums
-        if sums.counts is None and _plainly_equal(candidate, reference):
+        equal_scale = _scale_if_equal(candidate, reference) if sums.counts is None else None
+        if equal_scale is not None:
             sums.counted += candidate.size
+            sums.scale = max(sums.scale, equal_scale)
             return
         block = self.block_errors(candidate, reference)
         if block.irregular is not None:
             for name, count in vars(block.irregular).items():
                 setattr(sums, name, getattr(sums, name) + count)
         sums.counted += block.errors.size
+        sums.scale = max(sums.scale, block.scale)
         if block.nan is not None:
             lost = int(np.count_nonzero(block.nan))
             sums.counted -= lost
@@ -239,11 +247,17 @@ class _Worker:
         self.sums.excess, self.sums.worst = _first_largest((self.sums.excess, self.sums.worst), (excess, at))
 
 
-def _plainly_equal(candidate: Array, reference: Array) -> bool:
-    """Return whether two blocks are finite and equal, which is far quicker to find out than by how much they differ."""
+def _scale_if_equal(candidate: Array, reference: Array) -> float | None:
+    """Return the largest magnitude of two blocks that are finite and equal, else None.
+
+    That is far quicker to find out than by how much they differ.
+    """
     if candidate.dtype != reference.dtype or candidate.dtype.kind not in "fiub":
-        return False
-    return bool((candidate == reference).all()) and bool(np.isfinite(candidate).all())
+        return None
+    if not candidate.size or not bool((candidate == reference).all()):
+        return None
+    scale = max(abs(float(candidate.min())), abs(float(candidate.max())))
+    return scale if math.isfinite(scale) else None
 
 
 def _excess(errors: Floats, relative: Floats, limits: Limits) -> Floats:
@@ -294,6 +308,7 @@ def summarise(pair: Pair, sums: Sums, limits: Limits) -> ErrorStats:
         count=pair.size,
         failed=sums.failed,
         max_abs=sums.max_abs,
+        scale=sums.scale,
         mean_abs=sums.sum_abs / count,
         max_rel=sums.max_rel,
         mean_rel=sums.sum_rel / count,

@@ -47,9 +47,14 @@ def at_index(index: tuple[int, ...]) -> str:
 
 
 def passing_tolerances(required_abs: float, required_rel: float) -> str:
-    """Return which tolerance would do, each for itself, or nothing where none would."""
-    needed = (("atol", required_abs), ("rtol", required_rel))
-    return " or ".join(f"{name} {value:.5g}" for name, value in needed if math.isfinite(value))
+    """Return which tolerance would do, each for itself, or nothing where none would.
+
+    A relative tolerance above 1 lets anything pass that has the right sign, so nobody is told of it, unless it is all
+    there is.
+    """
+    needed = [("atol", required_abs), ("rtol", required_rel)]
+    some = [(name, value) for name, value in needed if math.isfinite(value) and (name == "atol" or value <= 1.0)]
+    return " or ".join(f"{name} {value:.5g}" for name, value in some)
 
 
 def worst_reason(worst: Worst) -> str:

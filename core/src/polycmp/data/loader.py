@@ -29,6 +29,7 @@ class DataLoader(DataSource):
         backend_module: `numpy` or `torch`: whose arrays to make.
         input_shapes: Shapes of dynamic inputs, or the values of shape tensors, by name or pattern; or several such
             mappings, which the iterations take in turn.
+        dimensions: Sizes by name of dimension, for all inputs that declare it.
 
     Attributes:
         input_metadata: The model's inputs. A program may set it; what was given to the constructor is kept.
@@ -41,11 +42,12 @@ class DataLoader(DataSource):
         seed: int | None = 1,
         iterations: int | None = 1,
         input_metadata: TensorMetadata | None = None,
-        val_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None = (0.0, 1.0),
+        val_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
         backend_module: str | None = "numpy",
         input_shapes: Shapes | Sequence[Shapes] | None = None,
+        dimensions: Mapping[str, int] | None = None,
     ) -> None:
-        ranges = val_range if isinstance(val_range, Mapping) else {"": val_range or (0.0, 1.0)}
+        ranges = {} if val_range is None else val_range if isinstance(val_range, Mapping) else {"": val_range}
         self._options = RandomOptions(
             1 if seed is None else seed,
             {name: _whole_range(bounds) for name, bounds in ranges.items()},
@@ -53,6 +55,7 @@ class DataLoader(DataSource):
             backend_module or "numpy",
         )
         self._shapes: Sequence[Shapes] = [input_shapes] if isinstance(input_shapes, Mapping) else input_shapes or [{}]
+        self._dimensions = dict(dimensions or {})
         self._given = input_metadata or TensorMetadata()
         self.input_metadata = input_metadata
 
@@ -93,13 +96,18 @@ class DataLoader(DataSource):
         return self.input_metadata
 
     def _feeds(self, inputs: TensorMetadata, options: RandomOptions, shapes: Sequence[Shapes]) -> Iterable[Feed]:
+        from polycmp.data.dimensions import merge_inputs
         from polycmp.data.random import make_random
         from polycmp.data.shapes import feeds_in_turn
 
-        given = {name: entry.static_shape() for name, entry in self._given.items() if entry.shape is not None}
+        given = {
+            name: entry.static_shape() for name, entry in self._given.items() if entry.shape and not entry.is_dynamic()
+        }
         types = {name: entry.dtype for name, entry in self._given.items() if entry.dtype is not None}
-        typed = TensorMetadata({name: _typed(entry, pick(types, name, None)) for name, entry in inputs.items()})
-        return feeds_in_turn(make_random(options), typed, [{**given, **item} for item in shapes])
+        merged = merge_inputs([inputs, TensorMetadata({n: self._given[n] for n in self._given if n in inputs})])
+        typed = TensorMetadata({name: _typed(entry, pick(types, name, None)) for name, entry in merged.items()})
+        turns = [{**given, **item} for item in shapes]
+        return feeds_in_turn(make_random(options), typed, turns, dimensions=self._dimensions)
 
 
 def _typed(entry: Any, dtype: Any) -> Any:

@@ -3,6 +3,8 @@
 Iteration i draws from a fresh `numpy.random.RandomState(seed + i)`, input after input in the order of the metadata.
 Real numbers are `random_sample() * (high - low) + low`, whole numbers `randint(low, high + 1)`, both then of the
 input's element type. This is the rule that Polygraphy's data loader follows, so the same seed gives the same numbers.
+Two kinds of whole numbers are drawn otherwise unless a range is given for them: what indexes a table comes from its
+rows, and masks are ones with padding at the end.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polycmp.errors import DataError, UsageError, did_you_mean
 from polycmp.tensors import TensorEntry, TensorMetadata, as_dtype, dtype_class, dtype_name, is_low_bit
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 
 Range = tuple[float, float]
 Draw = Callable[[str, TensorEntry], Any]
+#: Draws whole numbers between two ends, both included, in an array of a shape.
+Whole = Callable[[int, int, tuple[int, ...]], Any]
 
 
 def make_random(options: RandomOptions) -> Callable[[TensorMetadata], Iterator[dict[str, Any]]]:
@@ -63,7 +68,9 @@ def _numpy_draw(seed: int, options: RandomOptions) -> Draw:
         if entry.values is not None:
             return np.array(entry.values, dtype)
         shape = entry.static_shape()
-        low, high = pick(options.val_range, name, (0.0, 1.0))
+        if is_padding_mask(name, entry, options):
+            return _padding_mask(shape, lambda low, high, size: state.randint(low, high + 1, size=size)).astype(dtype)
+        low, high = _range(name, entry, options)
         kind = dtype_class(dtype)
         if kind == "string":
             return np.array([str(number) for number in range(math.prod(shape))], dtype=object).reshape(shape)
@@ -104,7 +111,10 @@ def _torch_draw(seed: int, options: RandomOptions) -> Draw:
         if entry.values is not None:
             return torch.tensor(entry.values, dtype=kind)
         shape = entry.static_shape()
-        low, high = pick(options.val_range, name, (0.0, 1.0))
+        if is_padding_mask(name, entry, options):
+            whole = lambda low, high, size: torch.randint(low, high + 1, size, generator=generator).numpy()  # noqa: E731
+            return torch.from_numpy(_padding_mask(shape, whole)).to(kind)
+        low, high = _range(name, entry, options)
         if dtype_class(dtype) == "bool":
             return torch.randint(int(bool(low)), int(bool(high)) + 1, shape, generator=generator).to(kind)
         if dtype_class(dtype) == "integer":
@@ -115,6 +125,44 @@ def _torch_draw(seed: int, options: RandomOptions) -> Draw:
         return (torch.rand(shape, generator=generator, dtype=drawn) * scale + shift).to(kind)
 
     return draw
+
+
+def remarks(options: RandomOptions, inputs: TensorMetadata) -> dict[str, str]:
+    """Return in words what the inputs hold whose values are not simply numbers from the range that was asked for."""
+    found = {}
+    for name, entry in inputs.items():
+        if entry.values is not None:
+            continue
+        if is_padding_mask(name, entry, options):
+            found[name] = "ones with padding at the end, as it is a mask by its name"
+        elif entry.range is not None and _is_free(name, options) and dtype_class(_dtype(entry)) == "integer":
+            low, high = entry.range
+            found[name] = f"whole numbers from {low:.0f} to {high:.0f}, the rows of the table that it indexes"
+    return found
+
+
+def is_padding_mask(name: str, entry: TensorEntry, options: RandomOptions) -> bool:
+    """Return whether an input is drawn as ones with padding at the end: a mask of at least two positions."""
+    if dtype_class(_dtype(entry)) not in {"integer", "bool"} or not _is_free(name, options):
+        return False
+    shape = entry.static_shape()
+    return "mask" in name.lower() and entry.range in {None, (0.0, 1.0)} and bool(shape) and shape[-1] > 1
+
+
+def _padding_mask(shape: tuple[int, ...], whole: Whole) -> NDArray[np.bool_]:
+    """Return rows that begin with ones, from half of them to all but the last."""
+    lengths = np.asarray(whole(max(1, shape[-1] // 2), shape[-1] - 1, (*shape[:-1], 1)))
+    return np.asarray(np.arange(shape[-1]) < lengths)
+
+
+def _is_free(name: str, options: RandomOptions) -> bool:
+    """Return whether nobody asked for a range."""
+    return pick(options.val_range, name, None) in {None, (0.0, 1.0)}
+
+
+def _range(name: str, entry: TensorEntry, options: RandomOptions) -> Range:
+    free = _is_free(name, options) and entry.range is not None and dtype_class(_dtype(entry)) == "integer"
+    return entry.range if free and entry.range is not None else pick(options.val_range, name, (0.0, 1.0))
 
 
 def _dtype(entry: TensorEntry) -> np.dtype[Any]:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from polycmp.data.dimensions import filled, merge_inputs, open_dimensions
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.tensors import Feed, TensorEntry, TensorMetadata, dtype_class, format_shape
 from polycmp.values import pick, unknown_names
@@ -13,24 +14,29 @@ from polycmp.values import pick, unknown_names
 _LOG = logging.getLogger("polycmp.data")
 _OPTION = "--input-shapes"
 
+Shapes = Mapping[str, tuple[int, ...]]
+Fill = Callable[[TensorMetadata], TensorMetadata]
+
 
 def apply_input_shapes(
-    inputs: TensorMetadata, shapes: Mapping[str, tuple[int, ...]], *, others_become_1: bool = True
+    inputs: TensorMetadata, shapes: Shapes, dimensions: Mapping[str, int] | None = None
 ) -> TensorMetadata:
     """Return the inputs with the shapes that were asked for.
 
     A "shape" for an integer vector of known length, with as many numbers as the vector has elements, is taken as the
-    vector's content: such inputs feed Reshape, Expand and their like. Unknown dimensions that nobody gave are logged
-    once, with the 1 they become.
+    vector's content: such inputs feed Reshape, Expand and their like. Dimensions of one name are one dimension: the
+    size that it has in one input it has in all.
 
     Args:
         inputs: What the model declares.
         shapes: By name of input, or by pattern (`*`, `?`, `[…]`).
-        others_become_1: Whether the data loader fills unknown dimensions with 1, which is worth a warning then.
+        dimensions: Sizes by name of dimension.
 
     Raises:
-        UsageError: No input has that name, or the shape contradicts what the model declares.
+        UsageError: No input, or no dimension, has that name; the shape contradicts what the model declares; or one
+            dimension would have two sizes.
     """
+    inputs = merge_inputs([inputs])
     unknown = unknown_names(shapes, inputs)
     if unknown:
         wanted = format_shape(shapes[unknown[0]])
@@ -40,20 +46,65 @@ def apply_input_shapes(
             hint=f"{_OPTION} {_closest(unknown[0], inputs)}:{wanted}",
         )
     changed: dict[str, TensorEntry] = {}
+    sizes = _Sizes(inputs, dimensions or {})
     for name, entry in inputs.items():
         shape = pick(shapes, name, None)
         changed[name] = entry if shape is None else _override(name, entry, tuple(shape))
-    if others_become_1:
-        _log_defaults(changed)
-    return TensorMetadata(changed)
+        if shape is not None and changed[name].values is None:
+            sizes.take(name, entry, tuple(shape))
+    return filled(TensorMetadata(changed), sizes.found)
+
+
+class _Sizes:
+    """The sizes of named dimensions, and who gave them."""
+
+    def __init__(self, inputs: TensorMetadata, dimensions: Mapping[str, int]) -> None:
+        known = dict.fromkeys(dim for entry in inputs.values() for dim in entry.shape or () if isinstance(dim, str))
+        for name in dimensions:
+            if name not in known and not any(name in map(str.strip, dim.split("+")) for dim in known):
+                raise UsageError(
+                    f"{_OPTION}: no input has a dimension called {name!r}",
+                    why=did_you_mean(name, known) if known else "its dimensions have no names",
+                    hint=f"{_OPTION} {_closest(name, known)}={dimensions[name]}" if known else _by_input(inputs),
+                )
+        self.found = dict(dimensions)
+        self._givers = {name: f"{name}={size}" for name, size in dimensions.items()}
+
+    def take(self, name: str, entry: TensorEntry, shape: tuple[int, ...]) -> None:
+        """Take in the shape given for an input."""
+        for dim, size in zip(entry.shape or (), shape, strict=False):
+            if not isinstance(dim, str):
+                continue
+            giver = f"{name}:{format_shape(shape)}"
+            if self.found.setdefault(dim, size) != size:
+                raise UsageError(
+                    f"{_OPTION}: the dimension {dim!r} cannot be both {self.found[dim]} and {size}",
+                    why=f"{self._givers[dim]} and {giver} contradict each other; {name!r} is "
+                    f"{format_shape(entry.shape)}",
+                    hint=f"{_OPTION} {dim}={size}",
+                )
+            self._givers.setdefault(dim, giver)
+
+
+def usual_sizes(inputs: TensorMetadata) -> TensorMetadata:
+    """Return the inputs, open dimensions with the sizes that suit their names; which ones is logged."""
+    found = open_dimensions(inputs)
+    made = filled(inputs, {key: dim.usual for key, dim in found.items()})
+    if found:
+        shapes = ", ".join(
+            f"{name}:{format_shape(made[name].shape)}" for dim in found.values() for name, _ in dim.places
+        )
+        _LOG.info("open dimensions are given sizes: %s; give others with %s", shapes, _OPTION)
+    return made
 
 
 def feeds_in_turn(
     load: Callable[[TensorMetadata], Iterable[Feed]],
     inputs: TensorMetadata,
-    shapes: Sequence[Mapping[str, tuple[int, ...]]],
+    shapes: Sequence[Shapes],
     *,
-    others_become_1: bool = True,
+    dimensions: Mapping[str, int] | None = None,
+    fill: Fill = usual_sizes,
 ) -> Iterable[Feed]:
     """Return what a data loader gives for the inputs, iteration i with the shapes number i modulo their count.
 
@@ -63,18 +114,23 @@ def feeds_in_turn(
         load: The data loader.
         inputs: What the model declares.
         shapes: By name of input, or by pattern; at least one mapping.
-        others_become_1: As for `apply_input_shapes`.
+        dimensions: Sizes by name of dimension.
+        fill: Gives sizes to dimensions that are still open.
 
     Raises:
         UsageError: A shape does not fit the inputs.
     """
-    series = [load(apply_input_shapes(inputs, item, others_become_1=others_become_1)) for item in shapes]
+    series = [load(fill(apply_input_shapes(inputs, item, dimensions))) for item in shapes]
     if len(series) == 1:
         return series[0]
     return (feeds[index % len(feeds)] for index, feeds in enumerate(zip(*series, strict=False)))
 
 
-def _closest(name: str, inputs: TensorMetadata) -> str:
+def _by_input(inputs: TensorMetadata) -> str:
+    return f"{_OPTION} {' '.join(f'{name}:{format_shape(entry.static_shape())}' for name, entry in inputs.items())}"
+
+
+def _closest(name: str, inputs: Mapping[str, object]) -> str:
     from difflib import get_close_matches
 
     return next(iter([*get_close_matches(name, list(inputs), n=1), *inputs]), name)
@@ -121,13 +177,3 @@ def _corrected(entry: TensorEntry, shape: tuple[int, ...]) -> tuple[int, ...]:
         known if isinstance(known, int) and known >= 0 else (dim if dim > 0 else fallback)
         for known, dim, fallback in zip(entry.shape, wanted, static, strict=True)
     )
-
-
-def _log_defaults(inputs: Mapping[str, TensorEntry]) -> None:
-    defaulted = [
-        f"{name}:{format_shape(entry.static_shape())} for {format_shape(entry.shape)}"
-        for name, entry in inputs.items()
-        if entry.is_dynamic() and entry.values is None and entry.min_shape is None and entry.max_shape is None
-    ]
-    if defaulted:
-        _LOG.warning("unknown dimensions become 1: %s; give others with %s", ", ".join(defaulted), _OPTION)

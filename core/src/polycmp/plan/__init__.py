@@ -53,6 +53,7 @@ class DataPlan:
         files: Files or folders of saved inputs, one after another.
         input_shapes: Shapes for dynamic inputs, by name or pattern; for a shape tensor its values.
         further_shapes: More of these; iterations take them in turn, beginning with `input_shapes`.
+        dimensions: Sizes by name of dimension, for all inputs that declare it.
     """
 
     loader: Choice = Choice(DEFAULT_DATA_LOADER)
@@ -60,6 +61,7 @@ class DataPlan:
     files: tuple[str, ...] = ()
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     further_shapes: tuple[Mapping[str, tuple[int, ...]], ...] = ()
+    dimensions: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class ComparePlan:
     Attributes:
         functions: The compare functions; an output passes if all of them do.
         script: `FILE.py[:NAME]` of a compare function; replaces `functions`.
+        tolerance: `auto` judges `simple` by a measured noise floor; empty means by its tolerances.
         reference: Label of the reference; empty means the last run.
         map_output: Candidate's output name to reference's.
         shape_check: Whether another shape is a failure (else shapes are made to fit where that loses nothing).
@@ -82,6 +85,7 @@ class ComparePlan:
 
     functions: tuple[Choice, ...] = (Choice(DEFAULT_COMPARE),)
     script: str = ""
+    tolerance: str = ""
     reference: str = ""
     map_output: Mapping[str, str] = field(default_factory=dict)
     shape_check: bool = True

@@ -13,7 +13,7 @@ from polycmp.options import changed_options, find_field, make_options, option_fi
 from polycmp.plan import BackendPlan, Choice, ComparePlan, DataPlan, FilesPlan, Plan
 from polycmp.plan.flags import Key
 from polycmp.plan.sections import SECTIONS
-from polycmp.values import join_pair, parse_shape_sets, spell, split_pair
+from polycmp.values import dimension_text, join_pair, parse_dimensions, parse_shape_sets, spell, split_pair
 
 if TYPE_CHECKING:
     from polycmp.plugins import Contribution, Registry
@@ -103,6 +103,7 @@ PLACES = (
     Place("run", "timeout", "timeout"),
     Place("run", "max_memory", "max_memory"),
     Place("compare", "compare_func_script", "compare.script"),
+    Place("compare", "tolerance", "compare.tolerance"),
     Place("compare", "reference", "compare.reference"),
     Place("compare", "map_output", "compare.map_output", _pairs, _pair_texts),
     Place("compare", "no_shape_check", "compare.shape_check", not_, not_),
@@ -199,7 +200,11 @@ def data_plan(settings: Settings, registry: Registry) -> DataPlan:
     shapes, *further = parse_shape_sets(section.input_shapes)
     options = _loader_of_data(section.data_loader, by_loader.get(section.data_loader, {}), len(further), registry)
     return DataPlan(
-        loader=Choice(section.data_loader, options), input_shapes=shapes, further_shapes=tuple(further), **placed
+        loader=Choice(section.data_loader, options),
+        input_shapes=shapes,
+        further_shapes=tuple(further),
+        dimensions=parse_dimensions(section.input_shapes),
+        **placed,
     )
 
 
@@ -260,7 +265,8 @@ def section_values(owner: str, section: Any) -> dict[Key, Any]:
 
 def _core_values(plan: Plan) -> dict[Key, Any]:
     found = {Key("core", place.section, place.option): place.back(attrgetter(place.path)(plan)) for place in PLACES}
-    found[SHAPES] = _shape_texts((plan.data.input_shapes, *plan.data.further_shapes))
+    sizes = tuple(dimension_text(*item) for item in plan.data.dimensions.items())
+    found[SHAPES] = sizes + _shape_texts((plan.data.input_shapes, *plan.data.further_shapes))
     found[DATA_LOADER] = plan.data.loader.name
     found[COMPARE] = tuple(choice.name for choice in plan.compare.functions)
     order = [Key("core", owner, item.name) for owner, options in SECTIONS.items() for item in option_fields(options)]

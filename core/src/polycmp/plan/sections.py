@@ -41,7 +41,8 @@ class DataSection:
 
     input_shapes: tuple[str, ...] = opt(
         (),
-        help="Shapes of dynamic inputs, or the values of a shape tensor; several of one input take turns.",
+        help="Shapes of dynamic inputs, or the values of a shape tensor; several of one input take turns. "
+        "DIMENSION=SIZE sets a named dimension of all inputs.",
         metavar="NAME:[D0,D1,…]",
         alias="--inputs",
     )
@@ -106,6 +107,12 @@ class CompareSection:
         "",
         help="Python file whose function NAME (compare_outputs) compares; replaces --compare.",
         metavar="FILE.py[:NAME]",
+    )
+    tolerance: str = opt(
+        "",
+        help="auto: judge by how far rounding takes the outputs, measured, instead of by --atol and --rtol.",
+        choices=("", "auto"),
+        metavar="auto",
     )
     reference: str = opt(
         "", help="Label of the run the others are compared with; default: the last one.", metavar="LABEL"

@@ -108,6 +108,8 @@ def _statistics(stats: ErrorStats | None) -> dict[str, Any]:
         "mean_error": stats.mean_abs,
         "median_error": stats.median_abs,
         "max_relative_error": stats.max_rel,
+        "share_of_range": stats.share,
+        "largest_magnitude": stats.scale,
         "mean_relative_error": stats.mean_rel,
         "elements": stats.count,
         "failed_elements": stats.failed,

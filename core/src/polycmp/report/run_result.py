@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from polycmp.compare.verdicts import DetailedVerdict, ErrorStats, OutputComparison, PairComparison, Worst
 from polycmp.report.face import (
@@ -37,8 +37,9 @@ _RUN_COLUMNS = (
 )
 _OUTPUT_COLUMNS = (
     Column("Max abs", "number"),
-    Column("Mean abs", "number", wide=True),
-    Column("Max rel", "number"),
+    Column("Of range", "number", digits=2),
+    Column("Mean abs", "number"),
+    Column("Max rel", "number", wide=True),
     Column("Beyond tolerance", "number", wide=True),
 )
 #: Metrics of one compare function that a page shows.
@@ -139,12 +140,13 @@ def _run(item: BackendResult, is_reference: bool, slowest: float) -> Row:
 
 def _pair(pair: PairComparison, outcome: Outcome) -> Table:
     outputs = pair.outputs.values()
+    metrics = _asked_metrics(outputs)
     failed = sum(not item.passed for item in outputs)
     count = f"{failed} of {len(outputs)} differ" if failed else f"all {len(outputs)} within tolerance"
     return Table(
         title=f"{pair.candidate} against {pair.reference}",
-        rows=tuple(_output(item, outcome) for item in outputs),
-        columns=_OUTPUT_COLUMNS,
+        rows=tuple(_output(item, outcome, metrics) for item in outputs),
+        columns=(*_OUTPUT_COLUMNS, *(Column(metric.replace("_", " "), "number") for _, metric in metrics)),
         name_title="Output",
         type_title="Type",
         reason_title="Verdict",
@@ -157,12 +159,12 @@ def _pair(pair: PairComparison, outcome: Outcome) -> Table:
     )
 
 
-def _output(output: OutputComparison, outcome: Outcome) -> Row:
+def _output(output: OutputComparison, outcome: Outcome, metrics: Sequence[tuple[str, str]]) -> Row:
     stats = output.stats
     return Row(
         name=output_name(output),
         state="passed" if output.passed else "failed",
-        cells=(None,) * 4 if stats is None else _cells(stats),
+        cells=(*((None,) * len(_OUTPUT_COLUMNS) if stats is None else _cells(stats)), *_metrics(output, metrics)),
         reason=reason_of(output),
         type=output_type(output),
         details=tuple(_details(output, stats)),
@@ -199,15 +201,40 @@ def _cells(stats: ErrorStats) -> tuple[CellValue, ...]:
     if (stats.nan_candidate or stats.nan_reference) and math.isinf(stats.required_abs):
         # The errors are over numbers only; where a NaN counts as a failure it is what to look at.
         nan = Cell("NaN", math.inf)
-        return nan, nan, nan, beyond
-    return float(stats.max_abs), float(stats.mean_abs), float(stats.max_rel), beyond
+        return nan, nan, nan, nan, beyond
+    of_range = None if stats.share is None else Cell(f"{stats.share:.2g}", stats.share, f"of {stats.scale:.4g}")
+    return float(stats.max_abs), of_range, float(stats.mean_abs), float(stats.max_rel), beyond
+
+
+def _asked_metrics(outputs: Iterable[OutputComparison]) -> list[tuple[str, str]]:
+    """Return by function the metric that it judges by, for the functions that were asked for beside the default.
+
+    What a function puts first among its metrics is what it judges by.
+    """
+    found: dict[str, str] = {}
+    for output in outputs:
+        for name, verdict in output.verdicts.items():
+            if "max_abs" not in verdict.metrics and verdict.metrics:
+                found.setdefault(name, next(iter(verdict.metrics)))
+            if "quantile_abs" in verdict.metrics:
+                found.setdefault(name, "quantile_abs")
+            elif "median_abs" in verdict.metrics and output.stats is not None and output.stats.p90 is None:
+                found.setdefault(name, "median_abs")  # beside percentiles it is one of many figures for a page
+    return list(found.items())
+
+
+def _metrics(output: OutputComparison, asked: Sequence[tuple[str, str]]) -> Iterator[CellValue]:
+    for name, metric in asked:
+        verdict = output.verdicts.get(name)
+        yield None if verdict is None else verdict.metrics.get(metric)
 
 
 def _lines(output: OutputComparison, stats: ErrorStats | None, outcome: Outcome) -> Iterator[str]:
     yield f"type: {output_type(output)}"
     yield f"iterations: {output.iterations}"
     if stats is not None:
-        yield f"largest error: {stats.max_abs:.6g} absolute, {stats.max_rel:.6g} relative"
+        share = "" if stats.share is None else f", {stats.share:.3g} of the largest value"
+        yield f"largest error: {stats.max_abs:.6g} absolute{share}, {stats.max_rel:.6g} relative"
     if not output.passed:
         for item in outcome.repeats:
             if item.iteration == output.worst_iteration:

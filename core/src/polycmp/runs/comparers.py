@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from polycmp.builtin import DEFAULT_COMPARE
 from polycmp.compare.averages import (
     Means,
     MetricsJudge,
@@ -14,12 +15,14 @@ from polycmp.compare.averages import (
     recorded_metrics,
     tolerances_matter,
 )
+from polycmp.compare.noise import NoiseJudge
 from polycmp.compare.pair import PairComparer
 from polycmp.compare.scripted import PairFunction, as_pair_function, load_compare_script
 from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison, WorstIterations, named_reason
 from polycmp.errors import UsageError
 from polycmp.plan import ComparePlan
 from polycmp.runs.compare_functions import make_functions
+from polycmp.runs.noise import NoiseFloors
 from polycmp.spec import CompareFuncSpec, CompareFunction, Verdict
 from polycmp.values import pick, split_script
 
@@ -42,8 +45,15 @@ class Comparer(Protocol):
         """Return the verdict over all iterations."""
 
 
-def comparer_maker(plan: ComparePlan, registry: Registry) -> Callable[[str, str], Comparer]:
+def comparer_maker(
+    plan: ComparePlan, registry: Registry, floors: NoiseFloors | None = None
+) -> Callable[[str, str], Comparer]:
     """Return what makes the comparer of two labels; scripts and functions are loaded now.
+
+    Args:
+        plan: How to compare.
+        registry: The plugins.
+        floors: The noise floors to judge by, where the plan says so.
 
     Raises:
         PluginError: A compare function is not there.
@@ -52,6 +62,8 @@ def comparer_maker(plan: ComparePlan, registry: Registry) -> Callable[[str, str]
     """
     if plan.check_average:
         check_average_plan(plan, registry)
+    if plan.tolerance:
+        check_tolerance(plan)
     if plan.script:
         function = load_compare_script(*split_script(plan.script, "compare_outputs"))
         judge = as_pair_function(function)
@@ -63,10 +75,35 @@ def comparer_maker(plan: ComparePlan, registry: Registry) -> Callable[[str, str]
     judges = metrics_judges(functions, registry) if plan.check_average else {}
 
     def make(candidate: str, reference: str) -> Comparer:
-        pair = PairComparer(candidate, reference, functions, map_output=plan.map_output, shape_check=plan.shape_check)
+        mine = functions
+        if floors is not None and plan.tolerance:
+            options = next(choice.options for choice in plan.functions if choice.name == DEFAULT_COMPARE)
+            judge = NoiseJudge(options, floors.between(candidate, reference), plan.detail)
+            mine = {**functions, DEFAULT_COMPARE: judge}
+        pair = PairComparer(candidate, reference, mine, map_output=plan.map_output, shape_check=plan.shape_check)
         return AveragingComparer(pair, judges) if plan.check_average else pair
 
     return make
+
+
+def check_tolerance(plan: ComparePlan) -> None:
+    """Check that `--tolerance auto` makes sense for a plan.
+
+    Raises:
+        UsageError: It does not.
+    """
+    options = next((choice.options for choice in plan.functions if choice.name == DEFAULT_COMPARE), None)
+    why = ""
+    if plan.script or options is None:
+        why = f"it sets the tolerance of the compare function {DEFAULT_COMPARE}, which does not take part"
+    elif options.atol or options.rtol:
+        why = "--atol and --rtol are given, too"
+    elif set(options.check_error_stat.values()) != {("elemwise",)}:
+        why = "--check-error-stat is given, and it looks at every element and at the mean square"
+    elif plan.check_average:
+        why = "--check-average judges means, and it judges each iteration by its own inputs"
+    if why:
+        raise UsageError("--tolerance auto has no meaning here", why=why, hint="leave one of them out")
 
 
 def check_average_plan(plan: ComparePlan, registry: Registry) -> None:

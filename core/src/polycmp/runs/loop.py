@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from polycmp.arrays import copied
+from polycmp.data.dimensions import merge_inputs
 from polycmp.errors import DataError, OthersCode
 from polycmp.runs.backend_run import LiveRun, copy_outputs
 from polycmp.runs.sharing import sharing
@@ -52,8 +53,9 @@ class Pace:
 def run_steps(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Generator[Step, None, None]:
     """Yield one step per feed of the data source.
 
-    The first run that can be activated tells the data source what inputs there are. Streaming keeps all runs active
-    and holds one iteration; sequential holds all inputs and outputs, but only one backend at a time.
+    The runs that can be activated tell the data source what inputs there are, in a sequence only the first. Streaming
+    keeps all runs active and holds one iteration; sequential holds all inputs and outputs, but only one backend at a
+    time.
 
     Raises:
         DataError: The data source fails or gives what is no feed.
@@ -108,11 +110,9 @@ def _sequential(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Iterator
 
 
 def _inputs(runs: Iterable[LiveRun]) -> TensorMetadata | None:
-    for run in runs:
-        inputs = run.inputs()
-        if inputs is not None:
-            return inputs
-    return None
+    """Return what the runs that are well say of their inputs, as one; None if none is."""
+    known = [inputs for inputs in (run.inputs() for run in runs) if inputs is not None]
+    return merge_inputs(known) if known else None
 
 
 def _infer_all(runs: Sequence[LiveRun], feed: Feed) -> dict[str, Mapping[str, Any]]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import UsageError
-from polycmp.inputs import make_source, with_ranges
+from polycmp.inputs import PlanSource, asked_shapes, make_source
 from polycmp.loader import Loader
 from polycmp.model import Model, ModelSettings
 from polycmp.options import changed_options, find_field
@@ -121,7 +121,7 @@ class Resolved:
     backends: tuple[ResolvedBackend, ...]
     models: Mapping[str, Model]
     registry: Registry
-    _source: DataSource
+    _source: PlanSource
 
     @cached_property
     def descriptions(self) -> Mapping[str, ModelDescription | None]:
@@ -134,8 +134,11 @@ class Resolved:
 
     @cached_property
     def source(self) -> DataSource:
-        """The data source, which also knows what values the models' files say their inputs take."""
-        return with_ranges(self._source, [item for item in self.descriptions.values() if item is not None])
+        """The data source, which also knows what the models' files say of their inputs."""
+        from polycmp.runs.shape_search import ShapeSearch
+
+        known = [item for item in self.descriptions.values() if item is not None]
+        return self._source.informed(known, ShapeSearch(self.backends, self.registry))
 
     def backend(self, label: str) -> ResolvedBackend:
         """Return the backend with a label; one must have it."""
@@ -162,6 +165,9 @@ def resolve(plan: Plan, registry: Registry) -> Resolved:
             raise UsageError("no model given", whose=f"-b {backend.label}", hint="polycmp run MODEL -b BACKEND")
         if path not in models:
             models[path] = Model(path, registry, settings)
+    if plan.data.input_shapes or plan.data.dimensions:
+        for model in models.values():  # what follows from dimensions of one name concerns builders of engines, too
+            model.input_shapes = asked_shapes(plan.data, model.describe())
     make_worker = _worker_maker(plan.data, plan.timeout)
     backends = tuple(
         ResolvedBackend(

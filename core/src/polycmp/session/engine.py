@@ -9,14 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from polycmp.compare.verdicts import PairComparison
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.layerwise.windows import merge_windows
-from polycmp.plan import BackendPlan, ComparePlan, Plan
+from polycmp.plan import BackendPlan, Plan
 from polycmp.precision import UNITS
 from polycmp.results.outcome import BackendResult, Outcome, describe_environment
 from polycmp.runs.compare_functions import Recorders, open_watchers, relaxed_tolerances
 from polycmp.runs.comparers import Comparer, comparer_maker
 from polycmp.runs.loop import Pace, Step, run_steps
+from polycmp.runs.noise import NoiseFloors
 from polycmp.runs.resolve import resolve
 from polycmp.runs.saved_run import SavedLane, open_saved
 from polycmp.session.check_names import check_output_names
@@ -46,12 +48,12 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
         PolycmpError: Nothing could be run: wrong names, no model, no data, an unreadable file.
     """
     start = time.perf_counter()
-    prepared = prepare(plan, resolve(plan, registry))
+    resolved = resolve(plan, registry)
+    prepared = prepare(plan, resolved)
     saved = open_saved(plan.files.load_outputs, (run.label for run in prepared.runs))
-    recorders = Recorders(plan, registry)
-    session = _Session(
-        plan.compare, prepared, saved, comparer_maker(plan.compare, registry), Repeats(plan, registry), recorders
-    )
+    session = _Session(plan, prepared, saved, registry, Recorders(plan, registry))
+    floors = NoiseFloors(resolved, session.outcome.reference) if resolved.backends or plan.compare.tolerance else None
+    session.judge_by(comparer_maker(plan.compare, registry, floors), floors)
     session.outcome.command = plan.command
     session.outcome.notes += [
         *_same_twice(plan.backends, plan.files.load_outputs),
@@ -62,9 +64,11 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
         sinks = stack.enter_context(Sinks(plan.files, plan.compare, open_watchers(plan.report_options, registry)))
         steps = session.steps(Pace(plan.sequential, plan.warm_up, on_stage))
         stack.callback(steps.close)
+        stack.callback(session.close)
         for step in steps:
             if not session.take(step, sinks):
                 break
+    session.outcome.notes += [f"inputs: {note}" for note in prepared.source.notes]
     session.outcome.notes += sinks.lacking(run.label for run in prepared.runs)
     session.outcome.seconds = time.perf_counter() - start
     return session.finish()
@@ -91,23 +95,31 @@ class _Session:
 
     def __init__(
         self,
-        compare: ComparePlan,
+        plan: Plan,
         prepared: Prepared,
         saved: list[SavedLane],
-        make_comparer: Callable[[str, str], Comparer],
-        repeats: Repeats,
+        registry: Registry,
         recorders: Recorders,
     ) -> None:
-        self._compare_plan = compare
+        self._compare_plan = plan.compare
         self._prepared = prepared
         self._saved = saved
-        self._make_comparer = make_comparer
-        self._repeats = repeats
+        self._repeats = Repeats(plan, registry)
+        self._floors: NoiseFloors | None = None
         self._comparers: dict[str, dict[int, Comparer]] = {}
         self._recorders = recorders
         self._names_checked = prepared.names_checked
         results = [run.result for run in prepared.runs] + [lane.result for lane in saved]
         self.outcome = Outcome(backends=results, expected=len(results) > 1, reference=self._reference(results))
+
+    def judge_by(self, make_comparer: Callable[[str, str], Comparer], floors: NoiseFloors | None) -> None:
+        """Set what makes the comparer of two labels, and what knows of rounding."""
+        self._make_comparer, self._floors = make_comparer, floors
+
+    def close(self) -> None:
+        """Deactivate what was run to measure rounding."""
+        if self._floors is not None:
+            self._floors.close()
 
     def steps(self, pace: Pace) -> Generator[Step, None, None]:
         """Yield steps with the outputs of live and saved runs; saved runs may outlast live ones."""
@@ -136,6 +148,8 @@ class _Session:
         self._repeats.add_errors(step.index, step.feed, self.outcome.backends)
         if not step.window:
             sinks.save(step, [run.label for run in self._prepared.runs])
+        if self._floors is not None:
+            self._floors.begin(step.feed)
         invalid = sinks.validate(step.index, step.outputs)
         outputs = sinks.postprocess(step)
         self.outcome.invalid += invalid
@@ -151,11 +165,32 @@ class _Session:
             merge_windows(comparer.result(counts[label], counts[reference]) for comparer in windows.values())
             for label, windows in self._comparers.items()
         ]
+        self.outcome.comparisons = [self._explained(pair) for pair in self.outcome.comparisons]
+        self._suggest_shapes()
         self.outcome.notes += self._about_precision()
         self.outcome.environment = describe_environment()
         self._recorders.finish(self.outcome)
         self.outcome.repeats = self._repeats.found()
         return self.outcome
+
+    def _explained(self, pair: PairComparison) -> PairComparison:
+        """Return a comparison that says of outputs that differ whether rounding may be why."""
+        if self._floors is None or self._compare_plan.tolerance or pair.passed:
+            return pair
+        outputs = dict(pair.outputs)
+        for name, item in pair.outputs.items():
+            stats = item.stats
+            if not item.passed and stats is not None and stats.share and not stats.whole and not stats.nan_failed:
+                why = self._floors.explanation(pair.candidate, pair.reference, stats.share)
+                outputs[name] = replace(item, reason=f"{item.reason}; {why}")
+        return replace(pair, outputs=outputs)
+
+    def _suggest_shapes(self) -> None:
+        """Say with which shapes the model runs, if it could not run at all with those asked for."""
+        stuck = [result for result in self.outcome.failed_backends if result.version and not result.iterations]
+        if stuck and len(stuck) == len(self._prepared.runs):
+            for result in stuck:
+                result.hint = result.hint or self._prepared.source.suggestion()
 
     def _about_precision(self) -> Iterator[str]:
         """Yield what to know of differences between backends that may calculate in a coarser type than the model's."""

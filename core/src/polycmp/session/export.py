@@ -142,6 +142,8 @@ def _data(script: _Script, plan: Plan, registry: Registry) -> None:
             arguments.append(f"input_shapes={to_source(shapes)}")
         elif data.input_shapes:
             arguments.append(f"input_shapes={to_source(dict(data.input_shapes))}")
+        if data.dimensions:
+            arguments.append(f"dimensions={to_source(dict(data.dimensions))}")
         script.add(f"data_loader = {script.use_public(python)}({', '.join(arguments)})")
     else:
         raise UsageError(

@@ -10,7 +10,7 @@ from polycmp.plan import Plan
 from polycmp.runs.backend_run import LiveRun
 from polycmp.runs.resolve import Resolved
 from polycmp.session.check_names import check_names
-from polycmp.tensors import Source
+from polycmp.tensors import DataSource
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Prepared:
     """
 
     runs: list[LiveRun]
-    source: Source
+    source: DataSource
     names_checked: bool
     windows: Windows | None = None
     notes: list[str] = field(default_factory=list)
@@ -65,5 +65,6 @@ def needs_all_outputs(plan: Plan) -> str:
         "--postprocess": plan.compare.postprocess,
         "--postprocess-func-script": plan.compare.postprocess_script,
         "--check-average": plan.compare.check_average,
+        "--tolerance auto": plan.compare.tolerance,
     }
     return next((option for option, given in reasons.items() if given), "")

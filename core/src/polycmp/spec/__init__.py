@@ -29,6 +29,7 @@ from polycmp.spec.interfaces import (
     DataLoader,
     DataLoaderFactory,
     DetailedCompareFactory,
+    InputHints,
     LoaderFactory,
     ModelHandle,
     ModelLoaderFactory,
@@ -36,6 +37,7 @@ from polycmp.spec.interfaces import (
     RejudgingFunction,
     ReportFactory,
     RunnerFactory,
+    SizeHint,
     Verdict,
 )
 from polycmp.values import (
@@ -63,6 +65,7 @@ __all__ = [
     "DetailedCompareFactory",
     "FormatSpec",
     "Hooks",
+    "InputHints",
     "LoaderFactory",
     "LoaderSpec",
     "ModelHandle",
@@ -73,6 +76,7 @@ __all__ = [
     "ReportSpec",
     "RunnerFactory",
     "RunnerSpec",
+    "SizeHint",
     "Verdict",
     "hookimpl",
     "hookspec",

@@ -86,6 +86,8 @@ class RunnerSpec:
             then no fault. Types are those of `polycmp.precision.UNITS`.
         threads: The option that sets the number of threads; empty if there is none. `invariants` checks that results
             do not depend on it.
+        trial_cost: Where it is above 0, the backend starts and runs a small model in a moment, so that shapes may be
+            tried on it before a run; of several backends the one with the lowest figure is taken.
         aliases: Other names that people try after `-b`; they get an error that names this one.
         concurrent: Its runners may be made and run while those of other backends are, each in a thread of its own, and
             take no more threads than `polycmp.cores.usable_cores()` then says.
@@ -104,6 +106,7 @@ class RunnerSpec:
     precise: tuple[tuple[str, Any], ...] = ()
     narrows: tuple[tuple[str, str], ...] = ()
     threads: str = ""
+    trial_cost: int = 0
     aliases: tuple[str, ...] = ()
     concurrent: bool = False
     exclusive: tuple[str, ...] = ()
@@ -129,6 +132,8 @@ class LoaderSpec:
         save: Optional, called as `save(loader, path) -> None`: writes a model of this kind for `convert`.
         options_of: A backend whose options this loader takes instead of its own: whoever builds engines on the way to
             running them builds them alike on the way to a file.
+        hints: Optional, called as `hints(source, options) -> InputHints`: which sizes the model's operators ask of
+            dimensions that its inputs leave open, read without loading weights.
         graph: Optional, called as `graph(loader) -> polycmp.graph.ModelGraph`: the model's operators and tensors, and
             parts cut out of it. With it, the tensors inside the model can be compared in bounded memory, and `locate`
             can find the operator at fault, on every backend that accepts this kind of model.
@@ -148,6 +153,7 @@ class LoaderSpec:
     describe: str = ""
     inspect: str = ""
     save: str = ""
+    hints: str = ""
     graph: str = ""
     options_of: str = ""
     takes_model: bool = False
@@ -170,8 +176,11 @@ class DataLoaderSpec:
         compare_defaults: Options that suit compare functions better with these inputs, by the function's name and
             the option's field. What the user gives comes first.
         compare_notes: What such an option lets pass, in words, by the same names: the result then says so.
+        remarks: Optional, called as `remarks(options, inputs) -> Mapping[str, str]`: in words, for those inputs of
+            which it is worth saying, what they hold and why.
         python: `"package.module:attribute"` of a class that makes the same inputs in a Python program, called with
-            the options' fields, and `input_shapes`, as keyword arguments. Without it `--gen-script` is refused.
+            the options' fields, `input_shapes` and `dimensions` as keyword arguments. Without it `--gen-script` is
+            refused.
     """
 
     name: str
@@ -180,6 +189,7 @@ class DataLoaderSpec:
     options: type | None = None
     synthetic: bool = False
     sweeps_shapes: bool = False
+    remarks: str = ""
     compare_defaults: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict, hash=False)
     compare_notes: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict, hash=False)
     python: str = ""

@@ -57,6 +57,31 @@ class Compared:
     expected: Any
 
 
+@dataclasses.dataclass(frozen=True)
+class SizeHint:
+    """What the operators of a model ask of a dimension that an input leaves open.
+
+    Attributes:
+        least: The smallest size that leaves every operator something to work on.
+        multiple: Sizes that are a multiple of this are divided evenly by all strides.
+        likely: Sizes that some operator demands, the likeliest first.
+        why: What asks for them, in words: `Conv 'stft' has a kernel of 256`.
+    """
+
+    least: int = 1
+    multiple: int = 1
+    likely: tuple[int, ...] = ()
+    why: str = ""
+
+
+class InputHints(Protocol):
+    """What a model's graph says of its inputs beyond their declared shapes; see `LoaderSpec.hints`."""
+
+    def sizes(self, inputs: TensorMetadata, /) -> Mapping[tuple[str, int], SizeHint]:
+        """Return hints by input and axis for dimensions that are open in `inputs`, as far as anything is known."""
+        ...
+
+
 class ModelHandle(Protocol):
     """The model of a run, as factories of runners and loaders get it.
 

@@ -11,7 +11,7 @@ from polycmp import __version__
 from polycmp.calls import infer, input_metadata
 from polycmp.ending import abandon_threads
 from polycmp.errors import is_users_failure
-from polycmp.inputs import make_source
+from polycmp.inputs import asked_shapes, make_source
 from polycmp.model import Model, ModelSettings
 from polycmp.plan.text import from_values
 from polycmp.plugins import Registry
@@ -75,10 +75,12 @@ class _Worker:
         plan = from_values(job["plan"], registry)
         [backend] = plan.backends
         contribution = registry.find_runner(backend.backend)
-        source, shapes = make_source(plan.data, registry), plan.data.input_shapes
-        model = Model(plan.model, registry, ModelSettings(plan.loader_options, shapes, source, plan.model_kind))
+        source, data = make_source(plan.data, registry), plan.data
+        model = Model(plan.model, registry, ModelSettings(plan.loader_options, {}, source, plan.model_kind))
+        if data.input_shapes or data.dimensions:
+            model.input_shapes = asked_shapes(data, model.describe())
         if job["part"]:
-            model = model.part(model.load(model.kind), same_inputs=bool(shapes))
+            model = model.part(model.load(model.kind), same_inputs=bool(model.input_shapes))
         registry.require(contribution)
         runner: Runner = registry.load(contribution)(model, backend.options, name=backend.label)
         runner.activate()

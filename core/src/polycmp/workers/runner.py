@@ -180,7 +180,7 @@ class PartWorkerRunner(WorkerRunner):
     ) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._backend, self._model, self._part = backend, model, part
-        self._data = data if same_inputs else replace(data, input_shapes={}, further_shapes=())
+        self._data = data if same_inputs else replace(data, input_shapes={}, further_shapes=(), dimensions={})
         super().__init__(make_job(backend, model, self._data), backend.python, timeout)
 
     def activate_impl(self) -> None:

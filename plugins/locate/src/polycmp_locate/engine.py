@@ -76,6 +76,7 @@ def locate(
         raise UsageError("the data loader gave no inputs")
     if len(lanes) > 2:
         _vote(found, lanes, functions, source)
+    found.notes += [f"inputs: {note}" for note in source.notes]
     found.backends = [lane.result for lane in lanes]
     found.command = plan.command
     found.seconds = time.perf_counter() - start

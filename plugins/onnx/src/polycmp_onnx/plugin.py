@@ -104,6 +104,7 @@ def polycmp_loaders() -> Iterable[LoaderSpec]:
         describe="polycmp_onnx.compose:describe",
         inspect="polycmp_onnx.inspect:inspect",
         save="polycmp_onnx.save:save",
+        hints="polycmp_onnx.hints:open_hints",
         graph="polycmp_onnx.model_graph:open_graph",
     )
 
@@ -120,6 +121,7 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
         needs=("onnx",),
         precise=(("dtype", "float64"),),
         narrows=(("dtype", ""),),
+        trial_cost=10,
         aliases=("onnxref", "onnx_reference"),
     )
 

@@ -84,6 +84,7 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         accepts=("onnx",),
         needs=("onnxruntime",),
         threads="threads",
+        trial_cost=1,
         aliases=("ort", "onnxruntime"),
         concurrent=True,
         exclusive=("providers", "threads", "inter_threads", "op_libs", "profile"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polycmp.tensors import TensorEntry, TensorMetadata
+from polycmp.tensors import TensorEntry, TensorMetadata, dimension_key
 
 Shapes = dict[str, tuple[int, ...]]
 Bounds = tuple[int, "int | None"]
@@ -31,11 +31,6 @@ def shape_sweep(inputs: TensorMetadata, sizes: Sequence[int]) -> list[Shapes]:
         if shapes not in found:
             found.append(shapes)
     return found
-
-
-def dimension_key(name: str, axis: int, dim: int | str) -> str:
-    """Return what identifies an unknown dimension: its name, or its place if it has none."""
-    return dim if isinstance(dim, str) and dim else f"{name}\0{axis}"
 
 
 def _open_axes(entry: TensorEntry) -> list[int]:

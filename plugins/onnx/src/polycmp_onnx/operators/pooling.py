@@ -23,6 +23,13 @@ class MaxPool_12(MaxPool):  # type: ignore[misc]
         return (_pooled(x, lowest, np.maximum, _Windows(x.shape[2:], attributes)),)
 
 
+class GlobalMaxPool_1(OpRun):  # type: ignore[misc]
+    """GlobalMaxPool; ONNX's takes the maximum over the wrong axes unless there are two spatial ones."""
+
+    def _run(self, x: Any) -> tuple[Any]:
+        return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
+
+
 class AveragePool_19(OpRun):  # type: ignore[misc]
     """AveragePool; ONNX's leaves NaN in the data out of the average."""
 
@@ -35,13 +42,6 @@ class AveragePool_19(OpRun):  # type: ignore[misc]
             real = np.pad(real, windows.padding(windows.before, windows.after), constant_values=1)
             windows = windows.without_padding()
         return ((total / _pooled(real, 0, np.add, windows)).astype(x.dtype),)
-
-
-class GlobalMaxPool_1(OpRun):  # type: ignore[misc]
-    """GlobalMaxPool; ONNX's loses an axis of data with one spatial dimension."""
-
-    def _run(self, x: Any) -> tuple[Any]:
-        return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
 
 
 class _Windows:

@@ -1,0 +1,231 @@
+"""Sizes for dimensions that a model leaves open: from its operators, from what is common, tried on a quick backend."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice, product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polycmp.calls import infer, input_metadata
+from polycmp.data.coerce import coerce_feed
+from polycmp.data.dimensions import OpenDimension, filled, open_dimensions
+from polycmp.errors import PolycmpError, describe_exception, is_users_failure
+from polycmp.inputs import Chosen
+from polycmp.logger import only_errors
+from polycmp.options import make_options
+from polycmp.plan import BackendPlan
+from polycmp.plugins import missing_modules
+from polycmp.runner import Runner
+from polycmp.tensors import Feed, TensorMetadata, dtype_class, format_shape, to_numpy
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+    from polycmp.runs.resolve import ResolvedBackend
+    from polycmp.spec import SizeHint
+
+_LOG = logging.getLogger("polycmp.data")
+#: Seconds after which no further shape is tried, and how many are tried at most.
+PATIENCE, MOST = 2.0, 40
+#: Sizes that inputs of each kind have in models that people publish, the likeliest to work first: multiples of 32 and
+#: classifiers' and detectors' sizes for pictures, windows of speech and audio models for sequences.
+COMMON: Mapping[str, tuple[int, ...]] = {
+    "batch": (1,),
+    "sequence": (8, 16, 32, 64, 128, 512, 576, 1024, 4096, 16000, 1),
+    "image": (64, 224, 32, 48, 128, 256, 299, 320, 416, 512, 640),
+    "": (8, 16, 32, 64, 128, 512, 224, 1024, 4096, 16000, 1),
+}
+
+Try = Callable[[TensorMetadata], str]
+
+
+class ShapeSearch:
+    """Gives sizes to open dimensions.
+
+    A batch stays small. Where only whole numbers have other open dimensions, as in language models, the usual sizes
+    are taken; else they are tried on the quickest backend there is, until one works.
+
+    Args:
+        backends: The backends of the run.
+        registry: The plugins.
+    """
+
+    def __init__(self, backends: Sequence[ResolvedBackend], registry: Registry) -> None:
+        self._backends = backends
+        self._registry = registry
+
+    def __call__(self, inputs: TensorMetadata, make_feed: Callable[[TensorMetadata], Feed]) -> Chosen:
+        """Return the inputs with sizes, and in words where those come from."""
+        found = open_dimensions(inputs)
+        if not found:
+            return Chosen(inputs)
+        hints = self._hints(inputs, found)
+        usual = filled(inputs, {key: dim.usual for key, dim in found.items()})
+        if not hints and all(dim.kind == "batch" or dim.index for dim in found.values()):
+            return Chosen(usual, _note(inputs, usual, "as usual where a model leaves them open"))
+        candidates = [filled(inputs, sizes) for sizes in islice(_candidates(found, hints), MOST)]
+        with self._trial() as attempt:
+            if attempt is None:
+                why = _reasons(hints.values()) or "as usual where a model leaves them open"
+                return Chosen(candidates[0], _note(inputs, candidates[0], f"{why}; not tried"))
+            return _first_working(inputs, candidates, lambda wanted: attempt(make_feed(wanted)), hints)
+
+    def _hints(self, inputs: TensorMetadata, found: Mapping[str, OpenDimension]) -> dict[str, SizeHint]:
+        """Return what the models' operators ask of the dimensions, by what identifies those."""
+        models = {backend.model.path: backend.model for backend in self._backends}.values()
+        known = [hints.sizes(inputs) for hints in (model.hints() for model in models) if hints is not None]
+        joined = {}
+        for key, dim in found.items():
+            some = [sizes[place] for sizes in known for place in dim.places if place in sizes]
+            if some:
+                joined[key] = max(some, key=lambda hint: (bool(hint.likely), hint.least, hint.multiple))
+        return joined
+
+    @contextmanager
+    def _trial(self) -> Iterator[Callable[[Feed], str] | None]:
+        """Give what runs a feed and returns in words why it does not work; None where no backend is quick enough."""
+        backend = self._quickest()
+        runner = None if backend is None else _activated(backend)
+        if runner is None:
+            yield None
+            return
+        try:
+            with only_errors():
+                yield lambda feed: _problem(runner, feed)
+        finally:
+            runner.deactivate()
+
+    def _quickest(self) -> ResolvedBackend | None:
+        """Return the quickest backend of the run, or else of those installed; none beside workers' environments."""
+        own = [item for item in self._backends if item.contribution is not None]
+        if any(item.make_worker for item in self._backends):
+            return None
+        quick = [item for item in (*own, *self._others()) if _cost(item)]
+        return min(quick, key=_cost, default=None)
+
+    def _others(self) -> Iterator[ResolvedBackend]:
+        from polycmp.runs.resolve import ResolvedBackend
+
+        model = self._backends[-1].model
+        for item in self._registry.runners.values():
+            spec = item.spec
+            if spec.trial_cost and model.can_load(spec.accepts) and not missing_modules(spec):
+                plan = BackendPlan(spec.name, spec.name, make_options(spec.options, {}, spec.name))
+                yield ResolvedBackend(plan, model, item)
+
+
+def _cost(backend: ResolvedBackend) -> int:
+    return backend.contribution.spec.trial_cost if backend.contribution is not None else 0
+
+
+def _activated(backend: ResolvedBackend) -> Runner | None:
+    try:
+        runner = backend.make_runner()
+        runner.activate()
+    except BaseException as error:
+        if not is_users_failure(error):
+            raise
+        _LOG.debug("%s cannot try shapes", backend.label, exc_info=error)
+        return None
+    return runner
+
+
+def _problem(runner: Runner, feed: Feed) -> str:
+    """Return why a runner cannot run a feed, or what is wrong with what it makes; empty if nothing is."""
+    try:
+        outputs = infer(runner, coerce_feed(feed, input_metadata(runner), runner.name))
+        arrays = {name: to_numpy(array) for name, array in outputs.items()}
+    except BaseException as error:
+        if not is_users_failure(error):
+            raise
+        return error.what if isinstance(error, PolycmpError) and not error.why else describe_exception(error)
+    for name, array in arrays.items():
+        if array.size == 0:
+            return f"{_DEGENERATE}output {name!r} is empty"
+        if dtype_class(array.dtype) == "float" and np.isnan(array.astype(np.float32)).any():
+            return f"{_DEGENERATE}output {name!r} holds NaN"
+    return ""
+
+
+#: Marks shapes that run, and yet leave nothing to compare; they are taken if no others are found.
+_DEGENERATE = "it runs, but "
+
+
+def _candidates(found: Mapping[str, OpenDimension], hints: Mapping[str, SizeHint]) -> Iterator[dict[str, int]]:
+    """Yield sizes to try: dimensions of one kind alike first, then what single operators demand in all combinations."""
+    ladders = {key: _ladder(dim, hints.get(key)) for key, dim in found.items()}
+    longest = max(map(len, ladders.values()))
+    seen: list[dict[str, int]] = []
+    plain = [key for key, dim in found.items() if not dim.name and not dim.kind and key not in hints]
+    together = (
+        # What says nothing of itself may also be the batch of a state.
+        {key: dim if key not in plain or not one else found[key].limited(1) for key, dim in sizes.items()}
+        for turn in range(longest)
+        for sizes in [{key: ladder[min(turn, len(ladder) - 1)] for key, ladder in ladders.items()}]
+        for one in (False, True)
+    )
+    mixed = (dict(zip(ladders, sizes, strict=True)) for sizes in product(*(ladder[:5] for ladder in ladders.values())))
+    for source in (together, mixed):
+        for sizes in source:
+            if sizes not in seen:
+                seen.append(sizes)
+                yield sizes
+
+
+def _ladder(dim: OpenDimension, hint: SizeHint | None) -> list[int]:
+    common = COMMON[dim.kind] if dim.kind == "batch" or not dim.index else (dim.usual, *COMMON[dim.kind])
+    if hint is None:
+        return list(dict.fromkeys(dim.limited(size) for size in common))
+    fitting = [size for size in common if size >= hint.least and size % hint.multiple == 0]
+    least = -(-max(hint.least, 1) // hint.multiple) * hint.multiple
+    # Twice the least is tried before the least itself: with that, some operator has a single element to work on.
+    sizes = [
+        *hint.likely,
+        *fitting[:2],
+        2 * least,
+        *fitting[2:],
+        least,
+        *(size for size in common if size >= hint.least),
+    ]
+    return list(dict.fromkeys(dim.limited(size) for size in sizes if dim.kind != "batch" or hint.likely)) or [dim.usual]
+
+
+def _first_working(
+    inputs: TensorMetadata, candidates: Sequence[TensorMetadata], problem: Try, hints: Mapping[str, SizeHint]
+) -> Chosen:
+    begin, fallback, last, tried = time.perf_counter(), None, "", 0
+    for made in candidates:
+        said = problem(made)
+        tried += 1
+        if not said:
+            why = _reasons(hints.values()) or "chosen by what is common"
+            return Chosen(made, _note(inputs, made, f"{why}; tried, and it works"), works=True)
+        if said.startswith(_DEGENERATE):
+            fallback = fallback or (made, said)
+        last = last or said
+        if time.perf_counter() - begin > PATIENCE:
+            break
+    if fallback is not None:
+        return Chosen(fallback[0], _note(inputs, fallback[0], f"{fallback[1]}; give other shapes with --input-shapes"))
+    first = candidates[0]
+    shapes = " ".join(f"{name}:{format_shape(first[name].shape)}" for name in _changed(inputs, first))
+    _LOG.debug("no shape works: %s", last)
+    note = f"no shape was found that works, {tried} were tried, the first: {shapes} ({last})"
+    return Chosen(first, f"{note}; give one that does: --input-shapes {shapes}")
+
+
+def _changed(inputs: TensorMetadata, made: TensorMetadata) -> list[str]:
+    return [name for name, entry in inputs.items() if entry.shape != made[name].shape]
+
+
+def _note(inputs: TensorMetadata, made: TensorMetadata, why: str) -> str:
+    shapes = " ".join(f"{name}:{format_shape(made[name].shape)}" for name in _changed(inputs, made))
+    return f"{shapes}, {why}"
+
+
+def _reasons(hints: Iterable[Any]) -> str:
+    return " and ".join(dict.fromkeys(hint.why for hint in hints if hint.why))

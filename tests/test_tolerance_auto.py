@@ -1,0 +1,163 @@
+"""`--tolerance auto` judges by measured rounding; and what a failing row says of rounding without it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from toys import graph_model
+
+FLOAT = TensorProto.FLOAT
+RNG = np.random.default_rng(5)
+AUTO = ("--tolerance", "auto", "--report", "r.json")
+
+
+def words(done):
+    return " ".join(done.out.split())
+
+
+def deep(path, layers=12, width=64, last="Softmax"):
+    """A residual network: MatMul, Add, LayerNormalization, Relu, in turn."""
+    nodes, weights, source = [], [], "x"
+    for index in range(layers):
+        name = f"l{index}"
+        weights.append((f"{name}_w", (RNG.standard_normal((width, width)) / width**0.5).astype(np.float32)))
+        nodes += [
+            helper.make_node("MatMul", [source, f"{name}_w"], [f"{name}_m"], name=f"{name}_m"),
+            helper.make_node("Relu", [f"{name}_m"], [f"{name}_r"], name=f"{name}_r"),
+            helper.make_node("Add", [source, f"{name}_r"], [f"{name}_a"], name=f"{name}_a"),
+            helper.make_node("LayerNormalization", [f"{name}_a", "gain"], [f"{name}_y"], name=f"{name}_y", axis=-1),
+        ]
+        source = f"{name}_y"
+    weights.append(("gain", np.ones(width, np.float32)))
+    nodes.append(helper.make_node(last, [source], ["y"], name="y"))
+    onnx.save(graph_model(nodes, [("x", FLOAT, ["n", width])], [("y", FLOAT, None)], weights), path)
+
+
+@pytest.fixture
+def model(tmp_path):
+    deep(tmp_path / "m.onnx")
+    return "m.onnx"
+
+
+def verdict(done):
+    return done.report(Path("r.json"))["comparison_results"][0]["outputs"]["y"]
+
+
+@pytest.mark.parametrize(
+    "backends",
+    [
+        ("onnxrt", "onnx"),
+        ("onnx", "onnxrt"),
+        ("onnxrt", "onnxrt:optimization=off"),
+        ("onnx:dtype=float16", "onnx"),
+        ("onnx:dtype=bfloat16", "onnxrt"),
+        ("onnx:dtype=float64", "onnxrt"),
+    ],
+)
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_rounding_passes_whatever_the_type(polycmp, model, backends, seed):
+    done = polycmp("run", model, "-b", backends[0], "-b", backends[1], *AUTO, "--seed", seed)
+    assert done.status == 0, done.out
+    assert "rounding explains up to" in words(done)
+    assert "measured against float64" in words(done)
+    assert verdict(done)["functions"]["simple"]["tolerance"]["atol"] > 0
+
+
+def test_rounding_to_float16_fails_the_defaults_and_the_row_says_what_it_is(polycmp, model):
+    done = polycmp("run", model, "-b", "onnx:dtype=float16", "-b", "onnx")
+    assert done.status == 1
+    assert "of the largest value, which rounding to float16 in" in words(done)
+    assert "try --tolerance auto" in words(done)
+
+
+@pytest.mark.parametrize("fault", ["fp16", "int32", "saturate", "layout", "shuffle", "row-noise"])
+@pytest.mark.parametrize("at", ["l2_m", "l11_y"])
+def test_a_planted_fault_fails(polycmp, model, fault, at):
+    known = polycmp(
+        "run", model, "-b", f"faulty:backend=onnxrt,fault={fault},at={at}", "-b", "onnx", *AUTO, "--input-shapes", "n=4"
+    )
+    if known.status == 2:
+        pytest.fail(known.err)
+    assert known.status == 1, known.out
+
+
+def test_a_wrong_weight_in_one_of_two_files_fails(polycmp, model, tmp_path):
+    wrong = onnx.load(tmp_path / "m.onnx")
+    array = onnx.numpy_helper.to_array(wrong.graph.initializer[3]).copy()
+    array[7] += 0.5
+    wrong.graph.initializer[3].CopyFrom(onnx.numpy_helper.from_array(array, wrong.graph.initializer[3].name))
+    onnx.save(wrong, tmp_path / "wrong.onnx")
+    done = polycmp("run", model, "-b", "onnxrt:model=wrong.onnx", "-b", "onnxrt", *AUTO)
+    assert done.status == 1, done.out
+    assert "rounding explains up to" in words(done)
+
+
+def test_a_converted_file_is_judged_by_the_type_inside_it(polycmp, model):
+    assert polycmp("convert", model, "-o", "half.onnx", "--fp-to-fp16").status == 0
+    done = polycmp("run", model, "-b", "onnxrt:model=half.onnx", "-b", "onnxrt", *AUTO)
+    assert done.status == 0, done.out
+    assert "float16" in words(done)
+    assert polycmp("run", model, "-b", "onnxrt:model=half.onnx", "-b", "onnxrt").status == 1
+
+
+def test_whole_numbers_are_compared_exactly(polycmp, tmp_path):
+    nodes = [helper.make_node("ArgMax", ["x"], ["y"], axis=-1, name="y")]
+    model = graph_model(nodes, [("x", FLOAT, [4, 9])], [("y", TensorProto.INT64, None)])
+    onnx.save(model, tmp_path / "m.onnx")
+    assert polycmp("run", "m.onnx", "-b", "onnxrt", "-b", "onnx", *AUTO).status == 0
+    wrong = ("-b", "faulty:backend=onnxrt,fault=shuffle,at=y", "-b", "onnx")
+    assert polycmp("run", "m.onnx", *wrong, *AUTO).status == 1
+
+
+@pytest.mark.parametrize(
+    "more",
+    [("--atol", "1e-3"), ("--rtol", "1e-3"), ("--compare", "l2"), ("--check-error-stat", "mean"), ("--check-average",)],
+)
+def test_what_contradicts_it_is_wrong_usage(polycmp, model, more):
+    done = polycmp("run", model, "-b", "onnxrt", "-b", "onnx", "--tolerance", "auto", *more)
+    assert (done.status, "next:" in done.err) == (2, True), done.err
+
+
+def test_it_is_the_only_value(polycmp, model):
+    assert polycmp("run", model, "-b", "onnxrt", "-b", "onnx", "--tolerance", "1e-3").status == 2
+
+
+def test_saved_outputs_can_be_judged_with_a_backend_beside_them(polycmp, model):
+    assert polycmp("run", model, "-b", "onnx", "--save-outputs", "o.npz").status == 0
+    done = polycmp("run", model, "-b", "onnxrt", "--load-outputs", "o.npz", *AUTO)
+    assert done.status == 0, done.out + done.err
+    done = polycmp("run", "--load-outputs", "o.npz", "--load-outputs", "o.npz", *AUTO)
+    assert (done.status, "needs a backend" in done.err) == (2, True), done.err
+
+
+# --- what rows show
+
+
+def test_the_share_of_the_range_and_the_mean_stand_beside_the_largest_error(polycmp, model):
+    done = polycmp("run", model, "-b", "onnx:dtype=float16", "-b", "onnx", "--report", "r.json")
+    assert "Max abs Of range Mean abs" in words(done)
+    assert "Max rel" not in words(done)
+    found = verdict(done)
+    assert found["share_of_range"] == pytest.approx(found["max_error"] / found["largest_magnitude"])
+
+
+def test_a_metric_that_was_asked_for_is_shown_where_it_passes(polycmp, model):
+    done = polycmp(
+        "run", model, "-b", "onnxrt", "-b", "onnx", "--compare", "cosine_similarity", "l2", "--l2-threshold", "1"
+    )
+    assert done.status == 0
+    assert "cosine similarity" in words(done)
+    assert "l2" in words(done)
+
+
+def test_no_relative_tolerance_above_1_is_proposed(polycmp, tmp_path):
+    nodes = [helper.make_node("Mul", ["x", "w"], ["y"], name="y")]
+    for name, tiny in (("m", 1e-30), ("other", 1e-3)):
+        weights = [("w", np.array([1, tiny], np.float32))]
+        onnx.save(graph_model(nodes, [("x", FLOAT, [1, 2])], [("y", FLOAT, None)], weights), tmp_path / f"{name}.onnx")
+    done = polycmp("run", "m.onnx", "-b", "onnxrt:model=other.onnx", "-b", "onnxrt")
+    assert (done.status, "would pass" in words(done), "rtol" in words(done)) == (1, True, False)
