@@ -49,7 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "loader": {"errors", "files", "script"},
     "func": {"errors", "loader"},
     "graph": {"errors", "tensors", "loader"},
-    "runner": {"errors", "files", "arrays", "tensors", "loader"},  # both remember the arguments they were made with, for export
+    "runner": {"errors", "files", "arrays", "tensors", "loader"},  # both remember their arguments, for export
     "calls": {"errors", "files", "arrays", "runner", "tensors"},
     "builtin_options": {"spec", "values"},
     "builtin": {"spec", "values", "builtin_options"},

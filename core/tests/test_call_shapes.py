@@ -24,6 +24,7 @@ from polycmp.comparator import (
     StreamingDataLoader,
     TopKPostprocessFunc,
 )
+from polycmp.compare.accuracy import AccuracyResult
 from polycmp.errors import FileError, InvalidValueError, UsageError
 from polycmp.json import from_json, load_json, save_json, to_json
 from polycmp.loader import Loader, also_called
@@ -178,6 +179,8 @@ def test_the_mean_over_iterations_is_judged():
     assert averaged
     assert averaged.stats() == (1, 0, 1)
     assert averaged.output_names() == ["y"]
+    assert isinstance(averaged, AccuracyResult)
+    assert not AccuracyResult()  # where nothing was compared nothing agreed
     assert not Comparator.compare_accuracy(two_runs(0.0, 2.6e-3), compare_func=function, check_average=True)
 
 

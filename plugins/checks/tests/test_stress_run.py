@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from toymodels import node, write
 
+from polycmp.json import load_json
+
 
 def test_each_kind_comes_with_each_seed_and_open_dimensions_take_sizes(polycmp, tmp_path):
     write(tmp_path / "m.toy", [node("Relu", "x", "y")], {}, {"x": ["float32", ["n", 4]]})
@@ -13,5 +15,4 @@ def test_each_kind_comes_with_each_seed_and_open_dimensions_take_sizes(polycmp, 
     )
     assert done.status == 0, done.err
     assert done.report()["inference_results"]["toy"]["iterations"] == 4
-    shown = polycmp("inspect", "data", "i.json").words
-    assert "[3, 4]" in shown or "[3,4]" in shown, shown
+    assert {feed["x"].shape for feed in load_json(tmp_path / "i.json")} == {(3, 4)}

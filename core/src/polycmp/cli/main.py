@@ -66,7 +66,9 @@ class CommandGroup(click.Group):
             UsageError: There is none.
         """
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            _registry(ctx).find_command(" ".join((*self.path, args[0])))  # raises with the reason
+            name, longer = (" ".join((*self.path, *args[:count])) for count in (1, 2))
+            # What a group brings may come from several packages: both words tell which one is missing.
+            _registry(ctx).find_command(longer if longer in BROUGHT["command"] else name)  # raises with the reason
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
