@@ -66,6 +66,8 @@ class CommandGroup(click.Group):
             UsageError: There is none.
         """
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            from polycmp.plugins.known import BROUGHT
+
             name, longer = (" ".join((*self.path, *args[:count])) for count in (1, 2))
             # What a group brings may come from several packages: both words tell which one is missing.
             _registry(ctx).find_command(longer if longer in BROUGHT["command"] else name)  # raises with the reason
