@@ -272,7 +272,7 @@ def try_many(seeds: Sequence[int], processes: int) -> Iterator[Outcome]:
     from multiprocessing import get_context
 
     with get_context("spawn").Pool(processes) as pool:
-        yield from pool.imap_unordered(work, seeds, chunksize=5)
+        yield from pool.imap_unordered(work, seeds, chunksize=2)
 
 
 def main(words: Sequence[str]) -> int:
