@@ -269,10 +269,16 @@ def work(seed: int) -> Outcome:
 
 def try_many(seeds: Sequence[int], processes: int) -> Iterator[Outcome]:
     """Try out many mutants in several processes, each outcome as soon as it is known."""
+    from concurrent.futures import ProcessPoolExecutor, as_completed
     from multiprocessing import get_context
 
-    with get_context("spawn").Pool(processes) as pool:
-        yield from pool.imap_unordered(work, seeds, chunksize=5)
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        waiting = [pool.submit(work, seed) for seed in seeds]
+        try:
+            for future in as_completed(waiting):
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def main(words: Sequence[str]) -> int:
