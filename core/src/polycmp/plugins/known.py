@@ -34,6 +34,18 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 }
 """Commands that packages of ours bring: the plugin, and the command that installs it."""
 
+_TENSORRT_PLUGINS = (
+    "polycmp does not look for TensorRT plugins in a model",
+    "onnx-graphsurgeon replaces patterns; `polycmp plugins` is about packages of polycmp",
+)
+
+COMMANDS_ELSEWHERE: Mapping[str, tuple[str, str]] = {
+    "plugin": _TENSORRT_PLUGINS,
+    "multi-device": ("polycmp does not spread a model over several devices", "run each part as a model of its own"),
+    "data to-input": ("it is called `data merge`", "polycmp data merge FILE... -o INPUTS.json"),
+}
+"""Commands of Polygraphy that have another name here or none: why, and what to do instead."""
+
 REPORTS: Mapping[str, str] = dict.fromkeys(("html", "xml", "md"), "pip install polycmp-report")
 """Which package writes a kind of report, by its suffix."""
 

@@ -14,7 +14,7 @@ from polycmp.plugins import factories
 from polycmp.plugins.aliases import grant_aliases
 from polycmp.plugins.discovery import Candidate, discover
 from polycmp.plugins.examination import examine, new_manager
-from polycmp.plugins.known import COMMANDS, INSTALL_COMMANDS, NOT_YET, OTHER_NAMES, REPORTS
+from polycmp.plugins.known import COMMANDS, COMMANDS_ELSEWHERE, INSTALL_COMMANDS, NOT_YET, OTHER_NAMES, REPORTS
 from polycmp.plugins.records import BUILTIN, WORDS, Contributed, Contribution, Kind, PluginRecord
 from polycmp.spec import (
     CommandSpec,
@@ -243,6 +243,9 @@ def _no_command(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
     what = f"there is no command {name!r}"
     if name in COMMANDS:
         return PluginError(what, why="the package that brings it is not installed", hint=COMMANDS[name][1])
+    if name in COMMANDS_ELSEWHERE:
+        why, instead = COMMANDS_ELSEWHERE[name]
+        return UsageError(what, why=why, hint=instead)
     group = name.rpartition(" ")[0]
     return UsageError(what, why=did_you_mean(name, table), hint=" ".join(filter(None, ["polycmp", group, "--help"])))
 

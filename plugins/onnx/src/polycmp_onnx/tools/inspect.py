@@ -104,7 +104,9 @@ def _show_text(text: str) -> None:
 
 def _onnx_model(call: Invocation, model: Model, section: InspectSection) -> int:
     """Show what only ONNX models have."""
-    proto = read_onnx(model)
+    loader: Any = model.load("onnx")
+    external = loader.external() if hasattr(loader, "external") else None
+    proto = loader() if external is None else external.model
     info = _tensor_info(section.combine_tensor_info) if section.combine_tensor_info else {}
     if section.save_visual:
         from polycmp_onnx.tools.visual import save_visual
@@ -116,7 +118,7 @@ def _onnx_model(call: Invocation, model: Model, section: InspectSection) -> int:
 
         from polycmp_onnx.tools.model_json import document
 
-        echo(json.dumps(document(proto, section.show, info), indent=2))
+        echo(json.dumps(document(proto, section.show, info, external), indent=2))
     elif not section.save_visual:
         text = _text_of(call, model, section)
         _show_text("\n".join([text, *_unbounded(proto, section), *(visible(line) for line in _figures(info))]))
