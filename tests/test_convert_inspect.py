@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+
+import numpy as np
 import onnx
 import pytest
 
@@ -85,3 +88,96 @@ def test_groups_list_what_plugins_add(polycmp):
     assert done.status == 0
     assert "tactics" in done.out
     assert "data" in done.out
+
+
+def test_float16_with_operators_that_stay_in_float32(polycmp, model, tmp_path):
+    words = ("--fp-to-fp16", "--keep-float", "MatMul", "softmax")
+    assert polycmp("convert", model, *words, "-o", "half.onnx").status == 0
+    half = onnx.load(tmp_path / "half.onnx")
+    onnx.checker.check_model(half)
+    kept = onnx.load(model).graph.initializer[0]
+    (weight,) = half.graph.initializer
+    assert weight.data_type == onnx.TensorProto.FLOAT
+    assert weight.raw_data == kept.raw_data  # not rounded on the way
+    assert polycmp("run", "half.onnx", "-b", "onnxrt", "-b", f"onnxrt:model={model}", "--atol", "1e-2").status == 0
+    done = polycmp("convert", model, "--fp-to-fp16", "--keep-float", "Nonsense", "-o", "no.onnx")
+    assert (done.status, "no operator or node 'Nonsense'" in done.err) == (2, True)
+
+
+def test_weights_that_float16_cannot_hold_are_clipped(polycmp, model, tmp_path):
+    source = onnx.load(model)
+    array = onnx.numpy_helper.to_array(source.graph.initializer[0]).copy()
+    array[0, :3] = 1e6, -1e6, 1e-12
+    source.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(array, "W"))
+    onnx.save(source, tmp_path / "large.onnx")
+    assert polycmp("convert", "large.onnx", "--fp-to-fp16", "-o", "half.onnx").status == 0
+    half = onnx.numpy_helper.to_array(onnx.load(tmp_path / "half.onnx").graph.initializer[0])
+    assert list(half[0, :3].astype(float)) == [65504.0, -65504.0, 2.0**-24]
+
+
+def test_bfloat16(polycmp, model, tmp_path):
+    assert polycmp("convert", model, "--fp-to-bf16", "-o", "brain.onnx").status == 0
+    brain = onnx.load(tmp_path / "brain.onnx")
+    onnx.checker.check_model(brain)
+    assert {item.data_type for item in brain.graph.initializer} == {onnx.TensorProto.BFLOAT16}
+    assert polycmp("run", "brain.onnx", "-b", "onnx", "-b", f"onnx:model={model}", "--atol", "0.05").status == 0
+    assert polycmp("convert", model, "--fp-to-bf16", "--fp-to-fp16", "-o", "no.onnx").status == 2
+
+
+def test_weights_are_written_outside_and_old_files_replaced(polycmp, model, tmp_path):
+    (tmp_path / "out.data").write_text("old")
+    words = ("--save-external-data", "out.data", "--external-data-size-threshold", "16")
+    assert polycmp("convert", model, "-o", "out.onnx", *words).status == 0
+    (weight,) = onnx.load(tmp_path / "out.onnx", load_external_data=False).graph.initializer
+    assert {item.key: item.value for item in weight.external_data}["location"] == "out.data"
+    assert polycmp("run", "out.onnx", "-b", "onnxrt", "-b", f"onnxrt:model={model}").status == 0
+    for elsewhere in ("out.onnx", "../out.data", str(tmp_path / "out.data")):
+        assert polycmp("convert", model, "-o", "out.onnx", "--save-external-data", elsewhere).status == 2
+    found = json.loads(polycmp("inspect", "model", "out.onnx", "--json").out)["initializers"]
+    assert found[0]["external"]["location"] == "out.data"
+    assert "1 of them outside the file, in out.data" in polycmp("inspect", "model", "out.onnx").out
+
+
+def test_help_of_convert_shows_what_convert_uses(polycmp):
+    shown = polycmp("convert", "--help").out
+    assert [
+        word for word in ("--fp-to-fp16", "--onnx-outputs", "--save-external-data", "-o") if word not in shown
+    ] == []
+    assert [word for word in ("--atol", "--report", "--save-onnx", "--onnxrt-", "--warm-up") if word in shown] == []
+
+
+def test_functions_subgraphs_and_weights_outside_are_shown(polycmp, tmp_path):
+    helper = onnx.helper
+    value = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [4]) for name in ("x", "y")]
+    weight = onnx.numpy_helper.from_array(np.ones(4, np.float32), "inner")
+    branch = helper.make_graph(
+        [helper.make_node("Add", ["x", "inner"], ["b"], "adds")], "then", [], [value[1]], [weight]
+    )
+    branch.output[0].name = "b"
+    twice = helper.make_function("mine", "Twice", ["a"], ["c"], [helper.make_node("Add", ["a", "a"], ["c"])],
+                                 [helper.make_opsetid("", 17)])  # fmt: skip
+    nodes = [helper.make_node("If", ["flag"], ["h"], then_branch=branch, else_branch=branch),
+             helper.make_node("Twice", ["h"], ["y"], domain="mine")]  # fmt: skip
+    flag = onnx.numpy_helper.from_array(np.array(True), "flag")
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("mine", 1)]
+    graph = helper.make_graph(nodes, "g", value[:1], value[1:], [flag])
+    onnx.save(helper.make_model(graph, opset_imports=opsets, functions=[twice], ir_version=8), tmp_path / "m.onnx")
+    shown = polycmp("inspect", "model", "m.onnx", "--show", "layers", "attrs", "weights").out
+    assert [text for text in ("mine::Twice(a) -> c", "inner: float32[4]", "adds [Add]") if text not in shown] == []
+    found = json.loads(polycmp("inspect", "model", "m.onnx", "--json").out)
+    assert found["functions"][0]["name"] == "Twice"
+    assert found["nodes"][0]["subgraphs"]["then"]["initializers"][0]["name"] == "inner"
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("plugin match m.onnx", "onnx-graphsurgeon"),
+        ("data to-input a.json", "data merge"),
+        ("multi-device shard m.onnx", "several devices"),
+        ("surgeon extrac m.onnx", "did you mean 'surgeon extract'"),
+    ],
+)
+def test_words_of_polygraphy_that_mean_something_else_here(polycmp, words, text):
+    done = polycmp(*words.split())
+    assert (done.status, text in done.err) == (2, True), done.err

@@ -43,6 +43,19 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 DATA_LOADERS: Mapping[str, tuple[str, str]] = {"stress": ("checks", "pip install polycmp-checks")}
 """Data loaders that packages of ours bring, likewise."""
 
+_TENSORRT_PLUGINS = (
+    "polycmp does not look for TensorRT plugins in a model",
+    "onnx-graphsurgeon replaces patterns; `polycmp plugins` is about packages of polycmp",
+)
+
+COMMANDS_ELSEWHERE: Mapping[str, tuple[str, str]] = {
+    "plugin": _TENSORRT_PLUGINS,
+    "multi-device": ("polycmp does not spread a model over several devices", "run each part as a model of its own"),
+    "data to-input": ("it is called `data merge`", "polycmp data merge FILE... -o INPUTS.json"),
+}
+"""Commands of Polygraphy that have another name here or none: why, and what to do instead."""
+
+
 REPORTS: Mapping[str, tuple[str, str]] = dict.fromkeys(("html", "xml", "md"), ("report", "pip install polycmp-report"))
 """Which package writes a kind of report, by its suffix, likewise."""
 
@@ -170,6 +183,9 @@ def _no_command(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
     what = f"there is no command {name!r}"
     if name in COMMANDS:
         return PluginError(what, why="the package that brings it is not installed", hint=COMMANDS[name][1])
+    if name in COMMANDS_ELSEWHERE:
+        why, instead = COMMANDS_ELSEWHERE[name]
+        return UsageError(what, why=why, hint=instead)
     group = name.rpartition(" ")[0]
     return UsageError(what, why=did_you_mean(name, table), hint=" ".join(filter(None, ["polycmp", group, "--help"])))
 

@@ -70,6 +70,7 @@ class FoldConstants(OnnxLoader):
 
     def apply(self, model: ModelProto) -> ModelProto:
         """Fold another model with the same options, and return it."""
+        _allow_weights_apart(model)
         left = math.inf if self.num_passes is None else self.num_passes
         while left > 0:
             before = sum(1 for _ in nodes_within(model.graph))
@@ -109,8 +110,10 @@ class FoldConstants(OnnxLoader):
                 continue
             for inner in subgraphs(node):
                 self._fold(model, inner, constants, values)
+        results = {value.name for value in graph.output} & made.keys()
         for index in sorted(gone, reverse=True):
-            del graph.node[index]
+            _replace(graph.node, index, [made[name] for name in graph.node[index].output if name in results])
+        made = {name: item for name, item in made.items() if name not in results}
         needed = {name for node in graph.node for name in reads(node)} | {value.name for value in graph.output}
         keep_items(graph.initializer, lambda item: item.name in needed or item.name in fed)
         keep_items(graph.value_info, lambda value: value.name not in made)
@@ -163,6 +166,27 @@ class FoldConstants(OnnxLoader):
 
 
 fold_constants = immediate(FoldConstants)
+
+
+def _allow_weights_apart(model: Any) -> None:
+    """Make a weight no input any more, as up to version 3 of ONNX's format it has to be."""
+    if model.ir_version < 4:
+        model.ir_version = 4
+        weights = {item.name for item in model.graph.initializer}
+        keep_items(model.graph.input, lambda value: value.name not in weights)
+
+
+def _replace(nodes: Any, index: int, results: list[Any]) -> None:
+    """Take a node out; outputs of the graph are still made by a node, for not every backend returns weights."""
+    import onnx
+
+    if not results:
+        del nodes[index]
+    elif nodes[index].op_type != "Constant":
+        made = [onnx.helper.make_node("Constant", [], [item.name], value=item) for item in results]
+        nodes[index].CopyFrom(made[0])
+        for further in made[1:]:
+            nodes.insert(index, further)
 
 
 def _has_unknown_dim(tensor: Any) -> bool:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp.errors import FileError, ModelError, describe_exception
+from polycmp.errors import FileError, ModelError, UsageError, describe_exception
 from polycmp.files import atomic_write
 from polycmp.loader import Loader, immediate
 from polycmp_onnx.graph import is_too_large
 from polycmp_onnx.load import OnnxLoader, given_model
+
+#: Where large weights begin in a file, so that they can be mapped as arrays.
+_ALIGNMENT = 4096
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,6 +85,7 @@ class SaveOnnx(OnnxLoader):
 
         Raises:
             FileError: The file cannot be written.
+            UsageError: The file for the weights is to lie elsewhere than in the model's folder or below.
         """
         model = given_model(self.model)
         if self.external_data_path is None and not is_too_large(model):
@@ -92,21 +97,23 @@ class SaveOnnx(OnnxLoader):
         return model
 
     def _save_with_weights_outside(self, model: ModelProto) -> None:
-        import onnx
-
-        with _external(model, self.size_threshold) as stripped, _errors(self.target):
-            location = self.external_data_path or f"{self.target.name}.data"
-            with _folder_beside(self.target) as folder:
-                (folder / location).parent.mkdir(parents=True, exist_ok=True)
-                onnx.save_model(
-                    stripped,
-                    str(folder / self.target.name),
-                    save_as_external_data=True,
-                    all_tensors_to_one_file=self.all_tensors_to_one_file,
-                    location=location if self.all_tensors_to_one_file else None,
-                    size_threshold=self.size_threshold,
-                )
-                _move_all(folder, self.target)
+        location = self.external_data_path or f"{self.target.name}.data"
+        if Path(location).is_absolute() or ".." in Path(location).parts:
+            raise UsageError(
+                f"{location!r} does not lie in the model's folder or below",
+                whose="the file for weights",
+                hint=f"give a name, relative to {self.target.parent}: {Path(location).name}",
+            )
+        if Path(location) == Path(self.target.name):
+            raise UsageError(
+                f"{location!r} is the model itself", whose="the file for weights", hint="give another name"
+            )
+        copy = type(model)()
+        copy.CopyFrom(model)
+        with _errors(self.target), _folder_beside(self.target) as folder:
+            _put_outside(copy, folder, location if self.all_tensors_to_one_file else "", self.size_threshold)
+            (folder / self.target.name).write_bytes(_serialized(copy, self.target))
+            _move_all(folder, self.target)
 
 
 bytes_from_onnx = immediate(BytesFromOnnx)
@@ -148,18 +155,44 @@ def _serialized(model: ModelProto, target: Path) -> bytes:
     return bytes(onnx.serialization.registry.get(kind).serialize_proto(model))
 
 
-@contextmanager
-def _external(model: ModelProto, threshold: int) -> Iterator[ModelProto]:
-    """Yield a copy for ONNX's writer, which takes the weights out of what it writes, and only raw ones."""
+def _put_outside(model: ModelProto, folder: Path, location: str, threshold: int) -> None:
+    """Write a model's weights to files, and let the model refer to them.
+
+    Args:
+        model: The model, which is changed.
+        folder: The folder that it will lie in.
+        location: The file, relative to that; empty for one file per weight.
+        threshold: Weights with fewer bytes stay in the model.
+    """
     import onnx
 
-    copy = type(model)()
-    copy.CopyFrom(model)
-    for tensor in copy.graph.initializer:
-        movable = not tensor.HasField("raw_data") and tensor.data_type != onnx.TensorProto.STRING
-        if movable and tensor.ByteSize() >= threshold:
-            tensor.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor), tensor.name))
-    yield copy
+    taken: set[str] = set()
+    for tensor in model.graph.initializer:
+        if tensor.data_type == onnx.TensorProto.STRING or onnx.external_data_helper.uses_external_data(tensor):
+            continue
+        if not tensor.HasField("raw_data"):
+            tensor.raw_data = onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor)).raw_data
+            for field in ("float_data", "int32_data", "int64_data", "double_data", "uint64_data"):
+                tensor.ClearField(field)
+        length = len(tensor.raw_data)
+        if length < max(threshold, 1):
+            continue
+        name = location or _file_name(tensor.name, taken)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        with (folder / name).open("ab") as file:
+            file.write(b"\0" * (-file.tell() % (_ALIGNMENT if length >= _ALIGNMENT else 16)))
+            onnx.external_data_helper.set_external_data(tensor, name, file.tell(), length)
+            file.write(tensor.raw_data)
+        tensor.ClearField("raw_data")
+
+
+def _file_name(name: str, taken: set[str]) -> str:
+    """Return the name of a weight's own file: its own name, with what no file name can hold replaced."""
+    safe = re.sub(r"[^\w.-]", "_", name).lstrip(".")[:200] or "weight"
+    while safe in taken:
+        safe += "_"
+    taken.add(safe)
+    return safe
 
 
 @contextmanager

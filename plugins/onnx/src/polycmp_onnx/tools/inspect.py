@@ -35,12 +35,25 @@ class InspectSection:
         help="Show least, greatest and mean value of each tensor beside it, from the first iteration of saved outputs.",
         metavar="FILE",
     )
+    save_visual: str = opt(
+        "", help="Draw the graph of an ONNX model on a page that needs no network.", metavar="FILE.html", writes=True
+    )
+    errors: str = opt(
+        "", help="With --save-visual: colour tensors by the errors in this report of `locate`.", metavar="FILE.json"
+    )
+    visual: bool = opt(False, help="Draw the graph.", hidden=True)
 
 
 def _model(call: Invocation) -> int:
+    from polycmp.errors import UsageError
+
     section = call.section(InspectSection)
+    if section.visual:
+        raise UsageError("--visual would need a server", hint="--save-visual FILE.html; open it in a browser")
+    if section.errors and not section.save_visual:
+        raise UsageError("--errors colours a drawing", hint="add --save-visual FILE.html")
     model = call.open_model()
-    if section.json or section.list_unbounded_dds or section.combine_tensor_info:
+    if section.json or section.list_unbounded_dds or section.combine_tensor_info or section.save_visual:
         return _onnx_model(call, model, section)
     _show_text(_text_of(call, model, section))
     return 0
@@ -91,15 +104,22 @@ def _show_text(text: str) -> None:
 
 def _onnx_model(call: Invocation, model: Model, section: InspectSection) -> int:
     """Show what only ONNX models have."""
-    proto = read_onnx(model)
+    loader: Any = model.load("onnx")
+    external = loader.external() if hasattr(loader, "external") else None
+    proto = loader() if external is None else external.model
     info = _tensor_info(section.combine_tensor_info) if section.combine_tensor_info else {}
+    if section.save_visual:
+        from polycmp_onnx.tools.visual import save_visual
+
+        save_visual(proto, section.save_visual, section.errors, info)
+        echo(visible(f"wrote {section.save_visual}"))
     if section.json:
         import json
 
         from polycmp_onnx.tools.model_json import document
 
-        echo(json.dumps(document(proto, section.show, info), indent=2))
-    else:
+        echo(json.dumps(document(proto, section.show, info, external), indent=2))
+    elif not section.save_visual:
         text = _text_of(call, model, section)
         _show_text("\n".join([text, *_unbounded(proto, section), *(visible(line) for line in _figures(info))]))
     return 0

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polycmp.tensors import dtype_name
 from polycmp_onnx.graph import graph_inputs, subgraphs, tensor_metadata
+
+if TYPE_CHECKING:
+    from polycmp_onnx.external import ExternalModel
 
 #: Numbers of an attribute or a weight that are written down at most.
 SHOWN = 64
 
 
-def document(proto: Any, show: Iterable[str], info: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def document(
+    proto: Any, show: Iterable[str], info: Mapping[str, Mapping[str, Any]], external: ExternalModel | None = None
+) -> dict[str, Any]:
     """Return a model as plain values.
 
     Args:
         proto: An `onnx.ModelProto`.
         show: "weights" for the values of weights, too.
         info: Statistics by tensor, to be noted beside it.
+        external: The model with its weights left in their files, where it was read so.
     """
     graph = proto.graph
+    arrays = {} if external is None else external.arrays()
+    own = "" if external is None else external.own
+    body = _body(graph, "weights" in set(show))
+    for entry, item in zip(body["initializers"], graph.initializer, strict=True):
+        if entry.get("external", {}).get("location") == own:
+            del entry["external"]
+        if "weights" in set(show) and item.name in arrays:
+            entry["values"] = _plain(arrays[item.name])
     return {
         "schema": 1,
         "name": graph.name,
@@ -30,7 +44,7 @@ def document(proto: Any, show: Iterable[str], info: Mapping[str, Mapping[str, An
         "metadata": {item.key: item.value for item in proto.metadata_props},
         "inputs": _values(graph_inputs(graph)),
         "outputs": _values(graph.output),
-        **_body(graph, "weights" in set(show)),
+        **body,
         "functions": [_function(item) for item in proto.functions],
         **({"tensor_info": {name: dict(figures) for name, figures in info.items()}} if info else {}),
     }

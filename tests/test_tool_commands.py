@@ -1,0 +1,23 @@
+"""Command lines that Polygraphy accepts, too: success where it succeeds, failure where it fails, and no traceback.
+
+What Polygraphy does stands in the table; `benchmarks/tool_commands.py` holds it against an installed one.
+"""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+from tool_commands import lines, make_files
+
+
+@pytest.mark.parametrize(("theirs", "ours", "words"), lines(), ids=[" ".join(words) for _, _, words in lines()])
+def test_a_line_that_both_tools_accept(polycmp, tmp_path, theirs, ours, words):
+    make_files(tmp_path)
+    done = polycmp(*words)  # which asserts that there is no traceback
+    assert done.status == ours, done.err
+    assert bool(theirs) == bool(ours)
+    made = tmp_path / "made.onnx"
+    if ours:
+        assert not made.exists()
+    elif made.exists() and words[:2] != ["surgeon", "weight-strip"] and "Scale" not in words:
+        onnx.checker.check_model(str(made))
