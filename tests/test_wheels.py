@@ -107,6 +107,7 @@ def everything(wheels, tmp_path_factory) -> Environment:
         "polycmp-onnxrt[cpu]",
         "polycmp-pluginref",
         "polycmp-report",
+        "polycmp-suite",
         "polycmp-trt",
     ]
     environment = Environment(tmp_path_factory.mktemp("everything"), list(wheels.values()), requirements)
@@ -183,7 +184,12 @@ def test_the_core_alone_names_the_package_that_brings_a_backend(core_alone, back
 
 @pytest.mark.parametrize(
     ("command", "package"),
-    [("locate", "polycmp-locate"), ("invariants", "polycmp-checks"), ("selftest", "polycmp-checks")],
+    [
+        ("locate", "polycmp-locate"),
+        ("invariants", "polycmp-checks"),
+        ("selftest", "polycmp-checks"),
+        ("suite", "polycmp-suite"),
+    ],
 )
 def test_the_core_alone_names_the_package_that_brings_a_command(core_alone, command, package):
     done = core_alone("polycmp", command, "model.onnx")

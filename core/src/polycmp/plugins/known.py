@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "invariants": ("checks", "pip install polycmp-checks"),
     "locate": ("locate", "pip install polycmp-locate"),
     "selftest": ("checks", "pip install polycmp-checks"),
+    "suite": ("suite", "pip install polycmp-suite"),
 }
 """Commands that packages of ours bring: the plugin, and the command that installs it."""
 

@@ -17,6 +17,15 @@ _COLUMNS = (
     Column("Attempts", "number", wide=True),
 )
 
+#: What became of cases, and the words for how many.
+_WORDS = {
+    "passed": "passed",
+    "known": "known to fail",
+    "failed": "failed",
+    "error": "not compared",
+    "skipped": "skipped",
+}
+
 
 def verdict_over(results: Iterable[CaseResult]) -> Verdict:
     """Return the one verdict: `error` if a case could not be compared, or none was, else `failed` if one differs."""
@@ -35,6 +44,7 @@ def summarize(
     interrupted: bool = False,
     regressions: Sequence[str] = (),
     notes: Sequence[str] = (),
+    page: str = "",
     command_line: str = "",
     seconds: float = 0.0,
     document: Mapping[str, Any] | None = None,
@@ -49,6 +59,7 @@ def summarize(
         interrupted: Whether it was ended early.
         regressions: What is worse than in the baseline and is no failure by itself.
         notes: Remarks on the whole.
+        page: Where its page lies.
         command_line: What was typed.
         seconds: How long it took.
         document: More for the JSON report.
@@ -67,7 +78,7 @@ def summarize(
         heading="INTERRUPTED" if interrupted else heading,
         sentence=sentence,
         title=name,
-        content=(*_tables(results, models), *_regressions(regressions), *(Note(text) for text in notes)),
+        content=(*_tables(results, models), *_regressions(regressions), *_notes(notes, page)),
         facts=tuple(Fact(word, str(number)) for word, number in counts.items()),
         command_line=command_line,
         seconds=seconds,
@@ -89,17 +100,20 @@ def summarize(
 
 
 def _counts(results: Iterable[CaseResult]) -> dict[str, int]:
-    words = {"passed": "passed", "known": "known failures", "failed": "failed", "error": "errors", "skipped": "skipped"}
     marks = [result.mark for result in results]
-    return {word: marks.count(mark) for mark, word in words.items()}
+    return {word: marks.count(mark) for mark, word in _WORDS.items()}
+
+
+def _notes(texts: Sequence[str], page: str) -> list[Note]:
+    return [*(Note(text) for text in texts), *([Note(page, label="page")] if page else [])]
 
 
 def _sentence(results: Sequence[CaseResult], missing: int, regressions: int) -> str:
-    counts = {word: number for word, number in _counts(results).items() if number}
-    parts = [f"{number} {word}" for word, number in counts.items()]
+    parts = [f"{number} {word}" for word, number in _counts(results).items() if number]
     parts += [f"{missing} not run"] if missing else []
     parts += [f"{regressions} worse than the baseline"] if regressions else []
-    return f"{len(results) + missing} cases: {', '.join(parts) or 'none was run'}"
+    total = len(results) + missing
+    return f"{total} case{'' if total == 1 else 's'}: {', '.join(parts) or 'none was run'}"
 
 
 def _tables(results: Sequence[CaseResult], models: Mapping[str, ModelFacts]) -> list[Table]:
@@ -139,7 +153,7 @@ def _row(case: CaseResult) -> Row:
         cells=(
             " · ".join(case.backends),
             case.max_error,
-            case.seconds,
+            case.seconds if case.state != "skipped" else None,
             f"{case.memory / 2**20:.0f} MiB" if case.memory else "",
             case.attempts,
         ),
