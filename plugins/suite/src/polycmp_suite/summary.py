@@ -26,6 +26,12 @@ _WORDS = {
     "skipped": "skipped",
 }
 
+_HEADINGS: Mapping[Verdict, str] = {
+    "passed": "PASSED",
+    "failed": "FAILED",
+    "error": "COULD NOT COMPARE EVERYTHING",
+}
+
 
 def verdict_over(results: Iterable[CaseResult]) -> Verdict:
     """Return the one verdict: `error` if a case could not be compared, or none was, else `failed` if one differs."""
@@ -64,18 +70,15 @@ def summarize(
         seconds: How long it took.
         document: More for the JSON report.
     """
-    verdict = verdict_over(results) if results else "error"
+    verdict = "error" if interrupted or not results else verdict_over(results)
     if verdict == "passed" and regressions:
         verdict = "failed"
-    if interrupted:
-        verdict = "error"
-    heading = {"passed": "PASSED", "failed": "FAILED", "error": "COULD NOT COMPARE EVERYTHING"}[verdict]
     sentence = _sentence(results, missing, len(regressions))
     counts = _counts(results)
     return Result(
         command="suite",
         verdict=verdict,
-        heading="INTERRUPTED" if interrupted else heading,
+        heading="INTERRUPTED" if interrupted else _HEADINGS[verdict],
         sentence=sentence,
         title=name,
         content=(*_tables(results, models), *_regressions(regressions), *_notes(notes, page)),
