@@ -112,6 +112,7 @@ def everything(wheels, tmp_path_factory) -> Environment:
         "polycmp-onnxrt[cpu]",
         "polycmp-pluginref",
         "polycmp-report",
+        "polycmp-suite",
         "polycmp-testing",
         "polycmp-trt",
     ]
@@ -195,6 +196,7 @@ def test_the_core_alone_names_the_package_that_brings_a_backend(core_alone, back
         ("invariants", "polycmp-checks"),
         ("selftest", "polycmp-checks"),
         ("plugins new", "polycmp-testing"),
+        ("suite", "polycmp-suite"),
     ],
 )
 def test_the_core_alone_names_the_package_that_brings_a_command(core_alone, command, package):

@@ -443,9 +443,8 @@ def test_a_run_saves_and_loads_them(polycmp, tmp_path, name):
     done = polycmp("run", "m.toy", *again)
     assert done.status == 0, done.err
     assert {pair["iterations"] for pair in done.report()["comparison_results"]} == {2}
-    shown = polycmp("inspect", "data", name, "--show-values", "--histogram")
-    assert (shown.status, "float32[3,8]" in shown.out) == (0, True), shown.out
-    assert "toy" in polycmp("inspect", "data", f"out_{name}", "--all").out
+    assert {feed["x"].shape for feed in open_inputs([done.folder / name])} == {(3, 8)}
+    assert [run.label for run in open_runs(done.folder / f"out_{name}")] == ["toy", "plain"]
 
 
 @pytest.mark.parametrize("name", ["r.npz", "r.safetensors", "folder"])

@@ -129,3 +129,17 @@ def test_cases_that_came_and_went():
         ("new case", "new", True),
         ("gone", "old", False),
     ]
+
+
+def test_old_runs_are_removed_and_nothing_else(suite):
+    suite.write(HEAD + GOOD)
+    for _ in range(2):
+        suite("suite.toml", status=0)
+    folder = suite.folder / "suite-results"
+    (folder / "1-notes").mkdir()
+    newest = suite.latest.resolve()
+    suite("suite.toml", "--keep", 2, status=0)
+    runs = {path.name for path in folder.iterdir()} - {"latest", "1-notes"}
+    assert runs == {newest.name, suite.latest.resolve().name}
+    assert (folder / "1-notes").is_dir()
+    assert "--keep" in suite("suite.toml", "--keep", 0, status=2).stderr

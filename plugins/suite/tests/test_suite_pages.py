@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
 
 import onnx
@@ -12,6 +14,7 @@ from polycmp_suite.page.index import index_page
 from polycmp_suite.result import CaseResult
 from polycmp_suite.summary import summarize
 
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 HEAD = '[defaults]\nbackend = ["onnxrt", "onnx"]\n'
 
 
@@ -107,3 +110,48 @@ def test_the_log_of_a_case_is_on_its_page(suite):
     suite("suite.toml", status=3)
     page = Page(next(suite.latest.glob("cases/*/index.html")).read_text())
     assert any("COULD NOT COMPARE" in text or "polycmp: " in text for text in page.texts)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium and no google-chrome on PATH")
+class TestInBrowser:
+    """In headless Chromium, which runs the script of the index."""
+
+    def browse(self, path, tmp_path, script="", width=1400):
+        text = path.read_text()
+        if script:
+            text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
+            text = text.replace("</body>", f"<script>{script}</script></body>")
+        copy = tmp_path / "copy.html"
+        copy.write_text(text)
+        switches = ("--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0", "--dump-dom")
+        profile = f"--user-data-dir={tmp_path / 'profile'}"
+        command = [CHROMIUM, *switches, profile, f"--window-size={width},900", copy.as_uri()]
+        return subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
+
+    def test_the_script_runs_as_the_policy_allows(self, ran, tmp_path):
+        done = self.browse(ran.latest / "index.html", tmp_path)
+        assert "CONSOLE" not in done.stderr, done.stderr
+
+    def test_cases_are_filtered_and_found(self, ran, tmp_path):
+        script = (
+            "const s = document.querySelector('select[data-filter=model]'); s.value = 'one.onnx';"
+            "s.dispatchEvent(new Event('change'));"
+            "const f = document.getElementById('search'); f.value = 'BAD'; f.dispatchEvent(new Event('input'));"
+        )
+        done = self.browse(ran.latest / "index.html", tmp_path, script)
+        rows = re.findall(r'<tr data-mark="(\w+)" data-model="([\w.]+)"[^>]*?( hidden="")?>', done.stdout)
+        assert rows == [
+            ("failed", "one.onnx", ""),
+            ("passed", "one.onnx", ' hidden=""'),
+            ("passed", "two.onnx", ' hidden=""'),
+        ]
+        assert "1 of 3 shown" in done.stdout
+
+    @pytest.mark.parametrize("width", [400, 1400])
+    def test_nothing_is_wider_than_the_window(self, ran, tmp_path, width):
+        script = "document.title = document.documentElement.scrollWidth + ' in ' + innerWidth"
+        for page in (ran.latest / "index.html", *ran.latest.glob("cases/b-bad*/*.html")):
+            done = self.browse(page, tmp_path, script, width)
+            inside, window = map(int, re.search(r"<title>(\d+) in (\d+)</title>", done.stdout).groups())
+            assert inside <= window, page

@@ -80,7 +80,7 @@ def test_what_cannot_be_compared_is_3_and_the_others_go_on(suite):
 def test_known_failures_are_strict(suite):
     suite.write(HEAD + case("bad", DIFFER + 'expected-failure = { reason = "bug 7" }'))
     done = suite("suite.toml", status=0)
-    assert "1 known failures" in done.stdout
+    assert "1 known to fail" in done.stdout
     assert suite.results()["bad"]["known"] == "bug 7"
 
     suite.write(HEAD + case("good", 'expected-failure = { reason = "bug 7" }'))

@@ -37,6 +37,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "plugins new": ("testing", "pip install polycmp-testing"),
     "surgeon": _ONNX,
     "selftest": ("checks", "pip install polycmp-checks"),
+    "suite": ("suite", "pip install polycmp-suite"),
 }
 """Commands that packages of ours bring: the plugin, and the command that installs it."""
 

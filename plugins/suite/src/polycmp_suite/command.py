@@ -29,6 +29,13 @@ def _jobs(text: str) -> str:
     return text
 
 
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError("a number from 1")
+    return value
+
+
 def _factor(text: str) -> float:
     value = float(text)
     if not value > 0:
@@ -81,6 +88,9 @@ class HistorySection:
 
     results: str = opt(
         "", help="Folder for results; by default SUITE-results beside the suite.", metavar="DIR", writes=True
+    )
+    keep: int = opt(
+        0, help="Keep so many runs in the folder of results and remove older ones.", metavar="N", parse=_count
     )
     history: str = opt("", help="Also append the results to this SQLite file.", metavar="FILE", writes=True)
     baseline: str = opt("", help="Compare with this run, folder of runs, or SQLite file.", metavar="PATH")

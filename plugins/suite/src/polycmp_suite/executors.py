@@ -27,16 +27,21 @@ def make_executor(name: str, resources: Resources) -> Executor:
     spec = found.get(name)
     if spec is None:
         if broken:
-            raise PluginError(f"there is no executor {name!r}", why="; ".join(broken), hint="polycmp plugins list")
+            raise PluginError(f"there is no executor {name!r}", why="; ".join(broken), hint="--executor local")
         raise UsageError(f"there is no executor {name!r}", why=did_you_mean(name, found), hint="--executor local")
     missing = [module for module in spec.needs if importlib.util.find_spec(module) is None]
     if missing:
         raise PluginError(f"the executor {name!r} lacks the module {missing[0]!r}", hint=spec.install)
     module, _, attribute = spec.factory.partition(":")
     try:
-        made: Executor = getattr(importlib.import_module(module), attribute)(resources)
-    except ImportError as error:
-        raise PluginError(f"the executor {name!r} cannot be imported", why=describe_exception(error)) from error
+        factory = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise PluginError(
+            f"the executor {name!r} cannot be imported",
+            why=describe_exception(error),
+            hint=spec.install or f"python -c 'from {module} import {attribute}'",
+        ) from error
+    made: Executor = factory(resources)
     return made
 
 

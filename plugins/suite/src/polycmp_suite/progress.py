@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 
@@ -56,14 +57,14 @@ class Progress:
 
     def show(self) -> None:
         """Show what runs now, on a terminal."""
-        if not self._live:
+        if not self._live or not self._running:
             return
         now = time.monotonic()
         names = [f"{visible(shorten(name, 40))} {now - begun:.0f} s" for name, begun in list(self._running.items())[:3]]
-        left = f", about {duration(self._left())} left" if self._done else ""
+        left = f", about {self._left():.0f} s left" if self._done else ""
         failed = f", {self._failed} failed" if self._failed else ""
         text = f"{self._done}/{self._total}{failed}{left}; {len(self._running)} running: {', '.join(names)}"
-        print(f"\r\x1b[K{text[:118]}", end="", file=sys.stderr, flush=True)
+        print(f"\r\x1b[K{text[: shutil.get_terminal_size().columns - 1]}", end="", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """Leave the terminal as it was."""

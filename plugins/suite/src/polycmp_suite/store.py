@@ -104,6 +104,17 @@ def runs_in(folder: Path) -> list[Run]:
     return [Run(folder / name) for name in names]
 
 
+def remove_old_runs(folder: Path, keep: int) -> None:
+    """Remove the oldest runs in a folder of results.
+
+    Args:
+        folder: The folder. What is no run in it stays.
+        keep: How many are kept, from 1.
+    """
+    for run in runs_in(folder)[:-keep]:
+        shutil.rmtree(run.folder, ignore_errors=True)
+
+
 def new_run(folder: Path) -> Run:
     """Return a new run in a folder of results, named after the time; `latest` leads to it.
 

@@ -17,6 +17,21 @@ _COLUMNS = (
     Column("Attempts", "number", wide=True),
 )
 
+#: What became of cases, and the words for how many.
+_WORDS = {
+    "passed": "passed",
+    "known": "known to fail",
+    "failed": "failed",
+    "error": "not compared",
+    "skipped": "skipped",
+}
+
+_HEADINGS: Mapping[Verdict, str] = {
+    "passed": "PASSED",
+    "failed": "FAILED",
+    "error": "COULD NOT COMPARE EVERYTHING",
+}
+
 
 def verdict_over(results: Iterable[CaseResult]) -> Verdict:
     """Return the one verdict: `error` if a case could not be compared, or none was, else `failed` if one differs."""
@@ -35,6 +50,7 @@ def summarize(
     interrupted: bool = False,
     regressions: Sequence[str] = (),
     notes: Sequence[str] = (),
+    page: str = "",
     command_line: str = "",
     seconds: float = 0.0,
     document: Mapping[str, Any] | None = None,
@@ -49,25 +65,23 @@ def summarize(
         interrupted: Whether it was ended early.
         regressions: What is worse than in the baseline and is no failure by itself.
         notes: Remarks on the whole.
+        page: Where its page lies.
         command_line: What was typed.
         seconds: How long it took.
         document: More for the JSON report.
     """
-    verdict = verdict_over(results) if results else "error"
+    verdict = "error" if interrupted or not results else verdict_over(results)
     if verdict == "passed" and regressions:
         verdict = "failed"
-    if interrupted:
-        verdict = "error"
-    heading = {"passed": "PASSED", "failed": "FAILED", "error": "COULD NOT COMPARE EVERYTHING"}[verdict]
     sentence = _sentence(results, missing, len(regressions))
     counts = _counts(results)
     return Result(
         command="suite",
         verdict=verdict,
-        heading="INTERRUPTED" if interrupted else heading,
+        heading="INTERRUPTED" if interrupted else _HEADINGS[verdict],
         sentence=sentence,
         title=name,
-        content=(*_tables(results, models), *_regressions(regressions), *(Note(text) for text in notes)),
+        content=(*_tables(results, models), *_regressions(regressions), *_notes(notes, page)),
         facts=tuple(Fact(word, str(number)) for word, number in counts.items()),
         command_line=command_line,
         seconds=seconds,
@@ -89,17 +103,20 @@ def summarize(
 
 
 def _counts(results: Iterable[CaseResult]) -> dict[str, int]:
-    words = {"passed": "passed", "known": "known failures", "failed": "failed", "error": "errors", "skipped": "skipped"}
     marks = [result.mark for result in results]
-    return {word: marks.count(mark) for mark, word in words.items()}
+    return {word: marks.count(mark) for mark, word in _WORDS.items()}
+
+
+def _notes(texts: Sequence[str], page: str) -> list[Note]:
+    return [*(Note(text) for text in texts), *([Note(page, label="page")] if page else [])]
 
 
 def _sentence(results: Sequence[CaseResult], missing: int, regressions: int) -> str:
-    counts = {word: number for word, number in _counts(results).items() if number}
-    parts = [f"{number} {word}" for word, number in counts.items()]
+    parts = [f"{number} {word}" for word, number in _counts(results).items() if number]
     parts += [f"{missing} not run"] if missing else []
     parts += [f"{regressions} worse than the baseline"] if regressions else []
-    return f"{len(results) + missing} cases: {', '.join(parts) or 'none was run'}"
+    total = len(results) + missing
+    return f"{total} case{'' if total == 1 else 's'}: {', '.join(parts) or 'none was run'}"
 
 
 def _tables(results: Sequence[CaseResult], models: Mapping[str, ModelFacts]) -> list[Table]:
@@ -139,7 +156,7 @@ def _row(case: CaseResult) -> Row:
         cells=(
             " · ".join(case.backends),
             case.max_error,
-            case.seconds,
+            case.seconds if case.state != "skipped" else None,
             f"{case.memory / 2**20:.0f} MiB" if case.memory else "",
             case.attempts,
         ),

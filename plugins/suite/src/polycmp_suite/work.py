@@ -21,7 +21,7 @@ from polycmp_suite.running.local import available_cores
 from polycmp_suite.select import choose, failed_first, find_gpus, lacking
 from polycmp_suite.session import Session, fingerprint
 from polycmp_suite.spec import Resources
-from polycmp_suite.store import Run, default_folder, new_run, runs_in
+from polycmp_suite.store import Run, default_folder, new_run, remove_old_runs, runs_in
 from polycmp_suite.suitefile.case import Case, Suite
 from polycmp_suite.suitefile.read import read_suite
 from polycmp_suite.summary import summarize
@@ -153,7 +153,8 @@ class _Work:
             missing=missing,
             interrupted=session.interrupted,
             regressions=changes.regressions if changes else (),
-            notes=(*(changes.notes if changes else ()), f"page and results: {run.folder / 'index.html'}"),
+            notes=changes.notes if changes else (),
+            page=str(run.folder / "index.html"),
             command_line=self._call.given.command,
             seconds=time.monotonic() - begun,
             document={"run": str(run.folder), **({"changes": changes.to_json()} if changes else {})},
@@ -162,6 +163,8 @@ class _Work:
         write_index(run, result, results, models)
         if self._history.history and not session.interrupted:
             append(Path(self._history.history), run, self._suite.name, results)
+        if self._history.keep:
+            remove_old_runs(run.folder.parent, self._history.keep)
         return self._call.present(result)
 
 

@@ -41,10 +41,9 @@ def command(result: Result) -> Markup | None:
 def problems(result: Result) -> Markup | None:
     """Return what failed as a whole, notes, and how to repeat failures; None if there is nothing."""
     items = _problems(result.blocks(Problem))
-    for note in result.blocks(Note):
-        words = f"{note.subject}: {note.text}" if note.subject else note.text
-        words = words if note.label in {"note", ""} else f"{note.label}: {words}"
-        items.append(tag("li", words, class_="callout note"))
+    notes = [_note(note) for note in result.blocks(Note)]
+    if notes:
+        items.append(tag("li", tag("p", " ".join(notes)), class_="callout note"))
     items += [
         tag("li", f"{item.inputs}: {item.failed}; to repeat it: {item.command}", class_="callout note")
         for item in result.blocks(Repeat)
@@ -52,6 +51,13 @@ def problems(result: Result) -> Markup | None:
     if not items:
         return None
     return tag("section", tag("h2", "Worth knowing", class_="unseen"), tag("ul", *items, class_="problems"))
+
+
+def _note(note: Note) -> str:
+    """Return a note as a sentence among others."""
+    words = f"{note.subject}: {note.text}" if note.subject else note.text
+    words = words if note.label in {"note", ""} else f"{note.label}: {words}"
+    return words if words.rstrip()[-1:] in {".", "!", "?", "…"} else f"{words.rstrip()}."
 
 
 def _problems(found: tuple[Problem, ...]) -> list[Markup]:

@@ -1,4 +1,4 @@
-"""A series of points on a logarithmic axis, as inline SVG: each a link to its row."""
+"""A series of points on a logarithmic axis, as inline SVG: each a link to its row, those of a module on one band."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from polycmp.report import Point, Series
 from polycmp_report.page.elements import Markup, join, tag
+from polycmp_report.page.modules import groups_of
 
 WIDTH, HEIGHT = 1160, 300
-LEFT, RIGHT, TOP, BOTTOM = 56, 16, 28, 34
+LEFT, RIGHT, TOP, BOTTOM = 56, 16, 28, 38
+#: The width of a letter of the axis.
+_LETTER = 6.8
 #: Smaller values, and zero, lie on the axis.
 _LEAST = 1e-9
 
@@ -21,6 +24,8 @@ STYLE = """
 .drift .own { fill: none; stroke: var(--note); stroke-width: 1.8; }
 .drift a:hover circle, .drift a:focus circle { stroke: var(--focus); stroke-width: 3; }
 .drift .first { stroke: var(--fail); stroke-dasharray: 4 3; } .drift text.first { fill: var(--fail); stroke: none; }
+.drift .band { fill: var(--hover); } .drift .endless { fill: var(--fail); }
+.drift a:hover .endless, .drift a:focus .endless { stroke: var(--focus); stroke-width: 3; }
 .js tr.detail:target { display: table-row; } tr.output.chosen > * { background: var(--fail-back); }
 """
 
@@ -44,7 +49,8 @@ def _svg(series: Series, places: Mapping[str, str]) -> Markup:
     return tag(
         "svg",
         tag("title", series.summary or series.title),
-        *_grid(place, series.ends),
+        *_bands(place, series),
+        *_grid(place, series),
         tag("path", class_="path", d=path),
         *(mark for index, point in enumerate(series.points) if point.mark for mark in _mark(point, index, place)),
         *(_point(point, index, place, places) for index, point in enumerate(series.points)),
@@ -69,21 +75,44 @@ class _Place:
         return LEFT + index / self.count * (WIDTH - LEFT - RIGHT)
 
     def y(self, value: float) -> float:
-        if math.isinf(value) or math.isnan(value):
+        if _is_endless(value):
             return TOP
         height = 0.0 if value <= 0.0 else (math.log10(value) - self.low) / (self.high - self.low)
         return HEIGHT - BOTTOM - min(max(height, 0.0), 1.0) * (HEIGHT - TOP - BOTTOM)
 
 
-def _grid(place: _Place, ends: tuple[str, str]) -> Iterator[Markup]:
+def _bands(place: _Place, series: Series) -> Iterator[Markup]:
+    """Yield a band behind every second module, and the names of those that have room for them."""
+    groups = groups_of([point.name for point in series.points])
+    half = (WIDTH - LEFT - RIGHT) / place.count / 2
+    for number, group in enumerate(groups):
+        start, end = (
+            max(LEFT, min(WIDTH - RIGHT, place.x(at) + shift))
+            for at, shift in ((group.first, -half), (group.last, half))
+        )
+        if number % 2 == 0:
+            height = HEIGHT - TOP - BOTTOM
+            yield tag("rect", class_="band", x=f"{start:.1f}", y=TOP, width=f"{end - start:.1f}", height=height)
+        if end - start > _LETTER * len(group.name):
+            x, y = f"{(start + end) / 2:.1f}", HEIGHT - BOTTOM + 13
+            yield tag("text", group.name, x=x, y=y, text_anchor="middle")
+
+
+def _grid(place: _Place, series: Series) -> Iterator[Markup]:
     step = max(1, (place.high - place.low) // 6)
     for exponent in range(place.low, place.high + 1, step):
         y = place.y(10.0**exponent) if exponent > place.low else HEIGHT - BOTTOM
         yield tag("line", class_="axis", x1=LEFT, x2=WIDTH - RIGHT, y1=f"{y:.1f}", y2=f"{y:.1f}")
         label = f"≤1e{exponent}" if exponent == place.low else f"1e{exponent}"
         yield tag("text", label, x=LEFT - 6, y=f"{y + 4:.1f}", text_anchor="end")
-    yield tag("text", ends[0], x=LEFT, y=HEIGHT - 10)
-    yield tag("text", ends[1], x=WIDTH - RIGHT, y=HEIGHT - 10, text_anchor="end")
+    if any(_is_endless(point.value) for point in series.points):
+        yield tag("text", "∞", x=LEFT - 6, y=TOP + 4, text_anchor="end")
+    yield tag("text", series.ends[0], x=LEFT, y=HEIGHT - 4)
+    yield tag("text", series.ends[1], x=WIDTH - RIGHT, y=HEIGHT - 4, text_anchor="end")
+
+
+def _is_endless(value: float) -> bool:
+    return math.isinf(value) or math.isnan(value)
 
 
 def _mark(point: Point, index: int, place: _Place) -> Iterator[Markup]:
@@ -98,7 +127,11 @@ def _point(point: Point, index: int, place: _Place, places: Mapping[str, str]) -
     ring = None
     if point.ring is not None:
         ring = tag("circle", class_="own", cx=f"{x:.1f}", cy=f"{place.y(point.ring):.1f}", r="6")
-    drawn = (tag("title", point.text or point.name), tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="3.2"))
+    if _is_endless(point.value):  # beyond every axis: no circle at a place that a number could have
+        shape = tag("path", class_="endless", d=f"M{x:.1f} {y - 5:.1f}l5 9h-10z")
+    else:
+        shape = tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="3.2")
+    drawn = (tag("title", point.text or point.name), shape)
     target = places.get(point.name)
     if target is None:
         return join(ring, tag("g", *drawn, class_=point.state))

@@ -23,8 +23,10 @@ from polycmp_report.page.drawings import bars, histogram_svg, spark_svg
 from polycmp_report.page.elements import Markup, escape, join, tag
 from polycmp_report.page.sections import facts_list, hint
 
-#: Rows that pass and still get their details; all that fail do.
+#: Rows that pass, and rows that fail, which get their details; the one that the verdict speaks of always does.
 DETAILED = 300
+#: Details that have a large histogram; behind them the small one beside the row has to do, or pages become too large.
+HISTOGRAMS = 40
 
 
 def judged_tables(tables: Iterable[Table]) -> tuple[list[Markup], Mapping[str, str]]:
@@ -51,13 +53,13 @@ def _order(row: Row) -> tuple[bool, bool]:
 
 def _detailed(rows: list[Row], table: Table) -> Iterator[tuple[int, Row]]:
     """Yield the rows that get details, with their places."""
-    passed = 0
+    given = {True: 0, False: 0}
     for index, row in enumerate(rows):
-        passed += row.state not in BAD
         has = (
             row.details or row.remarks or isinstance(row.drawing, Histogram) or (row.reason and not table.reason_title)
         )
-        if has and (row.state in BAD or passed <= DETAILED):
+        if has and (row.chosen or given[row.state in BAD] < DETAILED):
+            given[row.state in BAD] += 1
             yield index, row
 
 
@@ -66,7 +68,12 @@ def _section(table: Table, rows: list[Row], keys: Mapping[int, str], number: int
     count = tag("p", table.summary, class_=f"count {state}") if table.summary else None
     head = tag("div", tag("h2", _title(table), id=f"table-{number}"), count, class_="section-head")
     width = len(_headings(table))
-    body = [part for index, row in enumerate(rows) for part in _rows(row, table, keys.get(index, ""), width)]
+    large = set(list(keys)[:HISTOGRAMS])
+    body = [
+        part
+        for index, row in enumerate(rows)
+        for part in _rows(row, table, keys.get(index, ""), width, large=index in large)
+    ]
     made = tag(
         "table",
         tag("thead", tag("tr", *(_heading(text, kind) for text, kind in _headings(table)))),
@@ -104,7 +111,7 @@ def _heading(text: str, kind: str) -> Markup:
     return tag("th", tag("button", text, type="button") if sortable else text, scope="col", class_=kind or None)
 
 
-def _rows(row: Row, table: Table, key: str, width: int) -> Iterator[Markup]:
+def _rows(row: Row, table: Table, key: str, width: int, *, large: bool) -> Iterator[Markup]:
     name = tag("span", breakable(row.name), class_="name")
     label = (
         tag("button", name, type="button", class_="toggle", aria_expanded="false", aria_controls=key) if key else name
@@ -121,7 +128,9 @@ def _rows(row: Row, table: Table, key: str, width: int) -> Iterator[Markup]:
         data_name=row.name,
     )
     if key:
-        yield tag("tr", tag("td", *_details(row, table), colspan=width), class_=f"detail {row.state}", id=key)
+        yield tag(
+            "tr", tag("td", *_details(row, table, large=large), colspan=width), class_=f"detail {row.state}", id=key
+        )
 
 
 def _tags(row: Row) -> list[Markup]:
@@ -131,22 +140,25 @@ def _tags(row: Row) -> list[Markup]:
 def _cells(row: Row, table: Table) -> Iterator[Markup]:
     for column, cell in zip(table.columns, row.cells, strict=False):
         if column.kind == "text":
-            yield tag("td", cell_text(column, cell) if cell is not None else "–")
+            yield tag("td", cell_text(column, cell) if cell is not None else "–", data_label=column.title)
         else:
             yield _number(column, cell)
 
 
 def _number(column: Column, cell: CellValue) -> Markup:
     if cell is None:
-        return tag("td", "–", class_="number", data_value="-1")
+        return tag("td", "–", class_="number", data_label=column.title, data_value="-1")
     if isinstance(cell, Cell):
         value = None if cell.value is None else repr(float(cell.value))
-        return tag("td", cell.text, class_="number", data_value=value, title=cell.remark or None)
+        return tag(
+            "td", cell.text, class_="number", data_label=column.title, title=cell.remark or None, data_value=value
+        )
     if isinstance(cell, str) or column.kind == "duration":
         shown = cell_text(column, cell)
     else:
         shown = f"{cell:,}" if isinstance(cell, int) else figure(cell, column.digits)
-    return tag("td", shown, class_="number", data_value=None if isinstance(cell, str) else repr(cell))
+    value = None if isinstance(cell, str) else f"{cell:.9g}"
+    return tag("td", shown, class_="number", data_label=column.title, data_value=value)
 
 
 def breakable(name: str) -> Markup:
@@ -154,11 +166,11 @@ def breakable(name: str) -> Markup:
     return Markup("<wbr>".join(escape(part) for part in re.split(r"(?<=[./_:])", name)))
 
 
-def _details(row: Row, table: Table) -> Iterator[Markup]:
+def _details(row: Row, table: Table, *, large: bool) -> Iterator[Markup]:
     if row.reason and not table.reason_title:
         yield tag("p", row.reason)
     yield from (tag("p", text, class_="soft") for text in row.remarks if text)
-    blocks = [_distribution(row.drawing)] if isinstance(row.drawing, Histogram) else []
+    blocks = [_distribution(row.drawing)] if large and isinstance(row.drawing, Histogram) else []
     blocks += [_list(facts) for facts in row.details]
     if blocks:
         yield tag("div", *blocks, class_="details")
