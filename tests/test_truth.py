@@ -6,6 +6,7 @@ import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
 
+from truth.build import Graph
 from truth.composing import random_net
 from truth.judge import ACCUSED, ELSEWHERE, MISSED, RIGHT, SENTENCE, Said, grade, judge
 from truth.models import ARCHITECTURES, net_of
@@ -72,6 +73,14 @@ class TestMutation:
         net = net_of(architecture)
         felt = reaches(Mutant(1, architecture, net, fault, operator, "onnx"), net.write(tmp_path))
         assert felt is (architecture == "detector")
+
+    def test_a_fault_that_reaches_an_output_without_dimensions_is_measured(self, tmp_path):
+        g = Graph("scalar")
+        x = g.input("x", g.normal(4, 8))
+        g.node("ReduceSum", [g.linear(x, "h", 8, 8)], "y", keepdims=0)
+        g.output("y")
+        net = g.net()
+        assert reaches(Mutant(1, "scalar", net, "row-noise", "h", "onnx"), net.write(tmp_path))
 
     def test_a_random_graph_is_the_same_again_and_runs(self):
         one, two = random_net(3), random_net(3)

@@ -200,8 +200,8 @@ def _is_off(faulty: Array, clean: Array, truth: Array) -> bool:
 
 def _error(made: Array, truth: Array) -> float:
     with np.errstate(all="ignore"):
-        gap = np.abs(made.astype(np.float64) - truth)
-        gap[(made == truth) | (np.isnan(made) & np.isnan(truth))] = 0
+        gap = np.atleast_1d(np.abs(made.astype(np.float64) - truth))  # without dimensions it is no array
+        gap[np.atleast_1d((made == truth) | (np.isnan(made) & np.isnan(truth)))] = 0
         finite = np.abs(truth[np.isfinite(truth)])
     scale = float(finite.max()) if finite.size else 0.0
     largest = float(np.max(gap, initial=0.0))

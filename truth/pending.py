@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-SHAPES = "unknown dimensions become 1, which the file's padding does not allow"
 HALF = "0.4 % in one row of a batch is within sixteen units of float16, which count as rounding of one operator"
 
 PENDING: Mapping[str, str] = {
     "float16: row-noise at s1.c1": HALF,
     "MiniLM in float16: row-noise at l2.up.matmul": HALF,
-    **{
-        f"{name}: {command} against {other}": SHAPES
-        for name in ("silero-vad", "silero-vad, opset 15", "silero-vad in float16", "silero-vad without If")
-        for command in ("run", "locate")
-        for other in ("the reference", "itself without optimisation")
-    },
 }

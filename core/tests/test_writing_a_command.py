@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -46,6 +47,17 @@ def test_it_walks_the_tensors_inside_a_model(polycmp, tmp_path, where):
     assert (tmp_path / "names").read_text().split() == ["r", "y"]
     lines = (tmp_path / "r.tsv").read_text().splitlines()
     assert [line.split("\t")[:2] for line in lines[1:]] == [["h", "passed"], ["r", "failed"], ["y", "failed"]]
+
+
+def test_it_is_the_next_step_after_a_difference(polycmp, tmp_path):
+    small(tmp_path / "m.toy")
+    done = polycmp("run", "m.toy", "-b", WRONG, "-b", "plain", "--seed", "3", "--warm-up", "1")
+    assert done.status == 1
+    step = next(line for line in done.out.splitlines() if line.startswith("  next: polycmp drift m.toy"))
+    words = shlex.split(step)[2:]
+    assert words[-2:] == ["--seed", "3"]
+    assert "DRIFTED: 2 of 3 tensors" in polycmp(*words).words
+    assert "polycmp drift" not in polycmp("run", "m.toy", "-b", "toy", "-b", "plain").out
 
 
 def test_its_report_works_for_run_too(polycmp, tmp_path):

@@ -232,7 +232,7 @@ def verdict(a, b, y, failing=1.0, leads=lambda row: True):
             rows,
             Flow([item.node for item in rows]),
             {"y": failing} if failing else {},
-            lambda place, unit: 16 * unit,
+            lambda place, unit, error: 16 * unit,
             frozenset({"y"}),
             leads,
         )

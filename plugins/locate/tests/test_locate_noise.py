@@ -71,6 +71,27 @@ def test_a_reference_that_cannot_run_nudged_inputs_moves_nothing():
     assert Noise(reference, {"x": np.ones(1, np.float32)}, {"y": np.ones(1, np.float32)}).moved == 0.0
 
 
+def unaffordable(feed, outputs):
+    raise AssertionError("the model is run once more for nothing")
+
+
+def test_an_error_that_adding_up_roundings_explains_takes_no_further_run_of_the_model():
+    reference = Gain(3)
+    reference.run_whole = unaffordable
+    found = Noise(reference, {"x": np.ones(1, np.float32)}, {"y": np.ones(1, np.float32)})
+    assert found.limit(0, UNITS["float32"], 2.0**-18) == 2.0**-18
+    with pytest.raises(AssertionError, match="once more"):
+        found.limit(0, UNITS["float32"], above(2.0**-18))
+    assert noise(3).limit(0, UNITS["float32"], above(2.0**-18)) == 3 * 2.0**-19
+
+
+def test_whole_numbers_alone_have_no_last_place_to_move():
+    reference = Gain(3)
+    reference.run_whole = unaffordable
+    feed = {"ids": np.arange(4), "mask": np.ones(4, np.bool_)}
+    assert Noise(reference, feed, {"y": np.ones(1, np.float32)}).moved == 0.0
+
+
 @pytest.mark.parametrize(
     ("unit", "error"), [("float64", 2.0**-47), ("float32", 2.0**-18), ("bfloat16", 2.0**-4), ("float8_e5m2", 2.0**-2)]
 )

@@ -130,28 +130,39 @@ def _find(key: str, table: FlagTable, whose: str) -> Target:
     return target
 
 
-def to_words(plan: Plan, registry: Registry, instead: Mapping[str, Any] | Sequence[str] = ()) -> list[str]:
+def to_words(
+    plan: Plan,
+    registry: Registry,
+    instead: Mapping[str, Any] | Sequence[str] = (),
+    *,
+    command: Sequence[str] = ("run",),
+    table: FlagTable | None = None,
+) -> list[str]:
     """Return the words of the command line that makes a plan, without the program's name.
 
     Args:
         plan: The plan.
         registry: The plugins.
         instead: Options to give whatever the plan says, as in a run file or as words; shapes of other inputs stay.
+        command: The words of the command.
+        table: Its options, where it has not all of those of `run`; what it lacks is left out.
 
     Raises:
         PluginError: An option has a value that no text means.
         UsageError: An option has no flag of its own.
     """
-    table = build_table(registry)
-    values, changes = plan_values(plan, registry), dict(read_values(_from_words(instead), table).values)
+    every = build_table(registry)
+    values, changes = plan_values(plan, registry), dict(read_values(_from_words(instead), every).values)
     if SHAPES in changes:
         changes[SHAPES] = _other_shapes(values.get(SHAPES, ()), changes[SHAPES]) + changes[SHAPES]
-    values = {key: value for key, value in values.items() if key not in changes}
+    given = {**{key: value for key, value in values.items() if key not in changes}, **changes}
+    if table is not None:
+        given = {key: value for key, value in given.items() if key in table.targets}
     specs = [word for spec in spec_texts(plan.backends) for word in ("-b", spec)]
-    options = [word for key, value in {**values, **changes}.items() for word in _words(_target(table, key), value)]
+    options = [word for key, value in given.items() for word in _words(_target(every, key), value)]
     if plan.model.startswith("-"):
-        return ["run", *specs, *options, "--", plan.model]
-    return ["run", *([plan.model] if plan.model else []), *specs, *options]
+        return [*command, *specs, *options, "--", plan.model]
+    return [*command, *([plan.model] if plan.model else []), *specs, *options]
 
 
 def _other_shapes(texts: Iterable[str], instead: Iterable[str]) -> tuple[str, ...]:

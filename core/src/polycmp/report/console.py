@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from polycmp.report.face import BAD, Column, Facts, Note, Problem, Repeat, Result, Row, Series, State, Table
+from polycmp.report.face import BAD, Column, Facts, NextStep, Note, Problem, Repeat, Result, Row, Series, State, Table
 from polycmp.report.formatting import Excerpt, cell_text, excerpt
 from polycmp.report.screen import STYLES, Sentence, cell, make_console, make_table, whole_line, words
 from polycmp.terminal import visible
@@ -34,6 +34,8 @@ def print_result(result: Result, *, verbose: bool = False, console: Console | No
         elif isinstance(block, Repeat):
             out.print(Sentence(f"iteration {block.iteration} ({block.inputs}): {block.failed}"))
             out.print(whole_line(f"  repeat: {block.command}"), soft_wrap=True)  # a broken command cannot be copied
+        elif isinstance(block, NextStep):
+            continue  # what to do next stands behind what was found
         elif isinstance(block, Problem):
             out.print(Sentence(block.line or _sentence(block), _ROW_STYLES[block.state]))
             _hint(out, block)
@@ -41,6 +43,8 @@ def print_result(result: Result, *, verbose: bool = False, console: Console | No
             for line in _lines(block):
                 out.print(Sentence(line))
     out.print(Sentence(result.summary, STYLES[result.verdict]))
+    for step in result.blocks(NextStep):
+        out.print(whole_line(f"  next: {step.command}"), soft_wrap=True)
 
 
 def _sentence(problem: Problem) -> str:

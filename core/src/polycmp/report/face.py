@@ -228,6 +228,19 @@ class Repeat:
 
 
 @dataclass(frozen=True)
+class NextStep:
+    """A command that looks further into what was found.
+
+    Attributes:
+        command: The command line.
+        purpose: What it does, in a sentence.
+    """
+
+    command: str
+    purpose: str
+
+
+@dataclass(frozen=True)
 class Row:
     """One thing that was judged, or of which something is told.
 
@@ -309,8 +322,8 @@ class Table:
         return tuple(row for row in self.rows if row.state in BAD)
 
 
-Block: TypeAlias = Table | Facts | Series | Problem | Note | Repeat
-_B = TypeVar("_B", Table, Facts, Series, Problem, Note, Repeat)
+Block: TypeAlias = Table | Facts | Series | Problem | Note | Repeat | NextStep
+_B = TypeVar("_B", Table, Facts, Series, Problem, Note, Repeat, NextStep)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ def document_of(outcome: Outcome) -> dict[str, Any]:
         "inference_results": {backend.label: _backend(backend) for backend in outcome.backends},
         "comparison_results": [_pair(pair) for pair in outcome.comparisons],
         "repeats": [vars(item) for item in outcome.repeats],
+        "next_steps": [vars(item) for item in outcome.next_steps],
         "invalid_outputs": [vars(item) | {"first": list(item.first)} for item in outcome.invalid],
     }
 

@@ -133,6 +133,19 @@ class Repeat:
     failed: str
 
 
+@dataclass(frozen=True)
+class NextStep:
+    """A command that looks further into a difference.
+
+    Attributes:
+        command: The command line.
+        purpose: What it does, in a sentence.
+    """
+
+    command: str
+    purpose: str
+
+
 @dataclass
 class Outcome:
     """Everything a run found out.
@@ -147,6 +160,7 @@ class Outcome:
         command: The command line, for reports.
         notes: What concerns the whole run.
         repeats: For each failure on a feed that can be made again alone, how to.
+        next_steps: The commands that look further into a difference.
         environment: Versions and machine, for reports.
         seconds: Wall-clock duration of the whole run.
     """
@@ -160,6 +174,7 @@ class Outcome:
     command: str = ""
     notes: list[str] = field(default_factory=list)
     repeats: list[Repeat] = field(default_factory=list)
+    next_steps: list[NextStep] = field(default_factory=list)
     environment: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
 

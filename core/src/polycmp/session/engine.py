@@ -19,9 +19,10 @@ from polycmp.runs.compare_functions import Recorders, open_watchers, relaxed_tol
 from polycmp.runs.comparers import Comparer, comparer_maker
 from polycmp.runs.loop import Pace, Step, run_steps
 from polycmp.runs.noise import NoiseFloors
-from polycmp.runs.resolve import resolve
+from polycmp.runs.resolve import Resolved, resolve
 from polycmp.runs.saved_run import SavedLane, open_saved
 from polycmp.session.check_names import check_output_names
+from polycmp.session.next_steps import next_steps
 from polycmp.session.outputs import Sinks
 from polycmp.session.prepare import Prepared, prepare
 from polycmp.session.reproduce import Repeats
@@ -51,7 +52,7 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
     resolved = resolve(plan, registry)
     prepared = prepare(plan, resolved)
     saved = open_saved(plan.files.load_outputs, (run.label for run in prepared.runs))
-    session = _Session(plan, prepared, saved, registry, Recorders(plan, registry))
+    session = _Session(plan, resolved, prepared, saved, Recorders(plan, registry))
     floors = NoiseFloors(resolved, session.outcome.reference) if resolved.backends or plan.compare.tolerance else None
     session.judge_by(comparer_maker(plan.compare, registry, floors), floors)
     session.outcome.command = plan.command
@@ -96,15 +97,16 @@ class _Session:
     def __init__(
         self,
         plan: Plan,
+        resolved: Resolved,
         prepared: Prepared,
         saved: list[SavedLane],
-        registry: Registry,
         recorders: Recorders,
     ) -> None:
+        self._plan, self._resolved = plan, resolved
         self._compare_plan = plan.compare
         self._prepared = prepared
         self._saved = saved
-        self._repeats = Repeats(plan, registry)
+        self._repeats = Repeats(plan, resolved.registry)
         self._floors: NoiseFloors | None = None
         self._comparers: dict[str, dict[int, Comparer]] = {}
         self._recorders = recorders
@@ -171,6 +173,7 @@ class _Session:
         self.outcome.environment = describe_environment()
         self._recorders.finish(self.outcome)
         self.outcome.repeats = self._repeats.found()
+        self.outcome.next_steps = next_steps(self._plan, self._resolved, self.outcome, self._repeats.first_options())
         return self.outcome
 
     def _explained(self, pair: PairComparison) -> PairComparison:

@@ -37,6 +37,7 @@ class Repeats:
         self._registry = registry
         self._feeds: dict[int, tuple[str, str]] = {}
         self._failed: dict[int, list[str]] = {}
+        self._options: dict[int, Mapping[str, Any]] = {}
         self._broken: set[str] = set()
 
     def add(self, iteration: int, feed: Feed, candidate: str, outputs: Iterable[OutputComparison]) -> None:
@@ -64,9 +65,14 @@ class Repeats:
             for iteration, (label, command) in self._feeds.items()
         ]
 
+    def first_options(self) -> Mapping[str, Any]:
+        """Return the options that make the first feed on which something failed alone; empty if none are known."""
+        return next(iter(self._options.values()), {})
+
     def _note(self, iteration: int, feed: Feed, failed: list[str]) -> None:
         if failed and isinstance(feed, LabelledFeed) and feed.label:
             self._feeds[iteration] = feed.label, repeat_command(self._plan, feed, self._registry)
+            self._options.setdefault(iteration, feed.repeat)
             self._failed.setdefault(iteration, []).extend(failed)
 
 

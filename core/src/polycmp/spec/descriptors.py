@@ -242,12 +242,16 @@ class CommandSpec:
             one.
         group: For a command of several words: one line for the help text on all that begin as it does. The first such
             line counts.
+        after_difference: Whether to name the command as the next step after a run in which two backends differ that
+            run parts of a model with inner tensors. It is shown with the run's model, backends and those of its options
+            that the command has, so `target` has to be a `polycmp.command.BackendCommand`.
     """
 
     path: tuple[str, ...]
     summary: str
     target: str
     group: str = ""
+    after_difference: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -82,7 +82,7 @@ def judge_bisected(found: Located, setting: Setting) -> Judgement:
         found.rows,
         Flow(setting.reference.graph.nodes),
         failing,
-        lambda place, unit: accumulated_limit(len(setting.reference.graph.nodes), unit, 0.0),
+        lambda place, unit, error: accumulated_limit(len(setting.reference.graph.nodes), unit, 0.0),
     )
     judgement = judge(evidence)
     found.first_bad, found.origin, found.last_good = judgement.first_bad, judgement.origin, judgement.last_good

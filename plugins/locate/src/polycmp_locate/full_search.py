@@ -112,6 +112,8 @@ class FullSearch:
         """Return the backend whose outputs probing makes right, if there is one."""
         if self.probe.plain_passed or self.found.probe is None:
             return None
+        if self.probe.probed_error >= self.probe.error:  # the limit may take a run of the model
+            return None
         if not is_fusion(self.probe.error, self.probe.probed_error, self._output_limit):
             return None
         # Probes moved one side or both by at least three quarters of the error, whichever moved further is to blame.
@@ -123,7 +125,7 @@ class FullSearch:
         rows = self.found.rows
         quantised = sum(row.in_steps for row in rows)
         unit = max((row.unit for row in rows), default=0.0)
-        return max(self.noise.limit(len(rows), unit), quantisation_limit(quantised))
+        return max(self.noise.limit(len(rows), unit, self.probe.error), quantisation_limit(quantised))
 
     def _blame_fusion(self, lane: Lane) -> Judgement:
         self.on_stage("looking for the operators that are wrong together")
@@ -179,10 +181,9 @@ class FullSearch:
         found = self.found
         found.first_bad, found.origin, found.last_good = judgement.first_bad, judgement.origin, judgement.last_good
         found.turning, found.verdict = judgement.turning, judgement.verdict
-        limited = self.probe.error <= self._output_limit
         if found.verdict not in BENIGN or self.probe.plain_passed:
             return
-        if not limited:
+        if self.probe.error > self._output_limit:
             if not self.probe.trusted:  # what was seen is another computation, whose tensors explain nothing here
                 found.verdict, found.turning = UNDECIDED, None
             return

@@ -64,14 +64,15 @@ class Evidence:
         flow: Which is made of which.
         failing: The model's outputs that are outside the tolerance without probes, with their relative errors.
         finals: The names of the model's outputs.
-        limit: Says which relative error rounding explains, of a place in the graph and a unit roundoff.
+        limit: Says which relative error rounding explains, of a place in the graph, a unit roundoff and the error in
+            question; exact only where the error is beyond it.
         leads: Says by a trial whether a tensor's error is that of the outputs.
     """
 
     rows: Sequence[Row]
     flow: Flow
     failing: Mapping[str, float]
-    limit: Callable[[int, float], float]
+    limit: Callable[[int, float, float], float]
     finals: frozenset[str] = frozenset()
     leads: Callable[[Row], bool] = lambda row: True
 
@@ -153,7 +154,8 @@ class _Judge:
     # --- finite errors
 
     def _is_off(self, row: Row) -> bool:
-        return is_off(row, self.evidence.limit(self.place[row.tensor], max(row.unit, row.path_unit)))
+        limit = self.evidence.limit(self.place[row.tensor], max(row.unit, row.path_unit), row.relative)
+        return is_off(row, limit)
 
     def _is_blamed(self, row: Row) -> bool:
         if not is_culprit(row):
@@ -237,7 +239,7 @@ class _Judge:
         if ill is not None:
             self.found.turning = ill
             return self._finish(None, None, ILL_CONDITIONED)
-        if all(error <= self._final_limit(name) for name, error in self.evidence.failing.items()):
+        if all(error <= self._final_limit(name, error) for name, error in self.evidence.failing.items()):
             self.found.turning = self._first_step()
             return self._finish(None, None, WITHIN_ROUNDING)
         return self._turned()
@@ -245,9 +247,9 @@ class _Judge:
     def _is_ill(self, row: Row) -> bool:
         return is_ill_conditioned(row) and self._is_off(row) and self._reaches_outputs(row)
 
-    def _final_limit(self, name: str) -> float:
+    def _final_limit(self, name: str, error: float) -> float:
         row = self.by_name.get(name)
-        return self.evidence.limit(len(self.rows), max(row.unit, row.path_unit) if row is not None else 0.0)
+        return self.evidence.limit(len(self.rows), max(row.unit, row.path_unit) if row is not None else 0.0, error)
 
     def _nan_in_both(self) -> Row | None:
         """Return where both sides alike leave the range of numbers, if a failing output does so."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from polycmp.layerwise.partitioned_run import Lane
-from polycmp.tensors import Feed
+from polycmp.tensors import Feed, dtype_of, is_floating
 from polycmp_locate.decisions import accumulated_limit
 from polycmp_locate.measure import distance, nudged
 
@@ -29,16 +29,26 @@ class Noise:
 
     @cached_property
     def moved(self) -> float:
-        """How far the final outputs move, relative, if the inputs move by one unit in the last place."""
+        """How far the final outputs move, relative, if the inputs move by one unit in the last place.
+
+        Whole numbers have no such unit: where the inputs hold nothing else, nothing is run.
+        """
+        if not any(is_floating(dtype_of(array)) for array in self._feed.values()):
+            return 0.0
         made = self._reference.run_whole(nudged(self._feed), list(self._outputs)) or {}
         gaps = [distance(made[name], array) for name, array in self._outputs.items() if name in made]
         return max((gap for gap in gaps if math.isfinite(gap)), default=0.0)
 
-    def limit(self, position: int, unit: float) -> float:
+    def limit(self, position: int, unit: float, error: float = math.inf) -> float:
         """Return which relative error is still rounding.
+
+        What the inputs' last place moves takes a run of the whole model, and only ever raises the limit: it is not
+        measured for an error that is within the limit without it.
 
         Args:
             position: How many operators came before.
             unit: Unit roundoff that the tensor is judged by.
+            error: The relative error that is to be judged.
         """
-        return accumulated_limit(position, unit, self.moved)
+        least = accumulated_limit(position, unit, 0.0)
+        return least if error <= least else accumulated_limit(position, unit, self.moved)

@@ -11,5 +11,8 @@ from polycmp.spec import CommandSpec, hookimpl
 def polycmp_commands() -> Iterable[CommandSpec]:
     """Contribute the command."""
     yield CommandSpec(
-        ("locate",), "Find the first tensor inside a model that goes wrong.", "polycmp_locate.command:locate_command"
+        ("locate",),
+        "Find the first tensor inside a model that goes wrong.",
+        "polycmp_locate.command:locate_command",
+        after_difference=True,
     )

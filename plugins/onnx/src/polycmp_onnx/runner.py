@@ -74,15 +74,15 @@ class ReferenceRunner(Runner):
         feed = {name: _read_only(to_numpy(value)) for name, value in feed_dict.items()}
         graph = self._evaluator.proto_.graph
         values = self._evaluator.run(None, feed)
-        held = [*feed.values(), *self._evaluator.rt_inits_.values()]
+        held = {_owner(array) for array in (*feed.values(), *self._evaluator.rt_inits_.values())}
         declared = tensor_metadata(graph.output)
         outputs: dict[str, Any] = {}
         for (name, entry), value in zip(declared.items(), values, strict=True):
             outputs[name] = self._output(name, value, entry.dtype, held)
-            held.append(outputs[name])
+            held.add(_owner(outputs[name]))
         return outputs
 
-    def _output(self, name: str, value: Any, dtype: np.dtype[Any] | None, held: list[Any]) -> Any:
+    def _output(self, name: str, value: Any, dtype: np.dtype[Any] | None, held: set[int]) -> Any:
         if not isinstance(value, np.ndarray):
             kind = "an empty optional" if value is None else "a sequence" if isinstance(value, list) else "no tensor"
             raise BackendError(
@@ -94,8 +94,16 @@ class ReferenceRunner(Runner):
             return value.astype(object)
         if dtype is not None and self._dtype != "float64" and dtype_class(value.dtype) == dtype_class(dtype):
             value = value.astype(dtype, copy=False)
-        shared = any(isinstance(other, np.ndarray) and np.may_share_memory(value, other) for other in held)
-        return value.copy() if shared else value
+        return value.copy() if _owner(value) in held else value
+
+
+def _owner(value: Any) -> int:
+    """Return the identity of what owns the memory that an array shows."""
+    below = value
+    while below is not None:
+        value = below
+        below = value.obj if isinstance(value, memoryview) else getattr(value, "base", None)
+    return id(value)
 
 
 def _read_only(array: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from polycmp.files import atomic_write, to_bytes
-from polycmp.report import Column, Problem, Repeat, Result, Row, Table, cell_text, excerpt
+from polycmp.report import Column, NextStep, Problem, Repeat, Result, Row, Table, cell_text, excerpt
 from polycmp.terminal import shorten, visible
 
 #: Characters of a whole comment; GitHub takes 65536.
@@ -49,6 +49,7 @@ def _blocks(result: Result, failed: int, passed: int) -> Iterator[str]:
         if table.judged:
             yield _table(table, failed, passed)
     yield "\n".join(f"- to repeat {escape(item.inputs)}: {_code(item.command)}" for item in result.blocks(Repeat))
+    yield "\n".join(f"- next: {_code(item.command)}" for item in result.blocks(NextStep))
 
 
 def _problem(problem: Problem) -> str:

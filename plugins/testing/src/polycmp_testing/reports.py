@@ -17,6 +17,7 @@ from polycmp.report import (
     Fact,
     Facts,
     Histogram,
+    NextStep,
     Note,
     Point,
     Problem,
@@ -54,6 +55,7 @@ def _sample(verdict: Any, text: str) -> Result:
         _judged(text, failed=verdict != "passed"),
         _causal(text),
         Repeat(1, text, f"polycmp run {text}", text),
+        NextStep(f"polycmp locate {text}", text),
         Facts(text, (Fact(text, text), Fact(text, text, "failed", (text,)))),
         Facts("Inputs", (Fact(text, text),), background=True),
     )

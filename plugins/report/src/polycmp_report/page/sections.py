@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polycmp.report import Fact, Facts, Note, Problem, Repeat, Result, Table
+from polycmp.report import Fact, Facts, NextStep, Note, Problem, Repeat, Result, Table
 from polycmp_report.page.elements import Markup, join, tag
 
 #: Problems of the same kind that are told one by one.
@@ -48,6 +48,7 @@ def problems(result: Result) -> Markup | None:
         tag("li", f"{item.inputs}: {item.failed}; to repeat it: {item.command}", class_="callout note")
         for item in result.blocks(Repeat)
     ]
+    items += [tag("li", f"next: {item.command}", class_="callout note") for item in result.blocks(NextStep)]
     if not items:
         return None
     return tag("section", tag("h2", "Worth knowing", class_="unseen"), tag("ul", *items, class_="problems"))
