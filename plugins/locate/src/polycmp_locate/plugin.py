@@ -9,7 +9,13 @@ from polycmp.spec import CommandSpec, hookimpl
 
 @hookimpl
 def polycmp_commands() -> Iterable[CommandSpec]:
-    """Contribute the command."""
+    """Contribute the commands."""
     yield CommandSpec(
         ("locate",), "Find the first tensor inside a model that goes wrong.", "polycmp_locate.command:locate_command"
+    )
+    yield CommandSpec(
+        ("debug", "reduce"),
+        "Make a failing model smaller, as long as it fails.",
+        "polycmp_locate.reduce.command:reduce_command",
+        "Find out what fails: smaller models, repeated runs, precision.",
     )
