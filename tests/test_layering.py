@@ -68,7 +68,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "json": {*GROUND, "tensors", "compare", "results"},
     "comparator": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "runs"},
     "testing": set(),  # another name for the package `polycmp_testing`
-    "command": {*GROUND, "plugins", "plan", "report", "session"},
+    "command": {*GROUND, "plugins", "model", "plan", "inputs", "report", "session"},
     "cli": {
         *GROUND,
         *MODELS,

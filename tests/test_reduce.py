@@ -42,14 +42,14 @@ def branches(path):
 
 
 def layers(path, count):
-    """Convolutions 1x1 and LeakyRelus in turn, none of which loses what came before."""
+    """Convolutions 1x1 and LeakyRelus in turn, that keep the size of the numbers."""
     rng = np.random.default_rng(0)
     nodes, weights, source = [], {}, "x"
     for number in range(1, count + 1):
         target = "y" if number == count else f"t{number}"
         if number % 2:
             turned, _ = np.linalg.qr(rng.standard_normal((4, 4)))
-            weights[f"w{number}"] = turned.astype(np.float32).reshape(4, 4, 1, 1)
+            weights[f"w{number}"] = (1.265 * turned).astype(np.float32).reshape(4, 4, 1, 1)
             nodes.append(helper.make_node("Conv", [source, f"w{number}"], [target], name=f"n{number}"))
         else:
             nodes.append(helper.make_node("LeakyRelu", [source], [target], name=f"n{number}", alpha=0.5))

@@ -25,6 +25,7 @@ from polycmp.report.writers import Writer, find_writers, present
 
 if TYPE_CHECKING:
     from polycmp.command.base import BackendCommand, BackendContext
+    from polycmp.model import Model
     from polycmp.plan.flags import FlagTable
     from polycmp.plugins import Registry
 
@@ -117,6 +118,50 @@ class Invocation:
         """
         given = replace(self.given, model=self.given.model or model)
         return build_plan(given, settings or self.settings, self.registry)
+
+    def open_model(
+        self,
+        *,
+        loaders: Mapping[str, Any] | None = None,
+        input_shapes: Iterable[str] = (),
+        reads: Iterable[tuple[str, str]] = (),
+    ) -> Model:
+        """Return the model that a command without a plan works on, and what makes inputs for it; set logging up.
+
+        Args:
+            loaders: Options instances by loader, in place of those on the command line.
+            input_shapes: Shapes besides those of `--input-shapes`, spelled as there.
+            reads: What else is read, by what it is called, so that nothing overwrites it.
+
+        Raises:
+            UsageError: No model was given, or an option's value cannot be right.
+            ModelError: There is no such file, or nothing reads it.
+        """
+        from polycmp.command.build import runner_options
+        from polycmp.inputs import make_source
+        from polycmp.model import Model, ModelSettings
+        from polycmp.plan.build import data_plan, loader_options
+
+        model, settings = self.given.model, self.settings
+        self.begin(reads=[*([("MODEL", model)] if model else ()), *reads])
+        if not model:
+            raise UsageError("no model given", hint=f"{self.path} MODEL (put the model first)")
+        section = settings.core["data"]
+        shapes = (*section.input_shapes, *input_shapes)
+        core = {**settings.core, "data": replace(section, input_shapes=shapes)}
+        data = data_plan(replace(settings, core=core), self.registry)
+        given = loader_options(settings, self.registry)
+        return Model(
+            model,
+            self.registry,
+            ModelSettings(
+                {**given, **(loaders or {})},
+                data.input_shapes,
+                make_source(data, self.registry),
+                settings.core["model"].model_type,
+                runner_options(settings, self.registry),
+            ),
+        )
 
     def begin(self, plan: Plan | None = None, *, reads: Iterable[tuple[str, str]] = ()) -> None:
         """Find who writes the reports, and set logging up as the options say.

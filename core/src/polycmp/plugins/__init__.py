@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polycmp.plugins.discovery import BUILTIN, NAME_PATTERN, WORDS, Contributed, Contribution, PluginRecord
-from polycmp.plugins.known import INSTALL_COMMANDS
+from polycmp.plugins.known import INSTALL_COMMANDS, explain_kind, explain_suffix
 from polycmp.plugins.names import FlagOwner, assign_flags, flag_of
 from polycmp.plugins.registry import Registry, missing_modules
 
@@ -18,6 +18,8 @@ __all__ = [
     "PluginRecord",
     "Registry",
     "assign_flags",
+    "explain_kind",
+    "explain_suffix",
     "flag_of",
     "missing_modules",
 ]

@@ -19,3 +19,9 @@ def polycmp_commands() -> Iterable[CommandSpec]:
         "polycmp_locate.reduce.command:reduce_command",
         "Find out what fails: smaller models, repeated runs, precision.",
     )
+    yield CommandSpec(
+        ("debug", "repeat"), "Run a check again and again.", "polycmp_locate.debug.commands:repeat_command"
+    )
+    yield CommandSpec(
+        ("debug", "build"), "Build an engine again and again.", "polycmp_locate.debug.commands:build_command"
+    )
