@@ -11,12 +11,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from polycmp.errors import EXIT_USAGE, UsageError, describe_exception
 from polycmp.process import ChildProcess
 from polycmp.terminal import echo
 from polycmp_locate.debug.sections import CheckSection
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
 
 #: The program whose commands are run without starting it anew each time.
 _SERVED = "polycmp"
@@ -57,18 +60,20 @@ class CommandCheck:
     Args:
         words: The command.
         section: What counts as a failure, and what is shown.
+        modules: What a `polycmp` command will import: its process does so while the model is read here.
 
     Raises:
         UsageError: The options contradict each other, or an expression cannot be right.
     """
 
-    def __init__(self, words: Sequence[str], section: CheckSection) -> None:
+    def __init__(self, words: Sequence[str], section: CheckSection, modules: Sequence[str] = ()) -> None:
         if section.fail_code and section.ignore_fail_code:
             raise UsageError("--fail-code and --ignore-fail-code exclude each other", hint="give one of them")
         self.words = list(words)
         self._section = section
         self._patterns = [_pattern(text) for text in section.fail_regex]
-        self._child: ChildProcess | None = None
+        self._modules = modules
+        self._child = self._start() if self.words[0] == _SERVED else None
 
     def run(self) -> Checked:
         """Run the command once.
@@ -93,6 +98,9 @@ class CommandCheck:
             child.kill()
             child.close(0.0)
 
+    def _start(self) -> ChildProcess:
+        return ChildProcess("polycmp_locate.debug.served", self._modules)
+
     def _started(self, output: str) -> int:
         try:
             with Path(output).open("wb") as file:
@@ -107,7 +115,7 @@ class CommandCheck:
 
     def _served(self, output: str) -> int:
         if self._child is None:
-            self._child = ChildProcess("polycmp_locate.debug.served")
+            self._child = self._start()
         answer = None
         with suppress(BrokenPipeError):
             self._child.send({"words": self.words[1:], "output": output})
@@ -149,20 +157,31 @@ class AskingCheck:
         """Do nothing."""
 
 
-def make_check(words: Sequence[str], section: CheckSection) -> Check:
+def make_check(words: Sequence[str], section: CheckSection, registry: Registry) -> Check:
     """Return the check that a command line asks for: its command, or the user.
 
     Raises:
         UsageError: There is neither, or the options contradict each other.
     """
     if words:
-        return CommandCheck(words, section)
+        return CommandCheck(words, section, _modules(words, registry))
     if not sys.stdin.isatty():
         raise UsageError(
             "no check is given, and there is no terminal to ask on",
             hint="put --check COMMAND … last: --check polycmp run polycmp_debug.onnx -b onnxrt -b onnx",
         )
     return AskingCheck()
+
+
+def _modules(words: Sequence[str], registry: Registry) -> list[str]:
+    """Return the modules that the backends in a command's words need, and those that read its model."""
+    named = {word.removeprefix("--").partition(":")[0] for word in words}
+    suffixes = {Path(word).suffix for word in words}
+    runners = [item.spec for name, item in registry.runners.items() if name in named]
+    loaders = [item.spec for item in registry.loaders.values() if suffixes & {*item.spec.suffixes}]
+    factories = [*(spec.factory for spec in loaders), *(spec.factory for spec in runners)]
+    modules = [factory.partition(":")[0] for factory in factories]
+    return list(dict.fromkeys([*modules, *(module for spec in runners for module in spec.needs)]))
 
 
 def _pattern(text: str) -> re.Pattern[str]:

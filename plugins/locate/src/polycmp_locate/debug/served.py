@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -18,9 +20,12 @@ def main(arguments: Sequence[str]) -> int:
     """Run what the parent asks for until it asks no more.
 
     Args:
-        arguments: The number of the parent process.
+        arguments: The number of the parent process, and modules that the commands will need.
     """
     connection = Connection(int(arguments[0]))
+    for name in arguments[1:]:
+        with suppress(ImportError):  # the command that needs it will say so
+            import_module(name)
     command = next(iter(entry_points(group="console_scripts", name="polycmp"))).load()
     while (message := connection.receive()) is not None:
         connection.send({"status": _run(command, message["words"], message["output"])})

@@ -81,7 +81,8 @@ def _reduce(call: Invocation) -> int:
     from polycmp_locate.reduce.search import Wishes
 
     section, replays = call.section(ReduceSection), call.section(ReplaySection)
-    wishes = Wishes(section.mode == "linear", not section.no_reduce_outputs, not section.no_reduce_inputs)
+    directions = (not section.no_reduce_outputs, not section.no_reduce_inputs)
+    wishes = Wishes(section.mode == "linear", *directions, around=bool(section.min_good))
     wanted = Wanted(_output(call), section.min_good, section.save_repro)
     replay = Replay(replays.load_debug_replay, replays.save_debug_replay)
     search = _with_backends if call.given.backends and not call.params["check"] else _with_check
@@ -106,9 +107,14 @@ def _with_check(call: Invocation, wishes: Wishes, wanted: Wanted, replay: Replay
     if call.given.backends:
         raise UsageError("backends and --check both say what fails", hint="give two backends, or --check COMMAND …")
     section, check = call.section(ReduceSection), call.params["check"]
-    model, checking = call.open_model(input_shapes=section.model_input_shapes), call.section(CheckSection)
-    artifact = checking.iter_artifact or f"polycmp_debug{Path(model.path).suffix}"
-    stepper = Stepper(make_check(check, checking), checking, artifact)
+    checking = call.section(CheckSection)
+    artifact = checking.iter_artifact or f"polycmp_debug{Path(call.given.model).suffix}"
+    stepper = Stepper(make_check(check, checking, call.registry), checking, artifact)
+    try:
+        model = call.open_model(input_shapes=section.model_input_shapes)
+    except BaseException:
+        stepper.close()
+        raise
     run = section.force_fallback_shape_inference
     with call.progress() as on_stage:
         found = reduce_with_check(model, stepper, wishes, wanted, replay, check, run=run, on_stage=on_stage)

@@ -21,11 +21,13 @@ class Wishes:
         linear: Whether to go operator by operator instead of halving.
         outputs: Whether to move the outputs towards the inputs.
         inputs: Whether to move the inputs towards the outputs.
+        around: Whether to look for a passing part that is like the failing one in size.
     """
 
     linear: bool = False
     outputs: bool = True
     inputs: bool = True
+    around: bool = True
 
 
 class Reducer:
@@ -62,7 +64,8 @@ class Reducer:
         if self.wishes.inputs:
             self._move_inputs()
             self._drop_operators()
-        self._look_around()
+        if self.wishes.around:
+            self._look_around()
         return self.failing
 
     def nearest_passing(self) -> Part | None:
