@@ -240,8 +240,8 @@ def test_low_bit_outputs_can_be_checked():
 
 def test_the_name_that_plugins_have_always_used_means_the_same():
     import polycmp_testing.nodes
-    from polycmp_testing import RunnerContract as Older
     from polycmp.testing.nodes import NodeCorpus as OlderCorpus
+    from polycmp_testing import RunnerContract as Older
 
     assert Older is RunnerContract
     assert OlderCorpus is polycmp_testing.nodes.NodeCorpus

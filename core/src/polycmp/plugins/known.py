@@ -26,6 +26,9 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "locate": ("locate", "pip install polycmp-locate"),
     "plugins new": ("testing", "pip install polycmp-testing"),
     "selftest": ("checks", "pip install polycmp-checks"),
+    "template": ("locate", "pip install polycmp-locate"),
+    "template trt-config": ("trt", "pip install 'polycmp-trt[cu12]' (or [cu13])"),
+    "template trt-network": ("trt", "pip install 'polycmp-trt[cu12]' (or [cu13])"),
 }
 """Commands that packages of ours bring: the plugin, and the command that installs it."""
 

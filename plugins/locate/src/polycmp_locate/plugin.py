@@ -25,3 +25,9 @@ def polycmp_commands() -> Iterable[CommandSpec]:
     yield CommandSpec(
         ("debug", "build"), "Build an engine again and again.", "polycmp_locate.debug.commands:build_command"
     )
+    yield CommandSpec(
+        ("template", "onnx-gs"),
+        "Write a script that changes an ONNX model.",
+        "polycmp_locate.debug.onnx_gs:onnx_gs",
+        "Write scripts to begin with.",
+    )
