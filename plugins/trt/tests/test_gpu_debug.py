@@ -18,7 +18,7 @@ def test_engines_are_built_checked_and_their_replays_sorted(tmp_path, monkeypatc
     values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 1, 2, 2]) for name in "xy"]
     graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "net", values[:1], values[1:])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), "identity.onnx")
-    assert main("run identity.onnx --onnxrt --save-outputs golden.json".split()) == 0
+    assert main(["run", "identity.onnx", "--onnxrt", "--save-outputs", "golden.json"]) == 0
     build = (
         "debug build identity.onnx --fp16 --save-tactics replay.json --artifacts-dir replays --artifacts replay.json"
     )
@@ -28,4 +28,4 @@ def test_engines_are_built_checked_and_their_replays_sorted(tmp_path, monkeypatc
     assert not (tmp_path / "polycmp_debug.engine").exists()
     assert not (tmp_path / "replays" / "bad").exists()
     assert "3 of 3 steps passed" in capfd.readouterr().out
-    assert main("inspect diff-tactics --dir replays".split()) == 0
+    assert main(["inspect", "diff-tactics", "--dir", "replays"]) == 0
