@@ -31,3 +31,8 @@ def polycmp_commands() -> Iterable[CommandSpec]:
         "polycmp_locate.debug.onnx_gs:onnx_gs",
         "Write scripts to begin with.",
     )
+    yield CommandSpec(
+        ("debug", "precision"),
+        "Find what has to stay in float32.",
+        "polycmp_locate.debug.precision:precision_command",
+    )
