@@ -21,9 +21,9 @@ INSTALL_COMMANDS: Mapping[str, str] = {
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("checks", "pip install polycmp-checks"),
-    "debug": ("locate", "pip install polycmp-locate"),
     "invariants": ("checks", "pip install polycmp-checks"),
     "locate": ("locate", "pip install polycmp-locate"),
+    "debug": ("locate", "pip install polycmp-locate"),
     "plugins new": ("testing", "pip install polycmp-testing"),
     "selftest": ("checks", "pip install polycmp-checks"),
     "template": ("locate", "pip install polycmp-locate"),
