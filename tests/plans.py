@@ -53,6 +53,7 @@ FIELDS = {
     "sizes": st.integers(1, 50),
     "iterations": st.integers(1, 50),
     "tolerance": st.integers(0, 10**20),
+    "k": st.integers(1, 9),
     "threads": st.integers(1, 64),
     "inter_threads": st.integers(1, 64),
     "providers": st.sampled_from(["cpu", "CPUExecutionProvider", "cuda[device_id=1;a=b]", "cuda[a=1,b=2]"]),

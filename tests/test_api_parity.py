@@ -44,8 +44,7 @@ def accepts(function: Callable[..., object]) -> tuple[set[str], bool]:
         found = inspect.signature(function).parameters.values()
     except ValueError:  # a method of dict, which takes what theirs takes
         return set(), True
-    init = getattr(function, "__init__", function) if inspect.isclass(function) else function
-    names = {item.name for item in found} | set(getattr(init, "also_called", ()))
+    names = {item.name for item in found} | set(getattr(function, "other_keywords", ()))
     return names, any(item.kind is item.VAR_KEYWORD for item in found)
 
 

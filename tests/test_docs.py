@@ -37,6 +37,8 @@ NOT_RUN = (
     "git clone ",
     "polycmp run model.onnx -b trt",  # TensorRT
     "polycmp inspect capability ",  # TensorRT
+    "polycmp inspect diff-tactics ",  # TensorRT
+    "polycmp debug build ",  # TensorRT
     "polycmp run model.onnx -b onnxrt -b onnxrt:python=",  # another environment
     "polycmp locate model.onnx -b onnxrt:python=",  # another environment
     "polycmp suite nightly.toml --executor ray",  # a cluster

@@ -216,21 +216,22 @@ def test_a_broken_plugin_that_would_bring_the_suffix_says_so(site, pair, tmp_pat
 @pytest.mark.parametrize(
     ("command", "path", "status", "says"),
     [
-        ("run", "r.html", 3, "pip install polycmp-report"),
-        ("run", "r.xml", 3, "pip install polycmp-report"),
-        ("run", "deep/r.MD", 3, "pip install polycmp-report"),
+        ("run", "r.html", 3, "unset POLYCMP_PLUGINS, or add report to it"),
+        ("run", "r.xml", 3, "unset POLYCMP_PLUGINS, or add report to it"),
+        ("run", "deep/r.MD", 3, "unset POLYCMP_PLUGINS, or add report to it"),
         ("run", "r.htm", 2, "did you mean '.html'"),
         ("run", "r", 2, "a file without suffix"),
-        ("locate", "r.html", 3, "pip install polycmp-report"),
-        ("invariants", "r.html", 3, "pip install polycmp-report"),
-        ("selftest", "r.md", 3, "pip install polycmp-report"),
+        ("locate", "r.html", 3, "unset POLYCMP_PLUGINS, or add report to it"),
+        ("invariants", "r.html", 3, "unset POLYCMP_PLUGINS, or add report to it"),
+        ("selftest", "r.md", 3, "unset POLYCMP_PLUGINS, or add report to it"),
     ],
 )
 def test_without_its_package_a_report_names_it_before_anything_runs(site, model, command, path, status, says):
     done = site.polycmp(command, model, "-b", "onnx", "--report", path, POLYCMP_PLUGINS="onnx,locate,checks")
     assert (done.returncode, done.stdout) == (status, "")
     assert says in done.stderr
-    assert f"{path}: --report: no report is written as" in done.stderr
+    assert f"{path}: " in done.stderr
+    assert "--report: " in done.stderr
 
 
 def test_without_its_package_an_option_of_a_report_names_it(site, model):

@@ -32,6 +32,7 @@ from polycmp.runner import Runner
 from polycmp.runs.backend_run import LiveRun, copy_outputs
 from polycmp.runs.comparers import AveragingComparer
 from polycmp.runs.loop import Pace, run_steps
+from polycmp.spec import CompareFuncSpec
 from polycmp.tensors import Feed, Source
 from polycmp.values import unique_label
 
@@ -253,7 +254,8 @@ class _Settings:
     def comparer(self, candidate: str, reference: str) -> PairComparer:
         """Return what compares two runs one output at a time."""
         checked = self.shape_check and getattr(self.function, "check_shapes", True)
-        functions = {getattr(self.function, "name", "") or "compare": self.function}
+        spec = _spec_of(self.function)
+        functions = {spec.name if spec else "compare": self.function}
         return PairComparer(candidate, reference, functions, map_output=self.map_output, shape_check=checked)
 
 
@@ -281,20 +283,26 @@ def _compare_pair(
     return True
 
 
+def _spec_of(function: Any) -> CompareFuncSpec | None:
+    """Return the descriptor of one of the core's own compare functions, None for any other."""
+    made_by = f"{type(function).__module__}:{type(function).__qualname__}"
+    return next((spec for spec in polycmp_compare_funcs() if spec.factory == made_by), None)
+
+
 def _mean_judges(function: Any) -> dict[str, MetricsJudge]:
     """Return what judges the means of a compare function's metrics.
 
     Raises:
         InvalidValueError: They have no mean.
     """
-    name = getattr(function, "name", "")
-    spec = next((spec for spec in polycmp_compare_funcs() if spec.name == name), None)
+    spec = _spec_of(function)
     judge = None if spec is None else metrics_judge(function, spec)
     problem = None if spec is None else no_mean(spec, getattr(function, "options", None))
-    if judge is None or problem is not None:
+    if spec is None or judge is None or problem is not None:
         why, hint = problem or ("it gives no metrics, or none that can be judged again", "leave check_average out")
-        raise InvalidValueError(f"check_average: {name or 'the compare function'} has no mean", why=why, hint=hint)
-    return {name: judge}
+        whose = spec.name if spec else "the compare function"
+        raise InvalidValueError(f"check_average: {whose} has no mean", why=why, hint=hint)
+    return {spec.name: judge}
 
 
 def _no_subprocess() -> InvalidValueError:

@@ -18,7 +18,7 @@ P = ParamSpec("P")
 
 
 def also_called(*without_effect: str, **names: str) -> Callable[[type[T]], type[T]]:
-    """Let a class take keywords under the names that other tools have for them.
+    """Let a class take keywords under the names that other tools have for them, and list these as `other_keywords`.
 
     Args:
         without_effect: Keywords that are taken and change nothing, because the class always does what they ask for.
@@ -39,8 +39,8 @@ def also_called(*without_effect: str, **names: str) -> Callable[[type[T]], type[
                     kwargs[own] = kwargs.pop(other)
             init(self, *args, **kwargs)
 
-        accepting.also_called = {**names, **dict.fromkeys(without_effect, "")}  # type: ignore[attr-defined]
         setattr(cls, "__init__", accepting)  # noqa: B010 - a type checker refuses the assignment
+        setattr(cls, "other_keywords", (*names, *without_effect))  # noqa: B010 - likewise
         return cls
 
     return decorate

@@ -130,8 +130,10 @@ class Runner(Recorded):
             self._measured = time.perf_counter() - start
         if not isinstance(outputs, Mapping):
             raise BackendError(f"infer_impl returned {type(outputs).__name__} instead of a dict", whose=self.name)
-        torch_given = any(is_torch(value) for value in feed_dict.values())
-        return {name: as_torch(array) if torch_given else array for name, array in outputs.items()}
+        made = dict(outputs)
+        if any(is_torch(value) for value in feed_dict.values()):
+            return {name: as_torch(array) for name, array in made.items()}
+        return made
 
     def last_inference_time(self) -> float:
         """Return how long the last `infer` took, in seconds: the backend's own figure if it gave one.

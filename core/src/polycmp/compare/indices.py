@@ -34,7 +34,6 @@ class Indices(OutputJudge):
         options: Places an index may move, per output.
     """
 
-    name = "indices"
     options: IndicesOptions
 
     def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:

@@ -27,13 +27,11 @@ class OutputJudge(ABC):
     """A compare function for one output, which can be called with all outputs of two iterations, too.
 
     Attributes:
-        name: Its name on the command line.
         check_shapes: Whether another shape is a difference; if not, arrays with equally many elements are compared in
             C order.
         fail_fast: Whether the outputs of two iterations are compared up to the first that differs only.
     """
 
-    name = ""
     check_shapes: bool = True
     fail_fast: bool = False
 

@@ -305,7 +305,7 @@ class Norm(OutputJudge):
 class L2(Norm):
     """The Euclidean norm of the difference, not divided by the size."""
 
-    name = metric = "l2"
+    metric = "l2"
     default, at_most = 1e-5, True
 
     def _compute(self, candidate: Array, reference: Array) -> float:
@@ -315,7 +315,7 @@ class L2(Norm):
 class CosineSimilarity(Norm):
     """The cosine of the angle between both outputs."""
 
-    name = metric = "cosine_similarity"
+    metric = "cosine_similarity"
     default = 0.997
 
     def _compute(self, candidate: Array, reference: Array) -> float:
@@ -325,7 +325,7 @@ class CosineSimilarity(Norm):
 class Psnr(Norm):
     """The peak signal-to-noise ratio; the peak is the largest magnitude in the reference."""
 
-    name = metric = "psnr"
+    metric = "psnr"
     default, unit = 30.0, " dB"
 
     def _compute(self, candidate: Array, reference: Array) -> float:
@@ -335,7 +335,7 @@ class Psnr(Norm):
 class Snr(Norm):
     """The signal-to-noise ratio; the signal is the reference."""
 
-    name = metric = "snr"
+    metric = "snr"
     default, unit = 20.0, " dB"
 
     def _compute(self, candidate: Array, reference: Array) -> float:

@@ -45,7 +45,6 @@ class Simple(OutputJudge):
         detail: Whether to compute what only a report shows, too.
     """
 
-    name = "simple"
     options: SimpleOptions
     detail: bool = False
 

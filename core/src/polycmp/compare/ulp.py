@@ -40,7 +40,6 @@ class Ulp(OutputJudge):
         options: The largest distance that passes, per output.
     """
 
-    name = "ulp"
     options: UlpOptions
 
     def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:

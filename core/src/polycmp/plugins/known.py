@@ -34,10 +34,14 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "inspect sparsity": _ONNX,
     "invariants": ("checks", "pip install polycmp-checks"),
     "locate": ("locate", "pip install polycmp-locate"),
+    "debug": ("locate", "pip install polycmp-locate"),
     "plugins new": ("testing", "pip install polycmp-testing"),
     "surgeon": _ONNX,
     "selftest": ("checks", "pip install polycmp-checks"),
     "suite": ("suite", "pip install polycmp-suite"),
+    "template": ("locate", "pip install polycmp-locate"),
+    "template trt-config": ("trt", "pip install 'polycmp-trt[cu12]' (or [cu13])"),
+    "template trt-network": ("trt", "pip install 'polycmp-trt[cu12]' (or [cu13])"),
 }
 """Commands that packages of ours bring: the plugin, and the command that installs it."""
 

@@ -22,22 +22,19 @@ def _divergence(text: str) -> float:
     return value
 
 
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError("it must be at least 1")
-    return value
-
-
 @dataclass(frozen=True)
 class TopkAgreementOptions:
     """Options of `topk_agreement`."""
 
-    k: int = opt(1, help="How many of the largest entries count.", parse=_count)
+    k: int = opt(1, help="How many of the largest entries count; 1 or more.")
     axis: int = opt(-1, help="The axis of the classes.")
     threshold: Mapping[str, float] = opt(
         {"": 1.0}, help="Smallest share of them that must agree.", metavar="[OUTPUT:]SHARE", parse=_share
     )
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ValueError("k must be at least 1: of nothing everything would agree")
 
 
 @dataclass(frozen=True)

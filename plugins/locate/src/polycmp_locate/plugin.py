@@ -9,10 +9,33 @@ from polycmp.spec import CommandSpec, hookimpl
 
 @hookimpl
 def polycmp_commands() -> Iterable[CommandSpec]:
-    """Contribute the command."""
+    """Contribute the commands."""
     yield CommandSpec(
         ("locate",),
         "Find the first tensor inside a model that goes wrong.",
         "polycmp_locate.command:locate_command",
         after_difference=True,
+    )
+    yield CommandSpec(
+        ("debug", "reduce"),
+        "Make a failing model smaller, as long as it fails.",
+        "polycmp_locate.reduce.command:reduce_command",
+        "Find out what fails: smaller models, repeated runs, precision.",
+    )
+    yield CommandSpec(
+        ("debug", "repeat"), "Run a check again and again.", "polycmp_locate.debug.commands:repeat_command"
+    )
+    yield CommandSpec(
+        ("debug", "build"), "Build an engine again and again.", "polycmp_locate.debug.commands:build_command"
+    )
+    yield CommandSpec(
+        ("template", "onnx-gs"),
+        "Write a script that changes an ONNX model.",
+        "polycmp_locate.debug.onnx_gs:onnx_gs",
+        "Write scripts to begin with.",
+    )
+    yield CommandSpec(
+        ("debug", "precision"),
+        "Find what has to stay in float32.",
+        "polycmp_locate.debug.precision:precision_command",
     )

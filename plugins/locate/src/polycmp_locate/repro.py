@@ -154,7 +154,7 @@ class _Saver:
             self.plan,
             model=self.model,
             loader_options={},
-            backends=(_anywhere(replace(self.backend, model="")),),
+            backends=(anywhere(replace(self.backend, model="")),),
             data=DataPlan(files=("inputs.npz",)),
             compare=for_outputs(replace(self.plan.compare, reference=""), [row.tensor] if row is not None else []),
             files=FilesPlan(load_outputs=("expected.npz",)),
@@ -175,7 +175,7 @@ class _Saver:
         done = subprocess.run(
             [sys.executable, "-m", "polycmp", *self._words()],
             cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(_absolute, paths))},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(absolute, paths))},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
@@ -207,19 +207,19 @@ def part_before(graph: ModelGraph, tensor: str, depth: int) -> tuple[list[str], 
     return list(border), len(chosen)
 
 
-def _anywhere(backend: BackendPlan) -> BackendPlan:
+def anywhere(backend: BackendPlan) -> BackendPlan:
     """Return a backend whose files are found from every folder."""
     changed = {}
     for field in option_fields(type(backend.options)) if backend.options is not None else ():
         value = getattr(backend.options, field.name)
         if field.is_path and isinstance(value, (str, tuple)):
-            changed[field.name] = _absolute(value) if isinstance(value, str) else tuple(map(_absolute, value))
+            changed[field.name] = absolute(value) if isinstance(value, str) else tuple(map(absolute, value))
     options = replace(backend.options, **changed) if changed else backend.options
     has_folder = Path(backend.python).name != backend.python
-    return replace(backend, options=options, python=_absolute(backend.python) if has_folder else backend.python)
+    return replace(backend, options=options, python=absolute(backend.python) if has_folder else backend.python)
 
 
-def _absolute(text: Any) -> Any:
+def absolute(text: Any) -> Any:
     """Return the absolute path of a file that is there, with the name of something in it if that was given."""
     path, name = split_script(text, "") if isinstance(text, str) else ("", "")
     if not path or not Path(path).exists():

@@ -76,7 +76,7 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
 
 @hookimpl
 def polycmp_commands() -> Iterator[CommandSpec]:
-    """Describe the commands about tactics and about what TensorRT can parse."""
+    """Describe the commands about tactics, about what TensorRT can parse, and scripts to begin with."""
     yield CommandSpec(("inspect", "tactics"), "Show a tactic replay file.", "polycmp_trt.show.commands:tactics")
     yield CommandSpec(
         ("inspect", "diff-tactics"),
@@ -87,4 +87,15 @@ def polycmp_commands() -> Iterator[CommandSpec]:
         ("inspect", "capability"),
         "Show which parts of a model TensorRT can parse.",
         "polycmp_trt.show.commands:capability",
+    )
+    yield CommandSpec(
+        ("template", "trt-network"),
+        "Write a script that defines a TensorRT network.",
+        "polycmp_trt.show.templates:trt_network",
+        "Write scripts to begin with.",
+    )
+    yield CommandSpec(
+        ("template", "trt-config"),
+        "Write a script that makes a TensorRT builder configuration.",
+        "polycmp_trt.show.templates:trt_config",
     )

@@ -1,0 +1,191 @@
+"""The command that says whether a step passed."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from polycmp.errors import EXIT_USAGE, UsageError, describe_exception
+from polycmp.process import ChildProcess
+from polycmp.terminal import echo
+from polycmp_locate.debug.sections import CheckSection
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+#: The program whose commands are run without starting it anew each time.
+_SERVED = "polycmp"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check said.
+
+    Attributes:
+        passed: Its verdict.
+        status: Its exit status; minus the number of the signal that ended it; None where the user was asked.
+        output: What it printed.
+        seconds: How long it took.
+    """
+
+    passed: bool
+    status: int | None
+    output: str = ""
+    seconds: float = 0.0
+
+
+class Check(Protocol):
+    """Says whether a step passed."""
+
+    def run(self) -> Checked:
+        """Run it once."""
+
+    def close(self) -> None:
+        """Let go what it holds."""
+
+
+class CommandCheck:
+    """Runs a command, without a shell.
+
+    A `polycmp` command runs in a process that waits for the next one; every other command is started anew.
+
+    Args:
+        words: The command.
+        section: What counts as a failure, and what is shown.
+        modules: What a `polycmp` command will import: its process does so while the model is read here.
+
+    Raises:
+        UsageError: The options contradict each other, or an expression cannot be right.
+    """
+
+    def __init__(self, words: Sequence[str], section: CheckSection, modules: Sequence[str] = ()) -> None:
+        if section.fail_code and section.ignore_fail_code:
+            raise UsageError("--fail-code and --ignore-fail-code exclude each other", hint="give one of them")
+        self.words = list(words)
+        self._section = section
+        self._patterns = [_pattern(text) for text in section.fail_regex]
+        self._modules = modules
+        self._child = self._start() if self.words[0] == _SERVED else None
+
+    def run(self) -> Checked:
+        """Run the command once.
+
+        Raises:
+            UsageError: It cannot be started, or is a `polycmp` command that cannot be right.
+        """
+        start = time.perf_counter()
+        with tempfile.NamedTemporaryFile(prefix="polycmp-check-") as file:
+            status = self._served(file.name) if self.words[0] == _SERVED else self._started(file.name)
+            output = Path(file.name).read_bytes().decode(errors="replace")
+        self._refuse_wrong_usage(status, output)
+        checked = Checked(not self._fails(status, output), status, output, time.perf_counter() - start)
+        if self._section.show_output or not (checked.passed or self._section.hide_fail_output):
+            echo(output.rstrip("\n"), err=True)
+        return checked
+
+    def close(self) -> None:
+        """End the waiting process."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.kill()
+            child.close(0.0)
+
+    def _start(self) -> ChildProcess:
+        return ChildProcess("polycmp_locate.debug.served", self._modules)
+
+    def _started(self, output: str) -> int:
+        try:
+            with Path(output).open("wb") as file:
+                done = subprocess.run(
+                    self.words, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, check=False
+                )
+        except OSError as error:
+            raise UsageError(
+                f"--check: cannot run {self.words[0]!r}", why=describe_exception(error), hint=f"which {self.words[0]}"
+            ) from error
+        return done.returncode
+
+    def _served(self, output: str) -> int:
+        if self._child is None:
+            self._child = self._start()
+        answer = None
+        with suppress(BrokenPipeError):
+            self._child.send({"words": self.words[1:], "output": output})
+            answer = self._child.receive()
+        if answer is not None:
+            return int(answer["status"])
+        status = self._child.ending().status
+        self.close()
+        return status
+
+    def _fails(self, status: int, output: str) -> bool:
+        codes = self._section.fail_code
+        if self._patterns:
+            found = any(pattern.search(output) for pattern in self._patterns)
+            return found and (not codes or status in codes)
+        return status in codes if codes else status != 0 and status not in self._section.ignore_fail_code
+
+    def _refuse_wrong_usage(self, status: int, output: str) -> None:
+        known = {*self._section.fail_code, *self._section.ignore_fail_code}
+        if self.words[0] == _SERVED and status == EXIT_USAGE and EXIT_USAGE not in known and not self._patterns:
+            lines = [line for line in output.splitlines() if line.strip()]
+            raise UsageError("--check: the command is wrong usage", why=" ".join(lines[:3]), hint=" ".join(self.words))
+
+
+class AskingCheck:
+    """Asks the user, who looks for himself."""
+
+    def run(self) -> Checked:
+        """Ask until there is an answer."""
+        while True:
+            echo("Did this step pass? [p]ass or [f]ail: ", err=True)
+            answer = sys.stdin.readline()
+            if not answer:
+                raise UsageError("nobody answers whether the step passed", hint="--check COMMAND … asks a command")
+            if answer.strip().lower() in {"p", "pass", "f", "fail"}:
+                return Checked(answer.strip().lower().startswith("p"), None)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def make_check(words: Sequence[str], section: CheckSection, registry: Registry) -> Check:
+    """Return the check that a command line asks for: its command, or the user.
+
+    Raises:
+        UsageError: There is neither, or the options contradict each other.
+    """
+    if words:
+        return CommandCheck(words, section, _modules(words, registry))
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "no check is given, and there is no terminal to ask on",
+            hint="put --check COMMAND … last: --check polycmp run polycmp_debug.onnx -b onnxrt -b onnx",
+        )
+    return AskingCheck()
+
+
+def _modules(words: Sequence[str], registry: Registry) -> list[str]:
+    """Return the modules that the backends in a command's words need, and those that read its model."""
+    named = {word.removeprefix("--").partition(":")[0] for word in words}
+    suffixes = {Path(word).suffix for word in words}
+    runners = [item.spec for name, item in registry.runners.items() if name in named]
+    loaders = [item.spec for item in registry.loaders.values() if suffixes & {*item.spec.suffixes}]
+    factories = [*(spec.factory for spec in loaders), *(spec.factory for spec in runners)]
+    modules = [factory.partition(":")[0] for factory in factories]
+    return list(dict.fromkeys([*modules, *(module for spec in runners for module in spec.needs)]))
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise UsageError(f"--fail-regex: {text!r} is no regular expression", why=str(error)) from error

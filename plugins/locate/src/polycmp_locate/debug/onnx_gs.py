@@ -1,0 +1,49 @@
+"""`polycmp template onnx-gs`: a script that changes an ONNX model with ONNX GraphSurgeon."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from polycmp.errors import ModelError
+from polycmp.files import atomic_write, to_bytes
+from polycmp.terminal import echo, visible
+
+_SCRIPT = '''\
+#!/usr/bin/env python3
+"""Changes an ONNX model. It needs ONNX GraphSurgeon: pip install onnx-graphsurgeon."""
+
+import onnx
+import onnx_graphsurgeon as gs
+
+print("Loading model: " + {path!r})
+graph = gs.import_onnx(onnx.load({path!r}))
+
+# Change `graph` here: graph.nodes, graph.inputs, graph.outputs, graph.tensors().
+
+graph.cleanup().toposort()
+onnx.save(gs.export_onnx(graph), {updated!r})
+print("Saved model: " + {updated!r})
+'''
+
+
+@click.command("onnx-gs", help="Write a Python script that changes MODEL with ONNX GraphSurgeon.")
+@click.argument("model", metavar="MODEL")
+@click.option("-o", "--output", required=True, metavar="FILE.py", help="Where to write the script.")
+def onnx_gs(model: str, output: str) -> None:
+    """Write the script, executable.
+
+    Raises:
+        ModelError: There is no such model.
+        FileError: The script cannot be written.
+    """
+    path = Path(model)
+    if not path.is_file():
+        raise ModelError(f"no such model file: {model}", hint=f"ls {path.parent}")
+    updated = f"{path.stem}_updated.onnx"
+    text = _SCRIPT.format(path=str(path), updated=updated)
+    with atomic_write(output) as file:
+        file.write(to_bytes(text))
+    Path(output).chmod(Path(output).stat().st_mode | 0o111)
+    echo(visible(f"wrote {output}; it saves {updated}"))

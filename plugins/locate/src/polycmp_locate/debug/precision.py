@@ -1,0 +1,209 @@
+"""`polycmp debug precision`: how much of an ONNX model has to stay in float32 for a check to pass."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polycmp.spec import opt
+from polycmp_locate.debug.sections import CheckingCommand, CheckSection, ReplaySection, check_option
+
+if TYPE_CHECKING:
+    from polycmp.command import Invocation
+    from polycmp.report import Result
+    from polycmp_locate.debug.replay import Replay
+    from polycmp_locate.debug.steps import Stepper
+
+EPILOG = """\b
+Each step writes polycmp_debug.onnx, in float16 but for some operators, and runs the check:
+  polycmp debug precision model.onnx -o mixed.onnx \\
+      --check polycmp run polycmp_debug.onnx -b onnxrt -b onnxrt:model=model.onnx --atol 1e-2
+Exit status: 0 found, or all of float16 passes; 1 not even float32 passes; 2 wrong usage; 3 could not search."""
+
+
+@dataclass(frozen=True)
+class PrecisionSection:
+    """Searching."""
+
+    mode: str = opt("bisect", help="Halve, or go operator by operator.", choices=("bisect", "linear"))
+    direction: str = opt(
+        "forward",
+        help="Which operators stay in float32: the first ones, or the last ones (reverse).",
+        choices=("forward", "reverse"),
+        alias="--dir",
+    )
+
+
+@dataclass
+class Found:
+    """What the search ended with.
+
+    Attributes:
+        names: The operators in their order.
+        kept: How many of them stay in float32; None if not even all do.
+        steps: How many models were checked.
+    """
+
+    names: Sequence[str]
+    kept: int | None = None
+    steps: int = 0
+    files: list[str] = field(default_factory=list)
+
+
+def search(count: int, passes: Callable[[int], bool], *, linear: bool) -> int | None:
+    """Return the smallest number of operators in float32 with which the check passes; None if there is none.
+
+    Args:
+        count: How many operators there are.
+        passes: Says whether it passes with so many.
+        linear: Whether to try one number after the other instead of halving, which supposes that more never hurt.
+    """
+    if passes(0):
+        return 0
+    if linear:
+        return next((kept for kept in range(1, count + 1) if passes(kept)), None)
+    if not passes(count):
+        return None
+    low, high = 0, count  # fails with `low`, passes with `high`
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if passes(middle) else (middle, high)
+    return high
+
+
+def _precision(call: Invocation) -> int:
+    from polycmp_locate.debug.check import make_check
+    from polycmp_locate.debug.replay import Replay
+    from polycmp_locate.debug.steps import Stepper
+
+    checking, replays = call.section(CheckSection), call.section(ReplaySection)
+    model, start = call.open_model(), time.perf_counter()
+    named = _with_names(model.load("onnx"))
+    names = [node.name for node in named.graph.node if node.op_type != "Constant"]
+    stepper = Stepper(
+        make_check(call.params["check"], checking, call.registry),
+        checking,
+        checking.iter_artifact or "polycmp_debug.onnx",
+    )
+    replay, found = Replay(replays.load_debug_replay, replays.save_debug_replay), Found(names)
+    with call.progress() as on_stage:
+        passes = _passes(call, named, found, stepper, replay, on_stage)
+        try:
+            found.kept = search(len(names), passes, linear=call.section(PrecisionSection).mode == "linear")
+        finally:
+            stepper.close()
+    output = call.params["output"]
+    if output and found.kept is not None:
+        _write(named, _kept(call, names, found.kept), output)
+        found.files.append(output)
+    return call.present(_result(call, found, time.perf_counter() - start))
+
+
+def _passes(
+    call: Invocation, named: Any, found: Found, stepper: Stepper, replay: Replay, on_stage: Callable[[str], None]
+) -> Callable[[int], bool]:
+    def passes(kept: int) -> bool:
+        index, state = found.steps, {"operators_in_float32": kept}
+        found.steps += 1
+        on_stage(f"step {index}: {kept} of {len(found.names)} operators in float32")
+        known = replay.find(state)
+        if known is None:
+            _write(named, _kept(call, found.names, kept), stepper.artifact)
+            stepper.begin(index)
+            known = stepper.check().passed
+            stepper.sort(index, known)
+        replay.add(index, "", state, known)
+        return known
+
+    return passes
+
+
+def _kept(call: Invocation, names: Sequence[str], count: int) -> list[str]:
+    reverse = call.section(PrecisionSection).direction == "reverse"
+    return list(names[len(names) - count :] if reverse else names[:count])
+
+
+def _with_names(load: Callable[[], Any]) -> Any:
+    """Return the model with a name of its own for every operator.
+
+    Raises:
+        ModelError: It cannot be read.
+    """
+    from polycmp_onnx.load import own_model
+
+    model = own_model(load)
+    taken: set[str] = set()
+    for index, node in enumerate(model.graph.node):
+        if not node.name or node.name in taken:
+            node.name = f"{node.op_type}_number_{index}"
+        taken.add(node.name)
+    return model
+
+
+def _write(model: Any, kept: Sequence[str], path: str) -> None:
+    """Write the model in float16, some operators in float32."""
+    from polycmp_onnx import ConvertToFp16, save_onnx
+
+    exact = [re.sub(r"([*?[])", r"[\1]", name) for name in kept]  # names, not patterns
+    everything = len(kept) == sum(node.op_type != "Constant" for node in model.graph.node)
+    save_onnx(model if everything else ConvertToFp16(model, keep_float=exact), path)
+
+
+def _result(call: Invocation, found: Found, seconds: float) -> Result:
+    from polycmp.report import Fact, Note, Result, Verdict
+
+    count, kept = len(found.names), found.kept
+    verdict: Verdict = "failed" if kept is None else "passed"
+    shown = [] if kept is None else _kept(call, found.names, kept)
+    heading = "NOTHING FOUND" if kept is None else "FOUND" if kept else "NOTHING FAILS"
+    sentence = {None: "the check fails even with all operators in float32", 0: "it passes with all of float16"}.get(
+        kept, f"it passes with {kept} of {count} operators in float32"
+    )
+    direction = call.section(PrecisionSection).direction
+    notes = [f"{'last' if direction == 'reverse' else 'first'} of them: {', '.join(shown[:8])}"] if shown else []
+    document = {
+        "schema": 1,
+        "kind": "debug precision",
+        "verdict": verdict,
+        "sentence": sentence,
+        "operators": count,
+        "in_float32": shown,
+        "steps": found.steps,
+        "command": call.given.command,
+        "seconds": seconds,
+    }
+    return Result(
+        command="debug precision",
+        verdict=verdict,
+        heading=heading,
+        sentence=f"{sentence}, found in {found.steps} steps",
+        title="debug precision",
+        content=(*map(Note, notes), *(Note(path, label="saved") for path in found.files)),
+        facts=(Fact("operators", str(count)), Fact("steps", str(found.steps))),
+        command_line=call.given.command,
+        seconds=seconds,
+        timed=True,
+        document=document,
+    )
+
+
+precision_command = CheckingCommand(
+    "precision",
+    _precision,
+    options=("model", "data.input_shapes", "result.report", "log", PrecisionSection, CheckSection, ReplaySection),
+    plugins=("loader",),
+    params=[
+        click.Argument(["model"], required=False),
+        click.Option(["-o", "--output"], metavar="FILE", help="Where the mixed model that passes goes."),
+        click.Option(["-v", "--verbose"], count=True, help="More messages; may repeat."),
+        click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
+        check_option(),
+    ],
+    help="Find how many operators of an ONNX MODEL have to stay in float32 for a check to pass.",
+    epilog=EPILOG,
+)

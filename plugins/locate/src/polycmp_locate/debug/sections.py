@@ -1,0 +1,91 @@
+"""Options that the commands under `polycmp debug` share, and the command class that takes `--check COMMAND …`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+from polycmp.command import BackendCommand
+from polycmp.spec import opt
+
+_CHECK_FLAGS = ("--check", "--check-inference")
+
+
+@dataclass(frozen=True)
+class CheckSection:
+    """Checking each step with a command."""
+
+    fail_code: tuple[int, ...] = opt(
+        (), help="Only these exit statuses are failures.", alias="--fail-returncode", metavar="N"
+    )
+    ignore_fail_code: tuple[int, ...] = opt(
+        (), help="These exit statuses are no failures.", alias="--ignore-fail-returncode", metavar="N"
+    )
+    fail_regex: tuple[str, ...] = opt(
+        (), help="A failure is output that matches one of these; with --fail-code, both are needed.", metavar="REGEX"
+    )
+    show_output: bool = opt(False, help="Show what the command prints also where it passes.")
+    hide_fail_output: bool = opt(False, help="Do not show what the command prints where it fails.")
+    artifacts: tuple[str, ...] = opt((), help="Files to be sorted into good and bad after each step.", metavar="FILE")
+    artifacts_dir: str = opt(
+        "polycmp_artifacts", help="Folder of the sorted files.", alias="--art-dir", metavar="DIR", writes=True
+    )
+    iter_artifact: str = opt(
+        "",
+        help="File that each step writes for the command; it must not be there at the start.",
+        alias="--intermediate-artifact",
+        metavar="FILE",  # nothing is ever overwritten with it: see `Stepper`
+    )
+    no_remove_intermediate: bool = opt(False, help="Leave that file where it is after the last step.")
+    iteration_info: str = opt(
+        "",
+        help="Before each step, write its number into this JSON file.",
+        alias="--iter-info",
+        metavar="FILE",
+        writes=True,
+    )
+
+
+@dataclass(frozen=True)
+class ReplaySection:
+    """Stopping and going on."""
+
+    save_debug_replay: str = opt(
+        "", help="Keep every step in this file, so that a search can go on.", metavar="FILE", writes=True
+    )
+    load_debug_replay: str = opt("", help="Go on after the steps in this file.", metavar="FILE")
+
+
+class CheckingCommand(BackendCommand):
+    """A command whose last option takes all that follows as the command that checks each step."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the check off before anything else is looked at: its options are not ours."""
+        words, check = split_check(args)
+        rest = super().parse_args(ctx, words)
+        ctx.params["check"] = tuple(check)
+        return rest
+
+
+def split_check(args: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the words before `--check`, and those behind it.
+
+    Raises:
+        click.BadParameter: Nothing stands behind it.
+    """
+    for index, word in enumerate(args):
+        flag, equals, value = word.partition("=")
+        if flag in _CHECK_FLAGS:
+            check = [*([value] if equals else []), *args[index + 1 :]]
+            if not check or not check[0]:
+                raise click.UsageError(f"{flag} needs a command behind it, and has to come last")
+            return list(args[:index]), check
+    return list(args), []
+
+
+def check_option() -> click.Option:
+    """Return the option as the help text shows it."""
+    text = "Command that checks each step, without a shell; has to come last. Without it the user is asked."
+    return click.Option(list(_CHECK_FLAGS), metavar="COMMAND …", help=text)

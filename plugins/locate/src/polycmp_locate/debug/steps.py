@@ -1,0 +1,98 @@
+"""One step of a search that a command checks: what is written for it, and the files sorted after it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import time
+from pathlib import Path
+
+from polycmp.errors import FileError, UsageError, describe_exception
+from polycmp.files import atomic_write, to_bytes
+from polycmp_locate.debug.check import Check, Checked
+from polycmp_locate.debug.sections import CheckSection
+
+_LOG = logging.getLogger("polycmp.debug")
+
+
+class Stepper:
+    """Runs the check of each step, and sorts files into good and bad.
+
+    Args:
+        check: The check.
+        section: Which files.
+        artifact: The file that each step writes for the check; empty for none.
+
+    Raises:
+        UsageError: That file is there already, and might be the user's.
+    """
+
+    def __init__(self, check: Check, section: CheckSection, artifact: str = "") -> None:
+        if artifact and Path(artifact).exists():
+            raise UsageError(
+                f"{artifact} is there already, and each step would overwrite it",
+                hint=f"rm {artifact}, or --iter-artifact FILE",
+            )
+        self.artifact = artifact
+        self._check, self._section = check, section
+
+    @property
+    def any_failure(self) -> bool:
+        """Whether the user said which exit statuses or outputs are failures, so that all of these are alike."""
+        return bool(self._section.fail_code or self._section.fail_regex)
+
+    def begin(self, index: int) -> None:
+        """Write down which step it is.
+
+        Raises:
+            FileError: The file cannot be written.
+        """
+        if self._section.iteration_info:
+            with atomic_write(self._section.iteration_info) as file:
+                file.write(to_bytes(json.dumps({"iteration": index})))
+
+    def check(self) -> Checked:
+        """Run the check."""
+        return self._check.run()
+
+    def sort(self, index: int, passed: bool, suffix: str = "") -> list[str]:
+        """Move the artifacts of a step to those like it; return where they are now.
+
+        Args:
+            index: The step.
+            passed: Its verdict.
+            suffix: Which part of a search it belongs to; empty for the whole.
+
+        Raises:
+            FileError: One cannot be moved.
+        """
+        folder, moved = Path(self._section.artifacts_dir, "good" if passed else "bad"), []
+        for name in self._section.artifacts:
+            source = Path(name)
+            if not source.exists():
+                _LOG.warning("step %d left no %s", index, name)
+                continue
+            target = _free(folder, source, f"{time.strftime('%m-%d-%y_%H-%M-%S')}_N{index}{suffix and '_'}{suffix}")
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                shutil.move(source, target)
+            except OSError as error:
+                raise FileError(f"cannot move {source} to {target}", why=describe_exception(error)) from error
+            moved.append(str(target))
+        return moved
+
+    def close(self) -> None:
+        """End the check, and remove the file that was written for it."""
+        self._check.close()
+        if self.artifact and not self._section.no_remove_intermediate:
+            Path(self.artifact).unlink(missing_ok=True)
+
+
+def _free(folder: Path, source: Path, stamp: str) -> Path:
+    """Return a path that nothing has: the artifacts of earlier runs stay."""
+    found, number = folder / f"{source.stem}_{stamp}{source.suffix}", 1
+    while found.exists():
+        number += 1
+        found = folder / f"{source.stem}_{stamp}_{number}{source.suffix}"
+    return found

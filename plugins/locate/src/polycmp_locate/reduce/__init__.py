@@ -1,0 +1,1 @@
+"""Making a failing model smaller, as long as it fails."""

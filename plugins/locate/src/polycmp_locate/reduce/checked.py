@@ -1,0 +1,201 @@
+"""Reducing a model on which a command fails: each step writes a part of the model and runs the command."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from polycmp.errors import ModelError
+from polycmp.graph import ModelGraph
+from polycmp.layerwise.partitioned_run import Lane
+from polycmp.model import Model
+from polycmp.options import make_options
+from polycmp.plan import BackendPlan
+from polycmp.results.outcome import BackendResult
+from polycmp.runs.loop import open_feeds
+from polycmp.runs.resolve import ResolvedBackend
+from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class
+from polycmp_locate.debug.replay import Replay
+from polycmp_locate.debug.steps import Stepper
+from polycmp_locate.reduce.case import Case, make_folder, write_model
+from polycmp_locate.reduce.engine import Search, Stage, Wanted
+from polycmp_locate.reduce.face import Reduction
+from polycmp_locate.reduce.parts import Part, Parts
+from polycmp_locate.reduce.search import State, Wishes
+from polycmp_locate.repro import absolute
+
+#: What is fed where a model leaves a dimension open and nothing says how large it is.
+_OPEN = 1
+
+
+class Shapes:
+    """Types and shapes of all tensors in a model, with the sizes of open dimensions put in.
+
+    Args:
+        model: The model.
+        graph: Its operators.
+        run: Whether to run the model for them, instead of inferring them.
+    """
+
+    def __init__(self, model: Model, graph: ModelGraph, *, run: bool = False) -> None:
+        self._model, self._graph = model, graph
+        self._own = TensorMetadata()
+        for name, entry in graph.inputs.items():
+            self._own.add(name, entry.dtype, self._put_in(name, entry))
+        self.known: dict[str, TensorEntry] = {} if run else dict(graph.types(self._own))
+        self._ran = False
+
+    def find(self, names: tuple[str, ...]) -> TensorMetadata | None:
+        """Return types and shapes of tensors; None if they cannot be found out, not even by running the model."""
+        if not all(map(self._is_known, names)) and not self._ran:
+            self._ran = True
+            self._run([name for name in self._made() if not self._is_known(name)])
+        if not all(map(self._is_known, names)):
+            return None
+        return TensorMetadata({name: self._graph.inputs.get(name) or self.known[name] for name in names})
+
+    def not_real(self) -> list[str]:
+        """Return the tensors inside the model that hold no real numbers: random ones make no sense of them."""
+        self.find(tuple(self._made()))
+        classes = {name: entry.dtype for name, entry in self.known.items() if entry.dtype is not None}
+        return [name for name in self._made() if name not in classes or dtype_class(classes[name]) != "float"]
+
+    def _made(self) -> list[str]:
+        return [name for node in self._graph.nodes for name in node.outputs if name not in self._graph.opaque]
+
+    def _is_known(self, name: str) -> bool:
+        if name in self._graph.inputs:
+            return True
+        entry = self.known.get(name)
+        if entry is None or entry.dtype is None or entry.shape is None:
+            return False
+        return all(isinstance(dim, int) and dim >= 0 for dim in entry.shape)
+
+    def _put_in(self, name: str, entry: TensorEntry) -> tuple[int, ...] | None:
+        asked = self._model.input_shapes.get(name)
+        if asked is not None or entry.shape is None:
+            return asked
+        return tuple(dim if isinstance(dim, int) and dim >= 0 else _OPEN for dim in entry.shape)
+
+    def _run(self, names: list[str]) -> None:
+        """Run the model on an installed backend that shows what is inside."""
+        registry, source = self._model.registry, self._model.data_loader
+        if source is None or not names:
+            return
+        feed = next(open_feeds(source, self._graph.inputs), None)
+        for contribution in registry.runners.values():
+            spec = contribution.spec
+            if feed is None or spec.hidden or spec.intermediates != "graph" or not self._model.can_load(spec.accepts):
+                continue
+            plan = BackendPlan(spec.name, spec.name, make_options(spec.options, {}, spec.name))
+            backend = ResolvedBackend(plan, self._model, contribution)
+            lane = Lane(BackendResult(spec.name, spec.name), self._graph, backend.make_runner, spec.needs)
+            made = lane.run_part(feed, names)
+            if made is not None:
+                self.known.update({name: TensorEntry(array.dtype, tuple(array.shape)) for name, array in made.items()})
+                return
+
+
+class CheckJudge:
+    """Says what becomes of a part: writes it, and runs the check.
+
+    Args:
+        model: The model.
+        graph: Its operators.
+        shapes: Types and shapes of its tensors.
+        stepper: Runs the check and sorts artifacts.
+
+    Attributes:
+        steps: How often the check ran.
+    """
+
+    def __init__(self, model: Model, graph: ModelGraph, shapes: Shapes, stepper: Stepper) -> None:
+        self.steps = 0
+        self._model, self._graph, self._shapes, self._stepper = model, graph, shapes, stepper
+        self._status: int | None = None
+
+    def __call__(self, part: Part) -> State:
+        """Write the part and run the check."""
+        if not self.write(part, self._stepper.artifact):
+            return "unknown"
+        index, self.steps = self.steps, self.steps + 1
+        self._stepper.begin(index)
+        checked = self._stepper.check()
+        self._stepper.sort(index, checked.passed)
+        if checked.passed:
+            return "passes"
+        self._status = checked.status if self._status is None else self._status
+        # A part that ends otherwise than the whole model (it cannot be loaded, say) has another fault.
+        return "fails" if checked.status == self._status or self._stepper.any_failure else "unknown"
+
+    def write(self, part: Part, path: str) -> bool:
+        """Write a part; return whether its inputs' types and shapes are known."""
+        inputs = self._shapes.find(part.inputs)
+        if inputs is None:
+            return False
+        write_model(self._model, self._graph.cut(inputs, part.outputs), path)
+        return True
+
+
+def reduce_with_check(
+    model: Model,
+    stepper: Stepper,
+    wishes: Wishes,
+    wanted: Wanted,
+    replay: Replay,
+    check: tuple[str, ...],
+    *,
+    run: bool = False,
+    on_stage: Stage = lambda _: None,
+) -> Reduction:
+    """Reduce a model on which a command fails; write what was found.
+
+    Args:
+        model: The model.
+        stepper: Runs the check and sorts artifacts.
+        wishes: How to search.
+        wanted: What is to be written.
+        replay: Keeps the steps.
+        check: The words of the check; empty where the user is asked.
+        run: Whether to run the model for its shapes, instead of inferring them.
+        on_stage: Told what happens next.
+
+    Raises:
+        ModelError: Nobody can look inside models of this kind.
+        PolycmpError: A file cannot be written, or the check cannot be run.
+    """
+    start = time.perf_counter()
+    graph = model.graph()
+    if graph is None:
+        raise ModelError(f"the loader of {model.kind} models gives no view of their operators", whose=model.path)
+    shapes = Shapes(model, graph, run=run)
+    judge = CheckJudge(model, graph, shapes, stepper)
+    try:
+        found = Search(graph, Parts(graph, shapes.not_real()), judge, wishes, replay, on_stage).run()
+    finally:
+        stepper.close()
+    if found.failing is not None:
+        found.sentence = f"fails the check{': ' if check else ''}{' '.join(check)}"
+        _write(found, wanted, judge, stepper.artifact, check)
+    found.seconds = time.perf_counter() - start
+    return found
+
+
+def _write(found: Reduction, wanted: Wanted, judge: CheckJudge, artifact: str, check: tuple[str, ...]) -> None:
+    assert found.failing is not None
+    judge.write(found.failing, wanted.output)
+    found.files.append(("fails", wanted.output))
+    if wanted.passing and found.passing is not None:
+        judge.write(found.passing, wanted.passing)
+        found.files.append(("passes", wanted.passing))
+    elif wanted.passing:
+        found.notes.append(f"no part passes, so {wanted.passing} was not written")
+    if wanted.folder and check:
+        folder = make_folder(wanted.folder)
+        judge.write(found.failing, str(folder / Path(artifact).name))
+        words = [Path(artifact).name if word == artifact else str(absolute(word)) for word in check]
+        case = Case(words, None, found.sentence, found.command)
+        case.write(folder)
+        found.files.append(("repeats it", f"{wanted.folder}: sh {folder / 'run.sh'}"))
+        if not case.shows_the_fault(folder):
+            found.notes.append(f"the script in {wanted.folder} was run and did not show the fault")

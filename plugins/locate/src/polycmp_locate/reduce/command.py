@@ -1,0 +1,144 @@
+"""`polycmp debug reduce`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from polycmp.command import common_params
+from polycmp.spec import opt
+from polycmp_locate.debug.sections import CheckingCommand, CheckSection, ReplaySection, check_option
+
+if TYPE_CHECKING:
+    from polycmp.command import Invocation
+    from polycmp_locate.debug.replay import Replay
+    from polycmp_locate.reduce.engine import Wanted
+    from polycmp_locate.reduce.face import Reduction
+    from polycmp_locate.reduce.search import Wishes
+
+EPILOG = """\b
+The last backend is the reference, unless --reference names one:
+  polycmp debug reduce model.onnx -b onnxrt -b onnx
+  polycmp debug reduce model.onnx -b trt:fp16 -b onnxrt -o small.onnx --save-repro case
+A command may say what fails; each step writes polycmp_debug.onnx for it:
+  polycmp debug reduce model.onnx --check polycmp run polycmp_debug.onnx --trt --onnxrt
+Exit status: 0 reduced, or nothing fails; 2 wrong usage; 3 could not search."""
+
+
+@dataclass(frozen=True)
+class ReduceSection:
+    """Reducing."""
+
+    mode: str = opt(
+        "bisect",
+        help="Halve, or go operator by operator: for faults that come and go along the model.",
+        choices=("bisect", "linear"),
+    )
+    min_good: str = opt("", help="Write the passing part that is nearest in size.", metavar="FILE", writes=True)
+    no_reduce_inputs: bool = opt(False, help="Leave the inputs where they are.")
+    no_reduce_outputs: bool = opt(False, help="Leave the outputs where they are.")
+    save_repro: str = opt(
+        "", help="Save the failing part with inputs, expected outputs and a script.", metavar="DIR", writes=True
+    )
+    model_input_shapes: tuple[str, ...] = opt((), help="As --input-shapes.", metavar="NAME:[D0,D1,…]", hidden=True)
+    force_fallback_shape_inference: bool = opt(
+        False, help="With --check: run the model for the shapes of the tensors inside it, instead of inferring them."
+    )
+
+
+#: What of the core's options has a meaning for parts of a model.
+OPTIONS = (
+    "model",
+    "data.input_shapes",
+    "data.data_loader",
+    "data.data_loader_script",
+    "data.data_loader_func_name",
+    "data.load_inputs",
+    "run.use_subprocess",
+    "run.timeout",
+    "run.sequential_runners",
+    "compare.compare",
+    "compare.compare_func_script",
+    "compare.reference",
+    "compare.map_output",
+    "compare.no_shape_check",
+    "result.report",
+    "log",
+    ReduceSection,
+    CheckSection,
+    ReplaySection,
+)
+
+
+def _reduce(call: Invocation) -> int:
+    # None of this is needed for a help text, which has to come at once.
+    from polycmp_locate.debug.replay import Replay
+    from polycmp_locate.reduce.engine import Wanted
+    from polycmp_locate.reduce.face import result_of
+    from polycmp_locate.reduce.search import Wishes
+
+    section, replays = call.section(ReduceSection), call.section(ReplaySection)
+    directions = (not section.no_reduce_outputs, not section.no_reduce_inputs)
+    wishes = Wishes(section.mode == "linear", *directions, around=bool(section.min_good))
+    wanted = Wanted(_output(call), section.min_good, section.save_repro)
+    replay = Replay(replays.load_debug_replay, replays.save_debug_replay)
+    search = _with_backends if call.given.backends and not call.params["check"] else _with_check
+    return call.present(result_of(search(call, wishes, wanted, replay)))
+
+
+def _with_backends(call: Invocation, wishes: Wishes, wanted: Wanted, replay: Replay) -> Reduction:
+    from polycmp_locate.reduce.engine import reduce_with_backends
+
+    plan = call.plan()
+    call.begin(plan)
+    with call.progress() as on_stage:
+        return reduce_with_backends(plan, call.registry, wishes, wanted, replay, on_stage)
+
+
+def _with_check(call: Invocation, wishes: Wishes, wanted: Wanted, replay: Replay) -> Reduction:
+    from polycmp.errors import UsageError
+    from polycmp_locate.debug.check import make_check
+    from polycmp_locate.debug.steps import Stepper
+    from polycmp_locate.reduce.checked import reduce_with_check
+
+    if call.given.backends:
+        raise UsageError("backends and --check both say what fails", hint="give two backends, or --check COMMAND …")
+    section, check = call.section(ReduceSection), call.params["check"]
+    checking = call.section(CheckSection)
+    artifact = checking.iter_artifact or f"polycmp_debug{Path(call.given.model).suffix}"
+    stepper = Stepper(make_check(check, checking, call.registry), checking, artifact)
+    try:
+        model = call.open_model(input_shapes=section.model_input_shapes)
+    except BaseException:
+        stepper.close()
+        raise
+    run = section.force_fallback_shape_inference
+    with call.progress() as on_stage:
+        found = reduce_with_check(model, stepper, wishes, wanted, replay, check, run=run, on_stage=on_stage)
+    found.command = call.given.command
+    return found
+
+
+def _output(call: Invocation) -> str:
+    """Return where the failing model goes: by default into this folder, under the model's name with `_reduced`."""
+    model = Path(call.given.model)
+    return call.params["output"] or f"{model.stem}_reduced{model.suffix}"
+
+
+reduce_command = CheckingCommand(
+    "reduce",
+    _reduce,
+    options=OPTIONS,
+    params=[
+        *common_params(),
+        click.Option(
+            ["-o", "--output"], metavar="FILE", help="Where the failing part goes; by default MODEL_reduced.onnx."
+        ),
+        check_option(),
+    ],
+    help="Make MODEL smaller, as long as a backend differs from the reference or fails on it, or a command does.",
+    epilog=EPILOG,
+)

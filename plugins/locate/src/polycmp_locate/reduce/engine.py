@@ -1,0 +1,154 @@
+"""From a plan to the smallest part that fails, with two backends in this process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from polycmp.graph import ModelGraph
+from polycmp.model import Model
+from polycmp.plan import Plan
+from polycmp.report import backend_failure
+from polycmp.runs.resolve import resolve
+from polycmp_locate.debug.replay import Replay
+from polycmp_locate.reduce.case import save_case, write_model
+from polycmp_locate.reduce.face import Reduction
+from polycmp_locate.reduce.judging import BackendJudge, WholeModel
+from polycmp_locate.reduce.parts import Part, Parts
+from polycmp_locate.reduce.search import Judge, Reducer, State, Wishes
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+Stage = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be written.
+
+    Attributes:
+        output: The failing model.
+        passing: The passing model; empty for none.
+        folder: The folder of a case; empty for none.
+    """
+
+    output: str
+    passing: str = ""
+    folder: str = ""
+
+
+class Search:
+    """A search that is written down step by step, and that Ctrl-C ends with what it has found so far.
+
+    Args:
+        graph: The model.
+        parts: Cuts parts out of it.
+        judge: Says what becomes of a part.
+        wishes: How to search.
+        replay: Keeps the steps.
+        on_stage: Told what happens next.
+    """
+
+    def __init__(
+        self, graph: ModelGraph, parts: Parts, judge: Judge, wishes: Wishes, replay: Replay, on_stage: Stage
+    ) -> None:
+        self.found = Reduction(graph)
+        self._judge, self._replay, self._on_stage = judge, replay, on_stage
+        self._reducer = Reducer(parts, self._step, wishes)
+
+    def run(self) -> Reduction:
+        """Search; the result lacks what the whole model does wrong."""
+        try:
+            if self._reducer.start(self.found.graph.outputs):
+                self._reducer.reduce()
+        except KeyboardInterrupt:
+            if self._reducer.failing is None:
+                raise
+            self.found.stopped = True
+            self.found.notes.append(
+                "the search was stopped before its end; with --save-debug-replay FILE it can go on: "
+                "--load-debug-replay FILE"
+            )
+        self.found.failing, self.found.passing = self._reducer.failing, self._reducer.nearest_passing()
+        self.found.steps, self.found.taken = len(self._reducer.judged), self._replay.taken
+        return self.found
+
+    def _step(self, part: Part) -> State:
+        index = len(self._reducer.judged)
+        self._on_stage(f"step {index}: {part.size} operators")
+        state = {"num_nodes": part.size, "inputs": list(part.inputs), "outputs": list(part.outputs)}
+        known = self._replay.find(state)
+        verdict: State = self._judge(part) if known is None else ("passes" if known else "fails")
+        if verdict != "unknown":
+            self._replay.add(index, "", state, verdict == "passes")
+        return verdict
+
+
+def reduce_with_backends(
+    plan: Plan, registry: Registry, wishes: Wishes, wanted: Wanted, replay: Replay, on_stage: Stage = lambda _: None
+) -> Reduction:
+    """Reduce a model on which a backend differs from another, or fails; write what was found.
+
+    Args:
+        plan: Model, backends, inputs and tolerances.
+        registry: The plugins.
+        wishes: How to search.
+        wanted: What is to be written.
+        replay: Keeps the steps.
+        on_stage: Told what happens next.
+
+    Raises:
+        UsageError: There are not two backends, or one of them runs no parts of a model.
+        ModelError: The backends' models have different operators, or cannot be read.
+        PolycmpError: Anything else that keeps the search from starting.
+    """
+    start = time.perf_counter()
+    resolved = resolve(plan, registry)
+    whole = WholeModel(resolved, plan, on_stage)
+    failure = whole.find()
+    if failure is None:
+        graph = resolved.backends[-1].model.graph()
+        assert graph is not None  # or it could not have been opened
+        found = Reduction(graph, notes=[f"compared on {whole.iterations} inputs"])
+        failed = [item for item in whole.results if item.error]
+        found.problem = backend_failure(failed[0].label, failed[0].error, failed[0].hint) if failed else None
+    else:
+        judge, graph = BackendJudge(failure, plan.compare, registry), failure.reference.graph
+        found = Search(graph, Parts(graph), judge, wishes, replay, on_stage).run()
+        found.sentence = failure.sentence
+        if failure.iteration:
+            found.notes.append(f"on input {failure.iteration}, counted from 0; those before it pass")
+        if found.failing is None:
+            found.sentence = ""
+            found.notes.append(f"{failure.sentence}; yet not when the model is cut out of its file")
+        else:
+            model = resolved.backend(failure.candidate.label).model
+            _write(found, wanted, plan, registry, judge, model)
+    found.command, found.seconds = plan.command, time.perf_counter() - start
+    return found
+
+
+def _write(found: Reduction, wanted: Wanted, plan: Plan, registry: Registry, judge: BackendJudge, model: Model) -> None:
+    assert found.failing is not None
+    _write_part(found, "fails", judge, found.failing, model, wanted.output)
+    if wanted.passing and found.passing is not None:
+        _write_part(found, "passes", judge, found.passing, model, wanted.passing)
+    elif wanted.passing:
+        found.notes.append(f"no part passes, so {wanted.passing} was not written")
+    if not wanted.folder:
+        return
+    shown = save_case(wanted.folder, plan, registry, judge, found.failing, model)
+    found.files.append(("repeats it", f"{wanted.folder}: sh {Path(wanted.folder, 'run.sh')}"))
+    if not shown:
+        found.notes.append(f"the script in {wanted.folder} was run and did not show the fault")
+
+
+def _write_part(found: Reduction, what: str, judge: BackendJudge, part: Part, model: Model, path: str) -> None:
+    tensors = judge.tensors(part.inputs)
+    if tensors is not None:
+        write_model(model, judge.failure.candidate.part(tensors, part.outputs), path)
+        found.files.append((what, path))

@@ -1,0 +1,154 @@
+"""What reducing ended with, in the form that reports render."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from polycmp.graph import ModelGraph
+from polycmp.report import Block, Cell, Column, Fact, Note, Problem, Result, Row, Table, Verdict
+from polycmp_locate.reduce.parts import Part
+
+_SHOWN = 20
+
+
+@dataclass
+class Reduction:
+    """What reducing ended with.
+
+    Attributes:
+        graph: The model.
+        failing: The smallest part that fails; None if the whole model does not.
+        passing: The passing part nearest to it.
+        sentence: What the whole model does wrong; empty if nothing.
+        steps: How many parts were judged.
+        taken: How many verdicts came from an earlier search.
+        stopped: Whether the user stopped the search.
+        problem: What kept the search from starting.
+        files: What was written: what it is, and where.
+        notes: Remarks.
+        command: What was typed.
+        seconds: How long it took.
+    """
+
+    graph: ModelGraph
+    failing: Part | None = None
+    passing: Part | None = None
+    sentence: str = ""
+    steps: int = 0
+    taken: int = 0
+    stopped: bool = False
+    problem: Problem | None = None
+    files: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    command: str = ""
+    seconds: float = 0.0
+
+
+def result_of(found: Reduction) -> Result:
+    """Return it as reports render it. Exit status 0: it was reduced, or nothing fails; 3: stopped, or no start."""
+    return Result(
+        command="debug reduce",
+        verdict=_verdict(found),
+        heading=_heading(found),
+        sentence=_sentence(found),
+        title="debug reduce",
+        content=tuple(_content(found)),
+        facts=(Fact("operators", str(len(found.graph.nodes))), Fact("steps", str(found.steps))),
+        command_line=found.command,
+        seconds=found.seconds,
+        timed=found.problem is None,
+        document=_document(found),
+    )
+
+
+def _verdict(found: Reduction) -> Verdict:
+    return "error" if found.problem is not None or found.stopped else "passed"
+
+
+def _heading(found: Reduction) -> str:
+    if found.problem is not None:
+        return "COULD NOT REDUCE"
+    if found.failing is None:
+        return "NOTHING FAILS"
+    return "STOPPED" if found.stopped else "REDUCED"
+
+
+def _sentence(found: Reduction) -> str:
+    if found.problem is not None:
+        return found.problem.what
+    if found.failing is None:
+        return "the whole model passes, so there is nothing to reduce"
+    size, whole = found.failing.size, len(found.graph.nodes)
+    what = found.graph.nodes[found.failing.nodes[-1]].label if size == 1 else f"{size} operators"
+    return f"{what} of {whole} operators still fail{'s' if size == 1 else ''}, found in {found.steps} steps"
+
+
+def _content(found: Reduction) -> Iterator[Block]:
+    if found.problem is not None:
+        yield found.problem
+    if found.failing is not None:
+        yield _table(found.graph, found.failing)
+        yield Note(found.sentence, label="whole model")
+        if found.passing is not None:
+            yield Note(f"{_count(found.passing.size)}: {_borders(found.passing)}", label="nearest part that passes")
+    if found.taken:
+        yield Note(f"{found.taken} verdicts are those of the earlier search")
+    yield from (Note(f"{path} ({what})", label="saved") for what, path in found.files)
+    yield from (Note(text) for text in found.notes)
+
+
+def _table(graph: ModelGraph, part: Part) -> Table:
+    nodes = [graph.nodes[index] for index in part.nodes]
+    rows = tuple(
+        Row(node.label, "failed", (Cell(", ".join(node.inputs)), Cell(", ".join(node.outputs)))) for node in nodes
+    )
+    more = f" (the first {_SHOWN} of {len(rows)})" if len(rows) > _SHOWN else ""
+    return Table(
+        title=f"The smallest part that fails{more}: {_borders(part)}",
+        rows=rows[:_SHOWN],
+        columns=(Column("Reads"), Column("Makes")),
+        name_title="Operator",
+        judged=False,
+    )
+
+
+def _borders(part: Part) -> str:
+    return f"{_some(part.inputs)} → {_some(part.outputs)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:4]) + (f", … ({len(names)})" if len(names) > 4 else "")
+
+
+def _count(size: int) -> str:
+    return f"{size} operator{'' if size == 1 else 's'}"
+
+
+def _document(found: Reduction) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "kind": "debug reduce",
+        "verdict": _verdict(found),
+        "sentence": _sentence(found),
+        "fault": found.sentence,
+        "operators": len(found.graph.nodes),
+        "steps": found.steps,
+        "steps_of_an_earlier_search": found.taken,
+        "stopped": found.stopped,
+        "failing": _part(found.graph, found.failing),
+        "passing": _part(found.graph, found.passing),
+        "files": dict(found.files),
+        "notes": found.notes,
+        "command": found.command,
+        "seconds": found.seconds,
+    }
+
+
+def _part(graph: ModelGraph, part: Part | None) -> dict[str, Any] | None:
+    if part is None:
+        return None
+    nodes = [graph.nodes[index] for index in part.nodes]
+    operators = [{"type": node.op_type, "name": node.name, "outputs": list(node.outputs)} for node in nodes]
+    return {"inputs": list(part.inputs), "outputs": list(part.outputs), "operators": operators}

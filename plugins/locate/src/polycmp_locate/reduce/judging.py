@@ -1,0 +1,196 @@
+"""Judging parts of a model with two backends, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from polycmp.compare.pair import PairComparer
+from polycmp.errors import ModelError, UsageError, did_you_mean
+from polycmp.graph import same_structure
+from polycmp.layerwise.open import open_partitioned_runs
+from polycmp.layerwise.partitioned_run import Lane
+from polycmp.plan import ComparePlan, Plan
+from polycmp.results.outcome import BackendResult
+from polycmp.runs.compare_functions import make_functions
+from polycmp.runs.comparers import comparer_maker
+from polycmp.runs.loop import Pace, copy_feed, run_steps
+from polycmp.runs.resolve import Resolved
+from polycmp.session.check_names import for_outputs
+from polycmp.tensors import Feed
+from polycmp_locate.reduce.parts import Part
+from polycmp_locate.reduce.search import State
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+Tensors = Mapping[str, Any]
+
+
+@dataclass
+class Failure:
+    """What the whole model does wrong.
+
+    Attributes:
+        candidate: The backend that does it.
+        reference: The backend to believe.
+        feed: The first inputs on which it does.
+        iteration: Which these are, counted from 0.
+        error: What the candidate failed with; empty if its outputs differ.
+        outputs: The outputs that differ, with the reason.
+    """
+
+    candidate: Lane
+    reference: Lane
+    feed: Feed
+    iteration: int
+    error: str
+    outputs: Mapping[str, str]
+
+    @property
+    def sentence(self) -> str:
+        """It in words."""
+        if self.error:
+            return f"{self.candidate.label} fails on the whole model: {self.error}"
+        name, reason = next(iter(self.outputs.items()))
+        more = f", and {len(self.outputs) - 1} more" if len(self.outputs) > 1 else ""
+        return f"{self.candidate.label} differs from {self.reference.label} in {name!r}{more}: {reason}"
+
+
+class WholeModel:
+    """Runs the whole model on all backends and inputs.
+
+    Args:
+        resolved: The backends.
+        plan: How to compare.
+        on_stage: Told what happens next.
+
+    Attributes:
+        results: What became of the backends.
+        iterations: How many inputs there were.
+    """
+
+    def __init__(self, resolved: Resolved, plan: Plan, on_stage: Callable[[str], None] = lambda _: None) -> None:
+        self.results: list[BackendResult] = []
+        self.iterations = 0
+        self._resolved, self._plan, self._on_stage = resolved, plan, on_stage
+
+    def find(self) -> Failure | None:
+        """Return the first failure; None if there is none, or the reference failed (see `results`).
+
+        Raises:
+            UsageError: There are not two backends, or the reference is not among them.
+            ModelError: The backends' models have different operators.
+        """
+        lanes = open_partitioned_runs(self._resolved)
+        reference = reference_of(lanes, self._plan.compare.reference)
+        candidates = [lane for lane in lanes if lane is not reference]
+        for lane in candidates:
+            _check_structure(lane, reference)
+        runs = {backend.label: backend.make_run() for backend in self._resolved.backends}
+        self.results = [run.result for run in runs.values()]
+        pace = Pace(self._plan.sequential, 0, self._on_stage)
+        for step in run_steps(list(runs.values()), self._resolved.source, pace):
+            self.iterations += 1
+            expected = step.outputs.get(reference.label)
+            if expected is None:
+                return None
+            for lane in candidates:
+                made = step.outputs.get(lane.label)
+                wrong = {} if made is None else self._differing(lane.label, reference.label, made, expected)
+                if made is None or wrong:
+                    error = runs[lane.label].result.error if made is None else ""
+                    return Failure(lane, reference, copy_feed(step.feed), step.index, error, wrong)
+        return None
+
+    def _differing(self, label: str, reference: str, made: Tensors, expected: Tensors) -> dict[str, str]:
+        comparer = comparer_maker(self._plan.compare, self._resolved.registry)(label, reference)
+        return {item.output: item.reason for item in comparer.add(made, expected) if not item.passed}
+
+
+def reference_of(lanes: list[Lane], label: str) -> Lane:
+    """Return the run to believe: the one with a label, by default the last.
+
+    Raises:
+        UsageError: There are not two, or none has the label.
+    """
+    if len(lanes) < 2:
+        raise UsageError("two backends are needed: one to judge, and one to believe", hint="-b CANDIDATE -b REFERENCE")
+    if not label:
+        return lanes[-1]
+    found = next((lane for lane in lanes if lane.label == label), None)
+    if found is None:
+        raise UsageError(
+            f"--reference: there is no backend {label!r}", why=did_you_mean(label, [lane.label for lane in lanes])
+        )
+    return found
+
+
+def _check_structure(one: Lane, two: Lane) -> None:
+    if not same_structure(one.graph, two.graph):
+        raise ModelError(
+            f"the models of {one.label} and {two.label} have different operators",
+            why="a part of one has no counterpart in the other",
+            hint="give both backends the same model",
+        )
+
+
+class BackendJudge:
+    """Says what becomes of a part on a candidate, fed with the reference's tensors.
+
+    Args:
+        failure: What the whole model does wrong; a part has to do the same: differ, or fail to run.
+        compare: How outputs are compared.
+        registry: The plugins.
+    """
+
+    def __init__(self, failure: Failure, compare: ComparePlan, registry: Registry) -> None:
+        self.failure = failure
+        self._compare = compare
+        self._registry = registry
+        self._known: dict[str, Any] = dict(failure.feed)
+
+    def __call__(self, part: Part) -> State:
+        """Run the part on both backends and compare."""
+        tensors = self.tensors(part.inputs)
+        if tensors is None:
+            return "unknown"
+        expected = self.failure.reference.run_part(tensors, part.outputs)
+        if expected is None:
+            return "unknown"
+        made = self.failure.candidate.run_part(tensors, part.outputs)
+        if made is None:
+            return "fails" if self.failure.error else "unknown"
+        if self.failure.error:
+            return "passes"
+        return "passes" if self._agree(made, expected) else "fails"
+
+    def tensors(self, names: tuple[str, ...]) -> dict[str, Any] | None:
+        """Return the reference's tensors of these names; None if it cannot show them."""
+        missing = [name for name in names if name not in self._known]
+        if missing:
+            made = self.failure.reference.run_part(self.failure.feed, missing)
+            if made is None:
+                return None
+            self._known.update(made)
+        return {name: self._known[name] for name in names}
+
+    def expected(self, part: Part) -> dict[str, Any]:
+        """Return what the reference makes of a part that was judged."""
+        tensors = self.tensors(part.inputs) or {}
+        return self.failure.reference.run_part(tensors, part.outputs) or {}
+
+    def comparison(self, outputs: tuple[str, ...]) -> ComparePlan:
+        """Return how the outputs of a part are compared: what is said of other outputs says nothing of these."""
+        kept = for_outputs(self._compare, outputs)
+        return replace(kept, reference="", map_output={}, postprocess={}, postprocess_script="")
+
+    def _agree(self, made: Tensors, expected: Tensors) -> bool:
+        plan = self.comparison(tuple(expected))
+        if plan.script:
+            comparer = comparer_maker(plan, self._registry)(self.failure.candidate.label, self.failure.reference.label)
+            return all(item.passed for item in comparer.add(made, expected))
+        functions = make_functions(plan, self._registry)
+        pair = PairComparer("candidate", "reference", functions, shape_check=plan.shape_check)
+        return all(item.passed for item in pair.add(made, expected))

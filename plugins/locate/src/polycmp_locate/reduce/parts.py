@@ -1,0 +1,88 @@
+"""Parts of a model: which operators they hold, where they begin and what they give out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from polycmp.graph import ModelGraph, makers, static_tensors
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a model. Two parts are equal if they begin and end with the same tensors.
+
+    Attributes:
+        inputs: Tensors that it begins with, in the order in which they are read.
+        outputs: Tensors that it gives out.
+        nodes: Positions of its operators.
+    """
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    nodes: tuple[int, ...] = field(compare=False)
+
+    @property
+    def size(self) -> int:
+        """How many operators it has."""
+        return len(self.nodes)
+
+
+class Parts:
+    """Cuts parts out of a graph.
+
+    What depends on weights alone is never an input of a part: the part computes it for itself.
+
+    Args:
+        graph: The model.
+        uncut: Tensors that no part may begin with; their operators are taken in instead.
+    """
+
+    def __init__(self, graph: ModelGraph, uncut: Collection[str] = ()) -> None:
+        self.graph = graph
+        self.static = static_tensors(graph)
+        self.maker = makers(graph.nodes)
+        self._uncut = {*uncut, *graph.opaque}
+        self._own_inputs = set(graph.inputs)
+
+    def between(self, chosen: Collection[int], outputs: Iterable[str]) -> Part:
+        """Return the part that computes tensors with some of the operators, as far as they are needed for it.
+
+        Args:
+            chosen: Positions of the operators.
+            outputs: What the part gives out; the operators that make it are always taken.
+        """
+        wanted = tuple(outputs)
+        allowed = {*chosen, *(self.maker[name] for name in wanted if name in self.maker)}
+        inputs: dict[str, None] = {}
+        nodes: set[int] = set()
+        seen: set[str] = set()
+        waiting = list(wanted)
+        while waiting:
+            name = waiting.pop(0)
+            if name in seen:
+                continue
+            seen.add(name)
+            index = self.maker.get(name)
+            if index is not None and (index in allowed or name in self.static or name in self._uncut):
+                if index not in nodes:
+                    nodes.add(index)
+                    waiting += self.graph.nodes[index].inputs
+            elif name not in self.static:
+                inputs[name] = None
+        return Part(tuple(inputs), wanted, tuple(sorted(nodes)))
+
+    def whole(self, outputs: Iterable[str]) -> Part:
+        """Return the part that computes tensors from the model's own inputs."""
+        return self.between(range(len(self.graph.nodes)), outputs)
+
+    def before(self, position: int) -> Part:
+        """Return what comes before a position: it gives out what is read behind it, or is an output of the model."""
+        read = {name for node in self.graph.nodes[position:] for name in node.inputs} | set(self.graph.outputs)
+        made = [name for node in self.graph.nodes[:position] for name in node.outputs]
+        alive = [name for name in made if name in read and name not in self.static and name not in self.graph.opaque]
+        return self.between(range(position), alive)
+
+    def last(self, count: int, nodes: Collection[int], outputs: Iterable[str]) -> Part:
+        """Return the part of the last `count` of some operators."""
+        return self.between(sorted(nodes)[-count:], outputs)

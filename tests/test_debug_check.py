@@ -1,0 +1,262 @@
+"""`--check COMMAND …`, in `debug reduce`, `debug repeat` and `debug build`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+from test_reduce import branches, layers, operators
+
+PYTHON = sys.executable
+VALIDATE = ("polycmp", "run", "polycmp_debug.onnx", "-b", "onnxrt", "--validate")
+
+
+def spoilt(path, count, at):
+    """A chain in which one convolution has a weight that is no number."""
+    layers(path, count)
+    model = onnx.load(path)
+    weight = next(item for item in model.graph.initializer if item.name == f"w{at}")
+    values = numpy_helper.to_array(weight).copy()
+    values[0, 0] = np.nan
+    weight.CopyFrom(numpy_helper.from_array(values, weight.name))
+    onnx.save(model, path)
+    return path
+
+
+def script(path, text):
+    Path(path).write_text(text)
+    return path
+
+
+def has_operator(name):
+    """Return a check that fails with status 7 on models that have an operator."""
+    return (
+        "import sys, onnx\n"
+        "names = [node.name for node in onnx.load(sys.argv[1]).graph.node]\n"
+        f"print('looked at', len(names))\nsys.exit(7 if {name!r} in names else 0)\n"
+    )
+
+
+class TestReduce:
+    @pytest.mark.parametrize("mode", ["bisect", "linear"])
+    def test_a_polycmp_command(self, polycmp, tmp_path, mode):
+        spoilt(tmp_path / "chain.onnx", 24, 13)
+        words = ("--mode", mode, "--report", "found.json", "--min-good", "ok.onnx", "--save-repro", "case")
+        done = polycmp("debug", "reduce", "chain.onnx", *words, "--check", *VALIDATE)
+        assert done.status == 0, done.out + done.err
+        assert operators("chain_reduced.onnx") == ["n13"]
+        assert operators("ok.onnx") == ["n12"]
+        assert "did not show the fault" not in done.out
+        assert not Path("polycmp_debug.onnx").exists()
+
+    def test_any_command(self, polycmp, tmp_path):
+        branches(tmp_path / "model.onnx")
+        script("check.py", has_operator("right2"))
+        done = polycmp("debug", "reduce", "model.onnx", "--check", PYTHON, "check.py", "polycmp_debug.onnx")
+        assert (done.status, operators("model_reduced.onnx")) == (0, ["right2"]), done.out + done.err
+        assert "looked at 7" in done.err
+        assert "looked at 1" in done.err
+
+    def test_a_part_that_ends_otherwise_has_another_fault(self, polycmp, tmp_path):
+        """The fault is a status of 7; small parts end with 3, which is another one."""
+        layers(tmp_path / "chain.onnx", 8)
+        text = has_operator("n5").replace("sys.exit(", "sys.exit(3 if len(names) < 3 else ")
+        script("check.py", text)
+        polycmp("debug", "reduce", "chain.onnx", "--check", PYTHON, "check.py", "polycmp_debug.onnx")
+        assert len(operators("chain_reduced.onnx")) == 3
+        polycmp(
+            "debug",
+            "reduce",
+            "chain.onnx",
+            "--fail-code",
+            "3",
+            "7",
+            "--check",
+            PYTHON,
+            "check.py",
+            "polycmp_debug.onnx",
+        )
+        assert len(operators("chain_reduced.onnx")) == 1
+
+    @pytest.mark.parametrize(
+        ("words", "reduced"),
+        [
+            (("--fail-code", "7"), True),
+            (("--fail-returncode", "1"), False),
+            (("--ignore-fail-code", "7"), False),
+            (("--fail-regex", "looked at [1-9]"), True),
+            (("--fail-regex", "nothing like that"), False),
+            (("--fail-regex", "looked", "--fail-code", "1"), False),
+        ],
+    )
+    def test_what_counts_as_a_failure(self, polycmp, tmp_path, words, reduced):
+        layers(tmp_path / "chain.onnx", 4)
+        script("check.py", has_operator("n3"))
+        done = polycmp("debug", "reduce", "chain.onnx", *words, "--check", PYTHON, "check.py", "polycmp_debug.onnx")
+        assert done.status == 0
+        assert ("REDUCED" in done.out, Path("chain_reduced.onnx").exists()) == (reduced, reduced)
+
+    def test_another_name_for_the_file_between_and_the_number_of_the_step(self, polycmp, tmp_path):
+        layers(tmp_path / "chain.onnx", 4)
+        script("check.py", has_operator("n3"))
+        words = ("--iter-artifact", "between.onnx", "--iter-info", "step.json", "--no-remove-intermediate")
+        done = polycmp("debug", "reduce", "chain.onnx", *words, "--check", PYTHON, "check.py", "between.onnx")
+        assert done.status == 0
+        assert Path("between.onnx").exists()
+        assert json.loads(Path("step.json").read_text())["iteration"] >= 2
+
+    def test_a_file_of_the_user_is_not_overwritten(self, polycmp, tmp_path):
+        layers(tmp_path / "chain.onnx", 4)
+        Path("polycmp_debug.onnx").write_text("mine")
+        done = polycmp("debug", "reduce", "chain.onnx", "--check", *VALIDATE)
+        assert (done.status, Path("polycmp_debug.onnx").read_text()) == (2, "mine")
+
+    def test_shapes_from_running_the_model(self, polycmp, tmp_path):
+        branches(tmp_path / "model.onnx")
+        script("check.py", has_operator("right2"))
+        words = ("--force-fallback-shape-inference", "--model-input-shapes", "x:[5,8]")
+        polycmp("debug", "reduce", "model.onnx", *words, "--check", PYTHON, "check.py", "polycmp_debug.onnx")
+        model = onnx.load("model_reduced.onnx")
+        assert [dim.dim_value for dim in model.graph.input[0].type.tensor_type.shape.dim] == [5, 8]
+
+    def test_a_check_that_is_killed(self, polycmp, tmp_path):
+        layers(tmp_path / "chain.onnx", 6)
+        text = has_operator("n3").replace("sys.exit(7", "import os; os.kill(os.getpid(), 9)\nsys.exit(7")
+        text = text.replace("import os;", "import os\nif 'n3' in names:")
+        script("check.py", text)
+        polycmp("debug", "reduce", "chain.onnx", "--check", PYTHON, "check.py", "polycmp_debug.onnx")
+        assert operators("chain_reduced.onnx") == ["n3"]
+
+
+class TestWrongUsage:
+    @pytest.mark.parametrize(
+        ("words", "text"),
+        [
+            (("--check",), "needs a command behind it"),
+            ((), "no check is given"),
+            (("-b", "onnxrt", "-b", "onnx", "--check", "true"), "both say what fails"),
+            (("--fail-code", "1", "--ignore-fail-code", "2", "--check", "true"), "exclude each other"),
+            (("--fail-regex", "(", "--check", "true"), "is no regular expression"),
+            (("--check", "no-such-command-at-all"), "cannot run 'no-such-command-at-all'"),
+            (("--check", "polycmp", "run", "--no-such-option"), "the command is wrong usage"),
+        ],
+    )
+    def test_reduce(self, polycmp, tmp_path, monkeypatch, words, text):
+        layers(tmp_path / "chain.onnx", 4)
+        with open("/dev/null") as nothing:
+            monkeypatch.setattr(sys, "stdin", nothing)
+            done = polycmp("debug", "reduce", "chain.onnx", *words)
+        assert (done.status, text in done.err) == (2, True), done.out + done.err
+
+    @pytest.mark.parametrize("until", ["", "never", "0", "-1", "100001", "½"])
+    def test_until(self, polycmp, until):
+        done = polycmp("debug", "repeat", f"--until={until}", "--check", "true")
+        assert (done.status, "--until" in done.err) == (2, True), done.err
+
+    def test_until_is_needed(self, polycmp):
+        assert polycmp("debug", "repeat", "--check", "true").status == 2
+
+
+COUNTING = """\
+import pathlib, sys
+path = pathlib.Path("count")
+count = int(path.read_text()) if path.exists() else 0
+path.write_text(str(count + 1))
+pathlib.Path("left.txt").write_text(str(count))
+sys.exit(0 if str(count) in sys.argv[1:] else 5)
+"""
+
+
+class TestRepeat:
+    @pytest.mark.parametrize(
+        ("until", "good", "status", "steps"),
+        [
+            ("4", ("0", "1", "2", "3"), 0, 4),
+            ("4", ("1",), 0, 4),
+            ("4", (), 1, 4),
+            ("good", ("2",), 0, 3),
+            ("bad", ("0", "1"), 0, 3),
+        ],
+    )
+    def test_ends_with(self, polycmp, until, good, status, steps):
+        script("count.py", COUNTING)
+        words = ("--until", until, "--report", "found.json", "--check", PYTHON, "count.py", *good)
+        done = polycmp("debug", "repeat", *words)
+        assert done.status == status, done.out + done.err
+        assert len(done.report(Path("found.json"))["steps"]) == steps
+
+    def test_artifacts_are_sorted_and_never_overwritten(self, polycmp):
+        script("count.py", COUNTING)
+        words = (
+            "--until",
+            "3",
+            "--artifacts",
+            "left.txt",
+            "gone.txt",
+            "--art-dir",
+            "sorted",
+            "--check",
+            PYTHON,
+            "count.py",
+            "1",
+        )
+        for _ in range(2):
+            assert polycmp("debug", "repeat", *words).status in {0, 1}
+        good, bad = list(Path("sorted/good").iterdir()), list(Path("sorted/bad").iterdir())
+        assert [path.read_text() for path in good] == ["1"]
+        assert sorted(path.read_text() for path in bad) == ["0", "2", "3", "4", "5"]
+        assert good[0].name.endswith("_N1.txt")
+
+    def test_goes_on_after_an_earlier_search(self, polycmp):
+        script("count.py", COUNTING)
+        check = ("--check", PYTHON, "count.py", "0", "1")
+        polycmp("debug", "repeat", "--until", "3", "--save-debug-replay", "steps.json", *check)
+        done = polycmp("debug", "repeat", "--until", "5", "--load-debug-replay", "steps.json", *check)
+        assert done.status == 0
+        assert Path("count").read_text() == "5"
+
+    def test_a_polycmp_check_in_one_process(self, polycmp, model):
+        words = (
+            "--until",
+            "3",
+            "--report",
+            "found.json",
+            "--check",
+            "polycmp",
+            "run",
+            "model.onnx",
+            "-b",
+            "onnxrt",
+            "-b",
+            "onnx",
+        )
+        done = polycmp("debug", "repeat", *words)
+        assert done.status == 0, done.out + done.err
+        assert [step["status"] for step in done.report(Path("found.json"))["steps"]] == [0, 0, 0]
+
+    def test_a_polycmp_check_that_crashes_is_a_failed_step_and_the_next_one_runs(self, polycmp, model):
+        script("dies.py", "import os, signal\n\n\ndef load_data():\n    os.kill(os.getpid(), signal.SIGKILL)\n")
+        crash = ("polycmp", "run", "model.onnx", "-b", "onnxrt", "--data-loader-script", "dies.py")
+        done = polycmp("debug", "repeat", "--until", "2", "--report", "found.json", "--check", *crash)
+        statuses = [step["status"] for step in done.report(Path("found.json"))["steps"]]
+        assert (done.status, len(statuses)) == (1, 2), done.out + done.err
+        assert all(status == -9 for status in statuses), statuses
+
+
+class TestBuild:
+    def test_a_file_of_any_kind_that_a_plugin_writes(self, polycmp, model):
+        words = ("--iter-artifact", "built.onnx", "--artifacts", "built.onnx", "--until=2")
+        done = polycmp(
+            "debug", "build", "model.onnx", *words, "--check", "polycmp", "run", "built.onnx", "-b", "onnxrt"
+        )
+        assert done.status == 0, done.out + done.err
+        assert len(list(Path("polycmp_artifacts/good").glob("built_*.onnx"))) == 2
+
+    def test_nothing_builds_such_a_file(self, polycmp, model):
+        done = polycmp("debug", "build", "model.onnx", "--iter-artifact", "x.docx", "--until=2", "--check", "true")
+        assert (done.status, "nothing builds x.docx" in done.err) == (2, True)

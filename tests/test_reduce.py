@@ -1,0 +1,195 @@
+"""`polycmp debug reduce`: from a model on which a backend goes wrong to the smallest part on which it still does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import guilty
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+def faulty(at, fault="int32"):
+    return f"faulty:backend=onnxrt,fault={fault},at={at}"
+
+
+def operators(path):
+    """Return the names of a model's operators."""
+    return [node.name for node in onnx.load(path).graph.node]
+
+
+def branches(path):
+    """Two branches of different length that meet, and one that meets nothing."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["a"], name="stem"),
+        helper.make_node("Relu", ["a"], ["left"], name="left"),
+        helper.make_node("MatMul", ["a", "w"], ["r1"], name="right1"),
+        helper.make_node("Tanh", ["r1"], ["r2"], name="right2"),
+        helper.make_node("MatMul", ["r2", "w"], ["right"], name="right3"),
+        helper.make_node("Add", ["left", "right"], ["sum"], name="join"),
+        helper.make_node("Sigmoid", ["sum"], ["y"], name="last"),
+    ]
+    weight = np.random.default_rng(1).standard_normal((8, 8)).astype(np.float32)
+    return guilty.save(path, nodes, ["n", 8], {"w": weight})
+
+
+def layers(path, count):
+    """Convolutions 1x1 and LeakyRelus in turn, that keep the size of the numbers."""
+    rng = np.random.default_rng(0)
+    nodes, weights, source = [], {}, "x"
+    for number in range(1, count + 1):
+        target = "y" if number == count else f"t{number}"
+        if number % 2:
+            turned, _ = np.linalg.qr(rng.standard_normal((4, 4)))
+            weights[f"w{number}"] = (1.265 * turned).astype(np.float32).reshape(4, 4, 1, 1)
+            nodes.append(helper.make_node("Conv", [source, f"w{number}"], [target], name=f"n{number}"))
+        else:
+            nodes.append(helper.make_node("LeakyRelu", [source], [target], name=f"n{number}", alpha=0.5))
+        source = target
+    return guilty.save(path, nodes, [1, 4, 16, 16], weights)
+
+
+class TestWithBackends:
+    @pytest.mark.parametrize("mode", ["bisect", "linear"])
+    def test_a_chain_of_60_layers_ends_at_its_one_faulty_convolution(self, polycmp, tmp_path, mode):
+        layers(tmp_path / "chain.onnx", 60)
+        words = ("-b", faulty("n33"), "-b", "onnxrt", "--mode", mode, "--report", "found.json", "--min-good", "ok.onnx")
+        done = polycmp("debug", "reduce", "chain.onnx", *words)
+        assert done.status == 0, done.out + done.err
+        assert "REDUCED: Conv 'n33' of 60 operators still fails" in done.out
+        assert operators("chain_reduced.onnx") == ["n33"]
+        found = done.report(tmp_path / "found.json")
+        assert found["failing"]["inputs"] == ["t32"]
+        assert found["steps"] <= (16 if mode == "bisect" else 60)
+        assert operators("ok.onnx") == ["n32"]
+
+    def test_the_reduced_model_fails_and_the_passing_one_passes(self, polycmp, tmp_path):
+        guilty.chain(tmp_path / "chain.onnx")
+        pair = ("-b", faulty("c5"), "-b", "onnxrt")
+        polycmp("debug", "reduce", "chain.onnx", *pair, "-o", "small.onnx", "--min-good", "ok.onnx")
+        assert polycmp("run", "small.onnx", *pair).status == 1
+        assert polycmp("run", "ok.onnx", "-b", "onnxrt", "-b", "onnxrt:threads=1").status == 0
+
+    @pytest.mark.parametrize("at", ["stem", "left", "right1", "right3", "join", "last"])
+    @pytest.mark.parametrize("mode", ["bisect", "linear"])
+    def test_branches_and_unknown_dimensions(self, polycmp, tmp_path, at, mode):
+        branches(tmp_path / "model.onnx")
+        words = ("-b", faulty(at), "-b", "onnxrt", "--input-shapes", "x:[3,8]", "--mode", mode)
+        done = polycmp("debug", "reduce", "model.onnx", *words)
+        assert (done.status, operators("model_reduced.onnx")) == (0, [at]), done.out + done.err
+
+    def test_a_shape_that_the_model_computes(self, polycmp, tmp_path):
+        guilty.residual(tmp_path / "model.onnx")
+        words = ("-b", faulty("last"), "-b", "onnxrt", "--input-shapes", "x:[3,8]")
+        assert polycmp("debug", "reduce", "model.onnx", *words).status == 0
+        assert operators("model_reduced.onnx") == ["last"]
+
+    def test_a_fault_of_two_operators_together_keeps_both(self, polycmp, tmp_path):
+        """ONNX Runtime folds a padding with zeros into a pooling that pads with minus infinity."""
+        guilty.pad_pool(tmp_path / "model.onnx")
+        np.savez(tmp_path / "x.npz", x=-np.ones((1, 1, 3, 3), np.float32))
+        words = ("-b", "onnxrt", "-b", "onnx", "--load-inputs", "x.npz")
+        before = polycmp("run", "model.onnx", *words)
+        if before.status != 1:
+            pytest.skip("this ONNX Runtime is right about it")
+        assert polycmp("debug", "reduce", "model.onnx", *words).status == 0
+        assert operators("model_reduced.onnx") == ["pad", "pool"]
+
+    def test_leaves_inputs_or_outputs_where_they_are(self, polycmp, tmp_path):
+        guilty.chain(tmp_path / "chain.onnx")
+        words = ("-b", faulty("c5"), "-b", "onnxrt")
+        polycmp("debug", "reduce", "chain.onnx", *words, "--no-reduce-inputs")
+        assert operators("chain_reduced.onnx")[0] == "c1"
+        assert operators("chain_reduced.onnx")[-1] == "c5"
+        polycmp("debug", "reduce", "chain.onnx", *words, "--no-reduce-outputs")
+        assert operators("chain_reduced.onnx")[0] == "c5"
+        assert operators("chain_reduced.onnx")[-1] == "r12"
+
+    def test_only_a_later_input_shows_the_fault(self, polycmp, tmp_path):
+        guilty.chain(tmp_path / "chain.onnx")
+        feeds = [np.zeros((1, 4, 16, 16), np.float32), np.full((1, 4, 16, 16), 0.3, np.float32)]
+        for index, feed in enumerate(feeds):
+            np.savez(tmp_path / f"{index}.npz", x=feed)
+        words = ("-b", faulty("c5"), "-b", "onnxrt", "--load-inputs", "0.npz", "1.npz")
+        done = polycmp("debug", "reduce", "chain.onnx", *words)
+        assert "on input 1, counted from 0" in done.out
+        assert operators("chain_reduced.onnx") == ["c5"]
+
+    def test_a_backend_that_crashes(self, polycmp, tmp_path):
+        guilty.chain(tmp_path / "chain.onnx", length=4)
+        words = ("-b", faulty("c3", "crash"), "-b", "onnxrt", "--use-subprocess", "--save-repro", "case")
+        done = polycmp("debug", "reduce", "chain.onnx", *words)
+        assert (done.status, operators("chain_reduced.onnx")) == (0, ["c3"]), done.out + done.err
+        assert "died with signal" in done.out
+
+    def test_nothing_fails(self, polycmp, tmp_path):
+        guilty.chain(tmp_path / "chain.onnx")
+        done = polycmp("debug", "reduce", "chain.onnx", "-b", "onnxrt:threads=1", "-b", "onnxrt")
+        assert done.status == 0
+        assert "NOTHING FAILS: the whole model passes" in done.out
+        assert not Path("chain_reduced.onnx").exists()
+
+    def test_the_reference_fails(self, polycmp, tmp_path):
+        guilty.chain(tmp_path / "chain.onnx", length=2)
+        words = ("-b", "onnxrt", "-b", faulty("c1", "crash"), "--use-subprocess")
+        done = polycmp("debug", "reduce", "chain.onnx", *words)
+        assert done.status == 3
+        assert "COULD NOT REDUCE" in done.out
+
+    @pytest.mark.parametrize(
+        ("words", "status", "text"),
+        [
+            (("-b", "onnxrt"), 2, "two backends are needed"),
+            (("-b", "onnxrt", "-b", "onnx", "--reference", "mine"), 2, "there is no backend 'mine'"),
+            (("-b", "onnxrt", "-b", "onnx:model=other.onnx"), 3, "have different operators"),
+            (("-b", "onnxrt", "-b", "onnx", "--load-debug-replay", "gone.json"), 3, "gone.json: cannot be read"),
+        ],
+    )
+    def test_wrong_usage(self, polycmp, tmp_path, words, status, text):
+        guilty.chain(tmp_path / "chain.onnx")
+        guilty.chain(tmp_path / "other.onnx", length=3)
+        done = polycmp("debug", "reduce", "chain.onnx", *words)
+        assert (done.status, text in done.out + done.err) == (status, True), done.out + done.err
+
+
+class TestCase:
+    def test_the_script_shows_the_fault(self, polycmp, tmp_path):
+        guilty.chain(tmp_path / "chain.onnx")
+        done = polycmp("debug", "reduce", "chain.onnx", "-b", faulty("c5"), "-b", "onnxrt", "--save-repro", "case")
+        assert "did not show the fault" not in done.out
+        again = subprocess.run(
+            ["sh", "case/run.sh"], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, check=False
+        )
+        assert again.returncode == 1, again.stderr
+        assert "FAILED: 1 of 1 output differs" in again.stdout
+
+
+class TestReplay:
+    def test_a_search_goes_on_after_the_steps_of_an_earlier_one(self, polycmp, tmp_path):
+        guilty.chain(tmp_path / "chain.onnx")
+        words = ("debug", "reduce", "chain.onnx", "-b", faulty("c5"), "-b", "onnxrt", "--report", "found.json")
+        first = polycmp(*words, "--save-debug-replay", "steps.json").report(tmp_path / "found.json")
+        steps = json.loads(Path("steps.json").read_text())
+        assert [entry["success"] for entry in steps.values()].count(False) >= 2
+        half = dict(list(steps.items())[: len(steps) // 2])
+        Path("half.json").write_text(json.dumps(half))
+        second = polycmp(*words, "--load-debug-replay", "half.json").report(tmp_path / "found.json")
+        assert second["steps_of_an_earlier_search"] == len(half)
+        assert second["failing"] == first["failing"]
+
+    def test_another_file_is_refused(self, polycmp, tmp_path):
+        guilty.chain(tmp_path / "chain.onnx")
+        Path("other.json").write_text('{"a": 1}')
+        done = polycmp(
+            "debug", "reduce", "chain.onnx", "-b", "onnxrt", "-b", "onnx", "--load-debug-replay", "other.json"
+        )
+        assert done.status == 3
+        assert "holds something else than the steps of a search" in done.err
