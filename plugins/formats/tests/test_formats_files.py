@@ -398,7 +398,7 @@ def test_a_full_disk_is_a_file_error_and_leaves_no_half_file(tmp_path, name, cou
 
 def test_safetensors_without_the_package_names_the_command_to_install_it(tmp_path, monkeypatch):
     write_inputs(tmp_path / "a.safetensors", 1)
-    monkeypatch.setattr("polycmp.plugins.factories._exists", lambda name: name != "safetensors")
+    monkeypatch.setattr("polycmp.plugins.registry._exists", lambda name: name != "safetensors")
     for use in (lambda: open_inputs([tmp_path / "a.safetensors"]), lambda: write_inputs(tmp_path / "b.safetensors")):
         with pytest.raises(PluginError, match="safetensors") as caught:
             use()
