@@ -93,7 +93,7 @@ $(DOCS)/installed: requirements-docs.txt
 	@touch $@
 
 docs: $(DOCS)/installed
-	$(DOCS)/bin/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
 
 audit: $(TOOLS)/installed $(VENV)/developed
 	$(BIN)/python -m pip freeze --exclude-editable > $(TOOLS)/audit.txt

@@ -123,3 +123,19 @@ def test_a_package_is_in_every_list(folder):
     assert f"plugins/{folder.name}" in packages[1].split()
     assert f'"{name}": "plugins/{folder.name}"' in (ROOT / "tests/test_wheels.py").read_text(encoding="utf-8")
     assert f"(plugins/{folder.name}/README.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_reference_on_the_site_shows_public_modules_only():
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    listed = page[page.index("<!-- public modules -->") : page.index("<!-- end -->")]
+    public = set(re.findall(r"`(polycmp[\w.]*)`", listed)) | {"polycmp_onnxrt"}
+    pages = sorted((ROOT / "docs/reference").glob("*.md"))
+    shown = [name for path in pages for name in re.findall(r"^::: (\S+)$", path.read_text("utf-8"), re.MULTILINE)]
+    assert shown
+    assert [name for name in shown if name not in public] == []
+
+
+def test_the_site_has_every_page():
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = [path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")]
+    assert [page for page in pages if f": {page}\n" not in settings] == []
