@@ -5,8 +5,8 @@ Sources, named at each threshold:
 - Higham: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM 2002.
 - Higham and Mary: A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41(5), 2019.
 - measured: by `python -m truth.rounding` on 2026-11-22, ONNX Runtime 1.31 against the reference evaluator, both without
-  a fault: MiniLM, ResNet-50 and the small architectures of `truth`, in float32 and converted to float16. A unit is what
-  one operator may round, `operator_rounding`. The table is truth/rounding.md.
+  a fault: MiniLM and the small architectures of `truth` in float32 and converted to float16, ResNet-50 in float32. A
+  unit is what one operator may round, `operator_rounding`. The table is truth/rounding.md.
 - choice: neither bounded nor measured, only weighed; `make truth` shows that its scenarios are judged rightly with it.
 """
 
