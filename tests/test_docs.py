@@ -169,7 +169,16 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", [*PAGES, *ROOT.glob("*/README.md"), *ROOT.glob("plugins/*/README.md")], ids=str)
+@pytest.mark.parametrize(
+    "page",
+    [
+        *sorted({*PAGES, *ROOT.glob("*.md")}),
+        *ROOT.glob("*/README.md"),
+        *ROOT.glob("plugins/*/README.md"),
+        *ROOT.glob("docs/*/*.md"),
+    ],
+    ids=str,
+)
 def test_links_lead_somewhere(page):
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
