@@ -98,14 +98,10 @@ class SaveOnnx(OnnxLoader):
             location = self.external_data_path or f"{self.target.name}.data"
             with _folder_beside(self.target) as folder:
                 (folder / location).parent.mkdir(parents=True, exist_ok=True)
-                onnx.save_model(
-                    stripped,
-                    str(folder / self.target.name),
-                    save_as_external_data=True,
-                    all_tensors_to_one_file=self.all_tensors_to_one_file,
-                    location=location if self.all_tensors_to_one_file else None,
-                    size_threshold=self.size_threshold,
+                _mark_as_outside(
+                    stripped, location if self.all_tensors_to_one_file else None, threshold=self.size_threshold
                 )
+                onnx.save_model(stripped, str(folder / self.target.name))
                 _move_all(folder, self.target)
 
 
@@ -160,6 +156,21 @@ def _external(model: ModelProto, threshold: int) -> Iterator[ModelProto]:
         if movable and tensor.ByteSize() >= threshold:
             tensor.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor), tensor.name))
     yield copy
+
+
+def _mark_as_outside(model: ModelProto, location: str | None, *, threshold: int) -> None:
+    """Note in a model where its weights will lie: in one file, or, without a location, in one for each.
+
+    ONNX refuses the name of a file that exists in the working directory, wherever the model goes, so it gets a name of
+    its own first.
+    """
+    from onnx.external_data_helper import convert_model_to_external_data
+
+    convert_model_to_external_data(model, all_tensors_to_one_file=location is not None, size_threshold=threshold)
+    for tensor in model.graph.initializer if location is not None else ():
+        for entry in tensor.external_data:
+            if entry.key == "location":
+                entry.value = location
 
 
 @contextmanager
