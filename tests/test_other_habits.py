@@ -9,6 +9,8 @@ import pytest
 from onnx import TensorProto, helper
 from workshop import make_workshop
 
+from polycmp.errors import FileError
+from polycmp.json import load_json
 from polycmp.options import option_fields
 from polycmp.plugins import Registry
 from polycmp.plugins.known import OPTIONS_OF_BACKENDS
@@ -182,3 +184,20 @@ def test_an_unknown_option_before_the_command_is_still_wrong(polycmp):
     done = polycmp("inspect", "-x", "model", "model.onnx")
     assert done.status == 2
     assert "-x" in done.err
+
+
+@pytest.mark.parametrize("options", ABOUT_MESSAGES)
+def test_commands_on_tactics_take_options_of_messages(polycmp, tmp_path, options):
+    (tmp_path / "replay.json").write_text('{"polygraphy_class": "TacticReplayData", "replay": {}}')
+    done = polycmp("inspect", "tactics", "replay.json", *options.split())
+    assert done.status == 0, done.err
+    assert "0 layers in replay.json" in done.out
+
+
+def test_reading_a_tactic_replay_as_other_json_names_what_reads_it(tmp_path):
+    path = tmp_path / "replay.json"
+    path.write_text('{"polygraphy_class": "TacticReplayData", "replay": {}}')
+    with pytest.raises(FileError) as caught:
+        load_json(path)
+    assert "TacticReplayData.load" in caught.value.hint
+    assert "polycmp inspect tactics" in caught.value.hint
