@@ -196,8 +196,8 @@ def test_a_format_of_a_package_that_is_not_installed_names_it(tmp_path, name, pa
 
 
 def test_a_suffix_that_nothing_has_is_wrong_usage_and_lists_those_there_are(tmp_path):
-    with pytest.raises(UsageError, match=r"'\.v2'; known are \.json, .*\.npz"):
-        OutputsWriter(tmp_path / "results.v2")
+    with pytest.raises(UsageError, match=r"'\.pt'; known are \.json, .*\.npz"):
+        OutputsWriter(tmp_path / "results.pt")
     (tmp_path / "a.bin").touch()
     with pytest.raises(FileError, match=r"'\.bin'"):
         open_runs(tmp_path / "a.bin")

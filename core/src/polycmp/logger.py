@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TextIO
 
 from polycmp.errors import FileError, UsageError, describe_exception, did_you_mean
-from polycmp.terminal import Guarded, guarded, shorten, visible_lines
+from polycmp.terminal import PRINTED, Guarded, guarded, shorten, visible_lines
 
 ROOT = "polycmp"
 
@@ -49,6 +49,8 @@ class _Formatter(logging.Formatter):
         self._colours = colours
 
     def format(self, record: logging.LogRecord) -> str:
+        if record.name == PRINTED.name:
+            return guarded(record.getMessage())
         letter = _LETTERS[max((level for level in _LETTERS if level <= record.levelno), default=1)]
         prefix = f"[{letter}]"
         if "timestamp" in self._parts:
@@ -111,7 +113,7 @@ def setup_logging(
             module wins, and `LEVEL` wins over `-v` and `-q`.
         silent: Show critical messages only, whatever else is said.
         log_format: Any of `timestamp`, `line-info`, `no-colors`.
-        log_file: Also write to this file, which is emptied; missing folders are made.
+        log_file: Also write to this file, which is emptied, and what commands print; missing folders are made.
         stream: Where to write; None means `sys.stderr`, never standard output.
 
     Raises:
@@ -126,16 +128,21 @@ def setup_logging(
     if log_file:
         handlers.append(_log_file_handler(Path(log_file), log_format))
     root = logging.getLogger(ROOT)
-    for old in list(root.handlers):
-        if isinstance(old, _StderrHandler | _LogFileHandler):
-            root.removeHandler(old)
-            old.close()
+    for logger in (root, PRINTED):
+        for old in list(logger.handlers):
+            if isinstance(old, _StderrHandler | _LogFileHandler):
+                logger.removeHandler(old)
+                old.close()
     for name in [name for name in logging.root.manager.loggerDict if name.startswith(ROOT + ".")]:
         logging.getLogger(name).setLevel(logging.NOTSET)
     for name, level in levels.items():
         logging.getLogger(name).setLevel(level)
+    PRINTED.propagate = False
+    PRINTED.setLevel(logging.INFO if log_file else logging.NOTSET)
     for handler in handlers:
         root.addHandler(handler)
+        if isinstance(handler, _LogFileHandler):
+            PRINTED.addHandler(handler)
 
 
 def _levels(count: int, verbosity: Sequence[str], silent: bool) -> dict[str, int]:

@@ -8,6 +8,7 @@ output or standard error goes through both; plugins' commands use `echo`.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
@@ -70,6 +71,10 @@ def error_text(error: PolycmpError) -> str:
     return "\n".join(visible_lines(shorten(part), " " * 8) for part in error.parts())
 
 
+#: What is printed is logged here, too, for files of messages; the terminal, which shows it already, never gets it.
+PRINTED = logging.getLogger("polycmp-printed")
+
+
 def echo(text: str = "", *, err: bool = False) -> None:
     """Print a text whose line breaks are ours, in visible characters; names in it have been through `visible`.
 
@@ -81,7 +86,9 @@ def echo(text: str = "", *, err: bool = False) -> None:
         FileError: Standard output cannot be written.
     """
     stream = Guarded(sys.stderr if err else sys.stdout)
-    stream.write(visible_lines(text) + "\n")
+    text = visible_lines(text)
+    PRINTED.info("%s", text)
+    stream.write(text + "\n")
     stream.flush()
 
 

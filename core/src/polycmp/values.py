@@ -5,6 +5,7 @@ Every function takes text and either returns the value or raises `UsageError` wi
 
 from __future__ import annotations
 
+import math
 import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, TypeVar
@@ -281,6 +282,8 @@ def parse_range(text: str) -> tuple[float, float]:
         low, high = (float(item) for item in items)
     except ValueError:
         raise UsageError(f"{text!r} is not a range of two numbers", hint="for example --val-range [-1,1]") from None
+    if math.isnan(low) or math.isnan(high):
+        raise UsageError(f"one end of the range {text!r} is not a number (nan)", hint="for example --val-range [-1,1]")
     if not low <= high:
         raise UsageError(f"the range {text!r} is empty: its low end lies above its high end")
     return low, high

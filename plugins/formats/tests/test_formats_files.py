@@ -305,8 +305,8 @@ def test_a_folder_without_iterations_and_an_unknown_suffix_are_errors(tmp_path):
     (tmp_path / "a.bin").touch()
     with pytest.raises(FileError, match=r"'\.bin'"):
         open_runs(tmp_path / "a.bin")
-    with pytest.raises(UsageError, match=r"'\.v2'"):
-        OutputsWriter(tmp_path / "results.v2")
+    with pytest.raises(UsageError, match=r"'\.pt'"):
+        OutputsWriter(tmp_path / "results.pt")
 
 
 def test_a_format_of_the_future_says_so(tmp_path):

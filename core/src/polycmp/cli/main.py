@@ -41,6 +41,14 @@ class CommandGroup(click.Group):
         super().__init__(path[-1] if path else None, **kwargs)
         self.path = path
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; options of messages may stand before the command that they are for, except behind the program."""
+        if self.path and args[:1] and args[0].startswith("-"):
+            from polycmp.command.log import behind_the_command
+
+            args = behind_the_command(args, self.list_commands(ctx))
+        return super().parse_args(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the words that may come next."""
         return list(self._summaries(_registry(ctx)))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from polycmp.command.log import with_messages
 from polycmp.errors import PluginError, did_you_mean
 from polycmp.terminal import echo, visible
 
@@ -22,6 +23,7 @@ HEADINGS = ("name", "package", "version", "state", "provides", "reason")
 STYLES = {"ok": "green", "broken": "red", "excluded": "red", "incomplete": "yellow", "disabled": "dim"}
 
 
+@with_messages
 @click.command("list", help="Show every plugin: what it provides, or why it does not work.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of a table.")
 def list_command(as_json: bool) -> None:
@@ -82,6 +84,7 @@ def _provides(entries: Iterable[Mapping[str, Any]]) -> str:
     return "\n".join(f"{word}: {', '.join(names)}" for word, names in by_kind.items())
 
 
+@with_messages
 @click.command("check", help="Import everything the plugins name, each in a process of its own.")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds that one import may take.")

@@ -28,6 +28,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from polycmp.command.base import BackendCommand, BackendContext, common_params
+from polycmp.command.log import with_messages
 from polycmp.command.params import registry_of
 
 if TYPE_CHECKING:
@@ -35,7 +36,16 @@ if TYPE_CHECKING:
     from polycmp.command.invocation import Invocation
     from polycmp.plan.build import Settings
 
-__all__ = ["BackendCommand", "BackendContext", "Given", "Invocation", "Settings", "common_params", "registry_of"]
+__all__ = [
+    "BackendCommand",
+    "BackendContext",
+    "Given",
+    "Invocation",
+    "Settings",
+    "common_params",
+    "registry_of",
+    "with_messages",
+]
 
 
 def __getattr__(name: str) -> Any:

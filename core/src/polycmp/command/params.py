@@ -13,11 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.errors import PluginError, UsageError
+from polycmp.errors import PluginError, PolycmpError, UsageError
 from polycmp.options import option_fields
 from polycmp.plan.flags import FlagTable, Key, Target
 from polycmp.plugins import Registry
-from polycmp.plugins.known import DATA_LOADERS, FLAGS_NOT_YET, INSTALL_COMMANDS, NOT_YET, OPTIONS_OF_REPORTS
+from polycmp.plugins.known import (
+    DATA_LOADERS,
+    FLAGS_NOT_YET,
+    INSTALL_COMMANDS,
+    NOT_YET,
+    OPTIONS_OF_BACKENDS,
+    OPTIONS_OF_REPORTS,
+)
 from polycmp.values import is_flag
 
 if TYPE_CHECKING:
@@ -129,12 +136,23 @@ def _refuse_missing(flag: str, registry: Registry) -> None:
         raise PluginError(f"{flag} is an option of the report {report!r}, which is not installed", hint=command)
     if name in NOT_YET or name in INSTALL_COMMANDS:
         registry.find_runner(name)
+    if flag in OPTIONS_OF_BACKENDS:
+        _find_backend_of(flag, registry)
     installed = {item.name for item in registry.contributions if item.kind in {"runner", "data_loader"}}
     known = [("backend", backend, command) for backend, command in INSTALL_COMMANDS.items()]
     known += [("data loader", loader, command) for loader, (_, command) in DATA_LOADERS.items()]
     for what, owner, command in known:
         if name.startswith(f"{owner}_") and owner not in installed:
             raise PluginError(f"{flag} is an option of the {what} {owner!r}, which is not installed", hint=command)
+
+
+def _find_backend_of(flag: str, registry: Registry) -> None:
+    name = OPTIONS_OF_BACKENDS[flag]
+    try:
+        registry.find_runner(name)
+    except PolycmpError as error:
+        error.what = f"{flag} is an option of the backend {name!r}: {error.what}"
+        raise
 
 
 def _with_model(words: list[str], table: FlagTable, registry: Registry) -> list[str]:

@@ -176,7 +176,7 @@ class LogSection:
     log_format: tuple[str, ...] = opt(
         (), help="What each message carries.", choices=("timestamp", "line-info", "no-colors")
     )
-    log_file: str = opt("", help="Write messages to this file, too.", metavar="FILE", writes=True)
+    log_file: str = opt("", help="Write messages, and what is printed, to this file, too.", metavar="FILE", writes=True)
 
 
 SECTIONS: dict[str, type] = {

@@ -90,6 +90,35 @@ OPTIONS_OF_REPORTS: Mapping[str, tuple[str, str]] = {
 }
 """Options that a report brings: the report, and the command that installs it."""
 
+#: Options that a backend's package brings under names without the backend's in front.
+_OPTIONS: Mapping[str, str] = {
+    "onnx": (
+        "--mark-all --exclude-outputs --external-data-dir --load-external-data --ext --ignore-external-data "
+        "--shape-inference --do-shape-inference --no-onnxruntime-shape-inference --fp-to-fp16 --fp-to-bf16 "
+        "--keep-float --save-onnx --save-external-data --external-data-path --external-data-size-threshold "
+        "--no-save-all-tensors-to-one-file"
+    ),
+    "onnxrt": ("--providers --execution-providers --graph-optimization-level --op-libs --custom-op-libs"),
+    "trt": (
+        "--fp32 --tf32 --fp16 --bf16 --fp8 --int8 --precision-constraints --layer-precisions --strongly-typed "
+        "--calibration-cache --calib-base-cls --calibration-base-class --quantile --regression-cutoff "
+        "--quantization-flags --sparse-weights --version-compatible --exclude-lean-runtime --refittable "
+        "--strip-plan --use-dla --allow-gpu-fallback --direct-io --pool-limit --memory-pool-limit --workspace "
+        "--tactic-sources --preview-features --builder-optimization-level --hardware-compatibility-level "
+        "--max-aux-streams --profiling-verbosity --weight-streaming --runtime-platform --engine-capability "
+        "--tiling-optimization-level --timing-cache --load-timing-cache --save-timing-cache "
+        "--error-on-timing-cache-miss --disable-compilation-cache --save-tactics --save-tactic-replay "
+        "--load-tactics --load-tactic-replay --plugins --onnx-flags --plugin-instancenorm "
+        "--enable-uint8-asymmetric-quantization-dla --tensor-dtypes --tensor-datatypes --all-tensor-dtypes "
+        "--all-tensor-datatypes --tensor-formats --all-tensor-formats --decomposable-attentions --mark-debug "
+        "--mark-unfused-tensors-as-debug-tensors --save-engine --load-runtime --dla-workspace-allocation-strategy "
+        "--optimization-profile --allocation-strategy --weight-streaming-budget"
+    ),
+}
+
+OPTIONS_OF_BACKENDS: Mapping[str, str] = {flag: name for name, flags in _OPTIONS.items() for flag in flags.split()}
+"""Such an option, and the backend whose package brings it."""
+
 NOT_YET: Mapping[str, str] = {
     "tf": "no backend provides TensorFlow yet",
     "tensorflow": "no backend provides TensorFlow yet",

@@ -47,6 +47,14 @@ def print_result(result: Result, *, verbose: bool = False, console: Console | No
         out.print(whole_line(f"  next: {step.command}"), soft_wrap=True)
 
 
+def result_text(result: Result) -> str:
+    """Return what `print_result` prints with every row, as plain text, in lines that are not broken."""
+    console = make_console(width=1000)
+    with console.capture() as capture:
+        print_result(result, verbose=True, console=console)
+    return "\n".join(line.rstrip() for line in Text.from_ansi(capture.get()).plain.splitlines())
+
+
 def _sentence(problem: Problem) -> str:
     where = f" (in iteration {problem.iteration})" if problem.iteration is not None else ""
     what = visible(problem.what)

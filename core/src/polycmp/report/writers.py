@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -81,9 +82,12 @@ def present(result: Result, writers: Iterable[Writer], registry: Registry, *, ve
     Raises:
         PolycmpError: The first thing that went wrong with a report; the others are written all the same.
     """
-    from polycmp.report.console import print_result
+    from polycmp.report.console import print_result, result_text
+    from polycmp.terminal import PRINTED
 
     print_result(result, verbose=verbose)
+    if PRINTED.isEnabledFor(logging.INFO):  # a file of messages, which holds every row
+        PRINTED.info("%s", result_text(result))
     write_reports(result, writers, registry)
     return result.exit_code
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from polycmp.errors import FileError, PluginError, PolycmpError, describe_exception, is_users_failure
+from polycmp.errors import FileError, PluginError, PolycmpError, UsageError, describe_exception, is_users_failure
 from polycmp.results.runs import IterationResult
 
 if TYPE_CHECKING:
@@ -24,6 +25,21 @@ INPUTS = "inputs"
 OUTPUTS = "outputs"
 #: Arrays by name that somebody else saved, without saying what they are.
 ARRAYS = "arrays"
+
+#: The format of files whose names do not tell what they hold.
+JSON = ".json"
+#: Suffixes of other things: whoever types one expects such a file, not JSON.
+_OF_OTHERS = tuple(
+    f".{name}"
+    for names in (
+        "bin gz npy pickle pkl pt pth zip",
+        "csv h5 hdf5 parquet toml yaml yml",
+        "engine onnx pb plan py",
+    )
+    for name in names.split()
+)
+#: How much alike suffixes are of which one is a slip of the fingers.
+_SLIP = 0.75
 
 
 class FormatWriter(Protocol):
@@ -94,7 +110,39 @@ class Formats:
         """
         from polycmp.plugins.known import FOLDER_SUFFIX
 
-        suffix = path.suffix or FOLDER_SUFFIX
+        return self._find(path, path.suffix or FOLDER_SUFFIX)
+
+    def find_for_writing(self, path: Path) -> Contributed[FormatSpec]:
+        """Return the format to write a path in: JSON for a suffix that does not say what a file holds.
+
+        Raises:
+            UsageError: The suffix is that of something else, or a slip of the fingers.
+            PluginError: As in `find`.
+        """
+        from polycmp.plugins.known import REPORTS
+
+        suffix = path.suffix.lower()
+        if suffix == JSON:
+            return self._find(path, JSON)
+        try:
+            return self.find(path)
+        except UsageError:
+            others = {*_OF_OTHERS, *(f".{name}" for name in REPORTS)}
+            if suffix in others or get_close_matches(suffix, self.suffixes(), n=1, cutoff=_SLIP):
+                raise
+        return self._find(path, JSON)
+
+    def _find_for_reading(self, path: Path) -> Contributed[FormatSpec]:
+        """Return the format that reads a file: JSON where the suffix does not tell and the content is JSON."""
+        try:
+            return self.find(path)
+        except PolycmpError as error:
+            open_to_json = isinstance(error, UsageError) or _is_of_our_packages(path)
+            if not (open_to_json and _holds_json(path)):
+                raise
+        return self._find(path, JSON)
+
+    def _find(self, path: Path, suffix: str) -> Contributed[FormatSpec]:
         # The core's own come first, and no plugin is imported for them.
         registry = self._registry.core if suffix.removeprefix(".") in self._registry.core.formats else self._registry
         try:
@@ -119,11 +167,19 @@ class Formats:
             PluginError: The package that reads it is not installed, broken, or fails.
         """
         try:
-            contribution = self.find(path)
+            contribution = self._find_for_reading(path)
         except PluginError:
             raise
         except PolycmpError as error:
             raise FileError(error.what, whose=error.whose, why=error.why, hint=error.hint) from None
+        try:
+            return self._read(path, contribution)
+        except FileError:
+            if contribution.spec.suffix == JSON or not (_is_of_our_packages(path) and _holds_json(path)):
+                raise
+        return self._read(path, self._find(path, JSON))
+
+    def _read(self, path: Path, contribution: Contributed[FormatSpec]) -> Stored:
         read = self._registry.load(contribution, contribution.spec.reader)
         try:
             with format_code("cannot read it", contribution.label, path):
@@ -150,6 +206,23 @@ class Formats:
         with format_code("cannot write it", contribution.label, path):
             made: FormatWriter = make(file, kind, path)
         return made
+
+
+def _is_of_our_packages(path: Path) -> bool:
+    """Return whether a path has no suffix, or that of one of our binary formats: Polygraphy writes JSON under any."""
+    from polycmp.plugins.known import FORMATS
+
+    return not path.suffix or path.suffix.removeprefix(".") in FORMATS
+
+
+def _holds_json(path: Path) -> bool:
+    """Return whether a file begins as JSON does; binary files have zero bytes where JSON has text."""
+    try:
+        with path.open("rb") as file:
+            beginning = file.read(512)
+    except OSError:
+        return False  # whoever reads it says why
+    return b"\0" not in beginning and beginning.lstrip()[:1] in {b"[", b"{"}
 
 
 @contextmanager

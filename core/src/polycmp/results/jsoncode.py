@@ -31,6 +31,12 @@ _CHUNK = 3 << 20  # bytes of an array per piece of base64; a multiple of 3, so t
 #: Wider text than this per element is not worth NumPy's fixed width.
 _TEXT_LIMIT = 1 << 12
 
+#: Classes of files that are read another way, and which.
+_OF_OTHER_READERS: Mapping[str, str] = dict.fromkeys(
+    ("TacticReplayData", "Algorithm", "TensorInfo"),
+    "in Python polycmp_trt.TacticReplayData.load(FILE), on the command line polycmp inspect tactics FILE",
+)
+
 Decoder = Callable[[Mapping[str, Any]], Any]
 
 
@@ -167,6 +173,8 @@ def _decode_object(members: dict[str, Any], known: Mapping[str, Decoder]) -> Any
         return members
     marker = members.pop(key)
     name = marker if key == CLASS else key.removeprefix(_OLD_PREFIX)
+    if name in _OF_OTHER_READERS:
+        raise FileError(f"it holds an object of the class {name!r}", hint=_OF_OTHER_READERS[name])
     if name not in known:
         raise FileError(f"it holds an object of the unknown class {name!r}", why=did_you_mean(name, known))
     try:

@@ -35,7 +35,7 @@ class _Writer:
         self._file: AbstractContextManager[BinaryIO] | None = None
         self._writer: FormatWriter | None = None
         self._formats = Formats(registry)
-        self._format = self._formats.find(self.path)
+        self._format = self._formats.find_for_writing(self.path)
 
     def _enter(self) -> None:
         if not self.path.suffix:

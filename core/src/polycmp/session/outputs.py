@@ -9,6 +9,7 @@ from typing import Any
 
 from polycmp.compare.postprocess import Postprocess, PostprocessFunc, parse_postprocess, script_postprocess
 from polycmp.compare.validity import find_invalid
+from polycmp.files import same_folder
 from polycmp.plan import ComparePlan, FilesPlan
 from polycmp.results.files import InputsWriter, OutputsWriter, save_input_blob
 from polycmp.results.outcome import Invalid
@@ -101,7 +102,8 @@ class Sinks:
             seconds = step.seconds.get(label, getattr(outputs, "runtime", None))
             result = IterationResult(outputs, seconds, label)
             for function in self._postprocess:
-                result = IterationResult(function(result), seconds, label)
+                with same_folder("a post-processing function"):  # models and files may be opened behind it
+                    result = IterationResult(function(result), seconds, label)
             changed[label] = result
         return changed
 

@@ -78,4 +78,5 @@ def _log(text: str) -> None:
         if match:
             LOGGER.log(_LEVELS[match["level"]], "%s", _COLOUR.sub("", match["rest"]).strip(" ,"))
         elif _COLOUR.sub("", line).strip():
-            echo(visible(_COLOUR.sub("", line)), err=True)
+            # Indented: names in a model may hold line breaks, and no line of ours may begin with what they say.
+            echo(f"    {visible(_COLOUR.sub('', line))}", err=True)

@@ -57,7 +57,10 @@ class ExtractSection:
         (), help="Tensors where the part ends. By default the model's outputs.", metavar="NAME[:DTYPE]"
     )
     model_input_shapes: tuple[str, ...] = opt(
-        (), help="Shapes of the model's inputs where it is run to find types and shapes.", metavar="NAME:[D0,D1,…]"
+        (),
+        help="Shapes of the model's inputs where it is run to find types and shapes.",
+        alias="--model-inputs",
+        metavar="NAME:[D0,D1,…]",
     )
 
 
@@ -129,7 +132,10 @@ class SanitizeSection:
     """Sanitizing."""
 
     override_input_shapes: tuple[str, ...] = opt(
-        (), help="Give inputs other shapes; a dimension may be a number, a name, or -1.", metavar="NAME:[D0,D1,…]"
+        (),
+        help="Give inputs other shapes; a dimension may be a number, a name, or -1.",
+        alias="--override-inputs",
+        metavar="NAME:[D0,D1,…]",
     )
     cleanup: bool = opt(False, help="Take out nodes and weights that no output depends on.")
     toposort: bool = opt(False, help="Sort the nodes so that each comes behind those it reads from.")
@@ -158,7 +164,10 @@ class FoldSection:
 
     fold_constants: bool = opt(False, help="Replace what does not depend on the inputs by its value.")
     num_passes: int | None = opt(
-        None, help="Go through the model so often at most; by default until nothing changes.", metavar="N"
+        None,
+        help="Go through the model so often at most; by default until nothing changes.",
+        alias="--num-const-fold-passes",
+        metavar="N",
     )
     partitioning: str = opt(
         "",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from polycmp.command import with_messages
 from polycmp.errors import FileError, UsageError
 from polycmp.files import atomic_write
 from polycmp.terminal import echo, visible
@@ -15,6 +16,7 @@ from polycmp_trt.build.tactics import Algorithm, TacticReplayData
 __all__ = ["capability", "diff_tactics", "suspects", "tactics"]
 
 
+@with_messages
 @click.command("tactics", help="Show what a tactic replay file records: the algorithm of each layer.")
 @click.argument("tactic_replay", metavar="FILE")
 def tactics(tactic_replay: str) -> None:
@@ -29,6 +31,7 @@ def tactics(tactic_replay: str) -> None:
         echo(str(replay))
 
 
+@with_messages
 @click.command(
     "diff-tactics",
     help="Show the tactics that only bad engines use: those in the replay files of a folder `bad` and never in those "
@@ -103,6 +106,7 @@ def suspects(good: list[TacticReplayData], bad: list[TacticReplayData]) -> dict[
     return found
 
 
+@with_messages
 @click.command("capability", help="Show which parts of an ONNX model TensorRT can parse, and why not the others.")
 @click.argument("model", metavar="MODEL")
 @click.option("--with-partitioning", is_flag=True, help="Divide the model and write each part to a file.")

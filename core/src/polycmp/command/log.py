@@ -1,0 +1,85 @@
+"""Options of messages where a command does not take them itself: before its last word, and without plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polycmp.values import is_flag
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SWITCHES = frozenset({"--verbose", "--quiet", "--silent"})
+_ONE_VALUE = frozenset({"--log-file"})
+_SEVERAL_VALUES = frozenset({"--verbosity", "--log-format"})
+
+
+def behind_the_command(words: Sequence[str], commands: Collection[str]) -> list[str]:
+    """Return the words of a group of commands with the options of messages moved behind those of the command.
+
+    `inspect -v model m.onnx` means the same as `inspect model m.onnx -v`.
+
+    Args:
+        words: The words behind the group's name.
+        commands: What may come next.
+    """
+    position = 0
+    while position < len(words) and _is_about_messages(words[position]):
+        flag, equals, _ = words[position].partition("=")
+        position += 1
+        if flag in _ONE_VALUE and not equals:
+            position += 1
+        elif flag in _SEVERAL_VALUES and not equals:
+            while position < len(words) and words[position] not in commands and not is_flag(words[position]):
+                position += 1
+    moved, rest = list(words[:position]), list(words[position:])
+    if not rest or is_flag(rest[0]):
+        return list(words)
+    end = rest.index("--") if "--" in rest else len(rest)
+    return [*rest[:end], *moved, *rest[end:]]
+
+
+def _is_about_messages(word: str) -> bool:
+    flag = word.partition("=")[0]
+    short = word[:1] == "-" and len(word) > 1 and not word[1:].strip("vq")
+    return short or flag in _SWITCHES | _ONE_VALUE | _SEVERAL_VALUES
+
+
+def with_messages(command: click.Command) -> click.Command:
+    """Give a command that works whatever plugins do the options of messages that all others have.
+
+    Args:
+        command: The command; its function does not see these options.
+    """
+    work: Callable[..., Any] = command.callback or (lambda **_: None)
+
+    @wraps(work)
+    def run(
+        *,
+        verbose: int,
+        quiet: int,
+        verbosity: Sequence[str],
+        silent: bool,
+        log_format: Sequence[str],
+        log_file: str | None,
+        **given: Any,
+    ) -> Any:
+        from polycmp.logger import setup_logging
+
+        setup_logging(verbose, quiet, verbosity, silent, log_format=log_format, log_file=log_file)
+        return work(**given)
+
+    command.callback = run
+    command.params += [
+        click.Option(["-v", "--verbose"], count=True, help="More messages; may repeat."),
+        click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
+        click.Option(["--verbosity"], multiple=True, metavar="LEVEL|MODULE:LEVEL", help="Level of messages."),
+        click.Option(["--silent"], is_flag=True, help="No messages and no progress."),
+        click.Option(["--log-format"], multiple=True, metavar="PART", help="What each message carries."),
+        click.Option(["--log-file"], metavar="FILE", help="Write messages, and what is printed, to this file, too."),
+    ]
+    return command

@@ -1,0 +1,42 @@
+"""Every command and option of Polygraphy 0.53.6 is there, or listed with what to do instead.
+
+The list was read from the installed package by `tools/record_cli.py`.
+"""
+
+from __future__ import annotations
+
+import pytest
+from cli_table import ABSENT, COMMANDS, DIFFERENCES, PAGE, differences, flags_of, spellings, table
+
+from polycmp.plugins import Registry
+
+BUILT = [command for command in COMMANDS if command not in ABSENT]
+
+
+@pytest.fixture(scope="module")
+def registry():
+    return Registry.discover()
+
+
+@pytest.mark.parametrize("command", BUILT)
+def test_every_option_is_there_or_listed(registry, command):
+    missing = spellings(command) - flags_of(command, registry)
+    assert missing == set(differences(command))
+
+
+def test_every_command_is_there_or_listed(registry):
+    there = {command for command in COMMANDS if command in registry.commands}
+    assert set(COMMANDS) - there <= set(ABSENT)
+    assert {command for command in ABSENT if ABSENT[command]["kind"] == "refused"}.isdisjoint(there)
+
+
+def test_the_list_speaks_of_nothing_that_polygraphy_lacks():
+    every = set().union(*map(spellings, COMMANDS))
+    assert set(DIFFERENCES["*"]) <= every
+    for command in set(DIFFERENCES) - {"*", "commands"}:
+        assert set(DIFFERENCES[command]) <= spellings(command)
+    assert set(ABSENT) <= set(COMMANDS)
+
+
+def test_the_page_holds_the_whole_table():
+    assert table() in PAGE.read_text(encoding="utf-8")

@@ -1,0 +1,203 @@
+"""Command lines of people who come from Polygraphy: names of files, weights outside, options in other places."""
+
+from __future__ import annotations
+
+import json
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from workshop import make_workshop
+
+from polycmp.errors import FileError
+from polycmp.json import load_json
+from polycmp.options import option_fields
+from polycmp.plugins import Registry
+from polycmp.plugins.known import OPTIONS_OF_BACKENDS
+from polycmp.results.files import open_runs
+
+
+@pytest.fixture
+def shop(tmp_path):
+    make_workshop(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["golden.out", "golden.v2", "golden.txt", "golden.JSON"])
+def test_a_suffix_that_says_nothing_means_json(polycmp, shop, name):
+    assert polycmp("run", "model.onnx", "--onnxrt", "--save-outputs", name).status == 0
+    assert json.loads((shop / name).read_text())["polygraphy_class"] == "RunResults"
+    done = polycmp("run", "model.onnx", "--onnxrt", "--load-outputs", name)
+    assert done.status == 0, done.err
+    assert "1 output within tolerance" in done.out
+
+
+@pytest.mark.parametrize("name", ["in.txt", "inputs_without_suffix", "in.npz", "in.safetensors"])
+def test_json_is_read_under_any_name(polycmp, shop, name):
+    (shop / "inputs.json").rename(shop / name)
+    done = polycmp("run", "model.onnx", "--onnxrt", "--load-inputs", name)
+    assert done.status == 0, done.out + done.err
+
+
+@pytest.mark.parametrize("name", ["golden.pt", "golden.npy", "golden.nzp", "golden.jsn", "golden.safetensor"])
+def test_the_suffix_of_something_else_is_no_name_for_json(polycmp, shop, name):
+    done = polycmp("run", "model.onnx", "--onnxrt", "--save-outputs", name)
+    assert done.status == 2
+    assert not (shop / name).exists()
+
+
+def test_what_is_not_json_is_not_read_as_such(polycmp, shop):
+    (shop / "golden.out").write_bytes(b"\x00\x01\x02")
+    done = polycmp("run", "model.onnx", "--onnxrt", "--load-outputs", "golden.out")
+    assert done.status == 3
+    assert "unknown type of file '.out'" in done.err
+
+
+def test_archives_are_still_told_by_their_suffix(polycmp, shop):
+    assert polycmp("run", "model.onnx", "--onnxrt", "--save-outputs", "golden.npz").status == 0
+    assert [run.label for run in open_runs(shop / "golden.npz")] == ["onnxrt"]
+
+
+@pytest.mark.parametrize("target", ["out.onnx", "sub/out.onnx"])
+def test_weights_outside_are_replaced_where_the_model_lies(polycmp, shop, target):
+    (shop / "out.data").write_bytes(b"somebody else's")
+    words = ["--save-onnx", target, "--save-external-data", "out.data", "--external-data-size-threshold", "0"]
+    for _ in range(2):
+        done = polycmp("run", "model.onnx", "--onnxrt", *words)
+        assert done.status == 0, done.out + done.err
+    weights = (shop / target).parent / "out.data"
+    assert weights.read_bytes() != b"somebody else's"
+    if target.startswith("sub"):
+        assert (shop / "out.data").read_bytes() == b"somebody else's"
+    assert polycmp("run", target, "--onnxrt", "--onnx").status == 0
+    outside = onnx.load(shop / target, load_external_data=False).graph.initializer
+    places = {entry.value for item in outside for entry in item.external_data if entry.key == "location"}
+    assert places == {"out.data"}
+
+
+def test_convert_with_weights_outside_twice(polycmp, shop):
+    words = ["-o", "out.onnx", "--save-external-data", "out.data", "--external-data-size-threshold", "0"]
+    for _ in range(2):
+        done = polycmp("convert", "model.onnx", *words)
+        assert done.status == 0, done.out + done.err
+    assert (shop / "out.data").stat().st_size > 0
+    assert polycmp("run", "out.onnx", "--onnxrt", "--onnx").status == 0
+
+
+def test_a_range_that_is_no_number_is_called_so(polycmp, shop):
+    done = polycmp("run", "model.onnx", "--onnxrt", "--val-range", "[nan,0]")
+    assert done.status == 2
+    assert "not a number (nan)" in done.err
+    assert "lies above" not in done.err
+
+
+def test_marking_all_of_nothing_blames_no_other_option(polycmp, tmp_path):
+    constant = helper.make_node("Constant", [], ["c"], value_float=1.0)
+    graph = helper.make_graph([constant], "g", [], [helper.make_tensor_value_info("c", TensorProto.FLOAT, [])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "none.onnx")
+    done = polycmp("run", "none.onnx", "--onnxrt", "--onnx-outputs", "mark", "all", "--onnx-exclude-outputs", "c")
+    assert done.status != 0
+    assert "--onnx-exclude-outputs" not in done.out + done.err
+    assert "computes no tensor" in done.out + done.err
+
+
+@pytest.mark.parametrize("flag", ["--fp16", "--int8", "--workspace", "--save-engine", "--tactic-sources"])
+@pytest.mark.parametrize("command", ["run", "convert"])
+def test_options_of_an_absent_package_name_it(polycmp, shop, monkeypatch, flag, command):
+    monkeypatch.setenv("POLYCMP_PLUGINS", "onnx,onnxrt")
+    words = ["--onnxrt"] if command == "run" else ["-o", "out.onnx"]
+    done = polycmp(command, "model.onnx", *words, flag)
+    assert done.status == 3
+    assert f"{flag} is an option of the backend 'trt'" in done.err
+    assert "Did you mean" not in done.err
+
+
+def test_the_core_knows_the_options_of_all_our_backends_for_those_who_lack_them():
+    short: dict[str, str] = {}
+    for item in Registry.discover().contributions:
+        if item.kind in {"runner", "loader"} and item.plugin in {"onnx", "onnxrt", "trt", "pluginref"}:
+            aliases = (alias for field in option_fields(item.spec.options) for alias in field.aliases)
+            short |= {alias: item.plugin for alias in aliases if not alias.startswith(f"--{item.plugin}-")}
+    assert dict(OPTIONS_OF_BACKENDS) == short
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("run model.onnx --onnxrt --onnx --log-file sub/a.log", ("PASSED: 1 output", "within tolerance", "1.49e-08")),
+        ("run missing.onnx --onnxrt --log-file sub/a.log", ("no such model file",)),
+        ("inspect data golden.json --log-file sub/a.log", ("Outputs of",)),
+        ("inspect --log-file sub/a.log --silent data golden.json", ("Outputs of",)),
+        ("inspect model model.onnx --log-file sub/a.log --show layers", ("Name: small",)),
+        ("data concat inputs.json inputs.json -o all.json --log-file sub/a.log", ("wrote all.json",)),
+        ("surgeon --log-file sub/a.log sanitize model.onnx -o out.onnx", ("wrote out.onnx",)),
+        ("check --log-file sub/a.log lint model.onnx", ("nothing found",)),
+        ("plugins list --log-file sub/a.log", ("onnxrt",)),
+        ("plugins check onnxrt --log-file sub/a.log", ("onnxrt", ": ok")),
+    ],
+)
+def test_a_log_file_holds_what_is_printed_and_the_terminal_shows_the_same_as_without(polycmp, shop, line, said):
+    done = polycmp(*line.split())
+    log = (shop / "sub" / "a.log").read_text()
+    for text in said:
+        assert text in log
+    for text in said[:1]:
+        assert (done.out + done.err).count(text) == log.count(text)
+
+
+def test_a_log_file_holds_every_row_and_the_verdict_of_a_failure(polycmp, shop):
+    done = polycmp("run", "model.onnx", "-b", "onnxrt", "-b", "onnxrt:model=other.onnx", "--log-file", "a.log")
+    log = (shop / "a.log").read_text()
+    assert done.status == 1
+    assert done.out.strip().splitlines()[-1] == log.strip().splitlines()[-1]
+    assert "FAIL" in log
+    assert "\x1b" not in log
+    polycmp("inspect", "data", "golden.json")
+    assert (shop / "a.log").read_text() == log
+
+
+ABOUT_MESSAGES = ["-v", "-vv", "-q", "--silent", "--verbosity INFO", "--log-format no-colors", "--log-file a.log"]
+
+
+@pytest.mark.parametrize("options", ABOUT_MESSAGES)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "inspect | model | model.onnx",
+        "inspect | data | golden.json",
+        "inspect | sparsity | model.onnx",
+        "check | lint | model.onnx",
+        "surgeon | sanitize | model.onnx -o out.onnx",
+        "data | concat | inputs.json inputs.json -o all.json",
+        "plugins | list |",
+    ],
+)
+def test_options_of_messages_stand_before_and_behind_the_last_word_of_a_command(polycmp, shop, line, options):
+    group, command, rest = (part.split() for part in line.split("|"))
+    before = polycmp(*group, *options.split(), *command, *rest)
+    behind = polycmp(*group, *command, *rest, *options.split())
+    assert (before.status, behind.status) == (0, 0), before.err + behind.err
+    assert before.out == behind.out
+
+
+def test_an_unknown_option_before_the_command_is_still_wrong(polycmp):
+    done = polycmp("inspect", "-x", "model", "model.onnx")
+    assert done.status == 2
+    assert "-x" in done.err
+
+
+@pytest.mark.parametrize("options", ABOUT_MESSAGES)
+def test_commands_on_tactics_take_options_of_messages(polycmp, tmp_path, options):
+    (tmp_path / "replay.json").write_text('{"polygraphy_class": "TacticReplayData", "replay": {}}')
+    done = polycmp("inspect", "tactics", "replay.json", *options.split())
+    assert done.status == 0, done.err
+    assert "0 layers in replay.json" in done.out
+
+
+def test_reading_a_tactic_replay_as_other_json_names_what_reads_it(tmp_path):
+    path = tmp_path / "replay.json"
+    path.write_text('{"polygraphy_class": "TacticReplayData", "replay": {}}')
+    with pytest.raises(FileError) as caught:
+        load_json(path)
+    assert "TacticReplayData.load" in caught.value.hint
+    assert "polycmp inspect tactics" in caught.value.hint
