@@ -93,7 +93,8 @@ class OnnxGraph:
             entry = inputs.get(value.name)
             if entry is not None and entry.shape is not None:
                 value.CopyFrom(onnx.helper.make_tensor_value_info(value.name, _elem_type(entry, value), entry.shape))
-        del small.graph.output[:]  # their declared dimensions may be names that say less than what follows
+        for noted in (small.graph.output, small.graph.value_info):
+            del noted[:]  # their declared dimensions may be names that say less than what follows
         small.graph.output.extend(
             onnx.ValueInfoProto(name=name) for name in computed_tensors(self.model.graph, constants=False)
         )
