@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
+import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
 from workshop import make_workshop
 
 from polycmp.errors import FileError
-from polycmp.json import load_json
+from polycmp.json import load_json, save_json
 from polycmp.options import option_fields
 from polycmp.plugins import Registry
 from polycmp.plugins.known import OPTIONS_OF_BACKENDS
@@ -201,3 +204,31 @@ def test_reading_a_tactic_replay_as_other_json_names_what_reads_it(tmp_path):
         load_json(path)
     assert "TacticReplayData.load" in caught.value.hint
     assert "polycmp inspect tactics" in caught.value.hint
+
+
+def test_inputs_of_other_names_are_mapped_and_never_guessed(polycmp, shop):
+    save_json([{"X": np.ones((2, 8), np.float32)}], shop / "other_names.json")
+    words = ["run", "model.onnx", "--onnxrt", "--onnx", "--load-inputs", "other_names.json"]
+    assert polycmp(*words).status == 3
+    done = polycmp(*words, "--map-input", "X=x")
+    assert done.status == 0, done.out + done.err
+    assert "1 output within tolerance" in done.out
+    wrong = polycmp(*words, "--map-input", "Y=x")
+    assert wrong.status != 0
+    assert "the inputs hold no 'Y'" in wrong.out + wrong.err
+    assert polycmp("run", "model.onnx", "--onnxrt", "--map-input", "X=x").status == 2
+    assert polycmp(*words, "--map-input", "X").status == 2
+
+
+@pytest.mark.parametrize("source", ["--load-inputs other_names.json", "--data-loader-script other.py"])
+def test_the_names_of_inputs_are_kept_in_run_files_and_scripts(polycmp, shop, source):
+    save_json([{"X": np.ones((2, 8), np.float32)}], shop / "other_names.json")
+    (shop / "other.py").write_text(
+        "import numpy as np\n\n\ndef load_data():\n    return [{'X': np.ones((2, 8), np.float32)}]\n"
+    )
+    words = ["run", "model.onnx", "--onnxrt", "--onnx", *source.split(), "--map-input", "X=x"]
+    assert polycmp(*words, "--write-config", "run.toml").status == 0
+    assert polycmp("run", "--config", "run.toml").status == 0
+    assert polycmp(*words, "--gen-script", "same.py").status == 0
+    done = subprocess.run([sys.executable, "same.py"], capture_output=True, text=True, cwd=shop, check=False)
+    assert done.returncode == 0, done.stderr

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from polycmp.errors import OthersCode, PluginError
+from polycmp.errors import OthersCode, PluginError, UsageError, did_you_mean
 from polycmp.plan import DataPlan
 from polycmp.tensors import DataSource, Feed, ModelDescription, Source, TensorMetadata, format_shape
 from polycmp.values import split_script
@@ -95,7 +95,7 @@ class PlanSource(DataSource):
         known = (TensorMetadata({name: part[name] for name in inputs if name in part}) for part in self._declared)
         merged = merge_inputs([inputs, *known])
         if not self._free:
-            return self._make(merged)
+            return renamed_source(self._make, self._plan.map_input)(merged)
         self._inputs = merged
         shapes = (self._plan.input_shapes, *self._plan.further_shapes)
         return feeds_in_turn(self._make, merged, shapes, dimensions=self._plan.dimensions, fill=self._fill)
@@ -118,6 +118,37 @@ class PlanSource(DataSource):
         if text and text not in self._notes:
             self._notes.append(text)
             _LOG.debug("inputs: %s", text)
+
+
+class RenamedFeeds:
+    """Feeds in which arrays have the names of a model's inputs; can be passed over as often as those given.
+
+    Args:
+        feeds: The feeds.
+        names: Names in the feeds to names of the model's.
+        inputs: The model's inputs: what a feed calls like one of them stays, too.
+    """
+
+    def __init__(self, feeds: Iterable[Feed], names: Mapping[str, str], inputs: Iterable[str] = ()) -> None:
+        self._feeds, self._names, self._inputs = feeds, names, frozenset(inputs)
+
+    def __iter__(self) -> Iterator[Feed]:
+        for feed in self._feeds:
+            for given in self._names:
+                if given not in feed:
+                    raise UsageError(f"--map-input: the inputs hold no {given!r}", why=did_you_mean(given, feed))
+            kept = {name: feed[name] for name in feed if name not in self._names or name in self._inputs}
+            yield {**kept, **{wanted: feed[given] for given, wanted in self._names.items()}}
+
+
+def renamed_source(source: Source, names: Mapping[str, str]) -> Source:
+    """Return a source whose feeds have other names; the source itself if there are none to change.
+
+    Args:
+        source: The source.
+        names: As for `RenamedFeeds`.
+    """
+    return (lambda inputs: RenamedFeeds(source(inputs), names, inputs)) if names else source
 
 
 def make_source(plan: DataPlan, registry: Registry) -> PlanSource:

@@ -51,7 +51,7 @@ def _fit(name: str, entry: TensorEntry, feed: Mapping[str, Any], extra: list[str
             f"no data for input {name!r}",
             whose=owner,
             why=did_you_mean(name, extra or feed),
-            hint="polycmp never guesses which array is meant; give it the input's name",
+            hint="polycmp never guesses which array is meant; give it the input's name, or --map-input GIVEN=MODEL",
         )
     value = feed[name]
     if isinstance(value, int) and not isinstance(value, bool):

@@ -51,6 +51,7 @@ class DataPlan:
         loader: The data loader.
         script: `FILE.py[:NAME]` of a data loader script.
         files: Files or folders of saved inputs, one after another.
+        map_input: Names in files or from a script to the model's names, where they differ.
         input_shapes: Shapes for dynamic inputs, by name or pattern; for a shape tensor its values.
         further_shapes: More of these; iterations take them in turn, beginning with `input_shapes`.
         dimensions: Sizes by name of dimension, for all inputs that declare it.
@@ -59,6 +60,7 @@ class DataPlan:
     loader: Choice = Choice(DEFAULT_DATA_LOADER)
     script: str = ""
     files: tuple[str, ...] = ()
+    map_input: Mapping[str, str] = field(default_factory=dict)
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     further_shapes: tuple[Mapping[str, tuple[int, ...]], ...] = ()
     dimensions: Mapping[str, int] = field(default_factory=dict)

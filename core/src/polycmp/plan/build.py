@@ -66,6 +66,16 @@ def _pairs(texts: Iterable[str]) -> dict[str, str]:
     return mapping
 
 
+def _input_pairs(texts: Iterable[str]) -> dict[str, str]:
+    mapping = {}
+    for text in texts:
+        given, wanted = split_pair(text)
+        if not (given and wanted):
+            raise UsageError(f"--map-input: {text!r} is not GIVEN=MODEL")
+        mapping[given] = wanted
+    return mapping
+
+
 def _pair_texts(mapping: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(join_pair(*pair) for pair in mapping.items())
 
@@ -95,6 +105,7 @@ PLACES = (
     Place("model", "model_type", "model_kind"),
     Place("data", "data_loader_script", "data.script"),
     Place("data", "load_inputs", "data.files"),
+    Place("data", "map_input", "data.map_input", _input_pairs, _pair_texts),
     Place("data", "save_inputs", "files.save_inputs"),
     Place("data", "save_input_blob", "files.save_input_blob"),
     Place("run", "warm_up", "warm_up"),
@@ -188,6 +199,8 @@ def data_plan(settings: Settings, registry: Registry) -> DataPlan:
     placed = _placed({"data": section}, "data.")
     if placed["script"] and section.data_loader_func_name:
         placed["script"] += f":{section.data_loader_func_name}"
+    if placed["map_input"] and not (placed["script"] or placed["files"]):
+        raise UsageError("--map-input is about inputs from files or a script", hint="--load-inputs FILE")
     by_loader = settings.of_kind("data_loader")
     unused = [(name, field) for name, given in by_loader.items() if name != section.data_loader for field in given]
     if unused and not placed["script"] and not placed["files"]:

@@ -54,6 +54,9 @@ class DataSection:
     load_inputs: tuple[str, ...] = opt(
         (), help="Saved inputs to run on, one file or folder after another.", alias="--load-input-data", metavar="PATH"
     )
+    map_input: tuple[str, ...] = opt(
+        (), help="Give the model's input what files or a script call otherwise.", metavar="GIVEN=MODEL"
+    )
     save_inputs: str = opt(
         "",
         help=f"Save the inputs{FORMAT_HELP}",

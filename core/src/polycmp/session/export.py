@@ -127,11 +127,17 @@ def _data(script: _Script, plan: Plan, registry: Registry) -> None:
     if data.files:
         opened = script.use("polycmp.results.files", "open_inputs")
         script.add(f"data_loader = {opened}({to_source(list(data.files))})")
+        if data.map_input:
+            renamed = script.use("polycmp.inputs", "RenamedFeeds")
+            script.add(f"data_loader = {renamed}(data_loader, {to_source(dict(data.map_input))})")
         return
     if data.script:
         path, name = split_script(data.script, "load_data")
         made = script.use("polycmp.data.script", "make_script_loader")
         script.add(f"data_loader = {made}({path!r}, {name!r})")
+        if data.map_input:
+            renamed = script.use("polycmp.inputs", "renamed_source")
+            script.add(f"data_loader = {renamed}(data_loader, {to_source(dict(data.map_input))})")
         return
     python = registry.find_data_loader(data.loader.name).spec.python
     if python:
