@@ -13,7 +13,7 @@ def deprecated(name: str, *, since: str, until: str, instead: str, stacklevel: i
     Args:
         name: What is going, as users write it: `polycmp.example.old()`, `--old-option`.
         since: The version that warns first.
-        until: The version in which it is gone. `tests/test_stability.py` fails when that version is reached.
+        until: The version in which it is gone. `core/tests/test_stability.py` fails when that version is reached.
         instead: What to write in its place.
         stacklevel: 1 for the caller of the function that calls this, 2 for one further out.
     """

@@ -197,6 +197,8 @@ def test_the_plugin_is_whole() -> None:
         ("command", "inspect tactics"),
         ("command", "inspect diff-tactics"),
         ("command", "inspect capability"),
+        ("command", "template trt-config"),
+        ("command", "template trt-network"),
     }
     assert not record.notes
 

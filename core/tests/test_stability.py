@@ -11,7 +11,7 @@ from packaging.version import Version
 import polycmp
 from polycmp.deprecation import deprecated
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SOURCES = sorted([*ROOT.glob("core/src/**/*.py"), *ROOT.glob("plugins/*/src/**/*.py")])
 
 
