@@ -9,10 +9,10 @@ LOWEST := .venv-lowest
 LOWEST_PYTHON ?= python3.10
 DOCS := .venv-docs
 TOOLS := .venv-tools
-PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/formats plugins/locate plugins/checks plugins/data plugins/suite plugins/testing plugins/trt
+PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/formats plugins/locate plugins/checks plugins/api plugins/data plugins/suite plugins/testing plugins/trt
 PROJECTS := $(PACKAGES:%=%/pyproject.toml)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-EDITABLE := -e core -e 'plugins/onnx[fp16]' -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e 'plugins/formats[safetensors]' -e plugins/locate -e plugins/checks -e 'plugins/data[images]' -e plugins/testing -e plugins/suite
+EDITABLE := -e core -e 'plugins/onnx[fp16]' -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e 'plugins/formats[safetensors]' -e plugins/locate -e plugins/checks -e plugins/api -e 'plugins/data[images]' -e plugins/testing -e plugins/suite
 # `make test-lowest`: the lowest releases are chosen for what a package names itself; what those need in turn is as new as it can be.
 UV := $(TOOLS)/bin/uv pip install --quiet --system-certs --python $(LOWEST)
 
@@ -132,7 +132,7 @@ bench: $(VENV)/developed
 
 $(TRUTH)/installed: truth/requirements.txt truth/files.txt $(PROJECTS)
 	$(PYTHON) -m venv $(TRUTH)
-	$(TRUTH)/bin/python -m pip --disable-pip-version-check install --quiet -r truth/requirements.txt -e core -e plugins/onnx -e plugins/onnxrt -e plugins/report -e plugins/formats -e plugins/locate -e plugins/checks
+	$(TRUTH)/bin/python -m pip --disable-pip-version-check install --quiet -r truth/requirements.txt -e core -e plugins/onnx -e plugins/onnxrt -e plugins/report -e plugins/formats -e plugins/locate -e plugins/checks -e plugins/api
 	$(TRUTH)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps -r truth/files.txt
 	@touch $@
 

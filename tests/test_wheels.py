@@ -23,6 +23,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 PROJECTS = {
     "polycmp": "core",
+    "polycmp-api": "plugins/api",
     "polycmp-checks": "plugins/checks",
     "polycmp-data": "plugins/data",
     "polycmp-formats": "plugins/formats",
@@ -107,6 +108,7 @@ def everything(wheels, tmp_path_factory) -> Environment:
     """All wheels, with ONNX Runtime as the extra `cpu` brings it."""
     requirements = [
         "polycmp",
+        "polycmp-api",
         "polycmp-checks",
         "polycmp-data",
         "polycmp-formats",

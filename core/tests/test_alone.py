@@ -23,10 +23,10 @@ CORE = Path(polycmp.__file__).parent
 #: Command lines that together come through every module that no test imports by itself.
 TOUR = (
     "run m.toy -b toy:fault=add,at=y -b plain --save-inputs i.json --save-outputs o.json --save-input-blob blobs"
-    " --report r.json --postprocess top-2 --validate --compare simple indices l2 ulp",
+    " --report r.json --postprocess top-2 --validate --compare simple gap",
     "run m.toy -b toy --report r.html",
     "run m.toy -b toy -b plain --load-inputs i.json --load-outputs o.json --write-config run.toml -v",
-    "run --config run.toml --gen-script again.py",
+    "run --config run.toml --check-average --check-error-stat max",
     "run m.toy -b plain --use-subprocess --save-outputs p.json",
     "run m.toy -b toy -b shut -b plain --compare-func-script c.py --data-loader-script d.py",
     "run m.toy --trt",
@@ -36,6 +36,11 @@ TOUR = (
     "plugins check toybox",
     "toy ops m.toy",
 )
+#: Modules of other packages under names that programs know, and those packages.
+ALIASES = {
+    **dict.fromkeys(("polycmp.comparator", "polycmp.func", "polycmp.json"), "polycmp-api"),
+    "polycmp.testing": "polycmp-testing",
+}
 DRIVER = "import sys; from polycmp.cli.main import main; [main(line.split()) for line in sys.stdin.read().splitlines()]"
 
 
@@ -74,7 +79,7 @@ def test_every_module_of_the_core_is_imported_by_a_test_of_its_own(toybox, tmp_p
     assert done.returncode == 0, done.stderr
     assert "fault of polycmp itself" not in done.stderr
     subprocess.run([sys.executable, "-m", "polycmp", "--version"], cwd=tmp_path, capture_output=True, check=True)
-    seen = {*(tmp_path / "modules").read_text().split(), *imported_by_tests()}
+    seen = {*(tmp_path / "modules").read_text().split(), *imported_by_tests(), *ALIASES, "polycmp.alias"}
     assert sorted(set(modules_of_the_core()) - seen) == []
 
 
@@ -98,7 +103,8 @@ def test_no_plugin_of_ours_is_found_in_a_process_that_is_started(toybox):
     assert "No module named 'onnx'" in done.stderr
 
 
-def test_the_conformance_kit_names_its_package(monkeypatch):
-    monkeypatch.delitem(sys.modules, "polycmp.testing", raising=False)
-    with pytest.raises(ModuleNotFoundError, match="pip install polycmp-testing"):
-        import polycmp.testing  # noqa: F401
+@pytest.mark.parametrize(("name", "package"), ALIASES.items())
+def test_what_is_in_a_package_of_its_own_names_it(monkeypatch, name, package):
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    with pytest.raises(ModuleNotFoundError, match=f"pip install {package}"):
+        importlib.import_module(name)

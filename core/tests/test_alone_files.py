@@ -1,9 +1,6 @@
-"""What a run writes down to be repeated: run files and scripts."""
+"""What a run writes down to be repeated: run files."""
 
 from __future__ import annotations
-
-import subprocess
-import sys
 
 import pytest
 from toymodels import small
@@ -16,11 +13,9 @@ def model(tmp_path):
     return small(tmp_path / "m.toy")
 
 
-# --- run files
-
 WORDS = {
     "plain": (),
-    "tolerances": ("--atol", "y:0.6", "y*:1", "--rtol", "0.1", "--compare", "simple", "l2", "--l2-threshold", "9"),
+    "tolerances": ("--atol", "y:0.6", "y*:1", "--rtol", "0.1", "--compare", "simple", "gap", "--gap-allowed", "9"),
     "data": ("--input-shapes", "x:[2,8]", "x:[3,8]", "--iterations", "2", "--val-range", "[-1,1]", "--seed", "7"),
     "options": ("--plain", "--toy-dtype", "float16", "--toy-mark-all", "--validate", "--warm-up", "1"),
     "loader": ("--data-loader", "ramp", "--ramp-step", "0.5", "--compare", "signs", "--signs-allowed", "3"),
@@ -60,37 +55,3 @@ def test_run_files_that_are_none(polycmp, model, tmp_path, text, status, says):
         (tmp_path / "run.toml").write_text(text)
     done = polycmp("run", "--config", "run.toml")
     assert (done.status, says in done.err) == (status, True), done.err
-
-
-# --- scripts
-
-
-@pytest.mark.parametrize(
-    ("words", "status"),
-    [
-        ((), 1),
-        (("--atol", "0.6", "--input-shapes", "x:[2,8]", "--iterations", "2", "--save-outputs", "o.json"), 0),
-        (("--compare", "l2", "cosine_similarity", "--l2-threshold", "9", "--cosine-similarity-threshold", "-1"), 0),
-        (("--postprocess", "top-1", "--validate", "--sequential-runners", "--warm-up", "1"), 0),
-        (("--load-inputs", "i.json", "--load-outputs", "good.json", "--reference", "plain"), 1),
-    ],
-)
-def test_a_script_does_what_the_command_does(polycmp, model, tmp_path, words, status):
-    good = polycmp("run", "m.toy", "-b", "plain:name=good", "--save-inputs", "i.json", "--save-outputs", "good.json")
-    assert good.status == 0
-    assert polycmp("run", "m.toy", *BACKENDS, *words, "--gen-script", "again.py").status == 0
-    text = (tmp_path / "again.py").read_text()
-    assert "from toybox.runner import ToyRunner" in text
-    done = subprocess.run([sys.executable, "again.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == status, done.stdout + done.stderr
-    if "--save-outputs" in words:
-        assert (tmp_path / "o.json").exists()
-
-
-@pytest.mark.parametrize(
-    "words",
-    [("--data-loader", "ramp"), ("--compare", "signs"), ("--report", "r.json"), ("--check-average",)],
-)
-def test_what_a_script_cannot_say(polycmp, model, words):
-    done = polycmp("run", "m.toy", *BACKENDS, *words, "--gen-script", "-")
-    assert (done.status, "--gen-script: a script" in done.err) == (2, True), done.err

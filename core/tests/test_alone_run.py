@@ -7,8 +7,7 @@ import tracemalloc
 import pytest
 from toymodels import node, number, residual, small, straight, write
 
-from polycmp.json import load_json
-from polycmp.results.files import open_runs
+from polycmp.results.files import open_inputs, open_runs
 
 FOUR = {"x": ["float32", [4]]}
 TWO = ("-b", "toy", "-b", "plain")
@@ -63,12 +62,8 @@ def test_a_difference(run):
         (("--atol", "z*:0.6"), 2),
         (("--rtol", "100"), 0),
         (("--check-error-stat", "mean", "--atol", "0.4"), 1),
-        (("--compare", "l2", "--l2-threshold", "9"), 0),
-        (("--compare", "l2", "simple", "--l2-threshold", "9"), 1),
-        (("--compare", "cosine_similarity", "--cosine-similarity-threshold", "0.1"), 0),
-        (("--compare", "psnr", "--psnr-threshold", "90"), 1),
-        (("--compare", "snr", "--snr-threshold", "-90"), 0),
-        (("--compare", "ulp"), 1),
+        (("--compare", "gap", "--gap-allowed", "0.6"), 0),
+        (("--compare", "gap", "simple", "--gap-allowed", "0.6"), 1),
         (("--compare", "signs"), 0),
         (("--compare", "simpel"), 2),
         (("--postprocess", "top-1"), 0),
@@ -90,6 +85,14 @@ def test_how_it_is_compared(polycmp, tmp_path, words, status):
     )
     done = polycmp("run", "m.toy", "-b", "toy:fault=add,at=y,amount=0.5", "-b", "plain", *words)
     assert done.status == status, done.out + done.err
+
+
+@pytest.mark.parametrize("words", ["--compare l2", "--compare quality_metrics", "--l2-threshold 9", "--gen-script -"])
+def test_what_packages_bring_is_answered_with_the_package(polycmp, tmp_path, words):
+    small(tmp_path / "m.toy")
+    done = polycmp("run", "m.toy", "-b", "toy", "-b", "plain", *words.split())
+    package = "polycmp-api" if "script" in words else "polycmp-checks"
+    assert (done.status, f"pip install {package}" in done.err) == (3, True), done.err
 
 
 def test_outputs_of_other_names_and_shapes(polycmp, tmp_path):
@@ -139,7 +142,7 @@ def test_shapes_and_ranges_of_inputs(run):
     words = ("--input-shapes", "x:[3,8]", "--val-range", "x:[5,6]", "--seed", "3", "--save-inputs", "i.json")
     _, found = run(*TWO, *words)
     assert shape_of(found) == [3, 8]
-    [feed] = load_json("i.json")
+    [feed] = open_inputs(["i.json"])
     array = feed["x"]
     assert 5 <= array.min() <= array.max() < 6
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+from judges import simple
 
-from polycmp.compare.facade import CompareFunc
 from polycmp.compare.pair import PairComparer
 from polycmp.errors import ComparisonError, UsageError
 from polycmp.spec import Verdict
@@ -15,7 +15,7 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
 def comparer(**more):
-    return PairComparer("mine", "ref", {"simple": CompareFunc.simple()}, **more)
+    return PairComparer("mine", "ref", {"simple": simple()}, **more)
 
 
 def compare(candidate, reference, **more):
@@ -110,7 +110,7 @@ def test_all_functions_must_pass_and_the_reason_names_the_one_that_does_not():
     def script(candidate, reference, *, output):
         return Verdict(False, "odd")
 
-    pair = PairComparer("mine", "ref", {"simple": CompareFunc.simple(), "own": script})
+    pair = PairComparer("mine", "ref", {"simple": simple(), "own": script})
     item = pair.add({"a": X}, {"a": X})[0]
     assert not item.passed
     assert item.reason == "own: odd"

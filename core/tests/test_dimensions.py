@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from toymodels import node, number, write
 
-from polycmp.comparator import DataLoader
 from polycmp.data.dimensions import merge_inputs, open_dimensions
 from polycmp.data.shapes import apply_input_shapes, usual_sizes
 from polycmp.errors import UsageError
@@ -116,11 +115,6 @@ def test_sizes_stay_within_what_backends_take():
     assert usual_sizes(inputs)["x"].shape == (1, 2)
     inputs = TensorMetadata().add("x", "int64", (1, "seq"), max_shape=(1, 4), min_shape=(1, 1))
     assert usual_sizes(inputs)["x"].shape == (1, 4)
-
-
-def test_a_data_loader_of_python_programs_takes_dimensions():
-    [feed] = DataLoader(input_metadata=TEXT, dimensions={"seq": 5})
-    assert {name: array.shape for name, array in feed.items()} == {"ids": (1, 5), "mask": (1, 5)}
 
 
 # --- on the command line

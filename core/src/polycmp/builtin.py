@@ -2,73 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
-from polycmp.builtin_options import (
-    CosineOptions,
-    IndicesOptions,
-    L2Options,
-    PsnrOptions,
-    RandomOptions,
-    SimpleOptions,
-    SnrOptions,
-    UlpOptions,
-)
+from polycmp.builtin_options import RandomOptions, SimpleOptions
 from polycmp.spec import CommandSpec, CompareFuncSpec, DataLoaderSpec, FormatSpec, ReportSpec, hookimpl
 
 #: What a comparison does unless the user chooses something else.
 DEFAULT_COMPARE = "simple"
 DEFAULT_DATA_LOADER = "random"
 
-_FUNCTIONS: tuple[tuple[str, str, str, type, Mapping[str, Any]], ...] = (
-    (
-        "simple",
-        "simple:Simple",
-        "Absolute and relative error of each element, or a statistic of them",
-        SimpleOptions,
-        {
-            "detail": True,
-            "no_mean": (
-                ("check_error_stat", "elemwise", "a statistic: --check-error-stat max (or mean, median, quantile)"),
-            ),
-            "yields": (("scale_atol", "atol"),),
-        },
-    ),
-    ("indices", "indices:Indices", "Lists of indices, such as those of a top-k", IndicesOptions, {"rejudges": False}),
-    ("l2", "norms:L2", "Euclidean norm of the difference", L2Options, {"groups": ("distance_metrics",)}),
-    (
-        "cosine_similarity",
-        "norms:CosineSimilarity",
-        "Cosine of the angle between both outputs",
-        CosineOptions,
-        {"larger_is_better": True, "groups": ("distance_metrics",)},
-    ),
-    (
-        "psnr",
-        "norms:Psnr",
-        "Peak signal-to-noise ratio in dB",
-        PsnrOptions,
-        {"larger_is_better": True, "groups": ("quality_metrics",)},
-    ),
-    (
-        "snr",
-        "norms:Snr",
-        "Signal-to-noise ratio in dB",
-        SnrOptions,
-        {"larger_is_better": True, "groups": ("quality_metrics",)},
-    ),
-    ("ulp", "ulp:Ulp", "Distance in representable numbers", UlpOptions, {}),
-)
-
 
 @hookimpl
 def polycmp_compare_funcs() -> Iterable[CompareFuncSpec]:
-    """Contribute the compare functions of the core."""
-    for name, factory, summary, options, facts in _FUNCTIONS:
-        python = f"polycmp.comparator:CompareFunc.{name}"
-        further = {"rejudges": True, **facts}
-        yield CompareFuncSpec(name, summary, f"polycmp.compare.{factory}", options, python=python, **further)
+    """Contribute the compare function of the core."""
+    yield CompareFuncSpec(
+        "simple",
+        "Absolute and relative error of each element, or a statistic of them",
+        "polycmp.compare.simple:Simple",
+        SimpleOptions,
+        detail=True,
+        rejudges=True,
+        no_mean=(("check_error_stat", "elemwise", "a statistic: --check-error-stat max (or mean, median, quantile)"),),
+        yields=(("scale_atol", "atol"),),
+        python="polycmp.comparator:CompareFunc.simple",
+    )
 
 
 @hookimpl

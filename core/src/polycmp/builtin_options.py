@@ -1,60 +1,20 @@
-"""Options of the core's own compare functions and data loaders."""
+"""Options of the core's own compare function and data loader."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from polycmp.spec import opt, parse_range
+from polycmp.spec import check_values, opt, parse_range, parse_real, parse_tolerance
 
 STATISTICS = ("elemwise", "max", "mean", "median", "quantile")
 NAN_POLICIES = ("forbid", "equal", "differ")
 
 
-def _number(text: str | float) -> float:
-    value = float(text)
-    if math.isnan(value):
-        raise ValueError("NaN is not a number to compare with")
-    return value
-
-
-def _tolerance(text: str | float) -> float:
-    value = _number(text)
-    if value < 0:
-        raise ValueError(f"{text} is negative; a tolerance is 0 or more")
-    if value == math.inf:
-        raise ValueError(f"{text} lets everything pass; a tolerance is finite")
-    return value
-
-
-def _decibels(text: str | float) -> float:
-    value = _number(text)
-    if value == -math.inf:
-        raise ValueError(f"{text} lets everything pass; a smallest value is above -inf")
-    return value
-
-
-def _index_tolerance(text: str | int) -> int:
-    value = int(text)
-    if value != float(text):
-        raise ValueError(f"{text} is no whole number")
-    if value < 0:
-        raise ValueError(f"{text} is negative; a tolerance is 0 or more")
-    return value
-
-
 def _quantile(text: str | float) -> float:
-    value = _number(text)
+    value = parse_real(text)
     if not 0 <= value <= 1:
         raise ValueError(f"{text} is not a quantile; it lies between 0 and 1")
-    return value
-
-
-def _similarity(text: str | float) -> float:
-    value = _number(text)
-    if not -1 <= value <= 1:
-        raise ValueError(f"{text} is not a cosine; it lies between -1 and 1")
     return value
 
 
@@ -62,19 +22,6 @@ def _statistic(text: str) -> str:
     if text not in STATISTICS:
         raise ValueError(f"{text!r} is no statistic; use one of {', '.join(STATISTICS)}")
     return text
-
-
-def _check(values: Mapping[str, object], check: Callable[..., object], field: str) -> None:
-    for name, value in values.items():
-        _check_one(value, check, f"{field} of {name!r}" if name else field)
-
-
-def _check_one(value: object, check: Callable[..., object], what: str) -> None:
-    try:
-        for item in value if isinstance(value, tuple) else (value,):
-            check(item)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{what}: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -86,14 +33,14 @@ class SimpleOptions:
         help="Relative tolerance, for all outputs or NAME:VALUE; 1e-5, and 0 for whole numbers.",
         alias=("--rtol", "--rel-tol"),
         metavar="[OUTPUT:]FLOAT",
-        parse=_tolerance,
+        parse=parse_tolerance,
     )
     atol: Mapping[str, float] = opt(
         {},
         help="Absolute tolerance, for all outputs or NAME:VALUE; 1e-5, and 0 for whole numbers.",
         alias=("--atol", "--abs-tol"),
         metavar="[OUTPUT:]FLOAT",
-        parse=_tolerance,
+        parse=parse_tolerance,
     )
     check_error_stat: Mapping[str, tuple[str, ...]] = opt(
         {"": ("elemwise",)},
@@ -127,111 +74,16 @@ class SimpleOptions:
     )
 
     def __post_init__(self) -> None:
-        _check(self.rtol, _tolerance, "rtol")
-        _check(self.atol, _tolerance, "atol")
-        _check(self.check_error_stat, _statistic, "check_error_stat")
+        check_values(self.rtol, parse_tolerance, "rtol")
+        check_values(self.atol, parse_tolerance, "atol")
+        check_values(self.check_error_stat, _statistic, "check_error_stat")
         for name, statistics in self.check_error_stat.items():
             if not statistics:
                 what = f"check_error_stat of {name!r}" if name else "check_error_stat"
                 raise ValueError(f"{what}: without a statistic everything passes; name some of {', '.join(STATISTICS)}")
-        _check(self.error_quantile, _quantile, "error_quantile")
+        check_values(self.error_quantile, _quantile, "error_quantile")
         if self.nan not in NAN_POLICIES:
             raise ValueError(f"nan: {self.nan!r} is none of {', '.join(NAN_POLICIES)}")
-
-
-@dataclass(frozen=True)
-class IndicesOptions:
-    """Options of `indices`."""
-
-    tolerance: Mapping[str, int] = opt(
-        {"": 0},
-        help="By how many places an index may move in its list.",
-        alias="--index-tolerance",
-        metavar="[OUTPUT:]INT",
-        parse=_index_tolerance,
-    )
-
-    def __post_init__(self) -> None:
-        _check(self.tolerance, _index_tolerance, "tolerance")
-
-
-@dataclass(frozen=True)
-class L2Options:
-    """Options of `l2`."""
-
-    threshold: Mapping[str, float] = opt(
-        {"": 1e-5},
-        help="Largest Euclidean norm of the difference that passes.",
-        alias=("--l2-threshold", "--l2-tolerance"),
-        metavar="[OUTPUT:]FLOAT",
-        parse=_tolerance,
-    )
-
-    def __post_init__(self) -> None:
-        _check(self.threshold, _tolerance, "threshold")
-
-
-@dataclass(frozen=True)
-class CosineOptions:
-    """Options of `cosine_similarity`."""
-
-    threshold: Mapping[str, float] = opt(
-        {"": 0.997},
-        help="Smallest cosine of the angle between the two outputs that passes.",
-        alias="--cosine-similarity-threshold",
-        metavar="[OUTPUT:]FLOAT",
-        parse=_similarity,
-    )
-
-    def __post_init__(self) -> None:
-        _check(self.threshold, _similarity, "threshold")
-
-
-@dataclass(frozen=True)
-class PsnrOptions:
-    """Options of `psnr`."""
-
-    threshold: Mapping[str, float] = opt(
-        {"": 30.0},
-        help="Smallest peak signal-to-noise ratio that passes, in dB.",
-        alias=("--psnr-threshold", "--psnr-tolerance"),
-        metavar="[OUTPUT:]DB",
-        parse=_decibels,
-    )
-
-    def __post_init__(self) -> None:
-        _check(self.threshold, _decibels, "threshold")
-
-
-@dataclass(frozen=True)
-class SnrOptions:
-    """Options of `snr`."""
-
-    threshold: Mapping[str, float] = opt(
-        {"": 20.0},
-        help="Smallest signal-to-noise ratio that passes, in dB.",
-        alias=("--snr-threshold", "--snr-tolerance"),
-        metavar="[OUTPUT:]DB",
-        parse=_decibels,
-    )
-
-    def __post_init__(self) -> None:
-        _check(self.threshold, _decibels, "threshold")
-
-
-@dataclass(frozen=True)
-class UlpOptions:
-    """Options of `ulp`."""
-
-    tolerance: Mapping[str, int] = opt(
-        {"": 4},
-        help="Largest distance that passes, in representable numbers of the coarser of the two types.",
-        metavar="[OUTPUT:]INT",
-        parse=_index_tolerance,
-    )
-
-    def __post_init__(self) -> None:
-        _check(self.tolerance, _index_tolerance, "tolerance")
 
 
 @dataclass(frozen=True)

@@ -5,24 +5,12 @@ It is a package of its own: `pip install polycmp-testing`.
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # the core depends on no other package of ours, not even for types
+from polycmp.alias import stand_for
 
-    def __getattr__(name: str) -> Any: ...
+if TYPE_CHECKING:
+    from polycmp_testing import *  # noqa: F403
 
-
-_KIT = "polycmp_testing"
-
-try:
-    _kit = import_module(_KIT)
-except ModuleNotFoundError as error:
-    if error.name != _KIT:
-        raise
-    hint = f"{__name__} is in a package of its own: pip install polycmp-testing"
-    raise ModuleNotFoundError(hint, name=_KIT) from None
-for _name in ("compare_funcs", "contract", "data_loaders", "loaders", "marks", "nodes", "reports", "runners"):
-    sys.modules[f"{__name__}.{_name}"] = import_module(f"{_KIT}.{_name}")
-sys.modules[__name__] = _kit
+_MODULES = ("compare_funcs", "contract", "data_loaders", "loaders", "marks", "nodes", "reports", "runners")
+stand_for(__name__, "polycmp_testing", _MODULES)

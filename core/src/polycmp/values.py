@@ -1,6 +1,7 @@
 """Values as people type them: shapes, ranges, sizes, values per tensor, references to scripts.
 
-Every function takes text and either returns the value or raises `UsageError` with the corrected spelling.
+Functions take text and either return the value or raise `UsageError` with the corrected spelling; those that stand in
+`opt(parse=…)` raise `ValueError` with the reason.
 """
 
 from __future__ import annotations
@@ -344,3 +345,52 @@ def unique_label(label: str, used: Iterable[str]) -> str:
 def bracketed(texts: Iterable[str]) -> str:
     """Return several values as one text of an instance: `[a,b]`."""
     return f"[{','.join(texts)}]"
+
+
+def parse_real(text: str | float) -> float:
+    """Return a number, infinity included.
+
+    Raises:
+        ValueError: The text is none, or NaN.
+    """
+    value = float(text)
+    if math.isnan(value):
+        raise ValueError("NaN is not a number to compare with")
+    return value
+
+
+def parse_tolerance(text: str | float) -> float:
+    """Return a tolerance: a finite number of 0 or more.
+
+    Raises:
+        ValueError: The text is none.
+    """
+    value = parse_real(text)
+    if value < 0:
+        raise ValueError(f"{text} is negative; a tolerance is 0 or more")
+    if value == math.inf:
+        raise ValueError(f"{text} lets everything pass; a tolerance is finite")
+    return value
+
+
+def check_values(values: Mapping[str, object], check: Callable[..., object], field: str) -> None:
+    """Check the values of an option by tensor name, as a dataclass that a program makes has them.
+
+    Args:
+        values: A value, or a tuple of such, by name.
+        check: Raises `ValueError` for what is none; the option's `parse` for example.
+        field: What the option is called, for the error.
+
+    Raises:
+        ValueError: A value cannot be right.
+    """
+    for name, value in values.items():
+        _check_one(value, check, f"{field} of {name!r}" if name else field)
+
+
+def _check_one(value: object, check: Callable[..., object], what: str) -> None:
+    try:
+        for item in value if isinstance(value, tuple) else (value,):
+            check(item)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{what}: {error}") from None

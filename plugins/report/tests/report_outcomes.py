@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from judges import simple
 
-from polycmp.compare.facade import CompareFunc
 from polycmp.compare.pair import PairComparer
 from polycmp.results.outcome import BackendResult, Invalid, Outcome, Timing, describe_environment
 from polycmp.tensors import TensorMetadata
@@ -14,7 +14,7 @@ SPITEFUL = "</script><script>document.title='owned'</script><img src=x onerror=a
 
 def outcome_of(candidate, reference, *, label="candidate", **changes):
     """Return the outcome of comparing two mappings of outputs."""
-    comparer = PairComparer(label, "reference", {"simple": CompareFunc.simple(detail=True)})
+    comparer = PairComparer(label, "reference", {"simple": simple(detail=True)})
     comparer.add(candidate, reference)
     backends = [
         BackendResult(name, "toy", "1.2", {"threads": "2"}, "model.onnx", 1, Timing.of([3e-3, 1e-3, 2e-3]))

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
-
-import click
 
 from polycmp.command import BackendCommand
 from polycmp.plan.sections import ResultSection
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
-    from polycmp.plan import Plan
-    from polycmp.plugins import Registry
 
 EPILOG = """\b
 SPEC is NAME[:KEY=VALUE[,KEY=VALUE]...], a KEY alone means true:
@@ -29,34 +25,20 @@ def _run(call: Invocation) -> int:
     from polycmp.command.build import unused_options
 
     plan = call.plan()
-    result = call.section(ResultSection)
-    if result.write_config:
-        call.write_run_file(plan, result.write_config)
-    if result.gen_script:
-        return _export(plan, call.registry, result.gen_script)
+    reports = {name: call.registry.find_report(name) for name in plan.report_options}
+    instead = [item for item in reports.values() if item.spec.instead]
+    path = call.section(ResultSection).write_config
+    if path:
+        options = {name: given for name, given in plan.report_options.items() if reports[name] not in instead}
+        call.write_run_file(replace(plan, report_options=options), path)
+    for item in instead:
+        call.registry.require(item)
+        call.registry.load(item, item.spec.instead)(plan.report_options[item.name], plan, call.registry)
+    if instead:
+        return 0
     call.begin(plan)
     call.warn(unused_options(call.settings, plan, call.table))
     return call.present(call.run(plan))
-
-
-def _export(plan: Plan, registry: Registry, path: str) -> int:
-    """Write the plan as a Python script, or print it for the path `-`; return the exit status.
-
-    Raises:
-        UsageError: The plan holds something that a script cannot say.
-        FileError: The file cannot be written.
-    """
-    from polycmp.files import atomic_write, to_bytes
-    from polycmp.session.export import script_of
-
-    source = script_of(plan, registry)
-    if path == "-":
-        click.echo(source, nl=False)
-        return 0
-    with atomic_write(path) as file:
-        file.write(to_bytes(source))
-    Path(path).chmod(Path(path).stat().st_mode | 0o111)
-    return 0
 
 
 run_command = BackendCommand(

@@ -18,11 +18,13 @@ from polycmp.options import option_fields
 from polycmp.plan.flags import FlagTable, Key, Target
 from polycmp.plugins import Registry
 from polycmp.plugins.known import (
+    COMPARE_FUNCS,
     DATA_LOADERS,
     FLAGS_NOT_YET,
     INSTALL_COMMANDS,
     NOT_YET,
     OPTIONS_OF_BACKENDS,
+    OPTIONS_OF_COMPARE_FUNCS,
     OPTIONS_OF_REPORTS,
 )
 from polycmp.values import is_flag
@@ -134,6 +136,10 @@ def _refuse_missing(flag: str, registry: Registry) -> None:
     report, command = OPTIONS_OF_REPORTS.get(flag, ("", ""))
     if report and report not in registry.reports:
         raise PluginError(f"{flag} is an option of the report {report!r}, which is not installed", hint=command)
+    function = OPTIONS_OF_COMPARE_FUNCS.get(flag, "")
+    if function and function not in registry.compare_funcs:
+        what = f"{flag} is an option of the compare function {function!r}, which is not installed"
+        raise PluginError(what, hint=COMPARE_FUNCS[function][1])
     if name in NOT_YET or name in INSTALL_COMMANDS:
         registry.find_runner(name)
     if flag in OPTIONS_OF_BACKENDS:

@@ -55,7 +55,7 @@ def refuse_collisions(settings: Settings, plan: Plan | None = None, others: Iter
         option = "--" + field.name.replace("_", "-")
         if not field.writes:
             read.append((option, split_script(path, "")[0] if field.metavar.startswith("FILE.py") else path))
-        elif not (field.name == "gen_script" and path == "-"):
+        else:
             written.append(_Written(option, path, "DIR" in field.metavar, field.metavar == "PATH"))
     written += _of_reports(plan) if plan is not None else []
     of_plugins = list(_of_plugins(plan)) if plan is not None else []
@@ -123,7 +123,8 @@ def _of_reports(plan: Plan) -> Iterator[_Written]:
             if _IS_PATH.search(field.metavar):
                 option = (field.aliases or (f"--{name}-{field.name}".replace("_", "-"),))[0]
                 shared = "DIR" in field.metavar
-                yield from (_Written(option, path, shared) for path in _texts(getattr(options, field.name)))
+                paths = (path for path in _texts(getattr(options, field.name)) if path != "-")  # standard output
+                yield from (_Written(option, path, shared) for path in paths)
 
 
 def _texts(value: Any) -> Iterator[str]:

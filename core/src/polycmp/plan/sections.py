@@ -157,13 +157,6 @@ class ResultSection:
     load_outputs: tuple[str, ...] = opt(
         (), help="Saved outputs to compare with, behind the backends given.", alias="--load-results", metavar="PATH"
     )
-    gen_script: str = opt(
-        "",
-        help="Write a Python script that does the same instead of running; - prints it.",
-        alias="--gen",
-        metavar="FILE",
-        writes=True,
-    )
     config: str = opt("", help="Read options from a run file; the command line wins.", metavar="FILE.toml")
     write_config: str = opt("", help="Write the run file that repeats this run.", metavar="FILE.toml", writes=True)
 

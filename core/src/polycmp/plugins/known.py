@@ -70,8 +70,26 @@ FORMATS: Mapping[str, tuple[str, str]] = {
 }
 """Which package reads and writes a type of file of inputs and outputs, by its suffix, likewise."""
 
+_CHECKS = ("checks", "pip install polycmp-checks")
+
+COMPARE_FUNCS: Mapping[str, tuple[str, str]] = dict.fromkeys(
+    ("indices", "l2", "cosine_similarity", "psnr", "snr", "ulp", "distance_metrics", "quality_metrics"), _CHECKS
+)
+"""Compare functions and groups of them that packages of ours bring, likewise."""
+
+OPTIONS_OF_COMPARE_FUNCS: Mapping[str, str] = {
+    "--index-tolerance": "indices",
+    **dict.fromkeys(("--l2-threshold", "--l2-tolerance"), "l2"),
+    "--cosine-similarity-threshold": "cosine_similarity",
+    **dict.fromkeys(("--psnr-threshold", "--psnr-tolerance"), "psnr"),
+    **dict.fromkeys(("--snr-threshold", "--snr-tolerance"), "snr"),
+    "--ulp-tolerance": "ulp",
+}
+"""Options of such functions."""
+
 BROUGHT: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "command": COMMANDS,
+    "compare_func": COMPARE_FUNCS,
     "data_loader": DATA_LOADERS,
     "report": REPORTS,
     "format": FORMATS,
@@ -83,6 +101,7 @@ FOLDER_SUFFIX = ".npz"
 
 OPTIONS_OF_REPORTS: Mapping[str, tuple[str, str]] = {
     "--save-accuracy-results": ("accuracy", "pip install polycmp-checks"),
+    **dict.fromkeys(("--gen-script", "--gen"), ("script", "pip install polycmp-api")),
     **dict.fromkeys(
         ("--save-heatmaps", "--show-heatmaps", "--save-error-metrics-plot", "--show-error-metrics-plot"),
         ("pictures", "pip install 'polycmp-report[plot]'"),

@@ -41,12 +41,15 @@ from polycmp.spec.interfaces import (
     Verdict,
 )
 from polycmp.values import (
+    check_values,
     parse_bool,
     parse_named,
     parse_named_shapes,
     parse_range,
+    parse_real,
     parse_shape,
     parse_size,
+    parse_tolerance,
     split_script,
 )
 
@@ -78,6 +81,7 @@ __all__ = [
     "RunnerSpec",
     "SizeHint",
     "Verdict",
+    "check_values",
     "hookimpl",
     "hookspec",
     "opt",
@@ -85,7 +89,9 @@ __all__ = [
     "parse_named",
     "parse_named_shapes",
     "parse_range",
+    "parse_real",
     "parse_shape",
     "parse_size",
+    "parse_tolerance",
     "split_script",
 ]

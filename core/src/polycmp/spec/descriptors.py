@@ -293,6 +293,8 @@ class ReportSpec:
             The watcher is then called with each pair of arrays that is compared, as `Compared`.
         record: Optional, called before a run as `record(options, compare) -> Recorder` if any of the options was
             given; `compare` is the `polycmp.plan.ComparePlan`. The recorder gets the verdicts of each iteration.
+        instead: Optional, called as `instead(options, plan, registry)` in place of the run if any of the options was
+            given: it writes the `polycmp.plan.Plan` down. Such options may mean standard output by `-`.
     """
 
     suffix: str
@@ -304,8 +306,9 @@ class ReportSpec:
     when: str = ""
     watch: str = ""
     record: str = ""
+    instead: str = ""
 
     @property
     def attends(self) -> bool:
         """Whether it takes part in a run: only commands that tell it what is compared have its options."""
-        return bool(self.watch or self.record)
+        return bool(self.watch or self.record or self.instead)

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from polycmp.spec import CommandSpec, CompareFuncSpec, DataLoaderSpec, ReportSpec, RunnerSpec, hookimpl, opt
+from polycmp_checks.function_options import (
+    CosineOptions,
+    IndicesOptions,
+    L2Options,
+    PsnrOptions,
+    SnrOptions,
+    UlpOptions,
+)
 from polycmp_checks.metric_options import IouMatchOptions, KlDivergenceOptions, TopkAgreementOptions
 from polycmp_checks.stress.options import COMPARE_DEFAULTS, COMPARE_NOTES, StressOptions
 
@@ -23,6 +32,22 @@ FAULTS: Mapping[str, str] = {
 }
 #: Faults that end the process or never end: they need a process of their own.
 FATAL = ("crash", "hang")
+
+_DB = {"larger_is_better": True, "groups": ("quality_metrics",)}
+_FUNCTIONS: tuple[tuple[str, str, str, type, Mapping[str, Any]], ...] = (
+    ("indices", "indices:Indices", "Lists of indices, such as those of a top-k", IndicesOptions, {"rejudges": False}),
+    ("l2", "norms:L2", "Euclidean norm of the difference", L2Options, {"groups": ("distance_metrics",)}),
+    (
+        "cosine_similarity",
+        "norms:CosineSimilarity",
+        "Cosine of the angle between both outputs",
+        CosineOptions,
+        {"larger_is_better": True, "groups": ("distance_metrics",)},
+    ),
+    ("psnr", "norms:Psnr", "Peak signal-to-noise ratio in dB", PsnrOptions, _DB),
+    ("snr", "norms:Snr", "Signal-to-noise ratio in dB", SnrOptions, _DB),
+    ("ulp", "ulp:Ulp", "Distance in representable numbers", UlpOptions, {}),
+)
 
 
 @dataclass(frozen=True)
@@ -95,7 +120,11 @@ def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
 
 @hookimpl
 def polycmp_compare_funcs() -> Iterable[CompareFuncSpec]:
-    """Contribute compare functions for what a model is for."""
+    """Contribute compare functions for all tensors, and for what a model is for."""
+    for name, factory, summary, options, facts in _FUNCTIONS:
+        python = f"polycmp.comparator:CompareFunc.{name}"
+        further = {"rejudges": True, **facts}
+        yield CompareFuncSpec(name, summary, f"polycmp_checks.functions.{factory}", options, python=python, **further)
     yield CompareFuncSpec(
         name="topk_agreement",
         summary="Share of the K largest entries on which both sides agree",

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from polycmp import builtin_options
-from polycmp.compare.indices import Indices
-from polycmp.compare.norms import L2, CosineSimilarity, Psnr, Snr
+from polycmp.builtin_options import SimpleOptions
 from polycmp.compare.simple import Simple
-from polycmp.compare.ulp import Ulp
 from polycmp.errors import InvalidValueError
+from polycmp_checks import function_options
+from polycmp_checks.functions import L2, CosineSimilarity, Indices, Psnr, Snr, Ulp
 
 T = TypeVar("T")
 PerOutput = float | Mapping[str, float] | None
@@ -62,7 +61,7 @@ class CompareFunc:
         """
         refuse(refused)
         options = _options(
-            builtin_options.SimpleOptions,
+            SimpleOptions,
             rtol=_per_output(rtol),
             atol=_per_output(atol),
             check_error_stat=_statistics(check_error_stat),
@@ -81,7 +80,7 @@ class CompareFunc:
             index_tolerance: Places an index may move; 0.
             fail_fast: As for `simple`.
         """
-        options = _options(builtin_options.IndicesOptions, tolerance=_per_output(index_tolerance))
+        options = _options(function_options.IndicesOptions, tolerance=_per_output(index_tolerance))
         return Indices(options).with_rules(None, fail_fast)
 
     @staticmethod
@@ -93,7 +92,7 @@ class CompareFunc:
             check_shapes: As for `simple`.
             fail_fast: As for `simple`.
         """
-        options = _options(builtin_options.L2Options, threshold=_per_output(l2_tolerance))
+        options = _options(function_options.L2Options, threshold=_per_output(l2_tolerance))
         return L2(options).with_rules(check_shapes, fail_fast)
 
     @staticmethod
@@ -107,7 +106,7 @@ class CompareFunc:
             check_shapes: As for `simple`.
             fail_fast: As for `simple`.
         """
-        options = _options(builtin_options.CosineOptions, threshold=_per_output(cosine_similarity_threshold))
+        options = _options(function_options.CosineOptions, threshold=_per_output(cosine_similarity_threshold))
         return CosineSimilarity(options).with_rules(check_shapes, fail_fast)
 
     @staticmethod
@@ -119,7 +118,7 @@ class CompareFunc:
             check_shapes: As for `simple`.
             fail_fast: As for `simple`.
         """
-        options = _options(builtin_options.PsnrOptions, threshold=_per_output(psnr_tolerance))
+        options = _options(function_options.PsnrOptions, threshold=_per_output(psnr_tolerance))
         return Psnr(options).with_rules(check_shapes, fail_fast)
 
     @staticmethod
@@ -131,7 +130,7 @@ class CompareFunc:
             check_shapes: As for `simple`.
             fail_fast: As for `simple`.
         """
-        options = _options(builtin_options.SnrOptions, threshold=_per_output(snr_tolerance))
+        options = _options(function_options.SnrOptions, threshold=_per_output(snr_tolerance))
         return Snr(options).with_rules(check_shapes, fail_fast)
 
     @staticmethod
@@ -141,7 +140,7 @@ class CompareFunc:
         Args:
             ulp_tolerance: Its largest value; 4.
         """
-        return Ulp(_options(builtin_options.UlpOptions, tolerance=_per_output(ulp_tolerance)))
+        return Ulp(_options(function_options.UlpOptions, tolerance=_per_output(ulp_tolerance)))
 
 
 def refuse(given: Mapping[str, Any]) -> None:

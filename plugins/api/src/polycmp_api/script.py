@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from polycmp import __version__
 from polycmp.errors import UsageError
+from polycmp.files import atomic_write, to_bytes
 from polycmp.loader import Loader, to_source
 from polycmp.options import changed_options, option_fields
 from polycmp.plan import Choice, Plan
@@ -17,6 +20,9 @@ from polycmp.plugins import Registry
 from polycmp.runner import Runner
 from polycmp.runs.resolve import resolve
 from polycmp.values import split_script
+
+if TYPE_CHECKING:
+    from polycmp_api.plugin import ScriptOptions
 
 WIDTH = 110
 
@@ -43,6 +49,22 @@ class _Script:
             self.lines += _wrap(line)
 
 
+def write_script(options: ScriptOptions, plan: Plan, registry: Registry) -> None:
+    """Write the plan as a Python script, or print it for the path `-`.
+
+    Raises:
+        UsageError: The plan holds something that a script cannot say.
+        FileError: The file cannot be written.
+    """
+    source = script_of(plan, registry)
+    if options.file == "-":
+        sys.stdout.write(source)
+        return
+    with atomic_write(options.file) as file:
+        file.write(to_bytes(source))
+    Path(options.file).chmod(Path(options.file).stat().st_mode | 0o111)
+
+
 def script_of(plan: Plan, registry: Registry) -> str:
     """Return a script that does the same as the plan.
 
@@ -67,7 +89,7 @@ def _refuse(plan: Plan) -> None:
         "--check-average": plan.compare.check_average,
         "--report": plan.files.reports,
         "--save-input-blob": plan.files.save_input_blob is not None,
-        **{f"options of the report {name}": True for name in plan.report_options},
+        **{f"options of the report {name}": True for name in plan.report_options if name != "script"},
     }
     for option, given in unsaid.items():
         if given:

@@ -21,7 +21,7 @@ from polycmp.tensors import dtype_class, is_floating, is_low_bit
 from polycmp.values import pick
 
 if TYPE_CHECKING:
-    from polycmp.builtin_options import UlpOptions
+    from polycmp_checks.function_options import UlpOptions
 
 Array = NDArray[Any]
 #: Turns a block of one element type into ranks: neighbours differ by 1, and both zeros have rank 0.

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from polycmp.compare.facade import CompareFunc, PerOutput, refuse
-from polycmp.compare.indices import Indices
-from polycmp.compare.norms import L2, CosineSimilarity, Psnr, Snr
 from polycmp.compare.postprocess import Postprocess, PostprocessFunc
 from polycmp.compare.simple import Simple
+from polycmp_api.compare_functions import CompareFunc, PerOutput, refuse
+from polycmp_checks.functions import L2, CosineSimilarity, Indices, Psnr, Snr
 
 __all__ = [
     "CosineSimilarityCompareFunc",

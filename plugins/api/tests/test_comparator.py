@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from commandline import TOYDIST
 from toymodels import small
 
 from polycmp.comparator import Comparator, CompareFunc, DataLoader, PostprocessFunc, RunResults
@@ -15,7 +14,7 @@ from polycmp.json import load_json, save_json
 from polycmp.values import parse_shape
 
 with pytest.MonkeyPatch.context() as path:  # its metadata is not to be found by the tests of other files
-    path.syspath_prepend(str(Path(__file__).parent / "toydist"))
+    path.syspath_prepend(str(TOYDIST))
     from toybox.loader import ToyFromPath
     from toybox.plugin import RunnerOptions
     from toybox.runner import ToyRunner

@@ -24,13 +24,13 @@ from polycmp.comparator import (
     StreamingDataLoader,
     TopKPostprocessFunc,
 )
-from polycmp.compare.accuracy import AccuracyResult
 from polycmp.errors import FileError, InvalidValueError, UsageError
 from polycmp.json import from_json, load_json, save_json, to_json
 from polycmp.loader import Loader, also_called
 from polycmp.logger import G_LOGGER, LogMode
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata
+from polycmp_api.accuracy import AccuracyResult
 
 METADATA = TensorMetadata().add("x", "float32", (-1, 2)).add("n", "int64", (3,))
 
@@ -367,3 +367,9 @@ def test_callbacks_see_the_severity(logger):
 def test_an_unknown_attribute_of_the_logger_is_an_error(logger):
     with pytest.raises(AttributeError):
         logger.module_severities = 1
+
+
+def test_a_data_loader_of_python_programs_takes_dimensions():
+    text = TensorMetadata().add("ids", "int64", ("batch", "seq")).add("mask", "int64", ("batch", "seq"))
+    [feed] = DataLoader(input_metadata=text, dimensions={"seq": 5})
+    assert {name: array.shape for name, array in feed.items()} == {"ids": (1, 5), "mask": (1, 5)}

@@ -15,7 +15,7 @@ from polycmp.tensors import dtype_class, is_low_bit
 from polycmp.values import pick
 
 if TYPE_CHECKING:
-    from polycmp.builtin_options import IndicesOptions
+    from polycmp_checks.function_options import IndicesOptions
 
 Array = NDArray[Any]
 #: Elements looked up at once, which bounds the memory.

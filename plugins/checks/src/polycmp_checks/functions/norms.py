@@ -26,7 +26,7 @@ from polycmp.tensors import dtype_class
 from polycmp.values import pick
 
 if TYPE_CHECKING:
-    from polycmp.builtin_options import CosineOptions, L2Options, PsnrOptions, SnrOptions
+    from polycmp_checks.function_options import CosineOptions, L2Options, PsnrOptions, SnrOptions
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]

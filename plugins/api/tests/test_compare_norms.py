@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from polycmp.compare.facade import CompareFunc
 from polycmp.errors import UsageError
+from polycmp_api.compare_functions import CompareFunc
 
 NAN, INF = math.nan, math.inf
 

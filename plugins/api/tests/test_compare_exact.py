@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from polycmp.compare.blocks import BLOCK
-from polycmp.compare.facade import CompareFunc
+from polycmp_api.compare_functions import CompareFunc
 
 FLOATS = [np.dtype(item) for item in ("f2", "f4", "f8")]
 LOW_FLOATS = [np.dtype(getattr(ml_dtypes, name)) for name in dir(ml_dtypes) if name.startswith(("bfloat16", "float"))]
