@@ -261,14 +261,12 @@ def test_all_reports_tell_the_same(polycmp, tmp_path):
         (("-b", "toy", "-b", "shut"), 2, "cannot run parts of a model"),
         (("-b", "toy", "-b", "plain", "--reference", "plane"), 2, "did you mean 'plain'"),
         (("-b", "toy", "-b", "plain", "--save-outputs", "o.npz"), 2, "--save-outputs"),
-        (("-b", "toy", "-b", "plain:model=other.toy"), 3, "have different operators"),
         (("-b", "toy", "-b", "needy"), 3, "a_library_that_nobody_has"),
         (("-b", "toy", "-b", "plain", "--data-loader", "ramp", "--ramp-count", "0"), 2, "gave no inputs"),
     ],
 )
 def test_what_cannot_be_searched(polycmp, tmp_path, words, status, says):
     small(tmp_path / "m.toy")
-    chain(tmp_path / "other.toy", 2)
     done = polycmp("locate", "m.toy", *words)
     assert done.status == status
     assert says in done.err

@@ -47,6 +47,8 @@ class Lane:
         needs: Modules whose version tells which backend this is.
 
     Attributes:
+        make: Makes the runner of a part.
+        needs: Modules whose version tells which backend this is.
         tensors: What has been computed and is still needed, by name; the inputs included.
         hidden: Tensors that this backend cannot show, although it runs the model.
     """
@@ -58,8 +60,8 @@ class Lane:
         self.hidden: set[str] = set()
         self._why_hidden = ""
         self._feed = TensorMetadata()
-        self._make = make
-        self._needs = needs
+        self.make = make
+        self.needs = needs
         self._dead: set[str] = set()
         self._kept: dict[int, LiveRun] = {}
         self._current: LiveRun | None = None
@@ -257,7 +259,7 @@ class Lane:
 
     def _live(self, loader: Loader[Any] | None, *, same_inputs: bool) -> LiveRun:
         scratch = BackendResult(label=self.label, backend=self.result.backend)
-        return LiveRun(scratch, lambda: self._make(loader, same_inputs), self._needs)
+        return LiveRun(scratch, lambda: self.make(loader, same_inputs), self.needs)
 
     def _declared(self, feed: Feed) -> TensorMetadata:
         """Return types and shapes of a feed, the model's own inputs with the types that the model declares."""

@@ -6,6 +6,8 @@ from typing import Any
 
 from polycmp.errors import EXIT_DIFFERENT, EXIT_OK
 from polycmp_locate.figures import Figures
+from polycmp_locate.pairing.parts import PartNode
+from polycmp_locate.pairing.result import Pairing
 from polycmp_locate.result import Located, Row
 
 
@@ -30,6 +32,7 @@ def document_of(found: Located) -> dict[str, Any]:
         "turning": found.turning.tensor if found.turning else None,
         "operator": _operator(found.first_bad) if found.first_bad else None,
         "probe": _probe(found),
+        "pairing": pairing_document(found.pairing),
         "tensors": [_row(row) for row in found.rows],
         "backends": {
             item.label: {"backend": item.backend, "version": item.version, "error": item.error or None}
@@ -50,6 +53,31 @@ def _operator(row: Row) -> dict[str, Any]:
         "attributes": dict(node.attributes),
         "inputs": {name: _figures(row.inputs.get(name)) for name in node.inputs},
         "outputs": list(node.outputs),
+    }
+
+
+def pairing_document(pairing: Pairing | None) -> dict[str, Any] | None:
+    """Return which tensors of two different models belong together, as plain values; None for equal graphs."""
+    if pairing is None:
+        return None
+    return {
+        "share": pairing.share,
+        "methods": dict(pairing.counts),
+        "candidate": {"real": len(pairing.candidate_floats), "unmatched": list(pairing.unmatched_candidate)},
+        "reference": {"real": len(pairing.reference_floats), "unmatched": list(pairing.unmatched_reference)},
+    }
+
+
+def _pair(row: Row) -> dict[str, Any]:
+    node = row.node
+    if not isinstance(node, PartNode):
+        return {}
+    return {
+        "counterpart": node.counterpart,
+        "matched_by": node.method,
+        "coarsest_type": node.coarsest or None,
+        "candidate_operators": list(node.candidate_ops),
+        "reference_operators": list(node.reference_ops),
     }
 
 
@@ -86,6 +114,7 @@ def _row(row: Row) -> dict[str, Any]:
         "float64": None if row.truth is None else {"candidate": row.truth[0], "reference": row.truth[1]},
         "candidate": _figures(row.candidate),
         "reference": _figures(row.reference),
+        **_pair(row),
     }
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.pair import PairComparer
 from polycmp.errors import ModelError, UsageError, did_you_mean
-from polycmp.graph import ModelGraph, final_outputs, same_structure
+from polycmp.graph import final_outputs, same_structure
 from polycmp.layerwise.observable import a_few
 from polycmp.layerwise.open import open_partitioned_runs, open_precise_run
 from polycmp.layerwise.partitioned_run import Lane
@@ -19,12 +20,13 @@ from polycmp.precision import UNITS
 from polycmp.runs.compare_functions import make_functions
 from polycmp.runs.loop import open_feeds
 from polycmp.runs.resolve import resolve
-from polycmp.tensors import Feed, Source
+from polycmp.tensors import Feed, Source, TensorMetadata
 from polycmp_locate.bisect import bisect, judge_bisected
 from polycmp_locate.failing import find_failing
 from polycmp_locate.full_search import FullSearch
 from polycmp_locate.hints import hints_of
 from polycmp_locate.measure import AFFORDABLE, OperatorTester
+from polycmp_locate.pairing.view import align, under_names
 from polycmp_locate.result import FAILS, Located
 from polycmp_locate.search import Sweeper
 from polycmp_locate.setting import LocateOptions, Setting, Stage, all_tensors
@@ -49,7 +51,7 @@ def locate(
 
     Raises:
         UsageError: There are not two backends, or one of them does not let the core look inside.
-        ModelError: The backends' models have different operators.
+        ModelError: The backends' models have no inputs or outputs in common.
         PolycmpError: Anything else that keeps the search from starting.
     """
     start = time.perf_counter()
@@ -62,9 +64,10 @@ def locate(
     functions = make_functions(plan.compare, registry)
     found: Located | None = None
     for candidate in candidates:
-        _check_structure(candidate, reference)
-        setting = Setting(candidate, reference, precise, functions, plan.max_memory)
+        setting: Setting | None = None
         for index, feed in enumerate(open_feeds(source, reference.graph.inputs)):
+            if setting is None:
+                setting = make_setting(Setting(candidate, reference, precise, functions, plan.max_memory), feed)
             one = search(setting, feed, options, on_stage)
             one.feed = index
             found = one if found is None or (found.exit_code == 0 and one.exit_code) else found
@@ -88,6 +91,7 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
     candidate, reference = setting.candidate, setting.reference
     found = Located(candidate.label, reference.label, mode="bisect" if options.bisect else "full")
     found.precision = _coarsest(candidate, reference)
+    found.pairing = setting.pairing
     on_stage("running the whole model without probes")
     final = final_outputs(reference.graph)
     plain, expected = candidate.run_whole(feed, final), reference.run_whole(feed, final)
@@ -182,19 +186,50 @@ def _reference(lanes: list[Lane], wanted: str) -> Lane:
     raise UsageError(f"--reference: no run is called {wanted!r}", why=did_you_mean(wanted, labels))
 
 
-def _check_structure(candidate: Lane, reference: Lane) -> None:
-    one, two = candidate.graph, reference.graph
-    if same_structure(one, two):
-        return
-    raise ModelError(
-        f"the models of {candidate.label} and {reference.label} have different operators",
-        why=_first_difference(one, two),
-        hint="compare their common tensors with: polycmp run MODEL … --mark-all",
+def make_setting(setting: Setting, feed: Feed) -> Setting:
+    """Return a setting in which both backends have the same graph: where they do not, their tensors are paired.
+
+    Args:
+        setting: The backends with their own models.
+        feed: The first inputs.
+
+    Raises:
+        ModelError: The models have no inputs or outputs in common.
+    """
+    candidate, reference = setting.candidate, setting.reference
+    if same_structure(candidate.graph, reference.graph):
+        return setting
+    _check_interface(candidate, reference)
+    aligned = align(candidate, reference, TensorMetadata.from_feed_dict(feed))
+    outputs = aligned.candidate.graph.outputs
+    models = f"the models of {candidate.label} and {reference.label}"
+    if not outputs:
+        why = f"{_listed(candidate.graph.outputs)} in one, {_listed(reference.graph.outputs)} in the other"
+        raise ModelError(f"{models} have no output in common", why=why)
+    if all(match.candidate in outputs for match in aligned.pairing.matches):
+        raise ModelError(
+            f"{models} have different operators, and no tensor inside one could be paired with one of the other",
+            why="neither names nor weights nor the way in which operators follow each other agree",
+            hint="compare their outputs with: polycmp run MODEL -b …",
+        )
+    precise = setting.precise
+    if precise is not None:
+        precise = under_names(precise, aligned.reference_graph)
+    return replace(
+        setting, candidate=aligned.candidate, reference=aligned.reference, precise=precise, pairing=aligned.pairing
     )
 
 
-def _first_difference(one: ModelGraph, two: ModelGraph) -> str:
-    for a, b in zip(one.nodes, two.nodes, strict=False):
-        if (a.op_type, a.domain, a.inputs, a.outputs) != (b.op_type, b.domain, b.inputs, b.outputs):
-            return f"{a.label} in one stands where the other has {b.label}"
-    return f"one has {len(one.nodes)} operators, the other {len(two.nodes)}"
+def _check_interface(candidate: Lane, reference: Lane) -> None:
+    one, two = set(candidate.graph.inputs), set(reference.graph.inputs)
+    if one - two:
+        raise ModelError(
+            f"the model of {candidate.label} has an input that the model of {reference.label} has not: "
+            f"{_listed(sorted(one - two))}",
+            why=f"the reference reads {_listed(sorted(two))}",
+            hint="rename it: polycmp surgeon extract MODEL --inputs …",
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:3])) + (", …" if len(names) > 3 else "") if names else "none"

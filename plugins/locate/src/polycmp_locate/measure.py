@@ -29,6 +29,7 @@ from polycmp_locate.decisions import (
     worth_running,
 )
 from polycmp_locate.figures import figures, largest_of, rounding
+from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.result import Row, Standalone
 
 Tensors = Mapping[str, Any]
@@ -54,7 +55,7 @@ def make_row(node: GraphNode, item: OutputComparison, candidate: Any, reference:
         item.output,
         node,
         item.candidate_type,
-        coarser(rounding(dtype_of(candidate)), UNITS.get(allowed, 0.0)),
+        coarser(rounding(dtype_of(candidate)), max(UNITS.get(allowed, 0.0), unit_inside(node))),
         item.passed,
         "" if item.passed else item.reason,
         candidate=mine,
@@ -68,6 +69,11 @@ def make_row(node: GraphNode, item: OutputComparison, candidate: Any, reference:
         if mine is not None and other is not None and _is_uneven(row):
             _compare_in_parts(row, candidate, reference, allowed)
     return row
+
+
+def unit_inside(node: GraphNode) -> float:
+    """Return the unit roundoff of the coarsest type inside what stands for an operator; 0 for a single operator."""
+    return node.unit if isinstance(node, PartNode) else 0.0
 
 
 def _scale(row: Row) -> float:

@@ -10,6 +10,7 @@ from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
 from polycmp.graph import GraphNode
 from polycmp.results.outcome import BackendResult
 from polycmp_locate.figures import Figures
+from polycmp_locate.pairing.result import Pairing
 
 #: The verdicts, each a key in reports.
 EQUAL = "equal"
@@ -178,6 +179,7 @@ class Located:
         seconds: Wall-clock duration.
         saved: Where the case that repeats it was saved.
         precision: Who may calculate in a coarser type than the model's, and in which, in words; empty if nobody.
+        pairing: Which tensors of two different models belong together; None where both have the same operators.
     """
 
     candidate: str
@@ -201,6 +203,7 @@ class Located:
     seconds: float = 0.0
     saved: str = ""
     precision: str = ""
+    pairing: Pairing | None = None
 
     @property
     def failed_backends(self) -> list[BackendResult]:

@@ -9,6 +9,7 @@ from typing import Any
 from polycmp.compare.pair import PairComparer
 from polycmp.graph import ModelGraph
 from polycmp.layerwise.partitioned_run import Lane
+from polycmp_locate.pairing.result import Pairing
 
 Tensors = Mapping[str, Any]
 Stage = Callable[[str], None]
@@ -37,6 +38,7 @@ class Setting:
         precise: A backend that calculates in float64, or None.
         functions: What judges a tensor.
         max_memory: Bytes for tensors.
+        pairing: Which tensors of two different models belong together; None where both have the same operators.
     """
 
     candidate: Lane
@@ -44,6 +46,7 @@ class Setting:
     precise: Lane | None
     functions: Mapping[str, Callable[..., Any]]
     max_memory: int = 0
+    pairing: Pairing | None = None
 
     def agree(self, made: Tensors, expected: Tensors) -> bool:
         """Return whether tensors of the candidate and of the reference are within the tolerances."""

@@ -1,0 +1,302 @@
+"""Matching the tensors of two graphs: by name, through rounding, by the weights they read, by structure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import TypeVar
+
+from polycmp.graph import GraphNode, ModelGraph
+from polycmp.tensors import TensorMetadata, dtype_class
+from polycmp_locate.pairing.names import base_name, is_counted, pair_names
+from polycmp_locate.pairing.result import SAME_NAME, SAME_WEIGHT, STRUCTURE, THROUGH, Match, Pairing
+from polycmp_locate.pairing.side import COMMUTATIVE, Side, plain_type
+
+Key = TypeVar("Key")
+#: Operators behind a tensor that tell it from others like it.
+_DEPTH = 4
+
+
+def pair_graphs(
+    candidate: ModelGraph,
+    reference: ModelGraph,
+    inputs: TensorMetadata | None = None,
+    given: Mapping[str, str] | None = None,
+) -> Pairing:
+    """Return which tensors of two graphs belong together.
+
+    Matched are tensors of equal names where what makes them does not speak against it; tensors whose names a
+    converter made of each other's; tensors that are another one rounded (Cast, QuantizeLinear and so on); the results
+    of operators of one type on the same weight; then, again and again, what the same operator makes of matched tensors
+    and what the same operator reads to make them, where only one tensor on each side can be meant and the shapes fit.
+
+    Args:
+        candidate: The model to judge.
+        reference: The model to believe.
+        inputs: Types and shapes of what will be fed; by default what the reference's model says.
+        given: Names in the candidate's model -> names in the reference's, of tensors known to belong together.
+    """
+    inputs = inputs if inputs is not None else reference.inputs
+    return pair_sides(Side(candidate, inputs), Side(reference, inputs), given)
+
+
+def pair_sides(candidate: Side, reference: Side, given: Mapping[str, str] | None = None) -> Pairing:
+    """Return which tensors of two graphs belong together.
+
+    Args:
+        candidate: The graph of the model to judge.
+        reference: The graph of the model to believe.
+        given: Names in the candidate's model -> names in the reference's, of tensors known to belong together.
+    """
+    return _Matching(candidate, reference).run(given or {})
+
+
+class _Matching:
+    """One pairing in the making, of classes of tensors that are the same but for rounding."""
+
+    def __init__(self, mine: Side, other: Side) -> None:
+        self.mine, self.other = mine, other
+        self.to: dict[str, str] = {}
+        self.back: dict[str, str] = {}
+        self.method: dict[str, str] = {}
+        self.direct: dict[str, Match] = {}
+
+    def run(self, given: Mapping[str, str]) -> Pairing:
+        """Match all that can be matched."""
+        for name in self.mine.graph.inputs:
+            if name in self.other.graph.inputs:
+                self._join(self.mine.root(name), self.other.root(name), SAME_NAME)
+        for name, target in given.items():
+            self._join(self.mine.root(name), self.other.root(target), SAME_NAME)
+        self._by_names()
+        self._by_weights()
+        while self._forward() or self._backward():
+            pass
+        return Pairing(tuple(self._matches()), self.mine.floats, self.other.floats)
+
+    def _join(self, mine: str, other: str, method: str) -> bool:
+        """Match two classes, unless one has a match already."""
+        if mine in self.to or other in self.back:
+            return False
+        self.to[mine], self.back[other], self.method[mine] = other, mine, method
+        return True
+
+    # --- names
+
+    def _by_names(self) -> None:
+        found = pair_names(self.mine.made, self.other.made)
+        for match in sorted(found, key=lambda item: (item.method != SAME_NAME, is_counted(item.candidate))):
+            if self._may_be_same(match):
+                self._join(self.mine.root(match.candidate), self.other.root(match.reference), match.method)
+                self.direct[match.candidate] = match
+
+    def _may_be_same(self, match: Match) -> bool:
+        """Return whether nothing speaks against two tensors of one name being the same."""
+        one, two = self._made_by(self.mine, match.candidate), self._made_by(self.other, match.reference)
+        if one is None or two is None:
+            return one is two
+        same = plain_type(one) == plain_type(two)
+        if same and self._reads_other(one, two) and is_counted(match.reference):
+            return False
+        if same:
+            return self._same_class(match.candidate, match.reference)
+        replaced = bool(one.domain or two.domain) or (
+            plain_type(one) not in self.other.op_types or plain_type(two) not in self.mine.op_types
+        )
+        return replaced and self.fits(match.candidate, match.reference)
+
+    @staticmethod
+    def _made_by(side: Side, name: str) -> GraphNode | None:
+        return side.node(side.root(name))
+
+    def _reads_other(self, one: GraphNode, two: GraphNode) -> bool:
+        """Return whether two operators are known to read different tensors."""
+        images = [self.to.get(name) for name in self.mine.reads(one)]
+        return None not in images and not set(images) & set(self.other.reads(two)) and bool(images)
+
+    # --- weights
+
+    def _by_weights(self) -> None:
+        """Match what operators of one type make that alone read a weight of one name."""
+        mine, other = self._weight_readers(self.mine), self._weight_readers(self.other)
+        for key, node in mine.items():
+            twin = other.get(key)
+            if node is not None and twin is not None:
+                self._join_made(node, twin, SAME_WEIGHT)
+
+    @staticmethod
+    def _weight_readers(side: Side) -> dict[tuple[str, str], GraphNode | None]:
+        found: dict[tuple[str, str], GraphNode | None] = {}
+        for node in side.nodes:
+            for name in dict.fromkeys(base_name(weight) for weight in side.weights_of(node)):
+                if not is_counted(name):
+                    key = (name, plain_type(node))
+                    found[key] = None if key in found else node
+        return found
+
+    # --- structure
+
+    def _forward(self) -> bool:
+        """Match what the same operator makes of the same tensors; return whether any was."""
+        mine, other = self._open(self.mine, self.to), self._open(self.other, self.back)
+        known = _groups(mine, lambda node: self._key(self.mine, node, self.to))
+        twins = _groups(other, lambda node: self._key(self.other, node, {name: name for name in self.back}))
+        found = False
+        for key, nodes in known.items():
+            for node, twin in self._told_apart(nodes, twins.get(key, [])):
+                found = self._join_made(node, twin, STRUCTURE) or found
+        return found
+
+    @staticmethod
+    def _open(side: Side, done: Mapping[str, str]) -> list[GraphNode]:
+        return [node for node in side.nodes if any(side.is_root(name) and name not in done for name in node.outputs)]
+
+    @staticmethod
+    def _key(side: Side, node: GraphNode, images: Mapping[str, str]) -> tuple[str, tuple[str, ...]] | None:
+        read = [images.get(name) for name in side.reads(node)]
+        names = [name for name in read if name is not None]
+        if not read or len(names) < len(read):
+            return None
+        return plain_type(node), tuple(sorted(names) if node.op_type in COMMUTATIVE else names)
+
+    def _told_apart(self, mine: list[GraphNode], other: list[GraphNode]) -> Iterator[tuple[GraphNode, GraphNode]]:
+        """Yield the operators of two groups that can only mean each other."""
+        if len(mine) == 1 and len(other) == 1:
+            yield mine[0], other[0]
+            return
+        if not mine or not other:
+            return
+        for depth in range(1, _DEPTH + 1):
+            ones = _groups(mine, partial(_behind_all, self.mine, depth))
+            twos = _groups(other, partial(_behind_all, self.other, depth))
+            pairs = [(ones[key][0], twos[key][0]) for key in ones if len(ones[key]) == 1 == len(twos.get(key, ()))]
+            if pairs:
+                yield from pairs
+                return
+
+    def _backward(self) -> bool:
+        """Match what the same operator reads to make matched tensors; return at the first that was."""
+        for mine, other in list(self.to.items()):
+            node, twin = self.mine.node(mine), self.other.node(other)
+            if node is None or twin is None or plain_type(node) != plain_type(twin):
+                continue
+            if any(self._join_read(*pair) for pair in self._read_alike(node, twin)):
+                return True
+        return False
+
+    def _read_alike(self, node: GraphNode, twin: GraphNode) -> list[tuple[str, str]]:
+        """Return pairs of tensors that two operators read at the same place."""
+        mine, other = self.mine.reads(node), self.other.reads(twin)
+        if node.op_type not in COMMUTATIVE:
+            return list(zip(mine, other, strict=True)) if len(mine) == len(other) else []
+        left = [name for name in mine if name not in self.to]
+        right = [name for name in other if name not in self.back]
+        if len(left) == 1 and len(right) == 1 and {self.to[name] for name in mine if name in self.to} <= set(other):
+            return [(left[0], right[0])]
+        return [(ones[0], twos[0]) for ones, twos in self._by_type(left, right) if len(ones) == 1 == len(twos)]
+
+    def _by_type(self, left: list[str], right: list[str]) -> Iterator[tuple[list[str], list[str]]]:
+        ones = _groups(left, lambda name: _type_of(self.mine, name))
+        twos = _groups(right, lambda name: _type_of(self.other, name))
+        yield from ((ones[key], twos[key]) for key in ones if key in twos)
+
+    def _join_read(self, mine: str, other: str) -> bool:
+        return self.fits(mine, other) and self._join(mine, other, STRUCTURE)
+
+    def _join_made(self, node: GraphNode, twin: GraphNode, method: str) -> bool:
+        """Match the results of two operators by place, if their shapes fit; return whether any was."""
+        found = False
+        for name, target in zip(node.outputs, twin.outputs, strict=False):
+            if self.mine.is_root(name) and self.other.is_root(target) and self.fits(name, target):
+                found = self._join(name, target, method) or found
+        return found
+
+    def fits(self, mine: str, other: str) -> bool:
+        """Return whether two tensors have the same kind of elements and the same shape, as far as those are known."""
+        if not self._same_class(mine, other):
+            return False
+        one, two = self.mine.entry(mine), self.other.entry(other)
+        if one is None or two is None or one.shape is None or two.shape is None:
+            return True
+        if len(one.shape) != len(two.shape):
+            return False
+        return all(
+            a == b for a, b in zip(one.shape, two.shape, strict=True) if _is_known(a) and _is_known(b)
+        )  # fmt: skip
+
+    def _same_class(self, mine: str, other: str) -> bool:
+        kinds = (_classes(self.mine, mine), _classes(self.other, other))
+        return not kinds[0] or not kinds[1] or bool(kinds[0] & kinds[1])
+
+    # --- from classes to tensors
+
+    def _matches(self) -> Iterator[Match]:
+        for name in self.mine.made:
+            other = self.to.get(self.mine.root(name))
+            if other is None or name not in self.mine.shown(self.mine.root(name)):
+                continue
+            yield self._match(name, other)
+
+    def _match(self, name: str, other: str) -> Match:
+        root = self.mine.root(name)
+        shown = [
+            item for item in self.other.shown(other) if item in self.other.maker or item in self.other.graph.inputs
+        ]
+        if name in shown:
+            return Match(name, name, SAME_NAME)
+        direct = self.direct.get(name)
+        if direct is not None and direct.reference in shown:
+            return direct
+        first = next((item for item in self.mine.shown(root) if item not in self.mine.graph.inputs), name)
+        return Match(name, shown[0], self.method[root] if name == first and name not in shown else THROUGH)
+
+
+def _behind_all(side: Side, depth: int, node: GraphNode) -> tuple[object, ...]:
+    """Return what reads an operator's result, and what reads that, as a value that can be compared."""
+    return tuple(_behind(side, name, depth) for name in node.outputs)
+
+
+def _behind(side: Side, name: str, depth: int) -> tuple[object, ...]:
+    if not depth:
+        return ()
+    readers = side.readers.get(name, ())
+    return tuple(
+        sorted(
+            (
+                (plain_type(node), 0 if node.op_type in COMMUTATIVE else place, names(side, node),
+                 tuple(_behind(side, made, depth - 1) for made in node.outputs))
+                for node, place in readers
+            ),
+            key=repr,
+        )
+    )  # fmt: skip
+
+
+def names(side: Side, node: GraphNode) -> tuple[str, ...]:
+    """Return the names of an operator's weights that say what they are."""
+    return tuple(sorted({base for item in side.weights_of(node) if not is_counted(base := base_name(item))}))
+
+
+def _type_of(side: Side, name: str) -> str:
+    node = side.node(name)
+    return "" if node is None else plain_type(node)
+
+
+def _classes(side: Side, name: str) -> set[str]:
+    """Return the kinds of elements that a tensor and those that stand for it hold; empty if that is not known."""
+    known = (side.types.get(item) for item in side.shown(side.root(name)))
+    return {dtype_class(entry.dtype) for entry in known if entry is not None and entry.dtype is not None}
+
+
+def _is_known(dim: int | str) -> bool:
+    return isinstance(dim, int) and dim >= 0
+
+
+def _groups(items: Iterable[Key], key: Callable[[Key], object]) -> dict[object, list[Key]]:
+    """Return items by what a function says of them, without those of which it says None."""
+    found: dict[object, list[Key]] = {}
+    for item in items:
+        value = key(item)
+        if value is not None:
+            found.setdefault(value, []).append(item)
+    return found

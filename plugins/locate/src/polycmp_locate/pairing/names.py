@@ -1,0 +1,61 @@
+"""The names that converters give, and what they say of the tensors that these were made of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from polycmp_locate.pairing.result import CONVERTED_NAME, SAME_NAME, Match
+
+#: What converters append to a tensor's name: ONNX Runtime's quantisation, onnxconverter-common, `polycmp convert`.
+_SUFFIXES = re.compile(
+    r"(_QuantizeLinear_Input|_QuantizeLinear_Output|_DequantizeLinear_Output|_DequantizeLinear|_QuantizeLinear"
+    r"|_quantized|_dequantized|_output_quantized_cast_output|_output_quantized|_inside|_float32|_fp16|_fp32"
+    r"|_cast_to_\w+|_casted_\w+|_castout|_output_cast_?\d*|_input_cast_?\d*|/\w*Cast_?\d*|_scale|_zero_point)$"
+)
+#: Names that exporters count up: the same one may be another tensor in another export of the same model.
+_COUNTED = re.compile(r"^(val|t|onnx::\w+|[A-Za-z_]{0,3}|const\w*|getitem|tensor)_?\d+$|/Constant_\d+_output_\d+$")
+
+
+def plain_names(name: str) -> Iterator[str]:
+    """Yield the names that a tensor may have had before converters renamed it, without its own.
+
+    Args:
+        name: The name that it has.
+    """
+    seen = 0
+    while (shorter := _SUFFIXES.sub("", name)) != name and seen < 4:
+        name, seen = shorter, seen + 1
+        yield name
+
+
+def base_name(name: str) -> str:
+    """Return a name without anything that converters append."""
+    return next(reversed(list(plain_names(name))), name)
+
+
+def is_counted(name: str) -> bool:
+    """Return whether a name is only a number that an exporter counted up, and therefore no evidence by itself."""
+    return bool(_COUNTED.match(name)) or "Constant_" in name
+
+
+def pair_names(candidate: Iterable[str], reference: Iterable[str]) -> tuple[Match, ...]:
+    """Return the tensors of two lists of names that belong together, by name alone.
+
+    Each name is given away once; one that two could have goes to neither, unless it is the very name of one of them.
+
+    Args:
+        candidate: Names that the candidate shows.
+        reference: Names that the reference shows.
+    """
+    names, others = list(candidate), set(reference)
+    found = {name: Match(name, name, SAME_NAME) for name in names if name in others}
+    claims: dict[str, list[str]] = {}
+    for name in names:
+        target = next((item for item in plain_names(name) if item in others), None)
+        if name not in found and target is not None and target not in found:
+            claims.setdefault(target, []).append(name)
+    for target, claimants in claims.items():
+        if len(claimants) == 1:
+            found[claimants[0]] = Match(claimants[0], target, CONVERTED_NAME)
+    return tuple(found[name] for name in names if name in found)

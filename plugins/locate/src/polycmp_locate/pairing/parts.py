@@ -1,0 +1,209 @@
+"""Two paired graphs as one: an operator for each pair of tensors, which stands for the smallest part between pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from polycmp.graph import GraphNode
+from polycmp.precision import UNITS
+from polycmp.tensors import dtype_name
+from polycmp_locate.pairing.result import Match, Pairing
+from polycmp_locate.pairing.side import Side
+
+#: Unit roundoff of types that hold steps of a scale, relative to the largest magnitude.
+_STEPS = {"int2": 0.25, "uint2": 0.25, "int4": 2.0**-4, "uint4": 2.0**-4, "int8": UNITS["int8"],
+          "uint8": UNITS["int8"], "int16": 2.0**-16, "uint16": 2.0**-16}  # fmt: skip
+_QUANTISED = ("QuantizeLinear", "DequantizeLinear", "Integer", "QLinear", "QGemm", "QAttention", "MatMulNBits",
+              "BlockQuantized", "IntegerToFloat", "QuantizeMatMul")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PartNode(GraphNode):
+    """The operators of both models that make one tensor of tensors that have counterparts.
+
+    Its type, name and attributes are those of the candidate's operator that calculates the tensor.
+
+    Attributes:
+        unit: Unit roundoff of the coarsest type in the part, 0 if it holds exact numbers only.
+        coarsest: The name of that type.
+        candidate_ops: Types of the candidate's operators, in their order.
+        reference_ops: Types of the reference's.
+        counterpart: The tensor's name in the reference's model.
+        method: How the pair was found.
+    """
+
+    unit: float = 0.0
+    coarsest: str = ""
+    candidate_ops: tuple[str, ...] = ()
+    reference_ops: tuple[str, ...] = ()
+    counterpart: str = ""
+    method: str = ""
+
+
+@dataclass
+class Joint:
+    """Both graphs in one.
+
+    Attributes:
+        nodes: In an order in which both models can run them.
+        to_reference: The reference's name of each tensor, by the candidate's.
+        dropped: Pairs that could not be true, since each would be made of the other.
+    """
+
+    nodes: list[PartNode] = field(default_factory=list)
+    to_reference: Mapping[str, str] = field(default_factory=dict)
+    dropped: list[Match] = field(default_factory=list)
+
+
+def join(pairing: Pairing, mine: Side, other: Side) -> Joint:
+    """Return two graphs as one.
+
+    Args:
+        pairing: Which tensors belong together.
+        mine: The candidate's graph.
+        other: The reference's.
+    """
+    matches = list(pairing.matches)
+    dropped: list[Match] = []
+    while True:
+        builder = _Builder(matches, mine, other)
+        nodes, stuck = _in_order([builder.node(match) for match in matches], set(mine.graph.inputs))
+        if not stuck:
+            return Joint(nodes, builder.to_reference, dropped)
+        wrong = _weakest([match for match in matches if match.candidate in stuck])
+        dropped.append(wrong)
+        matches.remove(wrong)
+
+
+def _weakest(matches: Sequence[Match]) -> Match:
+    """Return the pair that least speaks for, the last of several."""
+    return max(reversed(matches), key=lambda match: match.candidate != match.reference)
+
+
+class _Builder:
+    def __init__(self, matches: Sequence[Match], mine: Side, other: Side) -> None:
+        self.mine, self.other = mine, other
+        inputs = {name: name for name in mine.graph.inputs if name in other.graph.inputs}
+        self.to_reference = {**inputs, **{match.candidate: match.reference for match in matches}}
+        self.first: dict[str, str] = {}
+        for name, target in self.to_reference.items():
+            self.first.setdefault(target, name)
+
+    def node(self, match: Match) -> PartNode:
+        """Return the operator of a pair."""
+        own = _part(self.mine, match.candidate, self.to_reference)
+        inputs = own.inputs
+        theirs = _Part()
+        if self.first[match.reference] == match.candidate:
+            theirs = _part(self.other, match.reference, self.first)
+            covered = {self.to_reference[name] for name in inputs}
+            inputs = inputs | {self.first[name]: None for name in theirs.inputs if name not in covered}
+        elif match.reference not in {self.to_reference[name] for name in inputs}:
+            inputs = inputs | {self.first[match.reference]: None}
+        main = self._main(match.candidate, own)
+        kinds = {**own.kinds, **theirs.kinds}
+        coarsest = max(kinds, key=kinds.__getitem__, default="")
+        metadata = {**(theirs.nodes[-1].metadata if theirs.nodes else {}), **main.metadata}
+        return PartNode(
+            main.op_type,
+            main.name,
+            main.domain,
+            tuple(inputs),
+            (match.candidate,),
+            main.attributes,
+            metadata,
+            kinds.get(coarsest, 0.0),
+            coarsest,
+            tuple(node.op_type for node in own.nodes),
+            tuple(node.op_type for node in theirs.nodes),
+            match.reference,
+            match.method,
+        )
+
+    def _main(self, name: str, part: _Part) -> GraphNode:
+        """Return the operator in a part that calculates, and does not only round or scale."""
+        root = self.mine.node(self.mine.root(name))
+        return root if root is not None and root in part.nodes else self.mine.maker[name]
+
+
+@dataclass
+class _Part:
+    """The operators of one model behind a tensor, up to tensors that have counterparts."""
+
+    nodes: list[GraphNode] = field(default_factory=list)
+    inputs: dict[str, None] = field(default_factory=dict)
+    kinds: dict[str, float] = field(default_factory=dict)
+
+
+def _part(side: Side, name: str, border: Mapping[str, str]) -> _Part:
+    """Return the part of a graph that makes a tensor of others.
+
+    Args:
+        side: The graph.
+        name: The tensor.
+        border: The tensors at which a part ends.
+    """
+    part = _Part()
+    chosen: dict[int, GraphNode] = {}
+    waiting, seen = [name], set()
+    while waiting:
+        item = waiting.pop()
+        node = side.maker.get(item)
+        if item in seen:
+            continue
+        seen.add(item)
+        if item != name and item in border:
+            part.inputs[item] = None
+        elif node is not None:
+            chosen[id(node)] = node
+            waiting.extend(node.inputs)
+    places = side.places
+    part.nodes = sorted((node for node in chosen.values() if not _is_static(side, node)), key=lambda n: places[id(n)])
+    for node in chosen.values():
+        part.kinds.update(_kinds(side, node))
+    return part
+
+
+def _is_static(side: Side, node: GraphNode) -> bool:
+    return all(name in side.static for name in node.outputs)
+
+
+def _kinds(side: Side, node: GraphNode) -> dict[str, float]:
+    """Return the types that an operator rounds to, with their unit roundoffs."""
+    known = [side.types.get(name) for name in (*node.inputs, *node.outputs)]
+    names = {dtype_name(entry.dtype) for entry in known if entry is not None and entry.dtype is not None}
+    found = {name: UNITS[name] for name in names if name in UNITS and name != "int8"}
+    if any(word in node.op_type for word in _QUANTISED):
+        steps = names & set(_STEPS)
+        found.update({name: _STEPS[name] for name in steps or {"int4" if "MatMulNBits" in node.op_type else "int8"}})
+    return found
+
+
+def _in_order(nodes: Iterable[PartNode], made: set[str]) -> tuple[list[PartNode], set[str]]:
+    """Return operators in an order in which they can run, and what those make that never can."""
+    ordered: list[PartNode] = []
+    waiting = list(nodes)
+    known = set(made)
+    while waiting:
+        left = []
+        for node in waiting:
+            if known.issuperset(node.inputs):
+                ordered.append(node)
+                known.update(node.outputs)
+            else:
+                left.append(node)
+        if len(left) == len(waiting):
+            return ordered, _circle(left)
+        waiting = left
+    return ordered, set()
+
+
+def _circle(nodes: Sequence[PartNode]) -> set[str]:
+    """Return tensors that are made of each other, among operators that cannot run."""
+    reads = {node.outputs[0]: node.inputs for node in nodes}
+    name, path = nodes[0].outputs[0], []
+    while name not in path:
+        path.append(name)
+        name = next((item for item in reads[name] if item in reads), name)
+    return set(path[path.index(name) :])

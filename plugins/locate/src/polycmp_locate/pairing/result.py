@@ -1,0 +1,85 @@
+"""What a pairing of two graphs says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+#: How two tensors were matched.
+SAME_NAME = "name"
+CONVERTED_NAME = "converter's name"
+THROUGH = "rounding of another"
+SAME_WEIGHT = "weight"
+STRUCTURE = "structure"
+
+
+@dataclass(frozen=True)
+class Match:
+    """A tensor of one model that stands for one of the other.
+
+    Attributes:
+        candidate: Its name in the candidate's model.
+        reference: Its name in the reference's.
+        method: How that is known: one of the methods of this module.
+    """
+
+    candidate: str
+    reference: str
+    method: str
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Which tensors of two models belong together.
+
+    Several tensors of the candidate may stand for one of the reference: a tensor and what is left of it after it was
+    quantised.
+
+    Attributes:
+        matches: In the order of the candidate's graph; without the models' inputs, which have the same names.
+        candidate_floats: Tensors of real numbers that the candidate's operators make, the scales and steps inside
+            quantised operators left out.
+        reference_floats: The same of the reference.
+    """
+
+    matches: tuple[Match, ...]
+    candidate_floats: tuple[str, ...] = ()
+    reference_floats: tuple[str, ...] = ()
+
+    @cached_property
+    def to_reference(self) -> Mapping[str, str]:
+        """The reference's names by the candidate's."""
+        return {match.candidate: match.reference for match in self.matches}
+
+    @cached_property
+    def methods(self) -> Mapping[str, str]:
+        """How each was matched, by the candidate's name."""
+        return {match.candidate: match.method for match in self.matches}
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many tensors were matched by each method, the most frequent first."""
+        return dict(Counter(match.method for match in self.matches).most_common())
+
+    @property
+    def unmatched_candidate(self) -> tuple[str, ...]:
+        """Real tensors that only the candidate has."""
+        return tuple(name for name in self.candidate_floats if name not in self.to_reference)
+
+    @property
+    def unmatched_reference(self) -> tuple[str, ...]:
+        """Real tensors that only the reference has."""
+        known = set(self.to_reference.values())
+        return tuple(name for name in self.reference_floats if name not in known)
+
+    @property
+    def share(self) -> float:
+        """Which share of the real tensors is matched, on the side where that is more.
+
+        A model with fused operators has fewer tensors than the other, so not all of the other's can have one.
+        """
+        left = [(len(self.unmatched_candidate), len(self.candidate_floats))]
+        left.append((len(self.unmatched_reference), len(self.reference_floats)))
+        return max((1.0 - missing / count for missing, count in left if count), default=1.0)

@@ -1,0 +1,192 @@
+"""One graph as pairing sees it: tensors that are the same but for rounding are one, operators have plain names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from polycmp.graph import GraphNode, ModelGraph, static_tensors
+from polycmp.tensors import TensorEntry, TensorMetadata, is_floating
+
+#: Operators that other operators replace, by what they compute.
+_PLAIN = {
+    "MatMulInteger": "MatMul", "QLinearMatMul": "MatMul", "FusedMatMul": "MatMul", "MatMulNBits": "MatMul",
+    "MatMulIntegerToFloat": "MatMul", "DynamicQuantizeMatMul": "MatMul", "TransposeMatMul": "MatMul",
+    "ConvInteger": "Conv", "QLinearConv": "Conv", "FusedConv": "Conv", "NhwcConv": "Conv", "NhwcFusedConv": "Conv",
+    "QGemm": "Gemm", "FusedGemm": "Gemm", "QLinearAdd": "Add", "QLinearMul": "Mul", "QLinearSigmoid": "Sigmoid",
+    "QLinearSoftmax": "Softmax", "QLinearConcat": "Concat", "QLinearAveragePool": "AveragePool",
+    "QLinearGlobalAveragePool": "GlobalAveragePool", "QLinearLeakyRelu": "LeakyRelu", "QLinearReduceMean": "ReduceMean",
+    "NhwcMaxPool": "MaxPool", "GatherBlockQuantized": "Gather", "FastGelu": "Gelu", "BiasGelu": "Gelu",
+    "QuickGelu": "Gelu", "SkipLayerNormalization": "LayerNormalization",
+    "SimplifiedLayerNormalization": "RMSNormalization", "SkipSimplifiedLayerNormalization": "RMSNormalization",
+    "QAttention": "Attention", "MultiHeadAttention": "Attention",
+}  # fmt: skip
+_INTEGER = frozenset({"MatMulInteger", "ConvInteger"})
+_ROUNDING = frozenset({"Cast", "Identity", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "Dropout"})
+#: Where operators have tensors to calculate with; what is left out are scales and zero points.
+_DATA = {"MatMulInteger": (0, 1), "ConvInteger": (0, 1), "QLinearMatMul": (0, 3), "QLinearConv": (0, 3, 8),
+         "QGemm": (0, 3, 6), "QLinearAdd": (0, 3), "QLinearMul": (0, 3)}  # fmt: skip
+COMMUTATIVE = frozenset({"Add", "Mul", "And", "Or", "Max", "Min", "Sum", "Equal", "Xor", "Mean"})
+
+
+def plain_type(node: GraphNode) -> str:
+    """Return what an operator computes, whatever replaced it to compute that."""
+    return _PLAIN.get(node.op_type, node.op_type)
+
+
+class Side:
+    """One graph.
+
+    Args:
+        graph: The model.
+        inputs: Types and shapes of what will be fed.
+
+    Attributes:
+        graph: The model.
+        types: What is known of types and shapes.
+        static: Tensors that depend on weights alone.
+        maker: The operator that makes each tensor.
+    """
+
+    def __init__(self, graph: ModelGraph, inputs: TensorMetadata) -> None:
+        self.graph = graph
+        self.types = graph.types(inputs)
+        self.static = static_tensors(graph)
+        self.maker = {name: node for node in graph.nodes for name in node.outputs}
+        self._roots: dict[str, str] = {}
+        self.members: dict[str, list[str]] = {}
+        for name in (*graph.inputs, *self.made):
+            self.members.setdefault(self.root(name), []).append(name)
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """The position of each operator, by its identity."""
+        return {id(node): index for index, node in enumerate(self.graph.nodes)}
+
+    @cached_property
+    def made(self) -> tuple[str, ...]:
+        """Tensors that operators make of the inputs, in their order."""
+        nodes = self.graph.nodes
+        names = (name for node in nodes for name in node.outputs)
+        return tuple(name for name in names if name not in self.static and name not in self.graph.opaque)
+
+    @cached_property
+    def floats(self) -> tuple[str, ...]:
+        """Those of them that hold real numbers, the scales and steps inside quantised operators left out."""
+        return tuple(name for name in self.made if self.is_real(name) and not self._is_helper(name))
+
+    @cached_property
+    def op_types(self) -> frozenset[str]:
+        """The plain types of all operators."""
+        return frozenset(plain_type(node) for node in self.graph.nodes)
+
+    def is_real(self, name: str) -> bool:
+        """Return whether a tensor holds real numbers, as far as is known."""
+        entry = self.types.get(name)
+        return entry is None or entry.dtype is None or is_floating(entry.dtype)
+
+    def entry(self, name: str) -> TensorEntry | None:
+        """Return what is known of a tensor's type and shape; of one in a class what is known of the class."""
+        own = self.types.get(name)
+        if own is not None and own.shape is not None:
+            return own
+        known = (self.types.get(item) for item in self.members.get(self.root(name), ()))
+        return next((item for item in known if item is not None and item.shape is not None), own)
+
+    def root(self, name: str) -> str:
+        """Return the tensor that one is the same as, but for rounding; itself if there is none."""
+        found = self._roots.get(name)
+        if found is None:
+            before = self._before(name)
+            found = self._roots[name] = name if before is None else self.root(before)
+        return found
+
+    def node(self, root: str) -> GraphNode | None:
+        """Return the operator that calculates a tensor; None for the model's inputs."""
+        return self.maker.get(root)
+
+    def reads(self, node: GraphNode) -> tuple[str, ...]:
+        """Return the roots of what an operator calculates with, weights and scales left out."""
+        places = _DATA.get(node.op_type)
+        names = node.inputs if places is None else [node.inputs[at] for at in places if at < len(node.inputs)]
+        return tuple(self.root(name) for name in names if name not in self.static)
+
+    def weights_of(self, node: GraphNode) -> tuple[str, ...]:
+        """Return the static tensors that an operator reads."""
+        return tuple(name for name in node.inputs if name in self.static)
+
+    @cached_property
+    def nodes(self) -> tuple[GraphNode, ...]:
+        """The operators that calculate something of the inputs, those that only round left out."""
+        return tuple(node for node in self.graph.nodes if any(self.is_root(name) for name in node.outputs))
+
+    def is_root(self, name: str) -> bool:
+        """Return whether a tensor is made by calculating."""
+        return name not in self.static and self.root(name) == name and not self._is_helper(name)
+
+    @cached_property
+    def readers(self) -> dict[str, list[tuple[GraphNode, int]]]:
+        """Operators that calculate with a root, and at which place."""
+        found: dict[str, list[tuple[GraphNode, int]]] = {}
+        for node in self.nodes:
+            for place, name in enumerate(self.reads(node)):
+                found.setdefault(name, []).append((node, place))
+        return found
+
+    def shown(self, root: str) -> Iterator[str]:
+        """Yield the tensors of a class that can be compared: real ones, or all if none is."""
+        names = self.members.get(root, [root])
+        real = [name for name in names if self.is_real(name) and not self._is_helper(name)]
+        yield from real or names
+
+    def _before(self, name: str) -> str | None:
+        """Return what an operator that only rounds made a tensor of; None for any other."""
+        node = self.maker.get(name)
+        if node is None or name in self.static or not node.inputs:
+            return None
+        first = node.inputs[0]
+        if first in self.static:
+            return self._product(node)
+        if node.op_type == "Cast":
+            made_by = self.maker.get(first)
+            steps = made_by is not None and made_by.op_type in _INTEGER
+            return first if steps or (self.is_real(first) and self.is_real(name)) else None
+        if node.op_type in _ROUNDING:
+            return first if name == node.outputs[0] else None
+        return self._product(node)
+
+    def _product(self, node: GraphNode) -> str | None:
+        """Return the product of integers that a Mul only scales."""
+        if node.op_type != "Mul" or len(node.inputs) != 2:
+            return None
+        for name, other in (node.inputs, node.inputs[::-1]):
+            cast = self.maker.get(name)
+            if cast is None or cast.op_type != "Cast" or not cast.inputs or not self._is_scale(other):
+                continue
+            made_by = self.maker.get(cast.inputs[0])
+            if made_by is not None and made_by.op_type in _INTEGER:
+                return name
+        return None
+
+    def _is_scale(self, name: str) -> bool:
+        """Return whether a tensor is a weight, a scale found while running, or a product of such."""
+        if name in self.static:
+            return True
+        node = self.maker.get(name)
+        if node is None:
+            return False
+        if node.op_type == "DynamicQuantizeLinear":
+            return name != node.outputs[0]
+        return node.op_type == "Mul" and all(map(self._is_scale, node.inputs))
+
+    def _is_helper(self, name: str) -> bool:
+        """Return whether a tensor is a scale, or holds steps of one."""
+        node = self.maker.get(name)
+        if node is None or name in self.static:
+            return False
+        if node.op_type == "DynamicQuantizeLinear":
+            return name != node.outputs[0]
+        if node.op_type == "Cast" and node.inputs and not self.is_real(node.inputs[0]):
+            made_by = self.maker.get(node.inputs[0])
+            return made_by is not None and made_by.op_type in _INTEGER
+        return node.op_type == "Mul" and self._is_scale(name)

@@ -1,0 +1,220 @@
+"""Two backends with different models, made to go through them side by side: each pair of tensors has one name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from polycmp.graph import GraphNode
+from polycmp.layerwise.partitioned_run import Lane
+from polycmp.loader import Loader
+from polycmp.runner import Runner
+from polycmp.tensors import TensorMetadata, dtype_of, is_floating, to_numpy
+from polycmp_locate.pairing.matching import pair_sides
+from polycmp_locate.pairing.parts import join
+from polycmp_locate.pairing.result import Pairing
+from polycmp_locate.pairing.side import Side
+
+
+class Aligned(NamedTuple):
+    """Two backends whose graphs have the same operators between tensors of the same names.
+
+    Attributes:
+        candidate: The candidate; its tensors keep their names.
+        reference: The reference, with the candidate's names.
+        pairing: Which tensors of the two models belong together.
+        reference_graph: The reference's model under these names.
+    """
+
+    candidate: Lane
+    reference: Lane
+    pairing: Pairing
+    reference_graph: SharedGraph
+
+
+def align(candidate: Lane, reference: Lane, inputs: TensorMetadata, given: Mapping[str, str] | None = None) -> Aligned:
+    """Return two backends as ones with equal graphs.
+
+    Args:
+        candidate: The backend to judge.
+        reference: The backend to believe.
+        inputs: Types and shapes of what will be fed.
+        given: Names in the candidate's model -> names in the reference's, of tensors known to belong together.
+    """
+    mine, other = Side(candidate.graph, inputs), Side(reference.graph, inputs)
+    pairing = pair_sides(mine, other, given)
+    joint = join(pairing, mine, other)
+    dropped = set(joint.dropped)
+    pairing = Pairing(
+        tuple(match for match in pairing.matches if match not in dropped),
+        pairing.candidate_floats,
+        pairing.reference_floats,
+    )
+    outputs = tuple(name for name in candidate.graph.outputs if joint.to_reference.get(name) in reference.graph.outputs)
+    own = {name: name for name in joint.to_reference}
+    graph = SharedGraph(other, joint.nodes, joint.to_reference, outputs)
+    made = under_names(candidate, SharedGraph(mine, joint.nodes, own, outputs))
+    return Aligned(made, under_names(reference, graph), pairing, graph)
+
+
+def under_names(lane: Lane, graph: SharedGraph) -> Lane:
+    """Return a backend that calls its tensors by other names.
+
+    Args:
+        lane: The backend.
+        graph: Its model under these names.
+    """
+
+    def make(loader: Loader[Any] | None, same_inputs: bool) -> Runner:
+        part = loader if isinstance(loader, SharedPart) else None
+        own = loader if part is None else part.own
+        return SharedRunner(lane.make(own, same_inputs), graph, part)
+
+    return Lane(lane.result, graph, make, lane.needs)
+
+
+class SharedGraph:
+    """One of two paired models, as `polycmp.graph.ModelGraph` describes, with the names and operators of the pairs.
+
+    Args:
+        side: The model.
+        nodes: The operators of both models together.
+        own: The model's own name of each tensor.
+        outputs: The outputs of both models that belong together.
+    """
+
+    def __init__(
+        self, side: Side, nodes: Sequence[GraphNode], own: Mapping[str, str], outputs: tuple[str, ...]
+    ) -> None:
+        self.side = side
+        self.nodes = nodes
+        self.own = own
+        self.outputs = outputs
+        self.opaque: frozenset[str] = frozenset()
+        self.seen: dict[str, np.dtype[Any]] = {}
+
+    @property
+    def inputs(self) -> TensorMetadata:
+        """What a caller feeds."""
+        return self.side.graph.inputs
+
+    @property
+    def weights(self) -> Mapping[str, int]:
+        """Name and bytes of what the model holds."""
+        return {name: size for name, size in self.side.graph.weights.items() if name not in self.own}
+
+    def types(self, inputs: TensorMetadata) -> TensorMetadata:
+        """Return what is known of the tensors' types and shapes."""
+        known, found = self.side.graph.types(inputs), TensorMetadata()
+        for name, own in self.own.items():
+            entry = known.get(own)
+            if entry is not None:
+                found.add(name, entry.dtype, entry.shape)
+        return found
+
+    def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> Loader[Any]:
+        """Return a loader of the part that computes tensors from others."""
+        declared = TensorMetadata()
+        for name, entry in inputs.items():
+            declared.add(self.own[name], self.kind(self.own[name], entry.dtype), entry.shape)
+        made = [name for name in dict.fromkeys(self.own[item] for item in outputs) if name not in declared]
+        return SharedPart(self.side.graph.cut(declared, made), tuple(inputs), tuple(outputs), bool(made))
+
+    def mark(self, outputs: Sequence[str]) -> Loader[Any]:
+        """Return a loader of the whole model with these outputs instead of its own."""
+        made = list(dict.fromkeys(self.own[name] for name in outputs))
+        return SharedPart(self.side.graph.mark(made), tuple(self.inputs), tuple(outputs))
+
+    def kind(self, own: str, fed: Any) -> Any:
+        """Return the element type in which the model has a tensor, where another may be fed."""
+        entry = self.side.types.get(own)
+        known = entry.dtype if entry is not None and entry.dtype is not None else self.seen.get(own)
+        return fed if known is None else known
+
+
+class SharedPart(Loader[Any]):
+    """A part of one of two paired models.
+
+    Args:
+        own: Makes it.
+        inputs: What it reads, in the names of the pairs.
+        outputs: What it makes, in the names of the pairs.
+        calculates: Whether it makes anything that it does not read.
+    """
+
+    def __init__(
+        self, own: Loader[Any], inputs: tuple[str, ...], outputs: tuple[str, ...], calculates: bool = True
+    ) -> None:
+        self.own = own
+        self.inputs = inputs
+        self.outputs = outputs
+        self.calculates = calculates
+
+    def call_impl(self) -> Any:
+        """Return what the model's own loader makes."""
+        return self.own()
+
+
+class SharedRunner(Runner):
+    """Runs one of two paired models, or a part of it, with the names of the pairs and in the model's own types.
+
+    Args:
+        runner: Runs it under its own names.
+        graph: The names.
+        part: What it runs; None for the whole model with its own outputs.
+    """
+
+    def __init__(self, runner: Runner, graph: SharedGraph, part: SharedPart | None) -> None:
+        super().__init__(runner.name)
+        self.outputs_stay_valid = runner.outputs_stay_valid
+        self._runner = runner
+        self._graph = graph
+        self._read = tuple(graph.inputs) if part is None else part.inputs
+        self._made = graph.outputs if part is None else part.outputs
+        self._calculates = part is None or part.calculates
+
+    def activate_impl(self) -> None:
+        """Activate the runner underneath, where there is anything to calculate."""
+        if self._calculates:
+            self._runner.activate()
+            self.backend_version = self._runner.backend_version
+
+    def get_input_metadata_impl(self) -> TensorMetadata:
+        """Return the inputs' names and shapes; real numbers of every type are taken."""
+        inputs = TensorMetadata()
+        known = self._runner.get_input_metadata() if self._calculates else TensorMetadata()
+        for name in self._read:
+            entry = known.get(self._graph.own[name])
+            real = entry is None or entry.dtype is None or is_floating(entry.dtype)
+            inputs.add(name, None if real or entry is None else entry.dtype, None if entry is None else entry.shape)
+        return inputs
+
+    def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
+        """Return the outputs by the names of the pairs."""
+        own = self._graph.own
+        fed = {own[name]: array for name, array in feed_dict.items()}
+        made: dict[str, Any] = {}
+        if self._calculates:
+            wanted = self._runner.get_input_metadata()
+            made = self._runner.infer(
+                {name: _as_kind(fed[name], entry.dtype) for name, entry in wanted.items()}, check_inputs=False
+            )
+            self.inference_time = self._runner.last_inference_time()
+        for name, array in made.items():
+            self._graph.seen.setdefault(name, dtype_of(array))
+        return {name: made[own[name]] if own[name] in made else fed[own[name]] for name in self._made}
+
+    def deactivate_impl(self) -> None:
+        """Deactivate the runner underneath."""
+        self._runner.deactivate()
+        self.notes.extend(note for note in self._runner.notes if note not in self.notes)
+
+
+def _as_kind(array: Any, kind: np.dtype[Any] | None) -> Any:
+    """Return real numbers in the type that a model reads; what is beyond its range becomes infinite."""
+    if kind is None or dtype_of(array) == kind or not (is_floating(kind) and is_floating(dtype_of(array))):
+        return array
+    with np.errstate(all="ignore"):
+        return to_numpy(array).astype(kind)

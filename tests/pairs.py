@@ -1,0 +1,158 @@
+"""Pairs of models that should compute the same: a small network, and what converters make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+WIDTH = 16
+
+
+def node(op: str, inputs: str, outputs: str, **attributes: Any) -> onnx.NodeProto:
+    """Return an operator between tensors whose names are separated by spaces."""
+    made = outputs.split()
+    return helper.make_node(op, inputs.split(), made, name=f"n_{made[0]}", **attributes)
+
+
+def save(path: Path, nodes: Iterable[onnx.NodeProto], weights: dict[str, np.ndarray], kind: int = 1) -> Path:
+    """Write a model from `x` [batch, 5, WIDTH] to `y`."""
+    graph = helper.make_graph(
+        list(nodes),
+        path.stem,
+        [helper.make_tensor_value_info("x", kind, ["batch", 5, WIDTH])],
+        [helper.make_tensor_value_info("y", kind, ["batch", 5, WIDTH])],
+        [numpy_helper.from_array(array, name) for name, array in weights.items()],
+    )
+    model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 20)])
+    onnx.checker.check_model(model)
+    onnx.save(model, path)
+    return path
+
+
+def weights_of(layers: int = 3) -> dict[str, np.ndarray]:
+    """Return the weights of `network`."""
+    rng = np.random.default_rng(0)
+    found: dict[str, np.ndarray] = {}
+    for layer in range(layers):
+        for name in ("up", "down"):
+            found[f"{layer}.{name}.weight"] = rng.standard_normal((WIDTH, WIDTH)).astype(np.float32) / 4
+            found[f"{layer}.{name}.bias"] = rng.standard_normal(WIDTH).astype(np.float32) / 4
+        found[f"{layer}.norm.weight"] = np.ones(WIDTH, np.float32)
+        found[f"{layer}.norm.bias"] = np.zeros(WIDTH, np.float32)
+    return found
+
+
+def network(path: Path, weights: dict[str, np.ndarray] | None = None, layers: int = 3) -> Path:
+    """Layers of two linear functions with a Gelu between them, a residual connection and a LayerNormalization."""
+    nodes, source = [], "x"
+    for layer in range(layers):
+        target = "y" if layer == layers - 1 else f"norm{layer}"
+        nodes += [
+            node("MatMul", f"{source} {layer}.up.weight", f"up{layer}"),
+            node("Add", f"up{layer} {layer}.up.bias", f"upper{layer}"),
+            node("Gelu", f"upper{layer}", f"gelu{layer}"),
+            node("MatMul", f"gelu{layer} {layer}.down.weight", f"down{layer}"),
+            node("Add", f"down{layer} {layer}.down.bias", f"downer{layer}"),
+            node("Add", f"downer{layer} {source}", f"sum{layer}"),
+            node("LayerNormalization", f"sum{layer} {layer}.norm.weight {layer}.norm.bias", target, axis=-1),
+        ]
+        source = target
+    return save(path, nodes, weights or weights_of(layers))
+
+
+def exported(path: Path, weights: dict[str, np.ndarray] | None = None, layers: int = 3) -> Path:
+    """The same network as another exporter writes it: other names, Gelu and LayerNormalization in small steps."""
+    weights = dict(weights or weights_of(layers))
+    weights |= {"two": np.float32(2), "one": np.float32(1), "half": np.float32(0.5), "tiny": np.float32(1e-5)}
+    weights |= {"root": np.float32(np.sqrt(2)), "last": np.array([-1], np.int64)}
+    nodes, source = [], "x"
+    for layer in range(layers):
+        target = "y" if layer == layers - 1 else f"/layer{layer}/out"
+        at = f"/layer{layer}"
+        nodes += [
+            node("MatMul", f"{source} {layer}.up.weight", f"{at}/mm1"),
+            node("Add", f"{layer}.up.bias {at}/mm1", f"{at}/up"),
+            node("Div", f"{at}/up root", f"{at}/div"),
+            node("Erf", f"{at}/div", f"{at}/erf"),
+            node("Add", f"{at}/erf one", f"{at}/plus"),
+            node("Mul", f"{at}/up {at}/plus", f"{at}/mul"),
+            node("Mul", f"{at}/mul half", f"{at}/act"),
+            node("MatMul", f"{at}/act {layer}.down.weight", f"{at}/mm2"),
+            node("Add", f"{layer}.down.bias {at}/mm2", f"{at}/down"),
+            node("Add", f"{source} {at}/down", f"{at}/sum"),
+            node("ReduceMean", f"{at}/sum last", f"{at}/mean", keepdims=1),
+            node("Sub", f"{at}/sum {at}/mean", f"{at}/centred"),
+            node("Pow", f"{at}/centred two", f"{at}/square"),
+            node("ReduceMean", f"{at}/square last", f"{at}/variance", keepdims=1),
+            node("Add", f"{at}/variance tiny", f"{at}/positive"),
+            node("Sqrt", f"{at}/positive", f"{at}/deviation"),
+            node("Div", f"{at}/centred {at}/deviation", f"{at}/normal"),
+            node("Mul", f"{at}/normal {layer}.norm.weight", f"{at}/scaled"),
+            node("Add", f"{at}/scaled {layer}.norm.bias", target),
+        ]
+        source = target
+    return save(path, nodes, weights)
+
+
+def edited(source: Path, target: Path, change: Any) -> Path:
+    """Write a model with a change: `change(model)`."""
+    model = onnx.load(source)
+    change(model)
+    onnx.save(model, target)
+    return target
+
+
+def weight(model: onnx.ModelProto, name: str) -> onnx.TensorProto:
+    """Return a weight by name."""
+    return next(item for item in model.graph.initializer if item.name == name)
+
+
+def scaled(name: str, factor: float) -> Any:
+    """Return a change that multiplies a weight."""
+
+    def change(model: onnx.ModelProto) -> None:
+        item = weight(model, name)
+        array = numpy_helper.to_array(item)
+        item.CopyFrom(numpy_helper.from_array((array * factor).astype(array.dtype), name))
+
+    return change
+
+
+def dynamic_int8(source: Path, target: Path) -> Path:
+    """Write a model as ONNX Runtime quantises it with scales that it finds while running."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    quantize_dynamic(source, target, weight_type=QuantType.QInt8)
+    return target
+
+
+def static_qdq(source: Path, target: Path) -> Path:
+    """Write a model as ONNX Runtime quantises it with scales of a calibration."""
+    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static
+
+    class Reader(CalibrationDataReader):
+        def __init__(self) -> None:
+            rng = np.random.default_rng(1)
+            self.feeds = iter([{"x": rng.random((2, 5, WIDTH), np.float32)} for _ in range(4)])
+
+        def get_next(self) -> Any:
+            return next(self.feeds, None)
+
+    quantize_static(source, target, Reader(), quant_format=QuantFormat.QDQ)
+    return target
+
+
+def optimised(source: Path, target: Path, level: str = "ORT_ENABLE_EXTENDED") -> Path:
+    """Write a model as ONNX Runtime's graph optimiser leaves it."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
+    options.optimized_model_filepath = str(target)
+    onnxruntime.InferenceSession(str(source), options, providers=["CPUExecutionProvider"])
+    return target

@@ -1,0 +1,103 @@
+"""Models that differ but should compute the same: their tensors are paired, and the first wrong one is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import onnx
+import pairs
+import pytest
+
+from polycmp_locate.pairing import pair_graphs
+from polycmp_onnx.model_graph import OnnxGraph
+
+REPORT = ("--report", "found.json")
+
+
+def locate(polycmp, candidate: Path, reference: Path, *words: str):
+    return polycmp(
+        "locate", candidate, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={reference}", *REPORT, *words
+    )
+
+
+def found_in(tmp_path: Path) -> dict:
+    return json.loads((tmp_path / "found.json").read_text())
+
+
+def paired(candidate: Path, reference: Path):
+    return pair_graphs(OnnxGraph(onnx.load(candidate)), OnnxGraph(onnx.load(reference)))
+
+
+@pytest.fixture
+def half(polycmp, tmp_path):
+    good = pairs.network(tmp_path / "good.onnx")
+    assert polycmp("convert", good, "--fp-to-fp16", "-o", "half.onnx").status == 0
+    return good, tmp_path / "half.onnx"
+
+
+def test_a_model_converted_to_float16_is_judged_by_the_rounding_of_float16(polycmp, half, tmp_path):
+    good, converted = half
+    done = locate(polycmp, converted, good)
+    assert done.status == 0, done.out
+    found = found_in(tmp_path)
+    assert found["pairing"]["share"] == 1.0
+    assert found["words"] == "within rounding"
+    rows = {row["tensor"]: row for row in found["tensors"]}
+    assert rows["gelu1"]["matched_by"] == "name"
+    assert rows["gelu1"]["coarsest_type"] == "float16"
+
+
+def test_an_operator_split_into_small_steps_is_paired_by_what_is_around_it(polycmp, tmp_path):
+    good, other = pairs.network(tmp_path / "good.onnx"), pairs.exported(tmp_path / "other.onnx")
+    pairing = paired(other, good)
+    assert pairing.to_reference["/layer1/act"] == "gelu1"
+    assert pairing.to_reference["/layer0/out"] == "norm0"
+    assert pairing.to_reference["/layer2/sum"] == "sum2"
+    assert not pairing.unmatched_reference
+    assert "/layer0/erf" in pairing.unmatched_candidate
+    done = locate(polycmp, other, good)
+    assert done.status == 0, done.out
+    found = found_in(tmp_path)
+    row = next(item for item in found["tensors"] if item["tensor"] == "/layer1/act")
+    assert row["candidate_operators"] == ["Div", "Erf", "Add", "Mul", "Mul"]
+    assert row["reference_operators"] == ["Gelu"]
+    assert "/layer0/erf" in found["pairing"]["candidate"]["unmatched"]
+    assert "real tensors of new have no counterpart" in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize("memory", [(), ("--max-memory", "20K")], ids=["at once", "in windows"])
+def test_a_constant_that_the_export_changed_is_named(polycmp, tmp_path, memory):
+    good, other = pairs.network(tmp_path / "good.onnx"), pairs.exported(tmp_path / "other.onnx")
+    bad = pairs.edited(other, tmp_path / "bad.onnx", pairs.scaled("1.down.weight", 1.01))
+    done = locate(polycmp, bad, good, *memory)
+    assert done.status == 1
+    assert found_in(tmp_path)["first_bad"] == "/layer1/mm2"
+
+
+def test_every_tensor_of_a_quantised_model_has_a_counterpart(tmp_path):
+    good = pairs.network(tmp_path / "good.onnx")
+    dynamic, static = (
+        paired(make(good, tmp_path / f"{make.__name__}.onnx"), good) for make in (pairs.dynamic_int8, pairs.static_qdq)
+    )
+    assert dynamic.share == static.share == 1.0
+    assert static.to_reference["gelu1_DequantizeLinear_Output"] == "gelu1"
+    assert static.methods["gelu1_DequantizeLinear_Output"] == "rounding of another"
+
+
+def test_a_fused_operator_is_paired_by_its_last_tensor(polycmp, tmp_path):
+    good = pairs.exported(tmp_path / "good.onnx")
+    fused = pairs.optimised(good, tmp_path / "fused.onnx")
+    pairing = paired(fused, good)
+    assert pairing.share == 1.0
+    assert len(pairing.unmatched_reference) > 10
+    done = locate(polycmp, fused, good)
+    assert done.status == 0, done.out
+
+
+def test_two_models_without_anything_in_common_are_an_error_in_words(polycmp, tmp_path):
+    good = pairs.network(tmp_path / "good.onnx")
+    other = pairs.save(tmp_path / "other.onnx", [pairs.node("Neg", "x", "minus"), pairs.node("Exp", "minus", "y")], {})
+    done = locate(polycmp, other, good)
+    assert done.status == 3
+    assert "have different operators, and no tensor inside one could be paired" in done.err
