@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -143,6 +143,11 @@ class Model:
         with self._reading():
             graph: ModelGraph = make(self.load(self.kind))
         return graph
+
+    def joiner(self) -> Callable[[Mapping[str, Loader[Any]]], Loader[Any]] | None:
+        """Return what makes one model of several parts, by their prefixes; None if the model's loader cannot."""
+        spec: LoaderSpec = self._reader.spec
+        return self.registry.load(self._reader, spec.join) if spec.join else None
 
     def part(self, loader: Loader[Any], *, same_inputs: bool = False) -> Model:
         """Return the same model with what another loader of its kind makes in its place, for example a part of it.

@@ -112,7 +112,8 @@ def _partitioned_runs(
     for backend, result in zip(backends, results, strict=True):
         graph = graphs[backend.model.path]
         if graph is not None:
-            runs.append(Lane(result, graph, backend.make_runner, backend.needs))
+            join = backend.model.joiner() if backend.compiles else None
+            runs.append(Lane(result, graph, backend.make_runner, backend.needs, compiles=backend.compiles, join=join))
     return runs
 
 

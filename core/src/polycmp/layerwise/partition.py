@@ -151,7 +151,7 @@ def _bytes(entry: TensorEntry | None) -> int | None:
     return count * (entry.dtype.itemsize if entry.dtype is not None else 4)
 
 
-def memory_budget(asked: int, weights: int = 0) -> int:
+def memory_budget(asked: int, weights: int = 0, *, few: bool = False) -> int:
     """Return how many bytes the tensors of a window may take.
 
     What was asked for is meant for the whole process but the models' weights, so what it takes already counts.
@@ -159,10 +159,14 @@ def memory_budget(asked: int, weights: int = 0) -> int:
     Args:
         asked: What the user said; 0 for a share of what is free.
         weights: Bytes of the weights that the process holds.
+        few: Whether windows are expensive, so that as few as memory permits are wanted.
     """
     if not asked:
         free = _free_memory()
-        return _MOST_BY_DEFAULT if free is None else max(16 << 20, min(_MOST_BY_DEFAULT, int(free * _FREE_SHARE)))
+        if free is None:
+            return _MOST_BY_DEFAULT
+        share = int(free * _FREE_SHARE)
+        return max(16 << 20, share if few else min(_MOST_BY_DEFAULT, share))
     taken = max(0, _resident_memory() - weights)
     return max(asked // 8, int((asked - taken) * _HEADROOM))
 

@@ -21,6 +21,8 @@ from polycmp.tensors import Feed, TensorMetadata, dtype_of
 #: Makes a runner of the backend for what a loader gives in place of the model, or for the model itself; the second
 #: argument tells whether that has the model's own inputs.
 MakeRunner = Callable[["Loader[Any] | None", bool], Runner]
+#: Makes one model of loaders of separate parts, each with the prefix that its tensors get.
+JoinParts = Callable[[Mapping[str, Loader[Any]]], Loader[Any]]
 
 
 _HIDDEN = "does not show"
@@ -45,6 +47,8 @@ class Lane:
         graph: The model.
         make: Makes the runner of a part.
         needs: Modules whose version tells which backend this is.
+        compiles: Whether making a runner takes seconds or more.
+        join: Makes one model of several parts, by their prefixes; None if nothing can.
 
     Attributes:
         make: Makes the runner of a part.
@@ -53,8 +57,19 @@ class Lane:
         hidden: Tensors that this backend cannot show, although it runs the model.
     """
 
-    def __init__(self, result: BackendResult, graph: ModelGraph, make: MakeRunner, needs: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        result: BackendResult,
+        graph: ModelGraph,
+        make: MakeRunner,
+        needs: tuple[str, ...] = (),
+        *,
+        compiles: bool = False,
+        join: JoinParts | None = None,
+    ) -> None:
         self.result = result
+        self.compiles = compiles
+        self._join = join
         self.graph = graph
         self.tensors: dict[str, Any] = {}
         self.hidden: set[str] = set()
@@ -213,14 +228,44 @@ class Lane:
         Returns:
             The outputs, or None if this backend cannot run the part.
         """
-        live = self._live(self.part(inputs, outputs), same_inputs=False)
+        made = self._run_loader(self.part(inputs, outputs), inputs)
+        return None if made is None else {name: made[name] for name in outputs if name in made}
+
+    def _run_loader(self, loader: Loader[Any], feed: Feed) -> dict[str, Any] | None:
+        live = self._live(loader, same_inputs=False)
         with only_errors():
             live.activate()
-            made = live.infer(inputs) if live.is_active else None
+            made = live.infer(feed) if live.is_active else None
         self._seconds += live.last_seconds
-        kept = None if made is None else {name: _lasting(live, made[name]) for name in outputs if name in made}
+        kept = None if made is None else {name: _lasting(live, array) for name, array in made.items()}
         live.deactivate()
         return kept
+
+    @property
+    def can_join(self) -> bool:
+        """Whether several parts can run as one model."""
+        return self._join is not None
+
+    def run_parts(self, parts: Mapping[str, tuple[Feed, Sequence[str]]]) -> dict[str, dict[str, Any]] | None:
+        """Run several parts of the model at once, as one model; a failure is not recorded.
+
+        Args:
+            parts: What to feed and what to compute, by any key that tells the parts apart.
+
+        Returns:
+            The outputs by part, or None if this backend cannot run all of them together.
+        """
+        assert self._join is not None
+        prefixes = {key: f"part{index}/" for index, key in enumerate(parts)}
+        loader = self._join({prefixes[key]: self.part(*part) for key, part in parts.items()})
+        feed = {prefixes[key] + name: array for key, (inputs, _) in parts.items() for name, array in inputs.items()}
+        made = self._run_loader(loader, feed)
+        if made is None:
+            return None
+        return {
+            key: {name: made[prefixes[key] + name] for name in outputs if prefixes[key] + name in made}
+            for key, (_, outputs) in parts.items()
+        }
 
     def part(self, inputs: Feed, outputs: Sequence[str]) -> Loader[Any]:
         """Return a loader of the part of the model between some tensors and others."""

@@ -190,7 +190,8 @@ class Windows:
 
     def _budget(self) -> int:
         graphs = {id(lane.graph): lane.graph for lane in self.lanes}.values()
-        return memory_budget(self._max_memory, sum(sum(graph.weights.values()) for graph in graphs))
+        weights = sum(sum(graph.weights.values()) for graph in graphs)
+        return memory_budget(self._max_memory, weights, few=any(lane.compiles for lane in self.lanes))
 
     def _weights_fit(self) -> bool:
         return sum(self.graph.weights.values()) * len(self.lanes) <= self._budget()

@@ -59,6 +59,11 @@ class ResolvedBackend:
         return None if self.contribution is None else self.contribution.spec.intermediates == "graph"
 
     @property
+    def compiles(self) -> bool:
+        """Whether making one of its runners takes seconds or more."""
+        return self.contribution is not None and self.contribution.spec.compiles
+
+    @property
     def runs_beside_others(self) -> bool:
         """Whether its runners may work at the same time as those of other backends."""
         if self.contribution is None or self.make_worker is not None:

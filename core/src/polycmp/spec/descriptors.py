@@ -93,6 +93,8 @@ class RunnerSpec:
             take no more threads than `polycmp.cores.usable_cores()` then says.
         exclusive: Options that make it run alone all the same once they are not at their default: those that choose
             another device, for example, or a number of threads.
+        compiles: Making a runner compiles the model, which takes seconds or minutes: the core then looks inside it with
+            few runners of large parts instead of many of small ones.
         hidden: In no list, and without flags of its own: there only for those who ask for it by name.
     """
 
@@ -110,6 +112,7 @@ class RunnerSpec:
     aliases: tuple[str, ...] = ()
     concurrent: bool = False
     exclusive: tuple[str, ...] = ()
+    compiles: bool = False
     hidden: bool = False
 
 
@@ -137,6 +140,9 @@ class LoaderSpec:
         graph: Optional, called as `graph(loader) -> polycmp.graph.ModelGraph`: the model's operators and tensors, and
             parts cut out of it. With it, the tensors inside the model can be compared in bounded memory, and `locate`
             can find the operator at fault, on every backend that accepts this kind of model.
+        join: Optional, called as `join(parts) -> Loader`, where `parts` are loaders of models of this kind by a prefix:
+            all of them as one model of separate parts, each tensor's name with its part's prefix. With it, `locate`
+            runs many operators alone in one runner of a backend that compiles.
         takes_model: The factory is called as `factory(source, options, *, model) -> Loader`, where `model` is the
             `ModelHandle` for which it loads: shapes and data of the run then serve what it builds.
         aliases: Other names of the kind it makes, for `--model-type`, `--convert-to` and `--display-as`.
@@ -155,6 +161,7 @@ class LoaderSpec:
     save: str = ""
     hints: str = ""
     graph: str = ""
+    join: str = ""
     options_of: str = ""
     takes_model: bool = False
     aliases: tuple[str, ...] = ()

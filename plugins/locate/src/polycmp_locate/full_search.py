@@ -28,8 +28,10 @@ from polycmp_locate.result import BENIGN, UNDECIDED, WITHIN_ROUNDING, Located, R
 from polycmp_locate.search import Sweep, Sweeper
 from polycmp_locate.setting import Setting, Stage, Tensors
 
-#: Trials with replaced tensors in one search; each runs the model behind the tensor twice.
+#: Trials with replaced tensors in one search; each runs the model behind the tensor twice. A backend that compiles has
+#: to build three parts for one trial.
 _TRIALS = 8
+_TRIALS_IF_COMPILED = 2
 
 
 class FullSearch:
@@ -158,7 +160,7 @@ class FullSearch:
 
     def _leads(self, row: Row) -> bool:
         """Return whether a tensor's error leads to that of the outputs, by a trial; True if none can be made."""
-        if self._trials >= _TRIALS:
+        if self._trials >= (_TRIALS_IF_COMPILED if self.setting.candidate.compiles else _TRIALS):
             return True
         self._trials += 1
         self.on_stage(f"trying what {row.tensor} does to the outputs")

@@ -74,6 +74,7 @@ class Sweeper:
         self._measured = 0
         self._until = 0.0
         self._distrust = False
+        self._on_stage: Callable[[str], None] = lambda _: None
 
     def sweep(self, feed: Feed, on_stage: Callable[[str], None] = lambda _: None, *, distrust: bool = False) -> Sweep:
         """Compare every tensor for one feed.
@@ -83,11 +84,11 @@ class Sweeper:
             on_stage: Told what happens next.
             distrust: Whether the accumulated errors are no evidence, so that every operator with one runs alone, too.
         """
-        self._measured, self._distrust = 0, distrust
+        self._measured, self._distrust, self._on_stage = 0, distrust, on_stage
         self._until = time.monotonic() + _SECONDS
         found = Sweep()
         comparer = PairComparer(self.candidate.label, self.reference.label, self.functions)
-        for window, outputs in self._windows(feed, on_stage):
+        for window, outputs in self._windows(feed):
             # No local name may hold a window's tensors while the next one runs.
             if not {self.candidate.label, self.reference.label} <= set(outputs):
                 break
@@ -101,9 +102,15 @@ class Sweeper:
                 del made
         return found
 
-    def _windows(self, feed: Feed, on_stage: Callable[[str], None]) -> Iterator[tuple[Window, dict[str, Any]]]:
-        for window, outputs in self.windows.windows(feed):
-            on_stage(f"operators {window.segment.start} to {window.segment.stop}")
+    def _windows(self, feed: Feed) -> Iterator[tuple[Window, dict[str, Any]]]:
+        self.windows.plan(feed)
+        compiled = [lane for lane in self.windows.lanes if lane.compiles]
+        for lane in compiled:
+            count = len(self.windows.segments)
+            windows = f"{count} windows" if count > 1 else "one window"
+            self._on_stage(f"{lane.label} builds the model with all its tensors as outputs, in {windows}")
+        for window, outputs in self.windows.windows(feed, keep=bool(compiled)):
+            self._on_stage(f"operators {window.segment.start} to {window.segment.stop}")
             yield window, outputs
             if window.last:
                 for lane in self.windows.lanes:
@@ -112,6 +119,7 @@ class Sweeper:
     def _take(self, found: Sweep, comparer: PairComparer, outputs: Mapping[str, Tensors]) -> None:
         made, expected = outputs[self.candidate.label], outputs[self.reference.label]
         truth = outputs.get(self.precise.label) if self.precise is not None else None
+        interesting: list[Row] = []
         for item in comparer.add(made, expected):
             name = item.output
             if name not in made or name not in expected:
@@ -121,8 +129,9 @@ class Sweeper:
                 self._compare_to_float64(row, made[name], expected[name], truth[name])
             self._judge_inputs(row, found, made)
             if self._is_interesting(row, len(found.rows)):
-                self._look_closer(row, made, expected)
+                interesting.append(row)
             found.rows[name] = row
+        self._look_closer(interesting, made, expected)
 
     def _compare_to_float64(self, row: Row, made: Any, expected: Any, truth: Any) -> None:
         least = least_scale(row.node.op_type, row.type)
@@ -150,26 +159,31 @@ class Sweeper:
 
     def _is_interesting(self, row: Row, position: int) -> bool:
         if self._distrust:
-            wanted = row.relative > worth_running(row.unit) and not row.is_matched
-        else:
-            wanted = needs_measuring(row, accumulated_limit(position, row.unit, 0.0))
-        if not wanted:
-            return False
-        row.was_postponed = not self._has_time()
-        return not row.was_postponed
+            return row.relative > worth_running(row.unit) and not row.is_matched
+        return needs_measuring(row, accumulated_limit(position, row.unit, 0.0))
 
     def _has_time(self) -> bool:
         if self._measured < _FEW:
             return True
         return self._measured < _MANY and time.monotonic() < self._until
 
-    def _look_closer(self, row: Row, made: Tensors, expected: Tensors) -> None:
-        self._measured += 1
-        self.measure(
-            row,
-            {**self.reference.tensors, **expected},
-            {**self.candidate.tensors, **made},
-        )
+    def _look_closer(self, rows: list[Row], made: Tensors, expected: Tensors) -> None:
+        held, own = {**self.reference.tensors, **expected}, {**self.candidate.tensors, **made}
+        if self.candidate.can_join:
+            self._run_together(rows, held, own)
+        for row in rows:
+            ran = row.tensor in self.tester.ran_together if self.candidate.can_join else self._has_time()
+            row.was_postponed = not ran
+            if ran:
+                self._measured += 1
+                self.measure(row, held, own)
+
+    def _run_together(self, rows: list[Row], held: Tensors, made: Tensors) -> None:
+        """Have operators run alone, each on the reference's tensors, in as few runners of the candidate as possible."""
+        known = {row.tensor: inputs for row in rows[:_MANY] if (inputs := self._inputs(row, held)) is not None}
+        if known:
+            self._on_stage(f"{self.candidate.label} builds {len(known)} operators, each to run alone")
+            self.tester.run_together(known, {name: dtype_of(array) for name, array in made.items()})
 
     def measure(self, row: Row, held: Tensors, made: Tensors) -> None:
         """Fill in an operator's own error, alone and in its place, and what it read.

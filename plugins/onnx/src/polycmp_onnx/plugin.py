@@ -106,6 +106,7 @@ def polycmp_loaders() -> Iterable[LoaderSpec]:
         save="polycmp_onnx.save:save",
         hints="polycmp_onnx.hints:open_hints",
         graph="polycmp_onnx.model_graph:open_graph",
+        join="polycmp_onnx.join:join",
     )
 
 

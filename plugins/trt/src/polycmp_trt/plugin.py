@@ -21,6 +21,7 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         accepts=("engine", "trt-network", "onnx"),
         needs=("tensorrt", "pycuda"),
         aliases=("tensorrt",),
+        compiles=True,
         narrows=(
             ("tf32", "tf32"),
             ("fp16", "float16"),

@@ -1,0 +1,106 @@
+"""Looking inside a model on a backend that takes long to make a runner: few runners, and the same verdict."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+
+import guilty
+import numpy as np
+import pytest
+from fakes import FakeSite
+from onnx import helper
+
+PLUGIN = """
+    from dataclasses import dataclass
+    from polycmp.spec import RunnerSpec, hookimpl, opt
+
+    @dataclass(frozen=True)
+    class Options:
+        refuse: int = opt(0, help="refuse models of more operators than this")
+
+    @hookimpl
+    def polycmp_runners():
+        yield RunnerSpec("compiler", "takes its time", "compiler_impl:make", Options, compiles=True)
+        yield RunnerSpec("swift", "takes no time", "compiler_impl:make", Options)
+"""
+
+#: Writes down how many operators each runner that it makes has.
+IMPL = """
+    import os
+    from polycmp_onnxrt.runner import OnnxrtRunner
+    from polycmp_onnxrt.session import SessionFromOnnx
+
+    class Compiled(OnnxrtRunner):
+        def __init__(self, model, options, name):
+            loaded = model.load("onnx")
+            super().__init__(SessionFromOnnx(loaded), name)
+            self.loaded, self.most = loaded, options.refuse
+
+        def activate_impl(self):
+            count = len(self.loaded().graph.node)
+            with open(os.environ["BUILDS"], "a") as file:
+                file.write(f"{count}" + chr(10))
+            if self.most and self.loaded().graph.output[0].name.startswith("part") and count > self.most:
+                raise RuntimeError("too many operators")
+            super().activate_impl()
+
+    def make(model, options, *, name):
+        return Compiled(model, options, name)
+"""
+
+
+@pytest.fixture
+def locate(tmp_path, monkeypatch):
+    """Search on a backend that counts the runners it makes; return the exit status, the report and the counts."""
+    site = FakeSite(tmp_path / "site")
+    site.plugin("compiler", PLUGIN)
+    (site.folder / "compiler_impl.py").write_text(textwrap.dedent(IMPL))
+    monkeypatch.setenv("BUILDS", str(tmp_path / "builds.txt"))
+
+    def call(candidate, reference, *words):
+        builds, report = tmp_path / "builds.txt", tmp_path / "r.json"
+        for path in (builds, report):
+            path.unlink(missing_ok=True)
+        backends = ("-b", candidate[0], "-b", f"onnxrt:name=ref,model={reference}")
+        done = site.polycmp("locate", candidate[1], *backends, "--report", report, *words, cwd=tmp_path)
+        assert report.exists(), done.stdout + done.stderr
+        return done.returncode, json.loads(report.read_text()), [int(line) for line in builds.read_text().split()]
+
+    return call
+
+
+def two_faults(path, changed=()):
+    """Products with a changed weight here and there."""
+    rng = np.random.default_rng(0)
+    nodes, weights, source = [], {}, "x"
+    for number in range(8):
+        weight = (rng.standard_normal((8, 8)) / 3).astype(np.float32)
+        if number in changed:
+            weight[0, 0] += 1
+        weights[f"w{number}"] = weight
+        target = "y" if number == 7 else f"t{number}"
+        nodes.append(helper.make_node("MatMul", [source, f"w{number}"], [target], name=f"m{number}"))
+        source = target
+    return guilty.save(path, nodes, [4, 8], weights)
+
+
+@pytest.mark.parametrize("way", [(), ("--use-subprocess",)], ids=["here", "worker"])
+def test_operators_run_alone_in_one_runner(locate, tmp_path, way):
+    good, bad = two_faults(tmp_path / "good.onnx"), two_faults(tmp_path / "bad.onnx", changed=(2, 5))
+    status, found, builds = locate(("compiler", bad), good, *way)
+    slow = found["tensors"]
+    assert (status, found["first_bad"]) == (1, "t2")
+    status, found, separate = locate(("swift", bad), good, *way)
+    assert (status, found["first_bad"]) == (1, "t2")
+    assert [row["own_error"] for row in slow] == [row["own_error"] for row in found["tensors"]]
+    assert sum(row["own_error"] is not None for row in slow) > 1
+    assert builds.count(8) == 2, "the model, and the model with all its tensors"
+    assert len(builds) < len(separate)
+
+
+def test_operators_that_cannot_run_together_are_tried_in_halves(locate, tmp_path):
+    good, bad = two_faults(tmp_path / "good.onnx"), two_faults(tmp_path / "bad.onnx", changed=(2, 3, 5, 6))
+    status, found, _ = locate(("compiler:refuse=1", bad), good)
+    assert (status, found["first_bad"]) == (1, "t2")
+    assert sum(row["own_error"] is not None for row in found["tensors"]) > 1
