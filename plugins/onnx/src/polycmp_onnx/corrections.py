@@ -6,7 +6,7 @@ from typing import Any
 
 from onnx.reference.ops.op_dequantize_linear import DequantizeLinear_19
 
-from polycmp_onnx.operators import microsoft, microsoft_sequences
+from polycmp_onnx.operators import microsoft, microsoft_attention, microsoft_quantised, microsoft_sequences
 from polycmp_onnx.operators.control import Loop_1, Scatter_9
 from polycmp_onnx.operators.normalization import (
     LRN_1,
@@ -42,7 +42,7 @@ _CORRECTIONS: dict[str, tuple[tuple[int, int, type[Any]], ...]] = {
     "Hardmax": ((1, 12, Hardmax_11),),
     "LRN": ((1, _EVER, LRN_1),),
     "LSTM": ((7, _EVER, LSTM_14),),
-    "LayerNormalization": ((17, _EVER, LayerNormalization_17),),
+    "LayerNormalization": ((1, _EVER, LayerNormalization_17),),  # ONNX Runtime writes it before opset 17, too
     "LogSoftmax": ((1, 12, LogSoftmax_11), (13, _EVER, LogSoftmax_13)),
     "Loop": ((1, _EVER, Loop_1),),
     "LpNormalization": ((1, _EVER, LpNormalization_1),),
@@ -52,6 +52,7 @@ _CORRECTIONS: dict[str, tuple[tuple[int, int, type[Any]], ...]] = {
     "Resize": ((10, 10, Resize_10),),
     "RoiAlign": ((10, 15, RoiAlign_10),),
     "Scatter": ((9, 10, Scatter_9),),
+    "SimplifiedLayerNormalization": ((1, _EVER, microsoft.SimplifiedLayerNormalization),),
     "Softmax": ((1, 12, Softmax_11),),
     "Upsample": ((7, 8, Upsample_7), (9, 9, Upsample_9)),
 }
@@ -66,7 +67,8 @@ def correction(domain: str, op_type: str, opset: int) -> type[Any] | None:
         opset: The version of the domain that the model imports.
     """
     if domain == microsoft.DOMAIN:
-        return microsoft.OPERATORS.get(op_type) or microsoft_sequences.OPERATORS.get(op_type)
+        modules = (microsoft, microsoft_attention, microsoft_quantised, microsoft_sequences)
+        return next((item.OPERATORS[op_type] for item in modules if op_type in item.OPERATORS), None)
     if domain not in {"", "ai.onnx"}:
         return None
     return next((cls for first, last, cls in _CORRECTIONS.get(op_type, ()) if first <= opset <= last), None)

@@ -7,9 +7,11 @@ Real numbers are calculated in the type that comes in, so that float64 stays flo
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from onnx import helper
 from onnx.reference.op_run import OpRun
 
 DOMAIN = "com.microsoft"
@@ -25,6 +27,33 @@ class Microsoft(OpRun):  # type: ignore[misc]
         value = getattr(self, name, None)
         return default if value is None else value
 
+    def set_attributes(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return those of some attributes that the node has."""
+        return {name: value for name in names if (value := getattr(self, name, None)) is not None}
+
+
+def run_standard(op_type: str, *arrays: Any, opset: int = 17, **attributes: Any) -> Any:
+    """Return what an operator of ONNX's own domain makes, as the evaluator of `polycmp_onnx.reference` has it.
+
+    Args:
+        op_type: The operator.
+        arrays: What it reads; None where an optional input is left out.
+        opset: The version.
+        attributes: Its attributes.
+    """
+    from polycmp_onnx.reference import make_evaluator  # which names the classes of this module
+
+    names = ["" if array is None else f"i{place}" for place, array in enumerate(arrays)]
+    feed = {name: np.asarray(array) for name, array in zip(names, arrays, strict=True) if name}
+    graph = helper.make_graph(
+        [helper.make_node(op_type, names, ["y"], **attributes)],
+        op_type,
+        [helper.make_empty_tensor_value_info(name) for name in feed],
+        [helper.make_empty_tensor_value_info("y")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    return make_evaluator(model).run(None, feed)[0]
+
 
 class FusedMatMul(Microsoft):
     """MatMul of transposed matrices, times `alpha`."""
@@ -35,6 +64,10 @@ class FusedMatMul(Microsoft):
         left = np.swapaxes(a, -1, -2) if self.attribute("transA", 0) and a.ndim > 1 else a
         right = np.swapaxes(b, -1, -2) if self.attribute("transB", 0) and b.ndim > 1 else b
         return (np.asarray(np.matmul(left, right) * a.dtype.type(self.attribute("alpha", 1.0))),)
+
+
+class TransposeMatMul(FusedMatMul):
+    """FusedMatMul by its old name."""
 
 
 class FastGelu(Microsoft):
@@ -74,10 +107,10 @@ class SkipLayerNormalization(Microsoft):
 
     def _run(self, x: Any, skip: Any, gamma: Any, beta: Any = None, bias: Any = None, **_: Any) -> tuple[Any, ...]:
         total = x + skip if bias is None else x + skip + bias
+        epsilon = self.attribute("epsilon", 1e-5)
         mean = total.mean(axis=-1, keepdims=True)
-        inverse = 1 / np.sqrt(((total - mean) ** 2).mean(axis=-1, keepdims=True) + self.attribute("epsilon", 1e-5))
-        scaled = (total - mean) * inverse * gamma
-        return _as_many(self, (scaled if beta is None else scaled + beta, mean, inverse, total), x.dtype)
+        inverse = 1 / np.sqrt(total.var(axis=-1, keepdims=True) + epsilon)
+        return _as_many(self, (normalised(total, gamma, beta, epsilon), mean, inverse, total), x.dtype)
 
 
 class SkipSimplifiedLayerNormalization(Microsoft):
@@ -87,6 +120,51 @@ class SkipSimplifiedLayerNormalization(Microsoft):
         total = x + skip if bias is None else x + skip + bias
         inverse = 1 / np.sqrt((total**2).mean(axis=-1, keepdims=True) + self.attribute("epsilon", 1e-5))
         return _as_many(self, (total * inverse * gamma, np.zeros(0), inverse, total), x.dtype)
+
+
+class SimplifiedLayerNormalization(Microsoft):
+    """Root-mean-square normalisation from some axis on; ONNX Runtime has it in ONNX's own domain."""
+
+    op_domain = ""
+
+    def _run(self, x: Any, scale: Any, **_: Any) -> tuple[Any, ...]:
+        axes = tuple(range(int(self.attribute("axis", -1)) % x.ndim, x.ndim))
+        inverse = 1 / np.sqrt((x**2).mean(axis=axes, keepdims=True) + self.attribute("epsilon", 1e-5))
+        return _as_many(self, (x * inverse * scale, inverse), x.dtype)
+
+
+class FusedConv(Microsoft):
+    """Conv, another tensor added, then an activation."""
+
+    def _run(self, x: Any, w: Any, b: Any = None, z: Any = None, **_: Any) -> tuple[Any]:
+        names = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
+        made = run_standard("Conv", x, w, b, **self.set_attributes(names))
+        kind, values = text(self.attribute("activation", "")), list(self.attribute("activation_params", []))
+        return (activated(made if z is None else made + z, kind, values),)
+
+
+class FusedGemm(Microsoft):
+    """Gemm, then an activation."""
+
+    def _run(self, a: Any, b: Any, c: Any = None, **_: Any) -> tuple[Any]:
+        made = run_standard("Gemm", a, b, c, **self.set_attributes(("alpha", "beta", "transA", "transB")))
+        names = [f"activation_{name}" for name in ("alpha", "beta", "gamma")]
+        values = list(self.set_attributes(names).values())
+        return (activated(made, text(self.attribute("activation", "")), values),)
+
+
+class BiasSoftmax(Microsoft):
+    """Softmax over the axes from some axis on, of a sum."""
+
+    def _run(self, x: Any, bias: Any, **_: Any) -> tuple[Any]:
+        axis = int(self.attribute("axis", 1)) % x.ndim
+        inner = bool(self.attribute("is_inner_broadcast", 1))
+        # Inner: the bias has one entry for all places between the batch and `axis`, else one for all before `axis`.
+        shape = [*bias.shape[: bias.ndim - (x.ndim - axis)], *[1] * x.ndim][:axis] if inner else [1] * axis
+        total = x + bias.reshape([*shape, *x.shape[axis:]])
+        flat = total.reshape(*x.shape[:axis], -1)
+        raised = np.exp(flat - flat.max(axis=-1, keepdims=True))
+        return ((raised / raised.sum(axis=-1, keepdims=True)).reshape(x.shape).astype(x.dtype),)
 
 
 class MatMulNBits(Microsoft):
@@ -107,7 +185,7 @@ class MatMulNBits(Microsoft):
         bits, size = int(self.attribute("bits", 4)), int(self.block_size)
         depth, width = int(self.K), int(self.N)
         blocks = math.ceil(depth / size)
-        values = _unpacked(codes.reshape(width, blocks, -1), bits)[..., :size].astype(a.dtype)
+        values = unpacked(codes.reshape(width, blocks, -1), bits)[..., :size].astype(a.dtype)
         values = values - _zeros(zero_points, width, blocks, bits, a.dtype)
         weights = (values * scales.reshape(width, blocks, 1).astype(a.dtype)).reshape(width, -1)[:, :depth]
         product = np.matmul(a, weights.T)
@@ -140,6 +218,36 @@ class DynamicQuantizeMatMul(Microsoft):
         return (np.asarray(product if bias is None else product + bias, a.dtype),)
 
 
+def normalised(x: Any, gamma: Any, beta: Any, epsilon: float) -> Any:
+    """Return the layer normalisation along the last axis."""
+    mean = x.mean(axis=-1, keepdims=True)
+    scaled = (x - mean) / np.sqrt(((x - mean) ** 2).mean(axis=-1, keepdims=True) + epsilon) * gamma
+    return scaled if beta is None else scaled + beta
+
+
+def activated(x: Any, kind: str, values: Sequence[float]) -> Any:
+    """Return an activation of ONNX's own domain, of which an attribute of a fused operator gives name and numbers.
+
+    Raises:
+        NotImplementedError: An activation that ONNX Runtime does not fuse.
+    """
+    names = {"Relu": (), "Tanh": (), "Sigmoid": (), "LeakyRelu": ("alpha",), "HardSigmoid": ("alpha", "beta"),
+             "Clip": ("min", "max"), "Elu": ("alpha",), "": ()}  # fmt: skip
+    if kind not in names:
+        raise NotImplementedError(f"the activation {kind!r}")
+    if not kind:
+        return x
+    known: dict[str, Any] = dict(zip(names[kind], values, strict=False))
+    if kind == "Clip":
+        return np.clip(x, *(x.dtype.type(value) for value in known.values()))
+    return run_standard(kind, x, **known)
+
+
+def text(value: Any) -> str:
+    """Return an attribute's text."""
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
 def _gelu(x: Any) -> Any:
     error_function = np.vectorize(math.erf, otypes=[np.float64])
     return np.asarray(0.5 * x * (1 + error_function(x / math.sqrt(2))), x.dtype)
@@ -150,7 +258,7 @@ def _as_many(node: OpRun, made: tuple[Any, ...], dtype: Any) -> tuple[Any, ...]:
     return tuple(np.asarray(array, dtype) for array in made[: len(node.onnx_node.output)])
 
 
-def _unpacked(packed: Any, bits: int) -> Any:
+def unpacked(packed: Any, bits: int) -> Any:
     """Return the codes in bytes, the lowest bits first.
 
     Raises:
@@ -168,7 +276,7 @@ def _zeros(zero_points: Any, width: int, blocks: int, bits: int, dtype: Any) -> 
         return np.asarray(1 << (bits - 1), dtype)
     if zero_points.dtype != np.uint8:
         return zero_points.reshape(width, blocks, 1).astype(dtype)
-    return _unpacked(zero_points.reshape(width, -1), bits)[:, :blocks, None].astype(dtype)
+    return unpacked(zero_points.reshape(width, -1), bits)[:, :blocks, None].astype(dtype)
 
 
 def dynamic_product(a: Any, b: Any, scale: Any, zero: Any = None) -> Any:
@@ -196,8 +304,11 @@ OPERATORS: dict[str, type[Any]] = {
     cls.__name__: cls
     for cls in (
         BiasGelu,
+        BiasSoftmax,
         DynamicQuantizeMatMul,
         FastGelu,
+        FusedConv,
+        FusedGemm,
         FusedMatMul,
         Gelu,
         MatMulIntegerToFloat,
@@ -205,5 +316,6 @@ OPERATORS: dict[str, type[Any]] = {
         QuickGelu,
         SkipLayerNormalization,
         SkipSimplifiedLayerNormalization,
+        TransposeMatMul,
     )
 }
