@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 Graphs = Mapping[str, "ModelGraph | None"]
 
 
-def open_partitioned_runs(resolved: Resolved) -> list[Lane]:
+def open_partitioned_runs(resolved: Resolved, lane: type[Lane] = Lane) -> list[Lane]:
     """Return one run through the model's graph for each backend, in their order.
+
+    Args:
+        resolved: The backends.
+        lane: What to make of each.
 
     Raises:
         UsageError: A backend does not run parts of a model.
@@ -41,7 +45,8 @@ def open_partitioned_runs(resolved: Resolved) -> list[Lane]:
             raise ModelError(
                 f"the loader of {backend.model.kind} models gives no view of their operators", whose=backend.model.path
             )
-    return _partitioned_runs(resolved.backends, [backend.make_result() for backend in resolved.backends], graphs)
+    results = [backend.make_result() for backend in resolved.backends]
+    return _partitioned_runs(resolved.backends, results, graphs, lane)
 
 
 def open_precise_run(resolved: Resolved, graph: ModelGraph) -> Lane | None:
@@ -106,14 +111,14 @@ def _graphs(backends: Iterable[ResolvedBackend]) -> Graphs:
 
 
 def _partitioned_runs(
-    backends: Sequence[ResolvedBackend], results: Sequence[BackendResult], graphs: Graphs
+    backends: Sequence[ResolvedBackend], results: Sequence[BackendResult], graphs: Graphs, lane: type[Lane] = Lane
 ) -> list[Lane]:
     runs = []
     for backend, result in zip(backends, results, strict=True):
         graph = graphs[backend.model.path]
         if graph is not None:
             join = backend.model.joiner() if backend.compiles else None
-            runs.append(Lane(result, graph, backend.make_runner, backend.needs, compiles=backend.compiles, join=join))
+            runs.append(lane(result, graph, backend.make_runner, backend.needs, compiles=backend.compiles, join=join))
     return runs
 
 

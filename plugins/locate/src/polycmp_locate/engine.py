@@ -30,6 +30,7 @@ from polycmp_locate.pairing.view import align, under_names
 from polycmp_locate.result import FAILS, Located
 from polycmp_locate.search import Sweeper
 from polycmp_locate.setting import LocateOptions, Setting, Stage, all_tensors
+from polycmp_locate.stepping import SteppingLane, not_judged, step_over
 from polycmp_locate.words import explanation, notes_of, sentence
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def locate(
     start = time.perf_counter()
     options = options or LocateOptions()
     resolved = resolve(plan, registry)
-    lanes, source = open_partitioned_runs(resolved), resolved.source
+    lanes, source = open_partitioned_runs(resolved, SteppingLane), resolved.source
     reference = _reference(lanes, plan.compare.reference)
     candidates = [lane for lane in lanes if lane is not reference]
     precise = open_precise_run(resolved, reference.graph) if options.float64 else None
@@ -95,6 +96,8 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
     on_stage("running the whole model without probes")
     final = final_outputs(reference.graph)
     plain, expected = candidate.run_whole(feed, final), reference.run_whole(feed, final)
+    if plain is not None and expected is None and step_over(setting, feed, on_stage):
+        expected = reference.run_whole(feed, final)
     if plain is None and expected is not None:
         _blame(found, setting, feed, on_stage)
     if plain is None or expected is None:
@@ -110,6 +113,7 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
     else:
         judgement = FullSearch(found, setting, sweeper, feed, (plain, expected), on_stage).run()
     found.sentence = found.sentence or sentence(found)
+    found.sentence += not_judged(reference) if found.exit_code == 0 else ""
     found.explain = explanation(found)
     found.notes += [*notes_of(found, judgement), *hints_of(found, setting)]
     found.notes += [f"{lane.label} {note}" for lane in (candidate, reference) for note in lane.result.notes]

@@ -1,0 +1,180 @@
+"""A reference that lacks operators: it steps over them, with what the other backend makes of the same tensors."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+from polycmp.graph import GraphNode, final_outputs
+from polycmp.layerwise.partition import Layout, Segment
+from polycmp.layerwise.partitioned_run import Lane
+from polycmp.layerwise.windows import Windows
+from polycmp.tensors import Feed
+from polycmp_locate.setting import Setting, all_tensors
+
+
+class SteppingLane(Lane):
+    """A backend that runs a graph in parts, some of which another backend runs for it.
+
+    Attributes:
+        stand_in: The backend that runs the operators which this one lacks; None if it lacks none.
+        gaps: The outputs of those operators.
+    """
+
+    stand_in: Lane | None = None
+    gaps: frozenset[str] = frozenset()
+    _read: frozenset[str] = frozenset()
+
+    def run(self, segment: Segment, *, keep: bool = False, whole: bool = False) -> Mapping[str, Any] | None:
+        """Run one segment, as `Lane.run` does."""
+        nodes = self.graph.nodes[segment.start : segment.stop]
+        if self.stand_in is None or not any(self._is_gap(node) for node in nodes):
+            return super().run(segment, keep=keep, whole=whole)
+        made: dict[str, Any] = {}
+        position = segment.start
+        self.release()
+        for lacks, group in groupby(nodes, self._is_gap):
+            start, position = position, position + len(list(group))
+            part = self._layout.segment(start, position)
+            before = dict(self.tensors)
+            outputs = self._borrow(self.stand_in, part) if lacks else super().run(part, keep=keep)
+            if outputs is None:
+                return None
+            made.update({name: copy.deepcopy(array) for name, array in outputs.items() if name in segment.wanted})
+            self.tensors = {**before, **self.tensors}  # the whole segment's stay until the next one runs
+        self._read = frozenset(segment.last_use)
+        return made
+
+    def release(self) -> None:
+        """Let go what `Lane.release` lets go, and what the last segment was the last to read."""
+        super().release()
+        for name in self._read:
+            self.tensors.pop(name, None)
+        self._read = frozenset()
+
+    def run_part(self, inputs: Feed, outputs: Sequence[str]) -> dict[str, Any] | None:
+        """Run any part of the model, as `Lane.run_part` does."""
+        if self.stand_in is None:
+            return super().run_part(inputs, outputs)
+        nodes = self._between(inputs, outputs)
+        if not any(self._is_gap(node) for node in nodes):
+            return super().run_part(inputs, outputs)
+        groups = [(lacks, list(group)) for lacks, group in groupby(nodes, self._is_gap)]
+        held, wanted = dict(inputs), set(outputs)
+        for index, (lacks, group) in enumerate(groups):
+            later = {name for _, behind in groups[index + 1 :] for node in behind for name in node.inputs}
+            made = [name for node in group for name in node.outputs if name in wanted | later]
+            if not made:
+                continue
+            feed = {name: held[name] for node in group for name in node.inputs if name in held}
+            found = self.stand_in.run_part(feed, made) if lacks else super().run_part(feed, made)
+            if found is None:
+                return None
+            held.update(found)
+        return {name: held[name] for name in outputs if name in held}
+
+    def run_whole(self, feed: Feed, outputs: Sequence[str] | None = None) -> dict[str, Any] | None:
+        """Run the whole model once, as `Lane.run_whole` does."""
+        if self.stand_in is None:
+            return super().run_whole(feed, outputs)
+        made = self.run_part(feed, final_outputs(self.graph) if outputs is None else outputs)
+        if made is None:
+            self.fail("cannot run the model, not even without the operators that it lacks")
+        return made
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return Layout(self.graph, all_tensors(self.graph), {})
+
+    def _is_gap(self, node: GraphNode) -> bool:
+        return not self.gaps.isdisjoint(node.outputs)
+
+    def _borrow(self, stand_in: Lane, part: Segment) -> dict[str, Any] | None:
+        made = stand_in.run_part({name: self.tensors[name] for name in part.inputs}, part.outputs)
+        if made is None:
+            self.fail(f"lacks operators that {stand_in.label} cannot run alone either")
+            return None
+        self.tensors.update(made)
+        return made
+
+    def _between(self, inputs: Feed, outputs: Sequence[str]) -> list[GraphNode]:
+        """Return the operators that some tensors take, where others are given."""
+        wanted, found = set(outputs), []
+        for node in reversed(self.graph.nodes):
+            if wanted.intersection(node.outputs) - set(inputs):
+                found.append(node)
+                wanted.update(node.inputs)
+        return found[::-1]
+
+
+def step_over(setting: Setting, feed: Feed, on_stage: Callable[[str], None] = lambda _: None) -> bool:
+    """Let the reference step over the operators that it cannot run; return whether it can go its way now.
+
+    Args:
+        setting: Who is searched; the reference failed with the whole model.
+        feed: The inputs.
+        on_stage: Told what happens next.
+    """
+    reference, result = setting.reference, setting.reference.result
+    if not isinstance(reference, SteppingLane) or reference.stand_in is not None:
+        return False
+    why = result.error.removesuffix(" (while it was activated)")
+    lacking = list(_lacking(setting, feed, on_stage))
+    if not lacking or len(lacking) == len(reference.graph.nodes):
+        return False
+    reference.gaps = frozenset(name for node in lacking for name in node.outputs)
+    reference.stand_in = setting.candidate
+    result.error = result.hint = ""
+    them, their = ("it", "its") if len(lacking) == 1 else ("them", "their")
+    result.notes.append(
+        f"cannot run {_named(lacking)}, so {setting.candidate.label} runs {them} for both, and nothing is said of "
+        f"{their} own errors ({why})"
+    )
+    return True
+
+
+def not_judged(reference: Lane) -> str:
+    """Return which operators nothing is said of, in words that end a sentence; empty if there are none."""
+    if not isinstance(reference, SteppingLane) or reference.stand_in is None:
+        return ""
+    nodes = [node for node in reference.graph.nodes if not reference.gaps.isdisjoint(node.outputs)]
+    return f"; {_named(nodes)}, which {reference.label} lacks, {'is' if len(nodes) == 1 else 'are'} not judged"
+
+
+def _named(nodes: Sequence[GraphNode]) -> str:
+    if len(nodes) == 1:
+        return nodes[0].label
+    kinds = sorted({node.op_type for node in nodes})
+    more = f" and {len(kinds) - 3} more types" if len(kinds) > 3 else ""
+    return f"{len(nodes)} operators ({', '.join(kinds[:3])}{more})"
+
+
+def _lacking(setting: Setting, feed: Feed, on_stage: Callable[[str], None]) -> Iterator[GraphNode]:
+    """Yield the operators that the reference cannot run on the candidate's tensors."""
+    candidate, reference = setting.candidate, setting.reference
+    windows = Windows([candidate], all_tensors(candidate.graph), setting.max_memory)
+    for window, outputs in windows.windows(feed):
+        on_stage(f"operators {window.segment.start} to {window.segment.stop}")
+        held = {**candidate.tensors, **outputs.get(candidate.label, {})}
+        layout = windows.layout
+        if layout is not None:
+            yield from _failing(reference, layout, held, window.segment.start, window.segment.stop)
+    windows.close()
+
+
+def _failing(lane: Lane, layout: Layout, held: Mapping[str, Any], start: int, stop: int) -> Iterator[GraphNode]:
+    part = layout.segment(start, stop)
+    outputs = [name for name in part.outputs if name in held]
+    if not outputs or any(name not in held for name in part.inputs):
+        return
+    if lane.run_part({name: held[name] for name in part.inputs}, outputs) is not None:
+        return
+    if stop - start == 1:
+        yield layout.graph.nodes[start]
+        return
+    middle = (start + stop) // 2
+    yield from _failing(lane, layout, held, start, middle)
+    yield from _failing(lane, layout, held, middle, stop)

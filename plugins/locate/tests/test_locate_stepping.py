@@ -1,0 +1,53 @@
+"""`locate` with a reference that lacks operators: it steps over them, and says so."""
+
+from __future__ import annotations
+
+import pytest
+from toymodels import chain, small
+
+
+@pytest.fixture
+def locate(polycmp, tmp_path):
+    """Search in `m.toy`; return what was printed, and the report."""
+
+    def run(*words):
+        done = polycmp("locate", "m.toy", *words, "--report", "r.json", "--explain")
+        return done, done.report()
+
+    return run
+
+
+@pytest.mark.parametrize("memory", [(), ("--max-memory", "1K")], ids=["at once", "in windows"])
+def test_an_operator_that_the_reference_lacks_is_stepped_over(locate, tmp_path, memory):
+    small(tmp_path / "m.toy")
+    done, found = locate("-b", "toy", "-b", "toy:name=weak,refuses=Relu", *memory)
+    assert (done.status, found["words"]) == (0, "equal")
+    assert found["sentence"].endswith("; Relu 'n_r', which weak lacks, is not judged")
+    assert "weak cannot run Relu 'n_r', so toy runs it for both, and nothing is said of its own errors" in done.words
+
+
+@pytest.mark.parametrize("memory", [(), ("--max-memory", "1K")], ids=["at once", "in windows"])
+def test_a_fault_among_operators_that_the_reference_lacks_is_named(locate, tmp_path, memory):
+    chain(tmp_path / "m.toy", 6, changed=4)
+    chain(tmp_path / "good.toy", 6)
+    done, found = locate("-b", "toy", "-b", "toy:name=weak,model=good.toy,refuses=Relu", *memory)
+    _, without = locate("-b", "toy", "-b", "toy:name=whole,model=good.toy", *memory)
+    assert (done.status, found["first_bad"]) == (1, without["first_bad"])
+    assert found["sentence"] == without["sentence"], "the operator itself was run alone"
+
+
+def test_a_fault_of_an_operator_that_the_reference_lacks_is_not_judged(locate, tmp_path):
+    chain(tmp_path / "m.toy", 3, changed=2)
+    chain(tmp_path / "good.toy", 3)
+    _, found = locate("-b", "toy", "-b", "toy:name=whole,model=good.toy")
+    culprit = next(item for item in found["tensors"] if item["tensor"] == found["first_bad"])
+    done, found = locate("-b", "toy", "-b", f"toy:name=weak,model=good.toy,refuses={culprit['operator']}")
+    assert done.status == 0
+    assert "which weak lacks, are not judged" in found["sentence"]
+
+
+def test_a_reference_that_lacks_nothing_and_fails_as_a_whole_has_failed(locate, tmp_path):
+    small(tmp_path / "m.toy")
+    done, found = locate("-b", "plain", "-b", "toy:name=weak,fault=raise,at=y,fused=[h,r]", "--max-memory", "1K")
+    assert (done.status, found["first_bad"]) == (3, None)
+    assert "has had enough" in done.words
