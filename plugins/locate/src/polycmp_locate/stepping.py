@@ -85,6 +85,11 @@ class SteppingLane(Lane):
             self.fail("cannot run the model, not even without the operators that it lacks")
         return made
 
+    @property
+    def can_join(self) -> bool:
+        """Whether several parts can run as one model, as `Lane.can_join` says: not where another backend runs some."""
+        return self.stand_in is None and super().can_join
+
     @cached_property
     def _layout(self) -> Layout:
         return Layout(self.graph, all_tensors(self.graph), {})
