@@ -87,7 +87,7 @@ def offenders(pattern: str, paths: tuple[Path, ...]) -> list[str]:
 #: Functions of users, who write no descriptor, and records of arguments.
 LOOKS_AT_SIGNATURES = {
     "core/src/polycmp/loader.py": "defaults of a loader's own arguments, to show it as source code",
-    "core/src/polycmp/func.py": "the parameters of a user's function that extends a loader",
+    "plugins/api/src/polycmp_api/func.py": "the parameters of a user's function that extends a loader",
     "core/src/polycmp/compare/scripted.py": "a user's compare script may take one output or all",
     "plugins/pluginref/src/polycmp_pluginref/operators.py": "attributes of its own references",
     "plugins/trt/src/polycmp_trt/build/calibrator.py": "a user's own iterables and functions in Python programs",

@@ -22,7 +22,7 @@ import pytest
 from polycmp.errors import FileError
 from polycmp.json import load_json, save_json
 from polycmp.results.files import InputsWriter, OutputsWriter, open_inputs, open_runs
-from polycmp.results.runs import RunResults
+from polycmp_formats.run_results import RunResults
 
 SAMPLES = Path(__file__).parent / "data" / "polygraphy-0.53.6"
 

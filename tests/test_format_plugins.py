@@ -124,10 +124,9 @@ def test_a_reader_that_raises_is_named(site, model, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_a_suffix_that_two_claim_goes_to_neither_and_the_core_keeps_its_own(site, model, tmp_path):
+def test_a_suffix_that_two_claim_goes_to_neither(site, model, tmp_path):
     install(site, GOOD)
-    two = "FormatSpec('.fake', '', 'a:b', 'a:b')\n        yield FormatSpec('.json', '', 'a:b', 'a:b')"
-    install(site, two, "two")
+    install(site, "FormatSpec('.fake', '', 'a:b', 'a:b')", "two")
     done = run(site, tmp_path, "run", model, "-b", "onnx", "--save-outputs", "out.fake")
     assert done.returncode == 3
     assert "contributed by fake-fake and fake-two" in done.stderr

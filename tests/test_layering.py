@@ -185,7 +185,11 @@ def public_modules() -> set[str]:
     """Modules that plugins may import, as the page on the architecture lists them for everybody."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     listed = page.partition("<!-- public modules -->")[2].partition("<!-- end -->")[0]
-    return set(re.findall(r"`((?:polycmp|polycmp_api|polycmp_checks|polycmp_onnx|polycmp_testing)(?:\.\w+)*)`", listed))
+    return set(
+        re.findall(
+            r"`((?:polycmp|polycmp_api|polycmp_checks|polycmp_formats|polycmp_onnx|polycmp_testing)(?:\.\w+)*)`", listed
+        )
+    )
 
 
 def module_of(name: str) -> str:
@@ -196,6 +200,7 @@ def module_of(name: str) -> str:
         "polycmp": CORE.parent,
         "polycmp_api": plugins / "api" / "src",
         "polycmp_checks": plugins / "checks" / "src",
+        "polycmp_formats": plugins / "formats" / "src",
         "polycmp_onnx": plugins / "onnx" / "src",
         "polycmp_testing": plugins / "testing" / "src",
     }

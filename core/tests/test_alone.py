@@ -22,12 +22,12 @@ CORE = Path(polycmp.__file__).parent
 
 #: Command lines that together come through every module that no test imports by itself.
 TOUR = (
-    "run m.toy -b toy:fault=add,at=y -b plain --save-inputs i.json --save-outputs o.json --save-input-blob blobs"
+    "run m.toy -b toy:fault=add,at=y -b plain --save-inputs i.box --save-outputs o.box --save-input-blob blobs"
     " --report r.json --postprocess top-2 --validate --compare simple gap",
     "run m.toy -b toy --report r.html",
-    "run m.toy -b toy -b plain --load-inputs i.json --load-outputs o.json --write-config run.toml -v",
+    "run m.toy -b toy -b plain --load-inputs i.box --load-outputs o.box --write-config run.toml -v",
     "run --config run.toml --check-average --check-error-stat max",
-    "run m.toy -b plain --use-subprocess --save-outputs p.json",
+    "run m.toy -b plain --use-subprocess --save-outputs p.box",
     "run m.toy -b toy -b shut -b plain --compare-func-script c.py --data-loader-script d.py",
     "run m.toy --trt",
     "run m.toy -b toy:mark_all -b plain --toy-mark-all --use-subprocess",

@@ -139,10 +139,10 @@ def test_several_iterations_stop_at_the_first_failure_or_are_averaged(run):
 
 
 def test_shapes_and_ranges_of_inputs(run):
-    words = ("--input-shapes", "x:[3,8]", "--val-range", "x:[5,6]", "--seed", "3", "--save-inputs", "i.json")
+    words = ("--input-shapes", "x:[3,8]", "--val-range", "x:[5,6]", "--seed", "3", "--save-inputs", "i.box")
     _, found = run(*TWO, *words)
     assert shape_of(found) == [3, 8]
-    [feed] = open_inputs(["i.json"])
+    [feed] = open_inputs(["i.box"])
     array = feed["x"]
     assert 5 <= array.min() <= array.max() < 6
 
@@ -183,7 +183,7 @@ def test_a_script_as_data_loader(run, polycmp, tmp_path):
 
 
 def test_inputs_and_outputs_saved_are_what_is_loaded(run, tmp_path):
-    name = "i.json"
+    name = "i.box"
     words = ("--iterations", "2", "--input-shapes", "x:[3,8]", "--save-inputs", name, "--save-outputs", f"out_{name}")
     assert run(*TWO, *words)[0].status == 0
     done, found = run("-b", "plain:name=again", "--load-inputs", name, "--load-outputs", f"out_{name}")
@@ -194,16 +194,16 @@ def test_inputs_and_outputs_saved_are_what_is_loaded(run, tmp_path):
 
 
 def test_saved_runs_are_compared_without_a_model(run, polycmp):
-    run("-b", "toy:name=one", "--save-outputs", "one.json")
-    run("-b", "toy:name=two,fault=add,at=y", "--save-outputs", "two.json")
-    done = polycmp("run", "--load-outputs", "one.json", "two.json")
+    run("-b", "toy:name=one", "--save-outputs", "one.box")
+    run("-b", "toy:name=two,fault=add,at=y", "--save-outputs", "two.box")
+    done = polycmp("run", "--load-outputs", "one.box", "two.box")
     assert (done.status, "FAILED" in done.out) == (1, True)
 
 
 def test_raw_inputs_and_inputs_that_would_be_overwritten(run, polycmp, tmp_path):
-    run(*TWO, "--save-input-blob", "blobs", "--save-inputs", "i.json")
+    run(*TWO, "--save-input-blob", "blobs", "--save-inputs", "i.box")
     assert sum(path.stat().st_size for path in (tmp_path / "blobs").rglob("*") if path.is_file()) == 8 * 4
-    done = polycmp("run", "m.toy", *TWO, "--load-inputs", "i.json", "--save-inputs", "i.json")
+    done = polycmp("run", "m.toy", *TWO, "--load-inputs", "i.box", "--save-inputs", "i.box")
     assert (done.status, "would overwrite" in done.err) == (2, True)
 
 

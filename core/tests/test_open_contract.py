@@ -97,9 +97,9 @@ def test_suggestions_of_a_data_loader_reach_a_function_and_are_told(polycmp, mod
 
 
 def test_a_data_loader_that_sweeps_shapes_sees_open_dimensions(polycmp, model):
-    done = polycmp("run", "m.toy", "-b", "plain", "--data-loader", "edges", "--save-inputs", "i.json")
+    done = polycmp("run", "m.toy", "-b", "plain", "--data-loader", "edges", "--save-inputs", "i.box")
     assert done.status == 0, done.err
-    assert 5 in next(iter(open_inputs(["i.json"])))["x"].shape
+    assert 5 in next(iter(open_inputs(["i.box"])))["x"].shape
 
 
 def plan(name, registry):
@@ -122,6 +122,6 @@ def test_a_source_that_knows_ranges_still_says_that_its_numbers_are_made_up(toyb
 
 
 def test_inputs_of_a_file_are_real(polycmp, model, tmp_path, toybox):
-    assert polycmp("run", "m.toy", "-b", "plain", "--save-inputs", "i.json").status == 0
+    assert polycmp("run", "m.toy", "-b", "plain", "--save-inputs", "i.box").status == 0
     registry = Registry.discover()
-    assert not make_source(DataPlan(files=(str(tmp_path / "i.json"),)), registry).synthetic
+    assert not make_source(DataPlan(files=(str(tmp_path / "i.box"),)), registry).synthetic

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from polycmp.builtin_options import RandomOptions, SimpleOptions
-from polycmp.spec import CommandSpec, CompareFuncSpec, DataLoaderSpec, FormatSpec, ReportSpec, hookimpl
+from polycmp.spec import CommandSpec, CompareFuncSpec, DataLoaderSpec, ReportSpec, hookimpl
 
 #: What a comparison does unless the user chooses something else.
 DEFAULT_COMPARE = "simple"
@@ -32,17 +32,6 @@ def polycmp_compare_funcs() -> Iterable[CompareFuncSpec]:
 def polycmp_reports() -> Iterable[ReportSpec]:
     """Contribute the report format of the core."""
     yield ReportSpec(".json", "JSON, for programs", "polycmp.report.writers:write_json")
-
-
-@hookimpl
-def polycmp_formats() -> Iterable[FormatSpec]:
-    """Contribute the file format of the core."""
-    yield FormatSpec(
-        ".json",
-        "Exchangeable with Polygraphy",
-        reader="polycmp.results.jsonfile:read",
-        writer="polycmp.results.jsonfile:make_writer",
-    )
 
 
 @hookimpl

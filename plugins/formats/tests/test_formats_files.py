@@ -17,7 +17,8 @@ from toymodels import small
 
 from polycmp.errors import FileError, PluginError, UsageError
 from polycmp.results.files import InputsWriter, OutputsWriter, open_inputs, open_runs
-from polycmp.results.runs import IterationResult, RunResults
+from polycmp.results.runs import IterationResult
+from polycmp_formats.run_results import RunResults
 
 PATHS = ["a.json", "a.npz", "a.safetensors", "folder"]
 FEED = {

@@ -65,6 +65,7 @@ REPORTS: Mapping[str, tuple[str, str]] = dict.fromkeys(("html", "xml", "md"), ("
 """Which package writes a kind of report, by its suffix, likewise."""
 
 FORMATS: Mapping[str, tuple[str, str]] = {
+    "json": ("formats", "pip install polycmp-formats"),
     "npz": ("formats", "pip install polycmp-formats"),
     "safetensors": ("formats", "pip install 'polycmp-formats[safetensors]'"),
 }

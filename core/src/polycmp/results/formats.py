@@ -1,8 +1,7 @@
 """Types of files for inputs and outputs: what one holds, who takes what goes into one, and who reads and writes which.
 
-A format of a plugin, contributed through the hook `polycmp_formats`, needs nothing but this module and
-`polycmp.results.runs.IterationResult`; `polycmp.results.pack` turns arrays of any type into such as every container
-can hold.
+A format, contributed through the hook `polycmp_formats`, needs nothing but this module and
+`polycmp.results.runs.IterationResult`.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ OUTPUTS = "outputs"
 ARRAYS = "arrays"
 
 #: The format of files whose names do not tell what they hold.
-JSON = ".json"
+TEXT_SUFFIX = ".json"
 #: Suffixes of other things: whoever types one expects such a file, not JSON.
 _OF_OTHERS = tuple(
     f".{name}"
@@ -122,15 +121,15 @@ class Formats:
         from polycmp.plugins.known import REPORTS
 
         suffix = path.suffix.lower()
-        if suffix == JSON:
-            return self._find(path, JSON)
+        if suffix == TEXT_SUFFIX:
+            return self._find(path, TEXT_SUFFIX)
         try:
             return self.find(path)
         except UsageError:
             others = {*_OF_OTHERS, *(f".{name}" for name in REPORTS)}
             if suffix in others or get_close_matches(suffix, self.suffixes(), n=1, cutoff=_SLIP):
                 raise
-        return self._find(path, JSON)
+        return self._find(path, TEXT_SUFFIX)
 
     def _find_for_reading(self, path: Path) -> Contributed[FormatSpec]:
         """Return the format that reads a file: JSON where the suffix does not tell and the content is JSON."""
@@ -140,14 +139,12 @@ class Formats:
             open_to_json = isinstance(error, UsageError) or _is_of_our_packages(path)
             if not (open_to_json and _holds_json(path)):
                 raise
-        return self._find(path, JSON)
+        return self._find(path, TEXT_SUFFIX)
 
     def _find(self, path: Path, suffix: str) -> Contributed[FormatSpec]:
-        # The core's own come first, and no plugin is imported for them.
-        registry = self._registry.core if suffix.removeprefix(".") in self._registry.core.formats else self._registry
         try:
-            contribution = registry.find_format(suffix)
-            registry.require(contribution)
+            contribution = self._registry.find_format(suffix)
+            self._registry.require(contribution)
         except PolycmpError as error:
             error.whose = str(path) + (f": {error.whose}" if error.whose else "")
             raise
@@ -175,9 +172,9 @@ class Formats:
         try:
             return self._read(path, contribution)
         except FileError:
-            if contribution.spec.suffix == JSON or not (_is_of_our_packages(path) and _holds_json(path)):
+            if contribution.spec.suffix == TEXT_SUFFIX or not (_is_of_our_packages(path) and _holds_json(path)):
                 raise
-        return self._read(path, self._find(path, JSON))
+        return self._read(path, self._find(path, TEXT_SUFFIX))
 
     def _read(self, path: Path, contribution: Contributed[FormatSpec]) -> Stored:
         read = self._registry.load(contribution, contribution.spec.reader)

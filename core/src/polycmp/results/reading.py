@@ -152,28 +152,6 @@ def open_inputs(paths: Sequence[str | Path], registry: Registry | None = None) -
     return SavedInputs([_Source(Path(path), INPUTS, formats) for path in paths])
 
 
-class StreamingDataLoader:
-    """Saved inputs as a source of data, each read when its turn comes.
-
-    Args:
-        paths: A file or folder of any known format, or several, one after the other.
-        allow_dirs: Whether a path may be a folder.
-
-    Raises:
-        FileError: A path is missing, damaged, holds outputs, or is a folder although none may be.
-    """
-
-    def __init__(self, paths: str | Path | Sequence[str | Path], allow_dirs: bool = True) -> None:
-        self.paths = [paths] if isinstance(paths, str | Path) else list(paths)
-        for path in self.paths:
-            if not allow_dirs and Path(path).is_dir():
-                raise FileError("this is a folder", whose=str(path), hint="pass allow_dirs=True, or files")
-        self._saved = open_inputs(self.paths)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._saved)
-
-
 def open_runs(path: str | Path, registry: Registry | None = None) -> list[SavedRun]:
     """Open saved outputs: one run for each runner, labelled as it was when saved.
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polycmp.spec import CommandSpec, CompareFuncSpec, DataLoaderSpec, LoaderSpec, RunnerSpec, hookimpl, opt
+from polycmp.spec import (
+    CommandSpec,
+    CompareFuncSpec,
+    DataLoaderSpec,
+    FormatSpec,
+    LoaderSpec,
+    RunnerSpec,
+    hookimpl,
+    opt,
+)
 
 FAULTS = {
     "": "none",
@@ -184,3 +193,8 @@ def polycmp_compare_funcs():
 @hookimpl
 def polycmp_commands():
     yield CommandSpec(("toy", "ops"), "Count the operators of a toy.", "toybox.cli:ops")
+
+
+@hookimpl
+def polycmp_formats():
+    yield FormatSpec(".box", "Arrays in a box", reader="toybox.files:read", writer="toybox.files:BoxWriter")

@@ -13,9 +13,9 @@ from polycmp.compare.postprocess import PostprocessFunc
 from polycmp.compare.scripted import PairFunction, as_pair_function
 from polycmp.compare.verdicts import OutputComparison
 from polycmp.errors import ComparisonError, DataError, InvalidValueError, did_you_mean
-from polycmp.results.files import StreamingDataLoader, save_input_blob
+from polycmp.results.files import save_input_blob
 from polycmp.results.outcome import BackendResult
-from polycmp.results.runs import IterationResult, RunResults
+from polycmp.results.runs import IterationResult
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import LiveRun, copy_outputs
 from polycmp.runs.comparers import AveragingComparer
@@ -36,6 +36,7 @@ from polycmp_api.named import (
     TopKPostprocessFunc,
 )
 from polycmp_checks import plugin as checks
+from polycmp_formats.run_results import RunResults, StreamingDataLoader
 
 __all__ = [
     "AccuracyResult",

@@ -7,8 +7,8 @@ from typing import IO, Any
 
 from polycmp.errors import FileError, describe_exception
 from polycmp.files import atomic_write
-from polycmp.results import jsoncode
-from polycmp.results.runs import RUN_CLASSES, read_all, write_json
+from polycmp_formats import jsoncode
+from polycmp_formats.run_results import RUN_CLASSES, read_all, write_json
 
 
 def to_json(obj: Any) -> str:

@@ -1,1 +1,1 @@
-"""Binary files of inputs and outputs for polycmp: `.npz` and `.safetensors`."""
+"""Files of inputs and outputs for polycmp: `.json`, `.npz` and `.safetensors`."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import FileError
 from polycmp.results.formats import ARRAYS, OUTPUTS, Stored, StoredRun
-from polycmp.results.pack import pack, unpack
 from polycmp.results.runs import IterationResult
+from polycmp_formats.pack import pack, unpack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

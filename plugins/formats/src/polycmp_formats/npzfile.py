@@ -18,9 +18,9 @@ import numpy as np
 
 from polycmp.errors import FileError, describe_exception
 from polycmp.results.formats import Stored
-from polycmp.results.pack import read_npy_header
 from polycmp_formats.manifest import Manifest, stored_from_arrays, stored_from_manifest
 from polycmp_formats.openfile import OpenFile
+from polycmp_formats.pack import read_npy_header
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,6 +11,12 @@ from polycmp.spec import FormatSpec, hookimpl
 def polycmp_formats() -> Iterable[FormatSpec]:
     """Contribute the formats."""
     yield FormatSpec(
+        ".json",
+        "Exchangeable with Polygraphy",
+        reader="polycmp_formats.jsonfile:read",
+        writer="polycmp_formats.jsonfile:make_writer",
+    )
+    yield FormatSpec(
         ".npz",
         "NumPy's archives; large arrays are mapped, not read",
         reader="polycmp_formats.npzfile:read_npz",

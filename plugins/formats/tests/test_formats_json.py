@@ -1,16 +1,15 @@
-"""Inputs and outputs as JSON and as bare bytes, and what the core says of formats that it does not have."""
+"""Inputs and outputs as JSON."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-from polycmp.errors import FileError, PluginError, PolycmpError, UsageError
-from polycmp.results.files import InputsWriter, OutputsWriter, open_inputs, open_runs, save_input_blob
+from polycmp.errors import FileError, UsageError
+from polycmp.results.files import InputsWriter, OutputsWriter, open_inputs, open_runs
 
 FEED = {
     "x": np.arange(6, dtype=np.float32).reshape(2, 3),
@@ -174,55 +173,9 @@ def test_a_folder_of_json_files_is_read_one_by_one(tmp_path):
     assert [int(feed["i"][0]) for feed in open_inputs([tmp_path / "folder"])] == [0, 1, 2]
 
 
-@pytest.mark.parametrize(
-    ("name", "package"),
-    [
-        ("a.npz", "pip install polycmp-formats"),
-        ("a.safetensors", "pip install 'polycmp-formats[safetensors]'"),
-        ("folder", "pip install polycmp-formats"),
-    ],
-)
-def test_a_format_of_a_package_that_is_not_installed_names_it(tmp_path, name, package):
-    with pytest.raises(PluginError) as caught:
-        InputsWriter(tmp_path / name)
-    assert (caught.value.hint, caught.value.exit_code) == (package, 3)
-    assert name in str(caught.value)
-    if name != "folder":
-        (tmp_path / name).write_bytes(b"PK")
-        for read in (open_runs, lambda path: open_inputs([path])):
-            with pytest.raises(PluginError) as caught:
-                read(tmp_path / name)
-            assert caught.value.hint == package
-
-
 def test_a_suffix_that_nothing_has_is_wrong_usage_and_lists_those_there_are(tmp_path):
     with pytest.raises(UsageError, match=r"'\.pt'; known are \.json, .*\.npz"):
         OutputsWriter(tmp_path / "results.pt")
     (tmp_path / "a.bin").touch()
     with pytest.raises(FileError, match=r"'\.bin'"):
         open_runs(tmp_path / "a.bin")
-
-
-# --- raw blobs -------------------------------------------------------------------------------------------------------
-
-
-def test_blobs_are_bare_little_endian_bytes(tmp_path):
-    feed = {"x": FEED["x"], "big": FEED["x"].astype(">f4"), "b": FEED["bfloat16"], "a/b": np.asfortranarray(FEED["x"])}
-    written = save_input_blob(tmp_path, 3, feed)
-    assert [file.relative_to(tmp_path) for file in written] == [
-        Path("0000000003", f"{name}.bin") for name in ("x", "big", "b", "a/b")
-    ]
-    assert written[0].read_bytes() == written[1].read_bytes() == written[3].read_bytes() == FEED["x"].tobytes()
-    assert written[2].read_bytes() == FEED["bfloat16"].tobytes()
-
-
-@pytest.mark.parametrize("name", ["../x", "/tmp/x", "a/../../x", "x\0"])
-def test_a_blob_never_leaves_its_folder(tmp_path, name):
-    with pytest.raises(FileError, match="leads out of the folder"):
-        save_input_blob(tmp_path / "blobs", 0, {name: FEED["x"]})
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_text_has_no_blob(tmp_path):
-    with pytest.raises(PolycmpError, match="text"):
-        save_input_blob(tmp_path, 0, {"s": FEED["strings"]})

@@ -14,7 +14,8 @@ import pytest
 
 from polycmp.errors import DataError, FileError
 from polycmp.json import load_json, save_json
-from polycmp.results.runs import IterationResult, RunResults
+from polycmp.results.runs import IterationResult
+from polycmp_formats.run_results import RunResults
 
 
 def results() -> RunResults:

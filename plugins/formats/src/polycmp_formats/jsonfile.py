@@ -12,9 +12,10 @@ from typing import IO, Any, BinaryIO
 
 from polycmp.errors import FileError
 from polycmp.results.formats import INPUTS, OUTPUTS, FormatWriter, Stored, StoredRun
-from polycmp.results.jsoncode import decode_file, encode
-from polycmp.results.runs import RUN_CLASSES, IterationResult, RunResults
+from polycmp.results.runs import IterationResult
 from polycmp.tensors import to_numpy
+from polycmp_formats.jsoncode import decode_file, encode
+from polycmp_formats.run_results import RUN_CLASSES, RunResults
 
 
 def read(path: Path) -> Stored:

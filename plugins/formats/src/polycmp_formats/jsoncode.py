@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.errors import FileError, describe_exception, did_you_mean
-from polycmp.results.pack import STRING, pack, read_npy_header, texts_as_objects, unpack
+from polycmp.results.runs import IterationResult
 from polycmp.tensors import to_numpy
+from polycmp_formats.pack import STRING, pack, read_npy_header, texts_as_objects, unpack
 
 CLASS = "polygraphy_class"
 _OLD_PREFIX = "__polygraphy_encoded_"
@@ -49,7 +50,9 @@ def encode(value: Any) -> Iterator[bytes]:
     Raises:
         FileError: Something in it has no form in JSON.
     """
-    if hasattr(value, "to_json_object"):
+    if isinstance(value, IterationResult):
+        value = _iteration(value)
+    elif hasattr(value, "to_json_object"):
         value = value.to_json_object()
     if isinstance(value, Mapping):
         yield from _encode_mapping(value)
@@ -69,6 +72,29 @@ def encode(value: Any) -> Iterator[bytes]:
             yield json.dumps(value).encode("ascii")
         except (TypeError, ValueError) as error:
             raise FileError(f"cannot save a {type(value).__name__} as JSON", why=str(error)) from error
+
+
+def _iteration(value: IterationResult) -> dict[str, Any]:
+    """Return the members that Polygraphy's readers expect of one iteration."""
+    return {
+        "outputs": {name: {"values": to_numpy(array), CLASS: "LazyArray"} for name, array in value.items()},
+        "runtime": None if value.runtime is None else float(value.runtime),
+        "runner_name": value.runner_name,
+        CLASS: "IterationResult",
+    }
+
+
+def decode_iteration(members: Mapping[str, Any]) -> IterationResult:
+    """Make one iteration from decoded members.
+
+    Raises:
+        TypeError: A member is of the wrong kind.
+    """
+    outputs = members["outputs"]
+    if not isinstance(outputs, dict) or not all(hasattr(array, "dtype") for array in outputs.values()):
+        raise TypeError("the outputs are not arrays by name")
+    runtime = members.get("runtime")
+    return IterationResult(outputs, None if runtime is None else float(runtime), members.get("runner_name"))
 
 
 def _encode_mapping(value: Mapping[Any, Any]) -> Iterator[bytes]:
