@@ -12,7 +12,7 @@ from polycmp.builtin_options import NAN_POLICIES, STATISTICS
 from polycmp.cli.run import run_command
 from polycmp.command import Invocation
 from polycmp.errors import UsageError
-from polycmp.options import option_fields
+from polycmp.options import changed_options, option_fields
 from polycmp.plan import BackendPlan, Choice, ComparePlan, DataPlan, FilesPlan, Plan
 from polycmp_checks.plugin import FAULTS
 from polycmp_checks.stress.options import STRESS_KINDS
@@ -155,12 +155,16 @@ def data_of(registry):
     source = st.one_of(
         st.just({}), st.fixed_dictionaries({"script": paths("py")}), st.fixed_dictionaries({"files": files})
     )
+    following = {name for name, item in registry.data_loaders.items() if item.spec.follows}
+    followers = st.one_of(st.just(()), st.lists(choice_of(registry.data_loaders, following), max_size=1))
     return st.builds(
-        lambda loader, sets, sizes, source: DataPlan(
-            loader, input_shapes=sets[0], further_shapes=tuple(sets[1:]), dimensions=sizes, **source
+        lambda loader, sets, sizes, source, others: DataPlan(
+            loader, input_shapes=sets[0], further_shapes=tuple(sets[1:]), dimensions=sizes, **source,
+            followers={item.name: item.options for item in others if changed_options(item.options)},
         ),
-        choice_of(registry.data_loaders), st.one_of(none, sets), st.dictionaries(text, st.integers(0, 9), max_size=2),
-        source,
+        choice_of(registry.data_loaders, registry.data_loaders.keys() - following), st.one_of(none, sets),
+        st.dictionaries(text, st.integers(0, 9), max_size=2),
+        source, followers,
     )  # fmt: skip
 
 

@@ -36,6 +36,19 @@ class LabelledFeed(dict[str, Any]):
         self.repeat = repeat
 
 
+class FeedPerRun(dict[str, Any]):
+    """A feed that is another one for some of the runs, which go on from outputs of their own.
+
+    Args:
+        arrays: Arrays by input name, for all other runs, and for files.
+        by_run: Such arrays by the label of a run.
+    """
+
+    def __init__(self, arrays: Mapping[str, Any], by_run: Mapping[str, Feed]) -> None:
+        super().__init__(arrays)
+        self.by_run = by_run
+
+
 class DataSource:
     """Base of the sources of inputs that also say what the inputs are worth.
 

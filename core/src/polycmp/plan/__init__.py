@@ -55,6 +55,7 @@ class DataPlan:
         input_shapes: Shapes for dynamic inputs, by name or pattern; for a shape tensor its values.
         further_shapes: More of these; iterations take them in turn, beginning with `input_shapes`.
         dimensions: Sizes by name of dimension, for all inputs that declare it.
+        followers: An options instance per data loader that goes on from these inputs and was given any options.
     """
 
     loader: Choice = Choice(DEFAULT_DATA_LOADER)
@@ -64,6 +65,7 @@ class DataPlan:
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     further_shapes: tuple[Mapping[str, tuple[int, ...]], ...] = ()
     dimensions: Mapping[str, int] = field(default_factory=dict)
+    followers: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -180,10 +180,13 @@ def report_options(settings: Settings, registry: Registry) -> dict[str, Any]:
     return _changed_instances(settings, "report", registry.find_report)
 
 
-def _changed_instances(settings: Settings, kind: str, find: Callable[[str], Contribution]) -> dict[str, Any]:
+def _changed_instances(
+    settings: Settings, kind: str, find: Callable[[str], Contribution], wanted: Callable[[Any], bool] = lambda _: True
+) -> dict[str, Any]:
     instances = {
-        name: make_options(find(name).spec.options, values, f"{kind} {name}")
+        name: make_options(find(name).spec.options, values, f"{kind.replace('_', ' ')} {name}")
         for name, values in settings.of_kind(kind).items()
+        if wanted(find(name).spec)
     }
     return {name: options for name, options in instances.items() if changed_options(options)}
 
@@ -202,7 +205,9 @@ def data_plan(settings: Settings, registry: Registry) -> DataPlan:
     if placed["map_input"] and not (placed["script"] or placed["files"]):
         raise UsageError("--map-input is about inputs from files or a script", hint="--load-inputs FILE")
     by_loader = settings.of_kind("data_loader")
-    unused = [(name, field) for name, given in by_loader.items() if name != section.data_loader for field in given]
+    followers = _changed_instances(settings, "data_loader", registry.find_data_loader, lambda spec: spec.follows)
+    idle = by_loader.keys() - followers.keys() - {section.data_loader}
+    unused = [(name, field) for name in idle for field in by_loader[name]]
     if unused and not placed["script"] and not placed["files"]:
         name, field = unused[0]
         raise UsageError(
@@ -217,13 +222,17 @@ def data_plan(settings: Settings, registry: Registry) -> DataPlan:
         input_shapes=shapes,
         further_shapes=tuple(further),
         dimensions=parse_dimensions(section.input_shapes),
+        followers=followers,
         **placed,
     )
 
 
 def _loader_of_data(name: str, given: Mapping[str, Any], further: int, registry: Registry) -> Any:
     """Return a data loader's options; several shapes make as many iterations, unless a number is given."""
-    options = registry.find_data_loader(name).spec.options
+    spec = registry.find_data_loader(name).spec
+    if spec.follows:
+        raise UsageError(f"--data-loader {name}: it makes no inputs, it goes on from those of others")
+    options = spec.options
     if further and find_field(options, "iterations"):
         given = {"iterations": 1 + further, **given}
     return make_options(options, given, f"data loader {name}")
@@ -262,6 +271,8 @@ def plan_values(plan: Plan, registry: Registry) -> dict[Key, Any]:
         _add(values, "loader", name, changed_options(options))
     for name, options in plan.report_options.items():
         _add(values, "report", name, changed_options(options))
+    for name, options in plan.data.followers.items():
+        _add(values, "data_loader", name, changed_options(options))
     loader, further = plan.data.loader, len(plan.data.further_shapes)
     make = partial(_loader_of_data, loader.name, further=further, registry=registry)
     _add(values, "data_loader", loader.name, _asked(loader.options, make))

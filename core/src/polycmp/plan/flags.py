@@ -134,7 +134,8 @@ def _plugin_targets(item: Contribution, heading: str, owned: Mapping[tuple[int, 
         flags = owned.get((id(item), option.name), [])
         generated = flag_of(item.name, option.name)
         # The core has no prefix to tell apart: people know --atol, not --simple-atol.
-        order = (*option.aliases, generated) if item.plugin == BUILTIN else (generated, *option.aliases)
+        bare = item.plugin == BUILTIN or getattr(item.spec, "follows", False)
+        order = (*option.aliases, generated) if bare else (generated, *option.aliases)
         flags = sorted(flags, key=order.index)
         if flags:
             found.append(Target(Key(item.kind, item.name, option.name), option, tuple(flags), heading))

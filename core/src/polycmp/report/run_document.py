@@ -14,6 +14,7 @@ SCHEMA = 1
 def document_of(outcome: Outcome) -> dict[str, Any]:
     """Return the document."""
     return {
+        **outcome.extra,
         "schema": SCHEMA,
         "verdict": outcome.verdict,
         "exit_code": outcome.exit_code,

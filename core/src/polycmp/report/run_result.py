@@ -78,6 +78,7 @@ def _content(outcome: Outcome) -> Iterator[Block]:
     yield from (Note(text) for text in outcome.notes)
     yield from (Note(text, backend.label) for backend in outcome.backends for text in backend.notes)
     yield from (_not_finite(item) for item in outcome.invalid)
+    yield from outcome.blocks
     yield from (_pair(pair, outcome) for pair in outcome.comparisons)
     yield from (Repeat(item.iteration, item.inputs, item.command, item.failed) for item in outcome.repeats)
     yield from (NextStep(item.command, item.purpose) for item in outcome.next_steps)

@@ -161,6 +161,8 @@ class Outcome:
         notes: What concerns the whole run.
         repeats: For each failure on a feed that can be made again alone, how to.
         next_steps: The commands that look further into a difference.
+        blocks: Blocks of `polycmp.report` that a recorder adds, shown before the comparisons.
+        extra: What a recorder adds to the JSON document, by key.
         environment: Versions and machine, for reports.
         seconds: Wall-clock duration of the whole run.
     """
@@ -175,6 +177,8 @@ class Outcome:
     notes: list[str] = field(default_factory=list)
     repeats: list[Repeat] = field(default_factory=list)
     next_steps: list[NextStep] = field(default_factory=list)
+    blocks: list[Any] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
     environment: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
 

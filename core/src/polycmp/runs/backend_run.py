@@ -15,7 +15,7 @@ from polycmp.data.coerce import coerce_feed
 from polycmp.errors import PolycmpError, WorkerError, describe_exception, is_users_failure
 from polycmp.results.outcome import BackendResult, Timing
 from polycmp.runner import Runner
-from polycmp.tensors import Feed, TensorMetadata
+from polycmp.tensors import Feed, FeedPerRun, TensorMetadata
 
 T = TypeVar("T")
 
@@ -87,9 +87,10 @@ class LiveRun:
         runner, inputs = self._runner, self.inputs()
         if runner is None or inputs is None:
             return None
+        mine = feed.by_run.get(self.label, feed) if isinstance(feed, FeedPerRun) else feed
 
         def call() -> Mapping[str, Any]:
-            outputs = infer(runner, coerce_feed(feed, inputs, self.label))
+            outputs = infer(runner, coerce_feed(mine, inputs, self.label))
             self._record(runner, outputs, measure)
             return copy_outputs(outputs) if self.shares_memory else outputs
 

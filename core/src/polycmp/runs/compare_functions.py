@@ -74,6 +74,10 @@ class Recorders:
                 with OthersCode(PluginError, "cannot record this run", whose=contribution.label):
                     self._recorders.append((contribution.label, factory(options, plan.compare)))
 
+    def join(self, label: str, recorder: Recorder) -> None:
+        """Let somebody else take part, whose errors name `label`."""
+        self._recorders.append((label, recorder))
+
     def add(self, iteration: int, candidate: str, reference: str, found: Iterable[OutputComparison]) -> None:
         """Hand on the verdicts of one iteration."""
         for label, recorder in self._recorders:

@@ -52,7 +52,10 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
     resolved = resolve(plan, registry)
     prepared = prepare(plan, resolved)
     saved = open_saved(plan.files.load_outputs, (run.label for run in prepared.runs))
-    session = _Session(plan, resolved, prepared, saved, Recorders(plan, registry))
+    recorders = Recorders(plan, registry)
+    if prepared.feedback is not None:
+        recorders.join(" and ".join(plan.data.followers), prepared.feedback)
+    session = _Session(plan, resolved, prepared, saved, recorders)
     floors = NoiseFloors(resolved, session.outcome.reference) if resolved.backends or plan.compare.tolerance else None
     session.judge_by(comparer_maker(plan.compare, registry, floors), floors)
     session.outcome.command = plan.command
@@ -146,6 +149,8 @@ class _Session:
     def take(self, step: Step, sinks: Sinks) -> bool:
         """Save, check and compare one step; return whether to go on."""
         self.outcome.inputs = TensorMetadata.from_feed_dict(step.feed) if step.feed else self.outcome.inputs
+        if self._prepared.feedback is not None:
+            self._prepared.feedback.made(step.outputs)
         self._check_names(step)
         self._repeats.add_errors(step.index, step.feed, self.outcome.backends)
         if not step.window:

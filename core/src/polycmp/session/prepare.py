@@ -8,6 +8,7 @@ from polycmp.layerwise.open import has_many_outputs, open_windows
 from polycmp.layerwise.windows import Windows
 from polycmp.plan import Plan
 from polycmp.runs.backend_run import LiveRun
+from polycmp.runs.feedback import Feedback, open_feedback
 from polycmp.runs.resolve import Resolved
 from polycmp.session.check_names import check_names
 from polycmp.tensors import DataSource
@@ -23,6 +24,7 @@ class Prepared:
         names_checked: Whether the outputs named in the plan have been checked against the model.
         windows: How to go through the model part by part, where its outputs may be too many for the memory.
         notes: What a reader should know of how it runs.
+        feedback: What makes further inputs of the outputs.
     """
 
     runs: list[LiveRun]
@@ -30,6 +32,7 @@ class Prepared:
     names_checked: bool
     windows: Windows | None = None
     notes: list[str] = field(default_factory=list)
+    feedback: Feedback | None = None
 
 
 def prepare(plan: Plan, resolved: Resolved) -> Prepared:
@@ -41,6 +44,9 @@ def prepare(plan: Plan, resolved: Resolved) -> Prepared:
     """
     checked = check_names(plan.data, plan.compare, resolved)
     runs = [backend.make_run() for backend in resolved.backends]
+    feedback = open_feedback(plan, resolved) if plan.data.followers else None
+    if feedback is not None:
+        return Prepared(feedback.join(runs), feedback.source(resolved.source), checked, feedback=feedback)
     if len(runs) < 2 or any(backend.make_worker and backend.plan.python for backend in resolved.backends):
         return Prepared(runs, resolved.source, checked)
     if not has_many_outputs(resolved.backends):

@@ -188,6 +188,9 @@ class DataLoaderSpec:
         python: `"package.module:attribute"` of a class that makes the same inputs in a Python program, called with
             the options' fields, `input_shapes` and `dimensions` as keyword arguments. Without it `--gen-script` is
             refused.
+        follows: It goes on from the inputs of whatever makes them, with what was made of those: it is not chosen by
+            name, but takes part when any of its options is given. The factory is then called as
+            `factory(options, plan, resolved) -> polycmp.runs.feedback.Feedback`.
     """
 
     name: str
@@ -195,6 +198,7 @@ class DataLoaderSpec:
     factory: str
     options: type | None = None
     synthetic: bool = False
+    follows: bool = False
     sweeps_shapes: bool = False
     remarks: str = ""
     compare_defaults: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict, hash=False)

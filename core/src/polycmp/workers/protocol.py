@@ -59,7 +59,7 @@ def make_job(backend: BackendPlan, model: Model, data: DataPlan, part: str = "")
         model_kind=model.settings.kind,
         loader_options={} if part else model.settings.loader_options,
         backends=(replace(backend, model="", python=""),),
-        data=data,
+        data=replace(data, followers={}),  # what goes on from outputs is where the outputs are
     )
     return Job(backend.label, backend.backend, to_values(alone, model.registry), bool(part))
 

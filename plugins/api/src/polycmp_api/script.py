@@ -146,6 +146,8 @@ def _public_module(kind: Any) -> str:
 def _data(script: _Script, plan: Plan, registry: Registry) -> None:
     script.add("", "# Inputs")
     data = plan.data
+    for name in data.followers:
+        raise UsageError(f"--gen-script: a script cannot feed outputs back (the options of {name!r})")
     if data.files:
         opened = script.use("polycmp.results.files", "open_inputs")
         script.add(f"data_loader = {opened}({to_source(list(data.files))})")

@@ -78,6 +78,36 @@ class AccuracyOptions:
     )
 
 
+def _not_negative(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise ValueError("it must not be negative")
+    return value
+
+
+@dataclass(frozen=True)
+class StepsOptions:
+    """State that goes round."""
+
+    number: int = opt(
+        0, help="Steps, each fed with outputs of the one before.", alias="--steps", metavar="N", parse=_not_negative
+    )
+    state: tuple[str, ...] = opt(
+        (),
+        help="Which outputs are which inputs of the next step: a regular expression for the output's whole name, and "
+        r"the input's, for example 'present\.(.*)=past_key_values.\1'.",
+        alias="--state",
+        metavar="OUTPUT=INPUT",
+    )
+    feed: tuple[str, ...] = opt(
+        (),
+        help="What another input holds in the next step: argmax(OUTPUT), own_argmax(OUTPUT), ones, count, keep, or "
+        "FILE.py:NAME. Decoders need none: input_ids, attention_mask and position_ids are known.",
+        alias="--feed",
+        metavar="INPUT=RULE",
+    )
+
+
 @hookimpl
 def polycmp_reports() -> Iterable[ReportSpec]:
     """Contribute the file of metrics, written while `run` compares."""
@@ -105,7 +135,7 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
 
 @hookimpl
 def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
-    """Contribute the data loader `stress`."""
+    """Contribute the data loader `stress`, and what feeds outputs back."""
     yield DataLoaderSpec(
         "stress",
         "Inputs that find bugs",
@@ -115,6 +145,13 @@ def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
         sweeps_shapes=True,
         compare_defaults=COMPARE_DEFAULTS,
         compare_notes=COMPARE_NOTES,
+    )
+    yield DataLoaderSpec(
+        "steps",
+        "Outputs that are inputs of the next step: caches, recurrent and streaming models",
+        "polycmp_checks.steps.feedback:make_steps",
+        StepsOptions,
+        follows=True,
     )
 
 

@@ -1,0 +1,70 @@
+"""Runs that go on from their own outputs: what a data loader with `DataLoaderSpec.follows` gives a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from polycmp.errors import OthersCode, PluginError, UsageError
+from polycmp.runs.backend_run import LiveRun
+from polycmp.spec import Recorder
+from polycmp.tensors import DataSource, Feed, Source, TensorMetadata
+
+if TYPE_CHECKING:
+    from polycmp.plan import Plan
+    from polycmp.runs.resolve import Resolved
+
+
+class Feedback(Recorder, Protocol):
+    """Makes the inputs of further steps from outputs: a cache, a recurrent state, the next token.
+
+    A session has it join the runs and wrap the source of inputs, and tells it of every iteration's outputs and
+    verdicts. Whoever runs backends without a session takes the steps with `starts` and `then`.
+
+    Attributes:
+        steps: How many steps a sequence has.
+    """
+
+    steps: int
+
+    def join(self, runs: Sequence[LiveRun]) -> list[LiveRun]:
+        """Return the runs that take part: these, and more that run the same backends on other inputs."""
+
+    def source(self, source: DataSource) -> DataSource:
+        """Return a source of the feeds of all steps; those that differ from run to run are `FeedPerRun`."""
+
+    def made(self, outputs: Mapping[str, Mapping[str, Any]]) -> None:
+        """Take in what the runs, by label, made of the last feed; the arrays are valid until this returns."""
+
+    def starts(self, source: Source, inputs: TensorMetadata) -> Iterator[Sequence[Feed]]:
+        """Yield the sequences: of each what the source gives for every step, the first with the state, too."""
+
+    def then(self, step: int, feed: Feed, outputs: Mapping[str, Any], believed: Mapping[str, Any], given: Feed) -> Feed:
+        """Return the next feed of a run.
+
+        Args:
+            step: The step that was taken, counted from 0.
+            feed: What the run was fed in it.
+            outputs: What the run made of it.
+            believed: What the reference made in the same step.
+            given: What the source gives for the next step.
+        """
+
+
+def open_feedback(plan: Plan, resolved: Resolved) -> Feedback | None:
+    """Return what feeds outputs back, if the plan asks for that.
+
+    Raises:
+        UsageError: Options contradict each other.
+        PluginError: The plugin is broken.
+    """
+    found: Feedback | None = None
+    for name, options in plan.data.followers.items():
+        contribution = resolved.registry.find_data_loader(name)
+        if found is not None:
+            raise UsageError(f"only one of {' and '.join(plan.data.followers)} can go on from the outputs")
+        resolved.registry.require(contribution)
+        factory: Any = resolved.registry.load(contribution)
+        with OthersCode(PluginError, "outputs cannot be fed back", whose=contribution.label):
+            found = factory(options, plan, resolved)
+    return found

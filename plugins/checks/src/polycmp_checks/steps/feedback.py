@@ -1,0 +1,271 @@
+"""The steps of a session: who is fed what, and what is told of them in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import cycle, islice
+from typing import TYPE_CHECKING, Any
+
+from polycmp.errors import UsageError
+from polycmp.plan import Plan
+from polycmp.runs.backend_run import LiveRun
+from polycmp.runs.loop import copy_feed, open_feeds
+from polycmp.tensors import DataSource, Feed, FeedPerRun, Source, TensorMetadata
+from polycmp_checks.steps.findings import Findings
+from polycmp_checks.steps.rules import Moment, Rules, make_rules, top_token
+from polycmp_checks.steps.shared import Handle, Shared
+from polycmp_checks.steps.start import Start, given_shapes, growing_axes
+from polycmp_checks.steps.wiring import check_declared, check_made, shown, suggestion, wire
+
+if TYPE_CHECKING:
+    from polycmp.compare.verdicts import OutputComparison
+    from polycmp.results.outcome import Outcome
+    from polycmp.runs.resolve import Resolved, ResolvedBackend
+    from polycmp_checks.plugin import StepsOptions
+
+#: What is added to a backend's label for the run that is fed with the reference's state.
+OTHERS_STATE = " on the reference's state"
+
+
+def make_steps(options: StepsOptions, plan: Plan, resolved: Resolved) -> Steps:
+    """Return what feeds outputs back.
+
+    Raises:
+        UsageError: Options contradict each other or the models.
+    """
+    if plan.sequential:
+        raise UsageError(
+            "--sequential-runners and --steps exclude each other",
+            why="with the reference's state, backends have to go step by step together",
+            hint="leave out --sequential-runners",
+        )
+    return Steps(options, plan, resolved)
+
+
+class Steps:
+    """Feeds the outputs of each step back; see `polycmp.runs.feedback.Feedback`.
+
+    Args:
+        options: What goes where.
+        plan: The run.
+        resolved: Its backends and models.
+
+    Raises:
+        UsageError: The options do not fit the models.
+    """
+
+    def __init__(self, options: StepsOptions, plan: Plan, resolved: Resolved) -> None:
+        self.steps = options.number
+        self._options, self._plan, self._resolved = options, plan, resolved
+        self._outputs = self._declared("outputs")
+        self._state: dict[str, str] = {}
+        self._start: Start | None = None
+        self._own: dict[str, Mapping[str, Any]] = {}
+        self._candidates: list[str] = []
+        self._reference = ""
+        self.findings = Findings(self.steps, OTHERS_STATE)
+        self._check_options()
+
+    # --- who takes part
+
+    def join(self, runs: Sequence[LiveRun]) -> list[LiveRun]:
+        """Return the runs, each candidate a second time: on the reference's state."""
+        self._reference = self._reference_of(runs)
+        joined: list[LiveRun] = []
+        for run, backend in zip(runs, self._resolved.backends, strict=True):
+            if run.label == self._reference or len(runs) + len(self._plan.files.load_outputs) < 2:
+                joined.append(run)
+                continue
+            self._candidates.append(run.label)
+            joined += _twice(run, backend)
+        return joined
+
+    def _reference_of(self, runs: Sequence[LiveRun]) -> str:
+        """Return the reference's label, as far as it is a live run; a saved run is known when it has spoken."""
+        wanted, labels = self._plan.compare.reference, [run.label for run in runs]
+        if not wanted:
+            return "" if self._plan.files.load_outputs or not labels else labels[-1]
+        found = [run.label for run in runs if wanted in (run.label, run.result.backend)]
+        return wanted if wanted in labels else found[0] if len(found) == 1 else ""
+
+    # --- what they are fed
+
+    def source(self, source: DataSource) -> DataSource:
+        """Return a source of the feeds of all steps."""
+        return _StepSource(self, source)
+
+    def starts(self, source: Source, inputs: TensorMetadata) -> Iterator[Sequence[Feed]]:
+        """Yield the sequences.
+
+        Where a rule makes tokens, each feed of the source begins one; else its feeds are the steps of one sequence.
+        """
+        start = self._begin(inputs, getattr(source, "synthetic", False))
+        feeds = open_feeds(source, inputs)
+        if start.rules.tokens:
+            for feed in feeds:
+                first = start.first(feed, self._state)
+                yield [first] * self.steps
+            return
+        kept = [copy_feed(feed) for feed in islice(feeds, self.steps)]
+        if kept:
+            given = list(islice(cycle(kept), self.steps))
+            yield [start.first(given[0], self._state), *given[1:]]
+
+    def then(self, step: int, feed: Feed, outputs: Mapping[str, Any], believed: Mapping[str, Any], given: Feed) -> Feed:
+        """Return the next feed of a run."""
+        assert self._start is not None
+        check_made(self._state, self._start.inputs, outputs)
+        moment = Moment(step, feed, outputs, believed)
+        carried = {name: outputs[output] for name, output in self._state.items()}
+        return {**feed, **given, **carried, **self._start.rules.next(moment)}
+
+    def _begin(self, inputs: TensorMetadata, free: bool) -> Start:
+        known = TensorMetadata({**self._declared("inputs"), **{n: inputs[n] for n in inputs}})
+        outputs = self._outputs
+        self._state = wire(self._options.state, list(outputs), list(inputs)) if outputs else {}
+        given = given_shapes(self._state, known, self._plan.data)
+        growing = growing_axes(self._state, known, outputs)
+        self._start = Start(known, growing, given, self._rules(list(inputs)), free)
+        return self._start
+
+    def _rules(self, inputs: Sequence[str]) -> Rules:
+        return make_rules(self._options.feed, inputs, list(self._outputs), self._state)
+
+    def _check_options(self) -> None:
+        """Check what can be known before anything runs."""
+        inputs, outputs = self._declared("inputs"), self._outputs
+        if not self._options.state:
+            raise UsageError(
+                "--steps and --feed need --state: which outputs go into which inputs",
+                why=f"the outputs are {shown(outputs)}; the inputs are {shown(inputs)}" if outputs else "",
+                hint=suggestion(list(outputs), list(inputs)) or "--state 'OUTPUT=INPUT', a regular expression",
+            )
+        if self.steps < 1:
+            raise UsageError("--state needs --steps: how often the outputs go round", hint="--steps 8")
+        if outputs and inputs:
+            state = wire(self._options.state, list(outputs), list(inputs))
+            check_declared(state, inputs, outputs)
+            make_rules(self._options.feed, list(inputs), list(outputs), state)
+
+    def _declared(self, side: str) -> TensorMetadata:
+        """Return what the models' files say of their inputs or outputs."""
+        found: dict[str, Any] = {}
+        for description in self._resolved.descriptions.values():
+            if description is not None:
+                for name, entry in getattr(description, side).items():
+                    found.setdefault(name, entry)
+        return TensorMetadata(found)
+
+    # --- the feeds of a session
+
+    def feeds(self, source: DataSource, inputs: TensorMetadata) -> Iterator[Feed]:
+        """Yield the feeds of all sequences; between two of them the session says what was made."""
+        for sequence, given in enumerate(self.starts(source, inputs)):
+            shared, own = given[0], dict.fromkeys(self._candidates, given[0])
+            for step in range(self.steps):
+                self.findings.begin(sequence, step)
+                yield FeedPerRun(shared, dict(own))
+                if step + 1 == self.steps:
+                    break
+                believed = self._believed()
+                if believed is None:
+                    return
+                following = given[step + 1]
+                own = {
+                    label: self.then(step, feed, self._own[label], believed, following)
+                    for label, feed in own.items()
+                    if label in self._own
+                }
+                shared = self.then(step, shared, believed, believed, following)
+
+    def made(self, outputs: Mapping[str, Mapping[str, Any]]) -> None:
+        """Take in what was made: the state is kept, the top tokens are noted."""
+        if not self._outputs and outputs and self._start is not None:
+            self._outputs = TensorMetadata.from_feed_dict(next(iter(outputs.values())))
+            self._begin(self._start.inputs, self._start.free)
+        others = {label + OTHERS_STATE for label in self._candidates}
+        wanted = self._wanted()
+        self._own = {
+            label: copy_feed({name: array for name, array in made.items() if name in wanted})
+            for label, made in outputs.items()
+            if label not in others
+        }
+        ranked = self._start.rules.ranked if self._start is not None else ()
+        for label, made in outputs.items():
+            for name in ranked:
+                if name in made:
+                    self.findings.add_tokens(label, name, top_token(made[name])[:, 0].tolist())
+
+    def _wanted(self) -> set[str]:
+        """Return the outputs that the next inputs may be made of."""
+        assert self._start is not None
+        if self._start.rules.scripted:
+            return set(self._outputs)
+        return {*self._state.values(), *self._start.rules.ranked}
+
+    def _believed(self) -> Mapping[str, Any] | None:
+        """Return what the reference made, or where there is nothing to compare with, the only run."""
+        for label in (self._reference, self._plan.compare.reference):
+            if label in self._own:
+                return self._own[label]
+        rest = [label for label in self._own if label not in self._candidates]
+        return self._own[rest[-1]] if rest else None
+
+    # --- what was found
+
+    def add(self, iteration: int, candidate: str, reference: str, found: Iterable[OutputComparison]) -> None:
+        """Take in the verdicts on a step."""
+        self.findings.add(candidate, reference, found)
+
+    def finish(self, outcome: Outcome) -> None:
+        """Say where the runs part, and whether it is the step or the state."""
+        assert self._start is not None or not outcome.inputs
+        outcome.notes[:0] = self.findings.sentences()
+        outcome.blocks += self.findings.tables()
+        outcome.extra["steps"] = self.findings.to_json()
+
+    @property
+    def notes(self) -> list[str]:
+        """What was chosen without being asked for."""
+        if self._start is None:
+            return []
+        empty = self._start.empty
+        rules = [f"{name} by {self._start.rules.names[name]}" for name in self._start.rules.assumed]
+        notes = [f"{shown(empty)}: empty in the first step"] if empty else []
+        if rules:
+            notes.append(f"from step to step {', '.join(rules)}, which decoders want; --feed INPUT=RULE says otherwise")
+        return notes
+
+
+class _StepSource(DataSource):
+    """The source of a session with steps."""
+
+    def __init__(self, steps: Steps, inner: DataSource) -> None:
+        self._steps, self._inner = steps, inner
+        self.synthetic = inner.synthetic
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the inner source says, but of inputs that were then given other values; and what was chosen here."""
+        start = self._steps._start
+        changed = {*start.rules.assumed, *start.empty} if start is not None and start.free else set()
+        tokens = {start.rules.tokens} if start is not None else set()
+        inner = [note for note in self._inner.notes if note.split(":")[0] not in changed - tokens]
+        return [*inner, *self._steps.notes]
+
+    def suggestion(self) -> str:
+        return self._inner.suggestion()
+
+    def __call__(self, inputs: TensorMetadata) -> Iterator[Feed]:
+        return self._steps.feeds(self._inner, inputs)
+
+
+def _twice(run: LiveRun, backend: ResolvedBackend) -> list[LiveRun]:
+    """Return a run on its own state and one on the reference's, with one runner between them."""
+    shared = Shared(backend.make_runner)
+    results = [run.result, replace(run.result, label=run.label + OTHERS_STATE, notes=[])]
+    return [
+        LiveRun(result, lambda label=result.label: Handle(shared, label), backend.needs)  # type: ignore[misc]
+        for result in results
+    ]

@@ -1,0 +1,263 @@
+"""What the steps come to: where a candidate parts from the reference, and whether it is the step or the state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from polycmp.report import Cell, CellValue, Column, Row, State, Table
+
+if TYPE_CHECKING:
+    from polycmp.compare.verdicts import OutputComparison
+
+#: A step: number of the sequence, number in it, both counted from 0.
+Place = tuple[int, int]
+#: Rows of a table that passed, beside the first and the last ones, and names in a sentence.
+_ROWS, _SHOWN = 12, 3
+
+
+@dataclass
+class Step:
+    """One step of one run.
+
+    Attributes:
+        failed: Outputs that differ.
+        error: The largest error relative to the range of its output.
+        worst: The output that has it.
+    """
+
+    failed: list[str] = field(default_factory=list)
+    error: float = 0.0
+    worst: str = ""
+
+
+@dataclass
+class Track:
+    """A candidate on its way, on its own state and on the reference's.
+
+    Attributes:
+        reference: Label of the reference.
+        own: Steps on its own state.
+        given: Steps on the reference's state.
+    """
+
+    reference: str
+    own: dict[Place, Step] = field(default_factory=dict)
+    given: dict[Place, Step] = field(default_factory=dict)
+
+
+class Findings:
+    """The verdicts and top tokens of all steps.
+
+    Args:
+        steps: Steps of a sequence.
+        suffix: What the label of a run on the reference's state ends with.
+    """
+
+    def __init__(self, steps: int, suffix: str) -> None:
+        self._steps, self._suffix = steps, suffix
+        self._place: Place = (0, 0)
+        self._sequences = 1
+        self._tracks: dict[str, Track] = {}
+        self._tokens: dict[tuple[str, str], dict[Place, list[int]]] = {}
+
+    def begin(self, sequence: int, step: int) -> None:
+        """Say which step comes next."""
+        self._place = (sequence, step)
+        self._sequences = sequence + 1
+
+    def add(self, candidate: str, reference: str, found: Iterable[OutputComparison]) -> None:
+        """Take in the verdicts on a run in this step."""
+        label = candidate.removesuffix(self._suffix)
+        track = self._tracks.setdefault(label, Track(reference))
+        step = (track.own if label == candidate else track.given).setdefault(self._place, Step())
+        for item in found:
+            if not item.passed:
+                step.failed.append(item.output)
+            error = _error(item)
+            if error > step.error or not step.worst:
+                step.error, step.worst = error, item.output
+
+    def add_tokens(self, label: str, output: str, tokens: list[int]) -> None:
+        """Take in the top tokens of a run, one for each row."""
+        self._tokens.setdefault((label, output), {})[self._place] = tokens
+
+    # --- in words
+
+    def sentences(self) -> list[str]:
+        """Return what a reader should know, most important first."""
+        return [text for label, track in self._tracks.items() for text in self._sentences(label, track)]
+
+    def _sentences(self, label: str, track: Track) -> Iterator[str]:
+        own, given = _first(track.own), _first(track.given)
+        if given is not None and (own is None or given <= own):
+            yield (
+                f"{self._name(given)} itself: {label} differs from {track.reference} there although it is fed with "
+                f"the reference's state, in {_some(track.given[given].failed)}"
+            )
+        elif own is not None:
+            yield (
+                f"the accumulated state: on its own state {label} parts from {track.reference} in {self._name(own)}, "
+                f"in {_some(track.own[own].failed)}; fed with the reference's state that step is right, and the error "
+                f"grows from {_first_error(track.own)} to {track.own[own].error:.2g} of the range"
+            )
+        elif track.own:
+            last = max(track.own)
+            yield (
+                f"{label} agrees with {track.reference} in all {len(track.own)} steps, on its own state and on the "
+                f"reference's; the largest error is {track.own[last].error:.2g} of the range in the last one"
+            )
+        for output in dict.fromkeys(name for _, name in self._tokens):
+            yield from self._about_tokens(label, track.reference, output)
+
+    def _about_tokens(self, label: str, reference: str, output: str) -> Iterator[str]:
+        wanted = self._tokens.get((reference, output), {})
+        for run, words in ((label, "on its own state"), (label + self._suffix, "on the reference's state")):
+            found = _first_other(self._tokens.get((run, output), {}), wanted)
+            if found is None:
+                continue
+            place, row, token, other = found
+            yield (
+                f"the top token of {output!r} differs first in {self._name(place)} {words}: {token} instead of {other} "
+                f"in row {row}"
+            )
+            return
+        if wanted and (label, output) in self._tokens:
+            yield f"the top token of {output!r} is the same in all {len(wanted)} steps of {label} and {reference}"
+
+    def _name(self, place: Place) -> str:
+        sequence, step = place
+        return f"step {step}" if self._sequences == 1 else f"step {step} of sequence {sequence}"
+
+    # --- as a table
+
+    def tables(self) -> list[Table]:
+        """Return a table for each candidate, a row for each step."""
+        return [self._table(label, track) for label, track in self._tracks.items() if track.own]
+
+    def _table(self, label: str, track: Track) -> Table:
+        places = list(track.own)
+        bad = [place for place in places if track.own[place].failed or _failed(track.given, place)]
+        shown = sorted({*bad, *places[: _ROWS - 4], *places[-4:]})
+        return Table(
+            title=f"Steps of {label} against {track.reference}",
+            rows=tuple(self._row(label, track, place) for place in shown),
+            columns=(Column("Own state", "number"), Column("Reference's state", "number"), *self._token_column()),
+            name_title="Step",
+            reason_title="Result",
+            summary=f"{len(bad)} of {len(places)} steps differ" if bad else f"all {len(places)} steps agree",
+            judged=False,
+        )
+
+    def _row(self, label: str, track: Track, place: Place) -> Row:
+        own, given = track.own[place], track.given.get(place)
+        state: State = "failed" if own.failed or _failed(track.given, place) else "passed"
+        return Row(
+            self._name(place),
+            state,
+            (
+                _cell(own),
+                None if given is None else _cell(given),
+                *(self._token(label, track.reference, place) for _ in self._token_column()),
+            ),
+            reason=_reason(own, given),
+        )
+
+    def _token_column(self) -> tuple[Column, ...]:
+        return (Column("Top token"),) if self._tokens else ()
+
+    def _token(self, label: str, reference: str, place: Place) -> CellValue:
+        for output in dict.fromkeys(name for _, name in self._tokens):
+            mine = self._tokens.get((label, output), {}).get(place)
+            other = self._tokens.get((reference, output), {}).get(place)
+            if mine is not None and other is not None:
+                different = [(a, b) for a, b in zip(mine, other, strict=False) if a != b]
+                return f"{different[0][0]}, not {different[0][1]}" if different else "same"
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            "steps": self._steps,
+            "candidates": {label: self._plain(label, track) for label, track in self._tracks.items()},
+            "sentences": self.sentences(),
+        }
+
+    def _plain(self, label: str, track: Track) -> dict[str, Any]:
+        own, given = _first(track.own), _first(track.given)
+        other = [
+            _first_other(self._tokens[label, name], self._tokens.get((track.reference, name), {}))
+            for run, name in self._tokens
+            if run == label
+        ]
+        return {
+            "reference": track.reference,
+            "first_on_own_state": own,
+            "first_on_reference_state": given,
+            "first_other_top_token": min((item[0] for item in other if item is not None), default=None),
+            "cause": _cause(own, given),
+            "own_state": _list(track.own),
+            "reference_state": _list(track.given),
+        }
+
+
+def _cause(own: Place | None, given: Place | None) -> str | None:
+    if given is not None and (own is None or given <= own):
+        return "step"
+    return "state" if own is not None else None
+
+
+def _error(item: OutputComparison) -> float:
+    stats = item.stats
+    if stats is None:
+        return 0.0 if item.passed else math.inf
+    if stats.nan_failed:
+        return math.inf
+    return float(stats.share) if stats.share is not None else float(stats.max_abs)
+
+
+def _first(steps: Mapping[Place, Step]) -> Place | None:
+    return min((place for place, step in steps.items() if step.failed), default=None)
+
+
+def _failed(steps: Mapping[Place, Step], place: Place) -> bool:
+    return place in steps and bool(steps[place].failed)
+
+
+def _first_other(
+    mine: Mapping[Place, list[int]], wanted: Mapping[Place, list[int]]
+) -> tuple[Place, int, int, int] | None:
+    for place, tokens in sorted(mine.items()):
+        for row, (token, other) in enumerate(zip(tokens, wanted.get(place, tokens), strict=False)):
+            if token != other:
+                return place, row, token, other
+    return None
+
+
+def _first_error(steps: Mapping[Place, Step]) -> str:
+    return f"{steps[min(steps)].error:.2g} in the first step"
+
+
+def _cell(step: Step) -> CellValue:
+    return Cell("NaN", math.inf) if math.isinf(step.error) else Cell(f"{step.error:.2g}", step.error, step.worst)
+
+
+def _reason(own: Step, given: Step | None) -> str:
+    if given is not None and given.failed:
+        return f"the step itself: {_some(given.failed)}"
+    return f"the accumulated state: {_some(own.failed)}" if own.failed else "within tolerance"
+
+
+def _some(names: list[str]) -> str:
+    names = list(dict.fromkeys(names))
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(repr(name) for name in names[:_SHOWN]) + more
+
+
+def _list(steps: Mapping[Place, Step]) -> list[dict[str, Any]]:
+    return [
+        {"sequence": place[0], "step": place[1], "failed": step.failed, "error": step.error, "worst_output": step.worst}
+        for place, step in steps.items()
+    ]

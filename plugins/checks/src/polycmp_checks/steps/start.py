@@ -1,0 +1,122 @@
+"""The first feed of a sequence: a cache begins empty, and what goes with its length begins with it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+
+from polycmp.plan import DataPlan
+from polycmp.tensors import Feed, TensorEntry, TensorMetadata, to_numpy
+from polycmp_checks.steps.rules import Rules
+
+
+@dataclass(frozen=True)
+class Start:
+    """How sequences begin.
+
+    Attributes:
+        inputs: The model's inputs.
+        growing: By input of the state, the axes along which it grows.
+        given: Inputs of the state whose shape the user gave.
+        rules: What the other inputs hold.
+        free: Whether a data loader makes the inputs up, so that the first state and lengths may be chosen here.
+    """
+
+    inputs: TensorMetadata
+    growing: Mapping[str, tuple[int, ...]]
+    given: Collection[str]
+    rules: Rules
+    free: bool
+
+    @property
+    def empty(self) -> list[str]:
+        """The inputs of the state that are emptied."""
+        return [name for name, axes in self.growing.items() if self.free and axes and name not in self.given]
+
+    def first(self, feed: Feed, state: Collection[str]) -> Feed:
+        """Return the first feed: the source's, with an empty cache and what is missing of the state.
+
+        What a file or a script holds stays as it is.
+
+        Args:
+            feed: What the source gives.
+            state: The inputs of the state.
+        """
+        made = dict(feed)
+        for name in state:
+            axes = self.growing.get(name, ())
+            if name not in made:
+                made[name] = _nothing(self.inputs[name], axes, _rows(made))
+            elif name in self.empty:
+                shape = [0 if axis in axes else size for axis, size in enumerate(made[name].shape)]
+                made[name] = np.zeros(shape, to_numpy(made[name]).dtype)
+        if self.free and self.rules.tokens in made:
+            tokens, past = int(made[self.rules.tokens].shape[-1]), self._past(made)
+            for name, rule in self.rules.names.items():
+                if name in made and name in self.rules.assumed:
+                    made[name] = _lengths(rule, to_numpy(made[name]), tokens, past)
+        return made
+
+    def _past(self, feed: Feed) -> int:
+        return next((int(feed[name].shape[axes[0]]) for name, axes in self.growing.items() if axes), 0)
+
+
+def growing_axes(
+    state: Mapping[str, str], inputs: TensorMetadata, outputs: TensorMetadata
+) -> dict[str, tuple[int, ...]]:
+    """Return the axes along which the state's inputs grow, as far as the names of dimensions tell.
+
+    Such a dimension is of the state alone: its name occurs at no other input, and the output that goes there does not
+    have it at the same place.
+
+    Args:
+        state: By input the output that goes into it.
+        inputs: The model's inputs.
+        outputs: The model's outputs, as far as they are known.
+    """
+    elsewhere = {dim for name, entry in inputs.items() if name not in state for dim in entry.shape or ()}
+    found = {}
+    for name, output in state.items():
+        made = outputs[output].shape if output in outputs else None
+        shape = inputs[name].shape or ()
+        same = made if made is not None and len(made) == len(shape) else (None,) * len(shape)
+        found[name] = tuple(
+            axis
+            for axis, (dim, after) in enumerate(zip(shape, same, strict=True))
+            if isinstance(dim, str) and dim and dim not in elsewhere and dim != after
+        )
+    return found
+
+
+def given_shapes(state: Collection[str], inputs: TensorMetadata, data: DataPlan) -> frozenset[str]:
+    """Return the inputs of the state whose shape the user gave, by the input or by a dimension that only they have."""
+    named = {name for name in state if any(fnmatchcase(name, pattern) for pattern in data.input_shapes)}
+    elsewhere = {dim for name, entry in inputs.items() if name not in state for dim in entry.shape or ()}
+    dims = data.dimensions.keys() - elsewhere
+    return frozenset(named | {name for name in state if dims & set(inputs[name].shape or ())})
+
+
+def _rows(feed: Feed) -> int:
+    return next((int(array.shape[0]) for array in feed.values() if getattr(array, "shape", ())), 1)
+
+
+def _nothing(entry: TensorEntry, axes: Collection[int], rows: int) -> Any:
+    """Return a state that no source gives: zeros, empty along the axes that grow, with as many rows as the feed."""
+    shape = [
+        dim if isinstance(dim, int) and dim >= 0 else 0 if axis in axes else rows if axis == 0 else 1
+        for axis, dim in enumerate(entry.shape or ())
+    ]
+    return np.zeros(shape, entry.dtype if entry.dtype is not None else np.dtype(np.float32))
+
+
+def _lengths(rule: str, held: Any, tokens: int, past: int) -> Any:
+    """Return what an input that follows the length holds at first."""
+    if rule == "ones":
+        return np.ones((*held.shape[:-1], past + tokens), held.dtype)
+    if rule == "count":
+        return np.broadcast_to(np.arange(past, past + tokens, dtype=held.dtype), (*held.shape[:-1], tokens)).copy()
+    return held

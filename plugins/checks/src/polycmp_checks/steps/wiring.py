@@ -1,0 +1,164 @@
+"""Which output goes into which input: the patterns of `--state`, held against a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from polycmp.errors import DataError, UsageError, did_you_mean
+from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, dtype_name, dtype_of, format_shape
+
+#: What decoders call their caches, to be suggested where --state is missing.
+_USUAL = (
+    r"present\.(.*)=past_key_values.\1",
+    r"present_(.*)=past_\1",
+    r"(.*)_out=\1_in",
+    r"new_(.*)=\1",
+    r"(.*)n=\g<1>0",
+)
+#: Names shown in an error.
+_SHOWN = 6
+
+
+def wire(patterns: Iterable[str], outputs: Collection[str], inputs: Collection[str]) -> dict[str, str]:
+    """Return by input the output that goes into it.
+
+    Args:
+        patterns: `OUTPUT=INPUT`, a regular expression for whole names of outputs and what to make of a match.
+        outputs: The model's outputs.
+        inputs: The model's inputs.
+
+    Raises:
+        UsageError: A pattern is no regular expression, matches no output, or leads to no input, or to one twice.
+    """
+    found: dict[str, str] = {}
+    for pattern in patterns:
+        expression, template = split_state(pattern)
+        for output, target in _matches(pattern, expression, template, outputs):
+            if target not in inputs:
+                raise UsageError(
+                    f"--state {pattern}: the output {output!r} would go into {target!r}, which is no input",
+                    why=did_you_mean(target, inputs),
+                    hint=_hint(outputs, inputs),
+                )
+            if found.get(target, output) != output:
+                raise UsageError(
+                    f"--state {pattern}: both {found[target]!r} and {output!r} would go into {target!r}",
+                    hint="narrow the pattern, or give one --state for each output",
+                )
+            found[target] = output
+    return found
+
+
+def split_state(pattern: str) -> tuple[re.Pattern[str], str]:
+    """Return the two sides of `OUTPUT=INPUT`; names of inputs hold no equals sign, expressions may.
+
+    Raises:
+        UsageError: It has no two sides, or the first is no regular expression.
+    """
+    left, equals, right = pattern.rpartition("=")
+    if not (left and equals and right):
+        raise UsageError(
+            f"--state: {pattern!r} is not OUTPUT=INPUT", hint=r"for example --state 'present\.(.*)=past_key_values.\1'"
+        )
+    try:
+        return re.compile(left), right
+    except re.error as error:
+        raise UsageError(
+            f"--state: {left!r} is no regular expression", why=str(error), hint="put a backslash before ( [ . * + ?"
+        ) from None
+
+
+def _matches(
+    pattern: str, expression: re.Pattern[str], template: str, outputs: Iterable[str]
+) -> Iterable[tuple[str, str]]:
+    matches = {name: match for name in outputs if (match := expression.fullmatch(name))}
+    if not matches:
+        raise UsageError(
+            f"--state {pattern}: no output is called like {expression.pattern!r}",
+            why=f"the outputs are {shown(outputs)}",
+            hint="the expression has to match a whole name",
+        )
+    try:
+        return [(name, match.expand(template)) for name, match in matches.items()]
+    except (re.error, IndexError) as error:
+        raise UsageError(
+            f"--state {pattern}: {template!r} asks for a group that the expression lacks",
+            why=str(error),
+            hint=r"each (…) is a group; the first is \1",
+        ) from None
+
+
+def shown(names: Iterable[str]) -> str:
+    """Return some names as text."""
+    names = list(names)
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def suggestion(outputs: Collection[str], inputs: Collection[str]) -> str:
+    """Return the `--state` that such names usually mean; empty if they say nothing."""
+    for pattern in _USUAL:
+        expression, template = split_state(pattern)
+        pairs = [(name, match.expand(template)) for name in outputs if (match := expression.fullmatch(name))]
+        if any(target in inputs and target != name for name, target in pairs):
+            return f"--state '{pattern}'"
+    return ""
+
+
+def _hint(outputs: Collection[str], inputs: Collection[str]) -> str:
+    usual = suggestion(outputs, inputs)
+    return f"{usual} would fit" if usual else f"the inputs are {shown(inputs)}"
+
+
+def check_declared(state: Mapping[str, str], inputs: TensorMetadata, outputs: TensorMetadata) -> None:
+    """Check that types and shapes as the model declares them can go round.
+
+    Raises:
+        UsageError: An output cannot be the input's next value.
+    """
+    for name, output in state.items():
+        if output in outputs:
+            _check(name, inputs[name], output, outputs[output])
+
+
+def check_made(state: Mapping[str, str], inputs: TensorMetadata, outputs: Mapping[str, Any]) -> None:
+    """Check that what a run made can go round; arguments and errors as for `check_declared`.
+
+    Raises:
+        DataError: The run did not make one of the outputs.
+    """
+    for name, output in state.items():
+        if output not in outputs:
+            raise DataError(
+                f"no output {output!r}, which is to go into the input {name!r}",
+                why=did_you_mean(output, outputs),
+            )
+        array = outputs[output]
+        _check(name, inputs[name], output, TensorEntry(dtype_of(array), tuple(array.shape)))
+
+
+def _check(name: str, wanted: TensorEntry, output: str, made: TensorEntry) -> None:
+    why = ""
+    if wanted.dtype is not None and made.dtype is not None:
+        one, two = dtype_class(made.dtype), dtype_class(wanted.dtype)
+        if one != two:
+            why = f"the output holds {dtype_name(made.dtype)}, the input wants {dtype_name(wanted.dtype)}"
+    if not why and wanted.shape is not None and made.shape is not None and not _fits(made.shape, wanted.shape):
+        why = f"the output has shape {format_shape(made.shape)}, the input wants {format_shape(wanted.shape)}"
+    if why:
+        raise UsageError(
+            f"--state: the output {output!r} cannot go into the input {name!r}",
+            why=why,
+            hint=f"let another output go there: --state 'OUTPUT={re.escape(name)}'",
+        )
+
+
+def _fits(made: tuple[int | str, ...], wanted: tuple[int | str, ...]) -> bool:
+    def known(dim: int | str) -> bool:
+        return isinstance(dim, int) and dim >= 0
+
+    return len(made) == len(wanted) and all(
+        not known(one) or not known(two) or one == two for one, two in zip(made, wanted, strict=True)
+    )
