@@ -9,14 +9,18 @@ LOWEST := .venv-lowest
 LOWEST_PYTHON ?= python3.10
 DOCS := .venv-docs
 TOOLS := .venv-tools
-PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/formats plugins/locate plugins/checks plugins/api plugins/data plugins/suite plugins/testing plugins/trt
+PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/formats plugins/locate plugins/checks plugins/api plugins/data plugins/suite plugins/testing plugins/trt plugins/openvino plugins/tf plugins/torch
+# Backends whose tests need a framework that is large: each has an environment of its own, in the folder ENVS.
+FRAMEWORKS := openvino torch tf
+ENVS ?= .
+COMMON := core plugins/onnx 'plugins/onnxrt[cpu]' plugins/report plugins/formats plugins/locate plugins/checks plugins/api plugins/testing
 PROJECTS := $(PACKAGES:%=%/pyproject.toml)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 EDITABLE := -e core -e 'plugins/onnx[fp16]' -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e 'plugins/formats[safetensors]' -e plugins/locate -e plugins/checks -e plugins/api -e 'plugins/data[images]' -e plugins/testing -e plugins/suite
 # `make test-lowest`: the lowest releases are chosen for what a package names itself; what those need in turn is as new as it can be.
 UV := $(TOOLS)/bin/uv pip install --quiet --system-certs --python $(LOWEST)
 
-.PHONY: help demo test test-core test-lowest test-ray test-gpu check lint-workflows format bench truth wheels docs audit clean
+.PHONY: help demo test test-core test-lowest test-ray test-gpu check lint-workflows format bench truth wheels docs audit clean $(FRAMEWORKS:%=test-%)
 
 help:
 	@echo "make demo      compare a model on two backends (ONNX Runtime and the ONNX reference)"
@@ -28,6 +32,7 @@ help:
 	@echo "make audit     look for dependencies with known weaknesses"
 	@echo "make lint-workflows  check .github with actionlint and zizmor"
 	@echo "make test-ray  run the tests of the suite's executor for Ray, on a cluster of several nodes on this machine"
+	@echo "make test-NAME run the tests of a backend with its framework, in .venv-NAME: $(FRAMEWORKS)"
 	@echo "make check     ruff and mypy"
 	@echo "make truth     say what is right and wrong of models and faults whose answer is known"
 	@echo "make bench     measure beside Polygraphy"
@@ -107,6 +112,22 @@ $(RAY)/developed: core/pyproject.toml plugins/suite/pyproject.toml
 test-ray: $(RAY)/developed
 	$(RAY)/bin/python -m pytest $(PYTEST_ARGS) plugins/suite/tests/test_suite_ray.py
 
+# The CPU build of a framework comes first, where the package index has one.
+$(ENVS)/.venv-%/created: plugins/%/tests/requirements.txt requirements-dev.txt
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip --disable-pip-version-check install --quiet hatchling editables
+	test ! -e plugins/$*/tests/requirements-cpu.txt || $(@D)/bin/python -m pip --disable-pip-version-check install --quiet -r plugins/$*/tests/requirements-cpu.txt || true
+	$(@D)/bin/python -m pip --disable-pip-version-check install --quiet -r $< $(COMMON:%=-e %) -e plugins/$*
+	@pwd > $(@D)/installed
+	@touch $@
+
+# An environment that was made for another clone is pointed here.
+$(FRAMEWORKS:%=test-%): test-%: $(ENVS)/.venv-%/created
+	@test "$$(cat $(<D)/installed)" = "$$(pwd)" || { $(<D)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation $(COMMON:%=-e %) -e plugins/$* && pwd > $(<D)/installed; }
+	$(<D)/bin/python -m pytest $(PYTEST_ARGS) plugins/$*/tests
+
+.PRECIOUS: $(ENVS)/.venv-%/created
+
 test-gpu:
 	python -m pytest -m gpu $(PYTEST_ARGS)
 
@@ -140,4 +161,4 @@ truth: $(TRUTH)/installed
 	$(TRUTH)/bin/python -m truth $(TRUTH_ARGS)
 
 clean:
-	rm -rf $(VENV) $(ALONE) $(RAY) $(TRUTH) $(LOWEST) $(DOCS) $(TOOLS) build demo dist site .cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(ALONE) $(RAY) $(TRUTH) $(LOWEST) $(DOCS) $(TOOLS) $(FRAMEWORKS:%=.venv-%) build demo dist site .cache .mypy_cache .ruff_cache

@@ -202,7 +202,7 @@ class TestAskedFor:
             ("twin", "claimed by twin-a and twin-b"),
             ("same_name", "contributed by fake-same-one and fake-same-two"),
             ("hungry", "pip install 'fake-hungry[rt]'"),
-            ("tf", "no backend provides TensorFlow yet"),
+            ("tensorflow", "it is called 'tf' here"),
             ("acmee", "did you mean 'acme'"),
         ],
     )

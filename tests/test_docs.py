@@ -39,6 +39,20 @@ NOT_RUN = (
     "polycmp inspect capability ",  # TensorRT
     "polycmp inspect diff-tactics ",  # TensorRT
     "polycmp debug build ",  # TensorRT
+    "polycmp run model.onnx -b openvino",  # OpenVINO
+    "polycmp run model.xml -b openvino",  # OpenVINO
+    "polycmp locate model.onnx -b openvino",  # OpenVINO
+    "polycmp convert model.onnx -o model.xml",  # OpenVINO
+    "polycmp run model.onnx -b torch",  # PyTorch
+    "polycmp run model.pt",  # PyTorch
+    "polycmp run model.keras ",  # TensorFlow
+    "polycmp run model.tflite ",  # LiteRT
+    "polycmp run model.onnx -b onnxrt -b tf",  # TensorFlow
+    "polycmp run model.onnx -b onnxrt -b openvino",  # four frameworks
+    "polycmp run saved_model ",  # TensorFlow
+    "polycmp run frozen.pb ",  # TensorFlow
+    "polycmp run model.onnx -b onnxrt -b torch",  # PyTorch
+    "polycmp run load.py:Net --model-type torch",  # PyTorch
     "polycmp run model.onnx -b onnxrt -b onnxrt:python=",  # another environment
     "polycmp locate model.onnx -b onnxrt:python=",  # another environment
     "polycmp suite nightly.toml --executor ray",  # a cluster

@@ -94,7 +94,7 @@ MAY_NAME = {"spec": {"compare", "loader", "results", "runner", "tensors"}}
 
 #: What the core knows nothing about: every backend, and the libraries that backends drive. Torch is not among them,
 #: since its tensors are also a form in which people hold data.
-FOREIGN = {"onnx", "onnxruntime", "tensorrt", "pycuda", "tensorflow"}
+FOREIGN = {"onnx", "onnxruntime", "openvino", "tensorrt", "pycuda", "tensorflow", "keras", "ai_edge_litert"}
 
 
 @cache

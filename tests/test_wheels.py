@@ -30,10 +30,13 @@ PROJECTS = {
     "polycmp-locate": "plugins/locate",
     "polycmp-onnx": "plugins/onnx",
     "polycmp-onnxrt": "plugins/onnxrt",
+    "polycmp-openvino": "plugins/openvino",
     "polycmp-pluginref": "plugins/pluginref",
     "polycmp-report": "plugins/report",
     "polycmp-suite": "plugins/suite",
     "polycmp-testing": "plugins/testing",
+    "polycmp-tf": "plugins/tf",
+    "polycmp-torch": "plugins/torch",
     "polycmp-trt": "plugins/trt",
 }
 LEFTOVERS = shutil.ignore_patterns("__pycache__", "*.egg-info", "dist", ".*")
@@ -115,10 +118,13 @@ def everything(wheels, tmp_path_factory) -> Environment:
         "polycmp-locate",
         "polycmp-onnx",
         "polycmp-onnxrt[cpu]",
+        "polycmp-openvino",
         "polycmp-pluginref",
         "polycmp-report",
         "polycmp-suite",
         "polycmp-testing",
+        "polycmp-tf",
+        "polycmp-torch",
         "polycmp-trt",
     ]
     environment = Environment(tmp_path_factory.mktemp("everything"), list(wheels.values()), requirements)

@@ -273,7 +273,7 @@ class TestUnknownNames:
     @pytest.mark.parametrize(
         ("name", "says"),
         [
-            ("tf", "no backend provides TensorFlow yet"),
+            ("tf", r"pip install 'polycmp-tf\[tf\]'"),
             ("trt", r"pip install 'polycmp-trt\[cu12\]'"),
             ("onnxruntime", r"pip install 'polycmp-onnxrt\[cpu\]'"),
             ("goood", "did you mean 'good'"),

@@ -20,12 +20,11 @@ from polycmp.plugins import Registry
 from polycmp.plugins.known import (
     COMPARE_FUNCS,
     DATA_LOADERS,
-    FLAGS_NOT_YET,
     INSTALL_COMMANDS,
-    NOT_YET,
     OPTIONS_OF_BACKENDS,
     OPTIONS_OF_COMPARE_FUNCS,
     OPTIONS_OF_REPORTS,
+    OTHER_NAMES,
 )
 from polycmp.values import is_flag
 
@@ -127,12 +126,9 @@ def _refuse_missing(flag: str, registry: Registry) -> None:
     """Raise for a flag that belongs to a plugin which is not there; return for any other.
 
     Raises:
-        PluginError: Which package brings the flag, or that none does yet.
+        PluginError: Which package brings the flag.
     """
     name = flag.removeprefix("--").replace("-", "_")
-    if flag in FLAGS_NOT_YET:
-        backend, what = FLAGS_NOT_YET[flag]
-        raise PluginError(f"{flag} {what}", hint=f"polycmp plugins new {backend} writes the package to begin with")
     report, command = OPTIONS_OF_REPORTS.get(flag, ("", ""))
     if report and report not in registry.reports:
         raise PluginError(f"{flag} is an option of the report {report!r}, which is not installed", hint=command)
@@ -140,7 +136,7 @@ def _refuse_missing(flag: str, registry: Registry) -> None:
     if function and function not in registry.compare_funcs:
         what = f"{flag} is an option of the compare function {function!r}, which is not installed"
         raise PluginError(what, hint=COMPARE_FUNCS[function][1])
-    if name in NOT_YET or name in INSTALL_COMMANDS:
+    if name in INSTALL_COMMANDS or name in OTHER_NAMES:
         registry.find_runner(name)
     if flag in OPTIONS_OF_BACKENDS:
         _find_backend_of(flag, registry)

@@ -15,7 +15,10 @@ INSTALL_COMMANDS: Mapping[str, str] = {
     "faulty": "pip install polycmp-checks",
     "onnx": "pip install polycmp-onnx",
     "onnxrt": "pip install 'polycmp-onnxrt[cpu]' (or [gpu])",
+    "openvino": "pip install 'polycmp-openvino[openvino]'",
     "pluginref": "pip install polycmp-pluginref",
+    "tf": "pip install 'polycmp-tf[tf]' (or [lite] for .tflite files alone)",
+    "torch": "pip install 'polycmp-torch[torch]'",
     "trt": "pip install 'polycmp-trt[cu12]' (or [cu13])",
 }
 
@@ -119,6 +122,10 @@ _OPTIONS: Mapping[str, str] = {
         "--no-save-all-tensors-to-one-file"
     ),
     "onnxrt": ("--providers --execution-providers --graph-optimization-level --op-libs --custom-op-libs"),
+    "tf": (
+        "--tftrt --use-tftrt --minimum-segment-size --dynamic-op --ckpt --save-pb --save-tensorboard --freeze-graph "
+        "--gpu-memory-fraction --allow-growth --xla --save-timeline --opset"
+    ),
     "trt": (
         "--fp32 --tf32 --fp16 --bf16 --fp8 --int8 --precision-constraints --layer-precisions --strongly-typed "
         "--calibration-cache --calib-base-cls --calibration-base-class --quantile --regression-cutoff "
@@ -139,15 +146,12 @@ _OPTIONS: Mapping[str, str] = {
 OPTIONS_OF_BACKENDS: Mapping[str, str] = {flag: name for name, flags in _OPTIONS.items() for flag in flags.split()}
 """Such an option, and the backend whose package brings it."""
 
-NOT_YET: Mapping[str, str] = {
-    "tf": "no backend provides TensorFlow yet",
-    "tensorflow": "no backend provides TensorFlow yet",
-}
-"""Names people try for which there is nothing to install."""
-
 OTHER_NAMES: Mapping[str, str] = {
     "onnxruntime": "onnxrt",
     "ort": "onnxrt",
+    "ov": "openvino",
+    "pytorch": "torch",
+    **dict.fromkeys(("tensorflow", "keras", "tflite", "litert"), "tf"),
     "tensorrt": "trt",
     "onnx_reference": "onnx",
     "onnxref": "onnx",
@@ -156,35 +160,25 @@ OTHER_NAMES: Mapping[str, str] = {
 
 KINDS: Mapping[str, str] = {
     "onnx": "onnx",
+    **dict.fromkeys(("openvino", "openvino-ir"), "openvino"),
+    **dict.fromkeys(("torch", "pytorch"), "torch"),
+    **dict.fromkeys(("tf", "tensorflow", "frozen", "keras", "tflite"), "tf"),
     **dict.fromkeys(
         ("trt", "engine", "trt-network", "trt-network-script", "onnx-like-trt-network", "onnx-like"), "trt"
     ),
 }
 """Which backend's package knows a kind of model, by any of its names."""
 
-SUFFIXES: Mapping[str, str] = {".onnx": "onnx", ".engine": "trt", ".plan": "trt"}
+SUFFIXES: Mapping[str, str] = {
+    ".onnx": "onnx",
+    ".engine": "trt",
+    ".plan": "trt",
+    ".xml": "openvino",
+    ".pt2": "torch",
+    ".pt": "torch",
+    **dict.fromkeys((".pb", ".keras", ".h5", ".tflite"), "tf"),
+}
 """Which backend's package reads and writes a kind of file."""
-
-FLAGS_NOT_YET: Mapping[str, tuple[str, str]] = dict.fromkeys(
-    (
-        "--tftrt",
-        "--use-tftrt",
-        "--minimum-segment-size",
-        "--dynamic-op",
-        "--ckpt",
-        "--tf-outputs",
-        "--save-pb",
-        "--save-tensorboard",
-        "--freeze-graph",
-        "--gpu-memory-fraction",
-        "--allow-growth",
-        "--xla",
-        "--save-timeline",
-        "--opset",
-    ),
-    ("tf", "is an option for TensorFlow, and no backend provides TensorFlow yet"),
-)
-"""Options that people try for which there is nothing to install: a name for the backend to be, and what to say."""
 
 
 def explain_suffix(suffix: str) -> str:
@@ -221,8 +215,6 @@ def not_found(
         return PluginError(what, why=f"{brought.label} is installed, but offers {offers}", hint="polycmp plugins list")
     called = (key for key, item in table.items() if kind == "runner" and name in item.spec.aliases)
     known = next(called, OTHER_NAMES.get(name, name))
-    if kind == "runner" and name in NOT_YET:
-        return PluginError(what, why=NOT_YET[name], hint="polycmp plugins new NAME writes the package to begin with")
     if kind == "runner" and known in table:
         return PluginError(what, why=f"it is called {known!r} here", hint=f"-b {known}")
     install = INSTALL_COMMANDS.get(known, "") if kind == "runner" else BROUGHT.get(kind, {}).get(name, ("", ""))[1]

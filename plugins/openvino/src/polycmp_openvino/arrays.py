@@ -1,0 +1,91 @@
+"""Tensors between NumPy and OpenVINO, those included that NumPy has no type for."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polycmp.errors import BackendError
+from polycmp.tensors import as_dtype, is_low_bit
+
+#: OpenVINO's names of element types -> polycmp's.
+_TYPES = {
+    "boolean": "bool", "bf16": "bfloat16", "f16": "float16", "f32": "float32", "f64": "float64",
+    "i4": "int4", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
+    "u4": "uint4", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "u2": "uint2",
+    "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2", "f8e8m0": "float8_e8m0fnu", "f4e2m1": "float4_e2m1fn",
+}  # fmt: skip
+_BITS = {"uint4": 4, "int4": 4, "float4_e2m1fn": 4, "uint2": 2}
+
+
+def element_type(kind: Any) -> np.dtype[Any]:
+    """Return the dtype for an `openvino.Type`.
+
+    Raises:
+        BackendError: No tensor of this type can be compared.
+    """
+    name = kind.get_type_name()
+    if name == "string":
+        # Releases up to 2026.4 free the strings of a tensor twice and end the process.
+        raise BackendError("holds strings, which OpenVINO cannot exchange safely", hint="choose other inputs, outputs")
+    if name not in _TYPES:
+        raise BackendError(f"holds elements of OpenVINO's type {name}, which cannot be compared")
+    return as_dtype(_TYPES[name])
+
+
+def to_tensor(ov: Any, array: NDArray[Any], kind: Any) -> Any:
+    """Return what OpenVINO takes for an array: the array, or a tensor where NumPy lacks the type.
+
+    Args:
+        ov: The module `openvino`.
+        array: The array.
+        kind: The `openvino.Type` of the input.
+    """
+    array = np.ascontiguousarray(array) if array.ndim else array
+    if not is_low_bit(array.dtype):
+        return array
+    bits = _BITS.get(array.dtype.name)
+    tensor = ov.Tensor(kind, ov.Shape(list(array.shape)))
+    if array.size:
+        target = tensor.data
+        raw = pack(array, bits) if bits else array.reshape(-1).view(np.uint8)
+        target.reshape(-1).view(np.uint8)[...] = raw
+    return tensor
+
+
+def from_tensor(array: NDArray[Any], dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return an output as an array of its own type.
+
+    Args:
+        array: What OpenVINO gives; a type that NumPy lacks comes as another of the same width, or packed.
+        dtype: The output's element type.
+        shape: The output's shape.
+    """
+    if not is_low_bit(dtype):
+        return array
+    raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    bits = _BITS.get(dtype.name)
+    return raw.view(dtype).reshape(shape) if bits is None else unpack(raw, bits, dtype, shape)
+
+
+def pack(array: NDArray[Any], bits: int) -> NDArray[np.uint8]:
+    """Return elements of `bits` bits packed into bytes, the first element lowest."""
+    per_byte = 8 // bits
+    codes = array.reshape(-1).view(np.uint8) & ((1 << bits) - 1)
+    codes = np.concatenate([codes, np.zeros(-codes.size % per_byte, np.uint8)]).reshape(-1, per_byte)
+    shifts = np.arange(per_byte, dtype=np.uint8) * bits
+    return np.asarray(np.bitwise_or.reduce(codes << shifts, axis=1), np.uint8)
+
+
+def unpack(raw: NDArray[np.uint8], bits: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return what `pack` packed; signed integers get their sign back."""
+    per_byte = 8 // bits
+    shifts = np.arange(per_byte, dtype=np.uint8) * bits
+    codes = ((raw[:, None] >> shifts) & ((1 << bits) - 1)).reshape(-1)[: math.prod(shape)].astype(np.uint8)
+    if dtype.name.startswith("int"):
+        signed = ((codes.astype(np.int8) ^ (1 << (bits - 1))) - (1 << (bits - 1))).astype(np.int8)
+        return signed.astype(dtype).reshape(shape)
+    return (codes.astype(dtype) if dtype.name.startswith("uint") else codes.view(dtype)).reshape(shape)

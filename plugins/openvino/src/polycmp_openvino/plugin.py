@@ -1,0 +1,110 @@
+"""What this plugin offers, described without importing anything heavy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from polycmp.spec import LoaderSpec, RunnerSpec, hookimpl, opt
+
+#: Types that OpenVINO can be told to calculate in, as users may write them.
+_PRECISIONS = {
+    "float32": "float32", "f32": "float32", "fp32": "float32",
+    "float16": "float16", "f16": "float16", "fp16": "float16",
+    "bfloat16": "bfloat16", "bf16": "bfloat16",
+}  # fmt: skip
+
+
+def parse_precision(text: str) -> str:
+    """Return the name of a type by any of its spellings; empty for none.
+
+    Raises:
+        ValueError: OpenVINO cannot be told to calculate in it.
+    """
+    if text and text.lower() not in _PRECISIONS:
+        raise ValueError(f"{text!r} is not a type to calculate in; known: float32, float16, bfloat16")
+    return _PRECISIONS.get(text.lower(), "")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the backend `openvino`."""
+
+    device: str = opt(
+        "CPU",
+        help="Device by OpenVINO's name: CPU, GPU, GPU.1, NPU, or several as in AUTO:GPU,CPU and HETERO:GPU,CPU.",
+        metavar="NAME",
+    )
+    precision: str = opt(
+        "",
+        help="Calculate real numbers in this type: float32, float16 or bfloat16; by default in the model's own.",
+        metavar="TYPE",
+        parse=parse_precision,
+    )
+    own_precision: bool = opt(
+        False,
+        help="Let OpenVINO choose the type, as it does by default where nobody compares: bfloat16 on CPUs with AMX, "
+        "float16 on GPUs.",
+    )
+    hint: str = opt(
+        "",
+        help="What to optimize for: latency, throughput, or cumulative_throughput with several devices.",
+        choices=("", "latency", "throughput", "cumulative_throughput"),
+    )
+    threads: int | None = opt(
+        None, help="Threads for one inference; by default all cores that this process may use.", metavar="N"
+    )
+    streams: int | None = opt(None, help="Inferences that the device may run at the same time.", metavar="N")
+    cache_dir: str | None = opt(
+        None, help="Keep compiled models in this folder and take them from there.", metavar="DIR"
+    )
+    config: Mapping[str, str] = opt(
+        {}, help="Properties by OpenVINO's names, for example ENABLE_CPU_PINNING:NO.", metavar="KEY:VALUE"
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "precision", parse_precision(self.precision))
+        if not self.device.strip():
+            raise ValueError("a device is needed, for example CPU")
+        if self.precision and self.own_precision:
+            raise ValueError(f"precision={self.precision} and own_precision exclude each other")
+        for field, value in (("threads", self.threads), ("streams", self.streams)):
+            if value is not None and value < 1:
+                raise ValueError(f"{field} must be at least 1, not {value}")
+        if "" in self.config:
+            raise ValueError(f"a property is KEY:VALUE; {self.config['']!r} has no key")
+
+
+@hookimpl
+def polycmp_runners() -> Iterator[RunnerSpec]:
+    """Describe the backend `openvino`."""
+    yield RunnerSpec(
+        name="openvino",
+        summary="OpenVINO",
+        factory="polycmp_openvino.runner:make_runner",
+        options=Options,
+        accepts=("openvino-ir", "onnx"),
+        needs=("openvino",),
+        narrows=(("precision", ""), ("own_precision", "bfloat16")),
+        threads="threads",
+        aliases=("ov",),
+        concurrent=True,
+        exclusive=("device", "hint", "threads", "streams", "config"),
+    )
+
+
+@hookimpl
+def polycmp_loaders() -> Iterator[LoaderSpec]:
+    """Describe OpenVINO's own files, which can also be made from ONNX models."""
+    yield LoaderSpec(
+        name="openvino_ir",
+        summary="OpenVINO IR: an .xml file with its .bin",
+        factory="polycmp_openvino.ir:make_loader",
+        suffixes=(".xml",),
+        consumes=("onnx",),
+        produces="openvino-ir",
+        describe="polycmp_openvino.ir:describe",
+        inspect="polycmp_openvino.ir:inspect",
+        save="polycmp_openvino.ir:save",
+        aliases=("openvino",),
+    )

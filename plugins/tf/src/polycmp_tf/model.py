@@ -1,0 +1,257 @@
+"""The loader of TensorFlow's files: each becomes something that takes arrays and returns arrays, by name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from polycmp.errors import ModelError, PluginError, UsageError, describe_exception, did_you_mean
+from polycmp.loader import Loader
+from polycmp.tensors import TensorMetadata
+from polycmp_tf.lite import LiteModel
+from polycmp_tf.plugin import Options
+
+#: Node types that no one reads in a graph and that are no outputs all the same.
+_NO_OUTPUTS = {"NoOp", "Const", "Placeholder", "Assert"}
+
+
+def import_tensorflow() -> Any:
+    """Return the module `tensorflow`.
+
+    Raises:
+        PluginError: It is not installed, or cannot be loaded here.
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # it tells about the CPU and missing GPUs otherwise
+    try:
+        import tensorflow
+    except ImportError as error:
+        raise PluginError(
+            "needs TensorFlow, which is not installed here",
+            whose="tf",
+            why=str(error),
+            hint="pip install 'polycmp-tf[tf]', or [lite] for .tflite files alone",
+        ) from error
+    return tensorflow
+
+
+class GraphModel:
+    """A concrete function of TensorFlow.
+
+    Args:
+        tf: The module `tensorflow`.
+        function: Takes tensors by name, returns tensors by name.
+        inputs: Its inputs.
+        graph: The function's graph, for TensorBoard; None if it has none.
+        keep: What has to live as long as the function.
+
+    Attributes:
+        inputs: Its inputs.
+        version: TensorFlow's version.
+    """
+
+    def __init__(self, tf: Any, function: Any, inputs: TensorMetadata, graph: Any, keep: Any = None) -> None:
+        self._tf = tf
+        self._function = function
+        self._keep = keep  # a SavedModel's variables live as long as the object that was loaded
+        self.inputs = inputs
+        self.graph = graph
+        self.version = str(tf.__version__)
+
+    def run(self, feed: dict[str, Any]) -> dict[str, Any]:
+        """Return the outputs for one feed."""
+        given = {name: self._tf.constant(array) for name, array in feed.items()}
+        return {name: tensor.numpy() for name, tensor in self._function(given).items()}
+
+
+class TfFromFile(Loader[Any]):
+    """Reads a model of TensorFlow.
+
+    Args:
+        path: A folder with a SavedModel or the `saved_model.pb` in it, a Keras file, a frozen graph or a `.tflite`.
+        options: Signature, outputs, compilation and what is to be written.
+    """
+
+    model_kind = "tf"
+
+    def __init__(self, path: str | Path, options: Options | None = None) -> None:
+        self.path = str(path)
+        self.options = options
+
+    def call_impl(self) -> Any:
+        """Return something with `inputs`, `version` and `run`.
+
+        Raises:
+            PluginError: TensorFlow, or LiteRT, is not installed.
+            ModelError: The file is missing, or no model.
+            UsageError: An option has no meaning for this kind of file.
+        """
+        path, options = Path(self.path), self.options or Options()
+        if not path.exists():
+            raise ModelError(f"there is no file {path}", whose="tf", hint=f"ls -l {path.parent}")
+        if path.name == "saved_model.pb":
+            path = path.parent
+        if path.suffix == ".tflite":
+            _only_graphs(options, path)
+            return LiteModel(str(path), options.signature, options.threads)
+        tf = import_tensorflow()
+        _set_up(tf, options)
+        if options.ckpt and path.suffix not in {".keras", ".h5", ".hdf5"}:
+            raise UsageError(f"weights of a checkpoint go into Keras models, not into {path}", whose="--ckpt")
+        read = _from_folder if path.is_dir() else _from_graph if path.suffix == ".pb" else _from_keras
+        try:
+            return read(tf, path, options)
+        except (ModelError, UsageError):
+            raise
+        except Exception as error:
+            raise ModelError(
+                f"TensorFlow cannot read {path}", whose="tf", why=describe_exception(error).splitlines()[0]
+            ) from error
+
+
+def _only_graphs(options: Options, path: Path) -> None:
+    for field in ("xla", "freeze_graph", "save_pb", "save_tensorboard", "save_timeline", "ckpt"):
+        if getattr(options, field):
+            raise UsageError(f"{field} means nothing for {path}", whose="tf", why="LiteRT has no graph of TensorFlow")
+
+
+def _set_up(tf: Any, options: Options) -> None:
+    if options.allow_growth:
+        for device in tf.config.list_physical_devices("GPU"):
+            tf.config.experimental.set_memory_growth(device, True)
+
+
+def _from_folder(tf: Any, path: Path, options: Options) -> GraphModel:
+    if not (path / "saved_model.pb").is_file():
+        raise ModelError(f"{path} holds no SavedModel", whose="tf", why="there is no saved_model.pb in it")
+    loaded = tf.saved_model.load(str(path))
+    known = list(loaded.signatures)
+    if options.signature not in known:
+        raise ModelError(
+            f"{path} has no signature {options.signature!r}",
+            whose="tf",
+            why=did_you_mean(options.signature, known),
+            hint=f"-b tf:signature={known[0]}" if known else "export it with signatures",
+        )
+    return _of_concrete(tf, loaded.signatures[options.signature], options, keep=loaded)
+
+
+def _from_keras(tf: Any, path: Path, options: Options) -> GraphModel:
+    model = tf.keras.models.load_model(str(path), compile=False)
+    if options.ckpt:
+        model.load_weights(options.ckpt)
+    specs = {item.name: tf.TensorSpec(item.shape, item.dtype, item.name) for item in model.inputs}
+    names = list(model.output_names)
+
+    def call(**given: Any) -> Any:
+        values = [given[item.name] for item in model.inputs]
+        made = model(values if len(values) > 1 else values[0], training=False)
+        return dict(zip(names, tf.nest.flatten(made), strict=True))
+
+    concrete = tf.function(call).get_concrete_function(**specs)
+    return _of_concrete(tf, concrete, options, keep=model)
+
+
+def _of_concrete(tf: Any, concrete: Any, options: Options, keep: Any) -> GraphModel:
+    specs = concrete.structured_input_signature[1]
+    inputs = TensorMetadata()
+    for name, spec in specs.items():
+        inputs.add(name, spec.dtype.as_numpy_dtype, None if spec.shape.rank is None else spec.shape.as_list())
+    names = sorted(concrete.structured_outputs)  # the order in which a frozen function returns them
+    wanted = options.outputs or tuple(concrete.structured_outputs)
+    for name in wanted:
+        if name not in concrete.structured_outputs:
+            raise UsageError(
+                f"there is no output {name!r}",
+                whose="--tf-outputs",
+                why=did_you_mean(name, concrete.structured_outputs),
+            )
+    if options.save_pb or options.freeze_graph:
+        frozen = _frozen(concrete)
+        if options.save_pb:
+            Path(options.save_pb).write_bytes(frozen.graph.as_graph_def().SerializeToString())
+        if options.freeze_graph:
+            concrete = frozen
+    order = sorted(concrete.structured_outputs) if isinstance(concrete.structured_outputs, dict) else names
+
+    def function(given: dict[str, Any]) -> dict[str, Any]:
+        made = concrete(**given)
+        by_name = made if isinstance(made, dict) else dict(zip(order, made, strict=True))
+        return {name: by_name[name] for name in wanted}
+
+    called = tf.function(function, jit_compile=True) if options.xla else function
+    return GraphModel(tf, called, inputs, concrete.graph, keep)
+
+
+def _frozen(concrete: Any) -> Any:
+    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
+    return convert_variables_to_constants_v2(concrete)
+
+
+def _from_graph(tf: Any, path: Path, options: Options) -> GraphModel:
+    definition = tf.compat.v1.GraphDef()
+    try:
+        definition.ParseFromString(path.read_bytes())
+    except Exception as error:
+        raise ModelError(f"{path} is not a frozen graph", whose="tf", why=describe_exception(error)) from error
+    if not definition.node:
+        raise ModelError(f"{path} is not a frozen graph", whose="tf", why="it has no nodes")
+    wrapped = tf.compat.v1.wrap_function(lambda: tf.compat.v1.import_graph_def(definition, name=""), [])
+    graph = wrapped.graph
+    given = [node.name for node in definition.node if node.op == "Placeholder"]
+    wanted = list(options.outputs) or _ends(definition)
+    made = [_tensor(graph, name) for name in wanted]
+    function = wrapped.prune([graph.get_tensor_by_name(f"{name}:0") for name in given], made)
+    inputs = TensorMetadata()
+    for name in given:
+        tensor = graph.get_tensor_by_name(f"{name}:0")
+        shape = None if tensor.shape.rank is None else tensor.shape.as_list()
+        inputs.add(name, tensor.dtype.as_numpy_dtype, shape)
+
+    def call(feed: dict[str, Any]) -> dict[str, Any]:
+        return dict(zip(wanted, function(*(feed[name] for name in given)), strict=True))
+
+    return GraphModel(tf, tf.function(call, jit_compile=True) if options.xla else call, inputs, graph)
+
+
+def _ends(definition: Any) -> list[str]:
+    """Return the nodes of a graph that nothing reads."""
+    read = {name.lstrip("^").partition(":")[0] for node in definition.node for name in node.input}
+    return [node.name for node in definition.node if node.name not in read and node.op not in _NO_OUTPUTS]
+
+
+def _tensor(graph: Any, name: str) -> Any:
+    try:
+        return graph.get_tensor_by_name(name if ":" in name else f"{name}:0")
+    except (KeyError, ValueError):
+        known = [operation.name for operation in graph.get_operations()]
+        raise UsageError(
+            f"there is no tensor {name!r} in the graph", whose="--tf-outputs", why=did_you_mean(name, known)
+        ) from None
+
+
+def make_loader(source: str, options: Options | None) -> TfFromFile:
+    """Return the loader of a file of the command line.
+
+    Args:
+        source: The file or folder.
+        options: The backend's options.
+    """
+    return TfFromFile(source, options)
+
+
+def inspect(loader: Callable[[], Any], show: Any) -> str:
+    """Return a model's inputs as text.
+
+    Args:
+        loader: Makes the model.
+        show: Not used.
+    """
+    model = loader()
+    graph = getattr(model, "graph", None)
+    lines = [f"model of {model.version}", "inputs:", *(f"  {name}: {entry}" for name, entry in model.inputs.items())]
+    if graph is not None:
+        lines.append(f"operators: {len(graph.get_operations())}")
+    return "\n".join(lines)

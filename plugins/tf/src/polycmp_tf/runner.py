@@ -1,0 +1,120 @@
+"""The runner for TensorFlow and LiteRT models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polycmp.errors import BackendError, PolycmpError, describe_exception
+from polycmp.loader import resolve
+from polycmp.runner import Runner
+from polycmp.tensors import TensorEntry, TensorMetadata, to_numpy
+from polycmp_tf.model import TfFromFile, import_tensorflow
+from polycmp_tf.plugin import Options
+
+if TYPE_CHECKING:
+    from polycmp.spec import ModelHandle
+
+
+class TfRunner(Runner):
+    """Runs a model in TensorFlow or LiteRT.
+
+    Args:
+        model: What `TfFromFile` makes, or a callable that returns it.
+        name: The label in reports.
+        options: Names and layouts of inputs and outputs, and what is to be written.
+    """
+
+    outputs_stay_valid = True
+
+    def __init__(self, model: Any, name: str = "", options: Options | None = None) -> None:
+        super().__init__(name)
+        self._source = model
+        self._options = options or Options()
+        self._model: Any = None
+
+    def activate_impl(self) -> None:
+        """Load the model.
+
+        Raises:
+            PolycmpError: The loader's errors.
+        """
+        model = resolve(self._source)
+        self.backend_version = model.version
+        options = self._options
+        if options.save_tensorboard and getattr(model, "graph", None) is not None:
+            summary = import_tensorflow().summary
+            with summary.create_file_writer(options.save_tensorboard).as_default():
+                summary.graph(model.graph)
+        if options.save_timeline:
+            import_tensorflow().profiler.experimental.start(options.save_timeline)
+        self._model = model
+
+    def get_input_metadata_impl(self) -> TensorMetadata:
+        """Return the inputs, under the names and in the layouts that were asked for."""
+        entries = {self._other(name): entry for name, entry in self._model.inputs.items()}
+        return TensorMetadata({name: self._first(name, entry) for name, entry in entries.items()})
+
+    def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
+        """Return the outputs for one feed.
+
+        Raises:
+            BackendError: The model failed.
+        """
+        feed = {}
+        for own in self._model.inputs:
+            name = self._other(own)
+            array = to_numpy(feed_dict[name])
+            moved = np.moveaxis(array, 1, -1) if self._moves(name, array.ndim) else array
+            feed[own] = np.ascontiguousarray(moved) if moved.ndim else moved
+        try:
+            made = self._model.run(feed)
+        except PolycmpError:
+            raise
+        except Exception as error:
+            why = describe_exception(error).splitlines()[0]
+            raise BackendError("the model failed", whose=self.name, why=why) from error
+        return {self._other(own): self._output(self._other(own), array) for own, array in made.items()}
+
+    def _output(self, name: str, value: Any) -> Any:
+        array = np.array(value)
+        if array.dtype.kind in "SO":
+            array = np.array([_text(item) for item in array.ravel()], object).reshape(array.shape)
+        return np.ascontiguousarray(np.moveaxis(array, -1, 1)) if self._moves(name, array.ndim) else array
+
+    def _other(self, own: str) -> str:
+        return self._options.rename.get(own, own)
+
+    def _moves(self, name: str, rank: int) -> bool:
+        asked = self._options.nchw
+        return rank >= 3 and ("*" in asked or name in asked)
+
+    def _first(self, name: str, entry: TensorEntry) -> TensorEntry:
+        if entry.shape is None or not self._moves(name, len(entry.shape)):
+            return entry
+        shape = entry.shape
+        return TensorEntry(entry.dtype, (shape[0], shape[-1], *shape[1:-1]))
+
+    def deactivate_impl(self) -> None:
+        """Let the model go; write the profile if one was asked for."""
+        self._model = None
+        if self._options.save_timeline:
+            import_tensorflow().profiler.experimental.stop()
+
+
+def _text(item: Any) -> str:
+    return item.decode("utf-8", "replace") if isinstance(item, bytes) else str(item)
+
+
+def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> TfRunner:
+    """Return the runner for a model of the command line.
+
+    Args:
+        model: The model handle.
+        options: The backend's options.
+        name: The label in reports.
+    """
+    options = options or Options()
+    model.load("tf")  # says in words why a model of another kind cannot be had
+    return TfRunner(TfFromFile(model.path, options), name, options)

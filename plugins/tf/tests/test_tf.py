@@ -1,0 +1,210 @@
+"""TensorFlow and LiteRT keep the contract of runners, and what users see of the backend `tf`."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from polycmp.cli.main import main
+from polycmp_testing import RunnerContract
+from polycmp_tf import TfFromFile, TfRunner
+from polycmp_tf.plugin import Options
+
+pytest.importorskip("tensorflow", reason="needs TensorFlow: make test-tf")
+
+#: Makes the models in a process of its own: converters print what nobody asked for.
+MAKE = """
+import keras, numpy as np, tensorflow as tf
+image = keras.Input((4, 5, 3), name="image")
+hidden = keras.layers.Conv2D(2, 3, name="hidden")(image)
+model = keras.Model(image, [hidden, keras.layers.Flatten(name="flat")(keras.layers.ReLU()(hidden))])
+weights = np.random.default_rng(3)
+model.set_weights([weights.standard_normal(item.shape).astype(np.float32) for item in model.get_weights()])
+model.save("net.keras"); model.save("net.h5"); model.save_weights("net.weights.h5")
+model.export("saved", verbose=False)
+open("net.tflite", "wb").write(tf.lite.TFLiteConverter.from_saved_model("saved").convert())
+model.set_weights([item * 0 for item in model.get_weights()]); model.save("zero.keras")
+"""
+
+
+class _Net:
+    """The same in NumPy, and as an ONNX model with channels first."""
+
+    def __init__(self):
+        rng = np.random.default_rng(3)
+        self.kernel = rng.standard_normal((3, 3, 3, 2)).astype(np.float32)
+        self.bias = rng.standard_normal(2).astype(np.float32)
+
+    def __call__(self, image):
+        patches = np.lib.stride_tricks.sliding_window_view(image, (3, 3), axis=(1, 2))
+        hidden = (np.einsum("nyxcij,ijco->nyxo", patches, self.kernel) + self.bias).astype(np.float32)
+        return hidden, np.maximum(hidden, 0).reshape(len(image), -1)
+
+    def onnx(self):
+        weights = [numpy_helper.from_array(np.ascontiguousarray(self.kernel.transpose(3, 2, 0, 1)), "w"),
+                   numpy_helper.from_array(self.bias, "b")]  # fmt: skip
+        node = helper.make_node("Conv", ["image", "w", "b"], ["hidden"])
+        values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", *dims]) for name, dims in
+                  (("image", (3, 4, 5)), ("hidden", (2, 2, 3)))]  # fmt: skip
+        graph = helper.make_graph([node], "net", values[:1], values[1:], weights)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+NET = _Net()
+SAVED_NAMES = {"output_0": "hidden", "output_1": "flat"}
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made")
+    subprocess.run([sys.executable, "-c", MAKE], cwd=folder, check=True, capture_output=True)
+    onnx.save(NET.onnx(), folder / "net.onnx")
+    return folder
+
+
+@pytest.fixture
+def folder(made, tmp_path, monkeypatch):
+    shutil.copytree(made, tmp_path / "work")
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path / "work"
+
+
+def polycmp(*words):
+    return main([str(word) for word in words])
+
+
+def printed(capsys):
+    """Everything that was written, with the breaks of tables taken out."""
+    streams = capsys.readouterr()
+    return " ".join((streams.out + streams.err).split())
+
+
+class _Contract(RunnerContract):
+    capabilities = frozenset({"dynamic_shapes"})
+    rtol = 1e-4
+    atol = 1e-5
+    file = ""
+    options = Options()
+
+    @pytest.fixture(autouse=True)
+    def _made(self, made):
+        self.folder = made
+
+    def load(self):
+        return TfFromFile(self.folder / self.file, self.options)()
+
+    def make_runner(self, load):
+        return TfRunner(load, "tf", self.options)
+
+    def feeds(self):
+        rng = np.random.default_rng(1)
+        return [{"image": rng.standard_normal((2, 4, 5, 3)).astype(np.float32)} for _ in range(2)]
+
+    def other_shapes(self):
+        return {"image": np.ones((3, 4, 5, 3), np.float32)}
+
+    def expected(self, feed):
+        return dict(zip(("hidden", "flat"), NET(feed["image"]), strict=True))
+
+
+class TestKeras(_Contract):
+    file = "net.keras"
+
+
+class TestSavedModel(_Contract):
+    file = "saved"
+    options = Options(rename=SAVED_NAMES)
+
+
+class TestFrozenOnTheWay(_Contract):
+    file = "saved"
+    options = Options(rename=SAVED_NAMES, freeze_graph=True)
+
+
+class TestLite(_Contract):
+    file = "net.tflite"
+    options = Options(rename=SAVED_NAMES, threads=1)
+
+
+def test_forms_of_a_model_agree(folder):
+    names = ",rename=[output_0:hidden,output_1:flat]"
+    forms = ("net.h5", "saved/saved_model.pb" + names, "net.tflite" + names)
+    words = [word for form in forms for word in ("-b", f"tf:model={form}")]
+    assert polycmp("run", "net.keras", *words, "-b", "tf:xla", "-b", "tf") == 0
+
+
+def test_an_onnx_model_is_compared_with_channels_first(folder):
+    form = "tf:model=saved/saved_model.pb,outputs=output_0,rename=[output_0:hidden],nchw=[image,hidden]"
+    assert polycmp("run", "net.onnx", "-b", form, "-b", "onnxrt", "--input-shapes", "image:[2,3,4,5]") == 0
+
+
+def test_layouts_are_not_guessed(folder):
+    words = ("-b", "tf:model=saved/saved_model.pb,outputs=output_0,rename=[output_0:hidden]", "-b", "onnxrt")
+    assert polycmp("run", "net.onnx", *words) != 0
+
+
+def test_other_weights_are_found_and_a_checkpoint_mends_them(folder):
+    assert polycmp("run", "net.keras", "-b", "tf:model=zero.keras", "-b", "tf") == 1
+    assert polycmp("run", "net.keras", "-b", "tf:model=zero.keras,ckpt=net.weights.h5", "-b", "tf") == 0
+
+
+def test_a_frozen_graph_is_written_and_shows_any_tensor(folder, capsys):
+    assert polycmp("run", "net.keras", "-b", "tf", "--freeze-graph", "--save-pb", "frozen.pb") == 0
+    assert polycmp("run", "frozen.pb", "-b", "tf", "-b", "tf:xla") == 0
+    assert polycmp("inspect", "model", "frozen.pb") == 0
+    assert "image: float32[-1,4,5,3]" in printed(capsys)
+    assert polycmp("run", "frozen.pb", "-b", "tf", "--tf-outputs", "no/such/tensor") != 0
+    assert "no/such/tensor" in printed(capsys)
+
+
+def test_graph_and_profile_are_written(folder):
+    assert polycmp("run", "net.keras", "-b", "tf", "--save-tensorboard", "logs", "--save-timeline", "profile") == 0
+    assert list(Path("logs").glob("*tfevents*"))
+    assert list(Path("profile").rglob("*.pb"))
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (("--gpu-memory-fraction", "0.5"), "allow_growth"),
+        (("--tftrt",), "-b trt"),
+        (("--use-tftrt",), "-b trt"),
+        (("--minimum-segment-size", "3"), "-b trt"),
+        (("--dynamic-op",), "-b trt"),
+        (("--opset", "13"), "tf2onnx"),
+        (("--tf-threads", "0"), "at least 1"),
+    ],
+)
+def test_options_of_tensorflow_1_say_what_replaced_them(words, what, folder, capsys):
+    assert polycmp("run", "net.keras", "-b", "tf", *words) == 2
+    assert what in printed(capsys)
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (("bad.pb", "-b", "tf"), "is not a frozen graph"),
+        (("bad.keras", "-b", "tf"), "cannot read bad.keras"),
+        (("bad.tflite", "-b", "tf"), "is not a LiteRT model"),
+        (("empty", "--model-type", "tf", "-b", "tf"), "saved_model.pb"),
+        (("saved", "--model-type", "tf", "-b", "tf:signature=nothing"), "no signature 'nothing'"),
+        (("net.keras", "-b", "tf:outputs=nothing"), "no output 'nothing'"),
+        (("net.tflite", "-b", "tf:xla"), "means nothing"),
+        (("saved", "--model-type", "tf", "-b", "tf:ckpt=net.weights.h5"), "Keras models"),
+    ],
+)
+def test_what_cannot_be_is_an_error_in_words(words, what, folder, capsys):
+    (folder / "empty").mkdir()
+    for name in ("bad.pb", "bad.keras", "bad.tflite"):
+        (folder / name).write_text("nonsense")
+    assert polycmp("run", *words) in {2, 3}
+    text = printed(capsys)
+    assert what in text
+    assert "Traceback" not in text and "fault of polycmp" not in text

@@ -1,0 +1,64 @@
+"""What this plugin offers, described without importing anything heavy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from polycmp.spec import LoaderSpec, RunnerSpec, hookimpl, opt
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the backend `torch`."""
+
+    script: str | None = opt(
+        None,
+        help="Run the module that this file makes, fed and named as the model says; NAME is a module, a class or a "
+        "function without arguments, by default load_model. An exported program or TorchScript may stand here, too.",
+        metavar="FILE.py[:NAME]",
+    )
+    device: str = opt("cpu", help="Device by PyTorch's name: cpu, cuda, cuda:1, mps.", metavar="NAME")
+    dtype: str = opt(
+        "",
+        help="Calculate real numbers in this type instead of the module's own: float64 to have a reference to believe.",
+        choices=("", "float64", "float32", "bfloat16", "float16"),
+    )
+    compile: bool = opt(False, help="Run what torch.compile makes of the module.")
+    threads: int | None = opt(None, help="Threads inside one operator; by default PyTorch's number.", metavar="N")
+
+    def __post_init__(self) -> None:
+        if self.threads is not None and self.threads < 1:
+            raise ValueError(f"threads must be at least 1, not {self.threads}")
+        if not self.device.strip():
+            raise ValueError("a device is needed, for example cpu")
+
+
+@hookimpl
+def polycmp_runners() -> Iterator[RunnerSpec]:
+    """Describe the backend `torch`."""
+    yield RunnerSpec(
+        name="torch",
+        summary="PyTorch",
+        factory="polycmp_torch.runner:make_runner",
+        options=Options,
+        accepts=("torch", "onnx"),
+        needs=("torch",),
+        narrows=(("dtype", ""),),
+        threads="threads",
+        aliases=("pytorch",),
+    )
+
+
+@hookimpl
+def polycmp_loaders() -> Iterator[LoaderSpec]:
+    """Describe PyTorch's own files. Scripts are read with `--model-type torch`: other packages read .py files too."""
+    yield LoaderSpec(
+        name="torch",
+        summary="PyTorch: exported programs, TorchScript, and scripts with --model-type torch",
+        factory="polycmp_torch.model:make_loader",
+        suffixes=(".pt2", ".pt", ".ts", ".torchscript"),
+        produces="torch",
+        inspect="polycmp_torch.model:inspect",
+        aliases=("pytorch",),
+    )

@@ -1,0 +1,166 @@
+"""The runner for PyTorch modules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from polycmp.errors import BackendError, PolycmpError, describe_exception
+from polycmp.loader import resolve
+from polycmp.runner import Runner
+from polycmp.tensors import TensorMetadata, dtype_class, to_numpy
+from polycmp_torch.model import TorchFromOnnx, TorchFromScript, TorchModel, import_torch
+from polycmp_torch.plugin import Options
+from polycmp_torch.values import Taken, flatten, to_torch
+
+if TYPE_CHECKING:
+    from polycmp.spec import ModelHandle
+
+
+class TorchRunner(Runner):
+    """Runs a module in PyTorch, without gradients.
+
+    Args:
+        model: A `TorchModel`, or a callable that returns one, such as `TorchFromFile`.
+        name: The label in reports.
+        options: Device, type, compilation and threads.
+    """
+
+    outputs_stay_valid = True
+
+    def __init__(self, model: Any, name: str = "", options: Options | None = None) -> None:
+        super().__init__(name)
+        self._source = model
+        self._options = options or Options()
+        self._model: TorchModel | None = None
+
+    def activate_impl(self) -> None:
+        """Load the module and bring it to its device and type.
+
+        Raises:
+            BackendError: There is no such device, or the module cannot go there.
+            PolycmpError: The loader's errors.
+        """
+        self._torch = import_torch()
+        model: TorchModel = resolve(self._source)
+        options = self._options
+        self._dtype = getattr(self._torch, options.dtype) if options.dtype else None
+        module = model.module
+        try:
+            if hasattr(module, "to"):
+                module = module.to(options.device)
+                module = module if self._dtype is None else module.to(self._dtype)
+            else:
+                self._torch.empty(0, device=options.device)
+            self._call = self._torch.compile(module) if options.compile else module
+        except Exception as error:
+            raise BackendError(
+                f"the module cannot be brought to {options.device} {options.dtype}".rstrip(),
+                whose=self.name,
+                why=_first_line(error),
+                hint="-b torch:device=cpu",
+            ) from error
+        self.backend_version = str(self._torch.__version__)
+        self.notes = [model.note] if model.note else []
+        self._weights = [*module.parameters(), *module.buffers()] if hasattr(module, "parameters") else []
+        self._model = model
+
+    def get_input_metadata_impl(self) -> TensorMetadata:
+        """Return the inputs; types and shapes are unknown where the module does not say them."""
+        assert self._model is not None
+        return self._model.inputs
+
+    def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
+        """Return the tensors that the module returns.
+
+        Raises:
+            BackendError: The module failed, or returned something else than tensors.
+        """
+        assert self._model is not None
+        torch, device = self._torch, self._options.device
+        feed = {
+            name: to_torch(torch, name, to_numpy(feed_dict[name]), device, self._dtype) for name in self._model.inputs
+        }
+        keywords = {name: feed[name] for name in self._model.keywords}
+        places = [tensor for name, tensor in feed.items() if name not in keywords]
+        try:
+            with torch.inference_mode(), self._threads():
+                returned = list(flatten(self._call(*places, **keywords)))
+        except PolycmpError:
+            raise
+        except Exception as error:
+            raise BackendError("the module failed", whose=self.name, why=_first_line(error)) from error
+        taken = Taken([*feed.values(), *self._weights])
+        return {name: self._typed(name, taken.alone(value)) for name, value in self._named(returned)}
+
+    def _named(self, returned: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+        assert self._model is not None
+        names = self._model.outputs
+        if not names:
+            return [(f"output_{place}" if place.isdigit() else place or "output", value) for place, value in returned]
+        if len(names) != len(returned):
+            raise BackendError(
+                f"the module returns {len(returned)} tensors, the model has {len(names)} outputs",
+                whose=self.name,
+                why=f"outputs are {', '.join(names)}",
+                hint="return in this order exactly what the model has as outputs",
+            )
+        return [(name, value) for name, (_, value) in zip(names, returned, strict=True)]
+
+    def _typed(self, name: str, array: Any) -> Any:
+        """Return an output in its declared type, unless the point of the run is to have it in float64."""
+        assert self._model is not None
+        declared = (self._model.types or {}).get(name)
+        if self._options.dtype in {"", "float64"} or declared is None or dtype_class(declared) != "float":
+            return array
+        return array.astype(declared, copy=False)
+
+    @contextmanager
+    def _threads(self) -> Iterator[None]:
+        wanted, before = self._options.threads, self._torch.get_num_threads()
+        if wanted is None:
+            yield
+            return
+        self._torch.set_num_threads(wanted)
+        try:
+            yield
+        finally:
+            self._torch.set_num_threads(before)
+
+    def deactivate_impl(self) -> None:
+        """Let the module go."""
+        self._model = self._call = None
+        self._weights = []
+
+
+def _first_line(error: Exception) -> str:
+    """Return what happened without the traces that PyTorch puts into its messages."""
+    lines = [line for line in describe_exception(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
+
+
+def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> TorchRunner:
+    """Return the runner for a model of the command line.
+
+    Args:
+        model: The model handle.
+        options: The backend's options.
+        name: The label in reports.
+
+    Raises:
+        BackendError: A part of the model was asked for from a script that makes the whole.
+    """
+    options = options or Options()
+    if model.kind == "torch":
+        return TorchRunner(model.load("torch"), name, options)
+    source = model.load("onnx")
+    if options.script is None:
+        return TorchRunner(TorchFromOnnx(source), name, options)
+    if source.exact_file() is None:
+        raise BackendError(
+            f"{options.script} makes the whole module, and a part or a changed form of the model was asked for",
+            whose=name,
+            hint="leave out options that change the ONNX model, or let onnx2torch convert it: -b torch",
+        )
+    return TorchRunner(TorchFromScript(options.script, source), name, options)

@@ -1,0 +1,108 @@
+"""Tensors between NumPy and PyTorch, and the tensors in what a module returns."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polycmp.errors import BackendError
+from polycmp.tensors import is_low_bit, to_numpy
+
+
+def to_torch(torch: Any, name: str, array: NDArray[Any], device: str, dtype: Any) -> Any:
+    """Return a tensor with memory of its own, since modules may write into their inputs.
+
+    Args:
+        torch: The module `torch`.
+        name: The input, for errors.
+        array: Its content.
+        device: Where the tensor goes.
+        dtype: The type for real numbers; None for the array's own.
+
+    Raises:
+        BackendError: PyTorch has no such element type.
+    """
+    own = np.array(array, order="C")
+    if own.dtype.kind in "OUS":
+        raise BackendError(f"input {name!r} holds strings, which PyTorch has no tensors of")
+    if is_low_bit(own.dtype):
+        kind = getattr(torch, own.dtype.name, None)
+        if kind is None or own.dtype.name.startswith(("int", "uint")):
+            raise BackendError(f"input {name!r} is {own.dtype.name}, a type that PyTorch cannot take from NumPy")
+        width = np.uint8 if own.dtype.itemsize == 1 else np.int16
+        tensor = torch.from_numpy(own.view(width)).view(kind)
+    else:
+        tensor = torch.from_numpy(own)
+    if dtype is not None and tensor.is_floating_point():
+        tensor = tensor.to(dtype)
+    return tensor.to(device)
+
+
+def flatten(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the tensors in what a module returns, each with its place: `logits`, `past.0.key`, `0`.
+
+    Args:
+        value: A tensor, or mappings, sequences and dataclasses of tensors; None is left out.
+        name: The place of the value itself.
+
+    Raises:
+        BackendError: There is something else in it.
+    """
+    if value is None:
+        return
+    if hasattr(value, "detach"):
+        yield name, value
+    elif isinstance(value, (bool, int, float)):
+        yield name, np.asarray(value)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from flatten(item, _below(name, str(key)))
+    elif isinstance(value, (list, tuple)):
+        keys = getattr(value, "_fields", range(len(value)))
+        for key, item in zip(keys, value, strict=True):
+            yield from flatten(item, _below(name, str(key)))
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            yield from flatten(getattr(value, field.name), _below(name, field.name))
+    else:
+        where = f"its output {name!r}" if name else "its output"
+        raise BackendError(f"{where} is {type(value).__name__}, which holds no tensors")
+
+
+def _below(name: str, key: str) -> str:
+    return f"{name}.{key}" if name else key
+
+
+class Taken:
+    """Memory that belongs to somebody, so that no output may lie in it.
+
+    Args:
+        tensors: Tensors whose memory is taken from the start: inputs, weights.
+    """
+
+    def __init__(self, tensors: Any) -> None:
+        self._seen = {_address(tensor) for tensor in tensors}
+
+    def alone(self, value: Any) -> NDArray[Any]:
+        """Return an output as an array that shares memory with nothing else."""
+        if not hasattr(value, "detach"):
+            return np.array(value)
+        address = _address(value)
+        shared = address in self._seen
+        self._seen.add(address)
+        tensor = value.detach()
+        if tensor.is_sparse:
+            tensor = tensor.to_dense()
+        tensor = tensor.clone() if shared else tensor
+        return to_numpy(tensor.resolve_conj().resolve_neg())
+
+
+def _address(tensor: Any) -> tuple[str, int]:
+    try:
+        return str(tensor.device), tensor.untyped_storage().data_ptr()
+    except (NotImplementedError, RuntimeError):  # sparse and lazy tensors have no memory of this form
+        return "", id(tensor)

@@ -1,0 +1,224 @@
+"""PyTorch keeps the contract of runners, and what users see of the backend `torch`."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from polycmp.cli.main import main
+from polycmp.tensors import TensorMetadata
+from polycmp_testing import RunnerContract
+from polycmp_torch import TorchFromFile, TorchModel, TorchRunner
+from polycmp_torch.plugin import Options
+
+torch = pytest.importorskip("torch", reason="needs PyTorch: make test-torch")
+
+SCRIPT = """
+import numpy as np
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self, scale=1.0):
+        super().__init__()
+        weight = np.random.default_rng(3).standard_normal((8, 4)).astype(np.float32)
+        self.weight = torch.nn.Parameter(torch.from_numpy(weight))
+        self.dropout = torch.nn.Dropout(0.5)
+        self.scale = scale
+
+    def forward(self, x):
+        product = self.dropout(x) @ self.weight
+        return {"product": product, "y": torch.relu(product) * self.scale}
+
+def load_model():
+    return Net()
+
+def wrong():
+    return Net(1.01)
+
+def shapes():
+    return Net(), {"x": torch.ones(5, 8)}
+
+def nothing():
+    return 7
+
+def too_many():
+    return lambda x: (x, x, x)
+
+def failing():
+    raise ValueError("no weights here")
+
+def in_place():
+    def run(x):
+        x.zero_()
+        return x, x
+    return run
+"""
+
+
+def network():
+    """The same as an ONNX model."""
+    weight = np.random.default_rng(3).standard_normal((8, 4)).astype(np.float32)
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["product"]), helper.make_node("Relu", ["product"], ["y"])]
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", size]) for name, size in
+              (("x", 8), ("product", 4), ("y", 4))]  # fmt: skip
+    graph = helper.make_graph(nodes, "net", values[:1], values[1:], [numpy_helper.from_array(weight, "w")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    onnx.save(network(), "m.onnx")
+    (tmp_path / "load.py").write_text(SCRIPT)
+
+
+def polycmp(*words):
+    return main([str(word) for word in words])
+
+
+def printed(capsys):
+    """Everything that was written, with the breaks of tables taken out."""
+    streams = capsys.readouterr()
+    return " ".join((streams.out + streams.err).split())
+
+
+def module():
+    names = {}
+    exec(SCRIPT, names)
+    return names["Net"]().eval()
+
+
+class Products(torch.nn.Module):
+    def forward(self, x, w):
+        product = x @ w
+        return product, product, torch.sign(product).to(torch.int64), x
+
+
+class TestTorchRunner(RunnerContract):
+    capabilities = frozenset({"dynamic_shapes", "failing_inference", "torch"})
+
+    def load(self):
+        inputs = TensorMetadata().add("x", "float32", ["n", "k"]).add("w", "float32", ["l", 2])
+        return TorchModel(Products(), inputs, ("product", "copy", "sign", "same"))
+
+    def make_runner(self, load):
+        return TorchRunner(load, name="pt")
+
+    def feeds(self):
+        x = np.arange(6, dtype=np.float32).reshape(2, 3)
+        w = np.array([[1, -2], [0.5, 3], [4, -5]], np.float32)
+        return [{"x": x, "w": w}, {"x": -x, "w": w + 1}]
+
+    def other_shapes(self):
+        return {"x": np.ones((4, 5), np.float32), "w": np.ones((5, 2), np.float32)}
+
+    def failing_feed(self):
+        return {"x": np.ones((4, 5), np.float32), "w": np.ones((3, 2), np.float32)}
+
+    def expected(self, feed):
+        product = feed["x"] @ feed["w"]
+        return {"product": product, "copy": product, "sign": np.sign(product).astype(np.int64), "same": feed["x"]}
+
+
+def test_an_export_is_compared_with_its_module(capsys):
+    assert polycmp("run", "m.onnx", "-b", "onnxrt", "-b", "torch:script=load.py", "--input-shapes", "x:[5,8]") == 0
+    assert "training mode" in printed(capsys)
+
+
+def test_another_module_is_found_out():
+    assert polycmp("run", "m.onnx", "-b", "onnxrt", "-b", "torch:script=load.py:wrong") == 1
+
+
+def test_float64_is_a_reference_of_float64(capsys):
+    assert polycmp("run", "m.onnx", "-b", "onnxrt", "-b", "torch:script=load.py,dtype=float64") == 0
+    assert "float64" in printed(capsys)
+
+
+def test_float16_comes_back_in_the_declared_type():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        words = ("run", "m.onnx", "-b", "torch:script=load.py,dtype=bfloat16", "-b", "onnxrt", "--rtol", "0.1")
+        assert polycmp(*words, "--atol", "0.1") == 0
+
+
+def test_an_onnx_model_is_converted_and_its_inner_tensors_are_compared(capsys):
+    pytest.importorskip("onnx2torch")
+    assert polycmp("run", "m.onnx", "-b", "torch", "-b", "onnxrt", "--mark-all") == 0
+    assert "product" in printed(capsys)
+
+
+@pytest.mark.parametrize("form", ["alone", "beside an ONNX model"])
+def test_exported_programs_run(form):
+    sizes = {"x": {0: torch.export.Dim("batch")}}
+    torch.export.save(torch.export.export(module(), (torch.ones(3, 8),), dynamic_shapes=sizes), "net.pt2")
+    if form == "alone":
+        assert polycmp("run", "net.pt2", "-b", "torch:dtype=float64", "-b", "torch", "--input-shapes", "x:[5,8]") == 0
+    else:
+        words = ("-b", "torch:script=net.pt2", "-b", "onnxrt", "--input-shapes", "x:[5,8]")
+        assert polycmp("run", "m.onnx", *words) == 0
+
+
+def test_an_exported_program_says_types_and_shapes():
+    sizes = {"x": {0: torch.export.Dim("batch")}}
+    torch.export.save(torch.export.export(module(), (torch.ones(3, 8),), dynamic_shapes=sizes), "net.pt2")
+    with TorchRunner(TorchFromFile("net.pt2")) as runner:
+        entry = runner.get_input_metadata()["x"]
+    assert entry.dtype == np.float32
+    assert isinstance(entry.shape[0], str) and entry.shape[1] == 8
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_torchscript_runs():
+    torch.jit.trace(module(), torch.ones(3, 8), strict=False).save("net.pt")
+    assert polycmp("run", "net.pt", "-b", "torch", "-b", "torch", "--input-shapes", "x:[5,8]") == 0
+    assert polycmp("run", "m.onnx", "-b", "torch:script=net.pt", "-b", "onnxrt") == 0
+
+
+def test_a_script_is_a_model_of_its_own(capsys):
+    assert polycmp("run", "load.py:shapes", "--model-type", "torch", "-b", "torch", "-b", "torch:dtype=float64") == 0
+    assert "product" in printed(capsys)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "what"),
+    [
+        (("m.onnx", "-b", "torch:script=load.py:nothing"), 3, "gives int, not a module"),
+        (("m.onnx", "-b", "torch:script=load.py:failing"), 3, "no weights here"),
+        (("m.onnx", "-b", "torch:script=load.py:too_many"), 3, "returns 3 tensors, the model has 2 outputs"),
+        (("m.onnx", "-b", "torch:script=load.py:missing"), 3, "has no 'missing'"),
+        (("m.onnx", "-b", "torch:script=absent.py"), 3, "no such script"),
+        (("m.onnx", "-b", "torch:script=load.py,device=warp"), 3, "warp"),
+        (("m.onnx", "-b", "torch:threads=0"), 2, "at least 1"),
+        (("m.onnx", "-b", "torch:dtype=float8"), 2, "float16"),
+        (("m.onnx", "-b", "torch:script=load.py", "--mark-all"), 3, "makes the whole module"),
+        (("bad.pt", "-b", "torch"), 3, "is not TorchScript"),
+        (("bad.pt2", "-b", "torch"), 3, "is not an exported program"),
+    ],
+)
+def test_what_cannot_be_is_an_error_in_words(words, status, what, tmp_path, capsys):
+    for name in ("bad.pt", "bad.pt2"):
+        (tmp_path / name).write_text("nonsense")
+    assert polycmp("run", *words, *(("-b", "onnxrt") if words[0] == "m.onnx" else ())) == status
+    text = printed(capsys)
+    assert what in text
+    assert "Traceback" not in text and "fault of polycmp" not in text
+
+
+def test_a_module_may_write_into_its_inputs():
+    assert polycmp("run", "load.py:in_place", "--model-type", "torch", "-b", "torch", "--input-shapes", "x:[2]") == 0
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float16", "float8_e4m3fn", "uint16", "bool"])
+def test_types_pass_in_and_out_unchanged(name):
+    from polycmp.tensors import as_dtype
+
+    array = np.array([[0, 1, 1]]).astype(as_dtype(name))
+    model = TorchModel(torch.nn.Identity(), TensorMetadata().add("x", name, [1, 3]), ("y",))
+    with TorchRunner(model, options=Options()) as runner:
+        got = runner.infer({"x": array})["y"]
+    assert got.dtype == array.dtype
+    np.testing.assert_array_equal(got.astype(np.float32), array.astype(np.float32))
