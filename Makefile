@@ -112,12 +112,9 @@ $(RAY)/developed: core/pyproject.toml plugins/suite/pyproject.toml
 test-ray: $(RAY)/developed
 	$(RAY)/bin/python -m pytest $(PYTEST_ARGS) plugins/suite/tests/test_suite_ray.py
 
-# The CPU build of a framework comes first, where the package index has one.
-$(ENVS)/.venv-%/created: plugins/%/tests/requirements.txt requirements-dev.txt
+$(ENVS)/.venv-%/created: plugins/%/tests/requirements.txt
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip --disable-pip-version-check install --quiet hatchling editables
-	test ! -e plugins/$*/tests/requirements-cpu.txt || $(@D)/bin/python -m pip --disable-pip-version-check install --quiet -r plugins/$*/tests/requirements-cpu.txt || true
-	$(@D)/bin/python -m pip --disable-pip-version-check install --quiet -r $< $(COMMON:%=-e %) -e plugins/$*
+	$(@D)/bin/python -m pip --disable-pip-version-check install --quiet 'hatchling>=1.27' editables -r $< $(COMMON:%=-e %) -e plugins/$*
 	@pwd > $(@D)/installed
 	@touch $@
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect as python_inspect
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -186,16 +187,7 @@ class TorchFromOnnx(Loader[TorchModel]):
             BackendError: It cannot convert the model.
             ModelError: The model cannot be read.
         """
-        import_torch()
-        try:
-            import onnx2torch
-        except ImportError as error:
-            raise PluginError(
-                "needs the package onnx2torch to run ONNX models",
-                whose="torch",
-                why=str(error),
-                hint="pip install 'polycmp-torch[onnx]', or run the module itself: -b torch:script=FILE.py",
-            ) from error
+        onnx2torch = _import_onnx2torch(import_torch())
         model = self._onnx()
         try:
             module = onnx2torch.convert(model)
@@ -215,6 +207,35 @@ class TorchFromOnnx(Loader[TorchModel]):
         if isinstance(self.model, (str, os.PathLike)):
             return onnx_from_path(os.fspath(self.model))
         return resolve(self.model)
+
+
+def _import_onnx2torch(torch: Any) -> Any:
+    """Return the module `onnx2torch`, which imports torchvision for one operator, NonMaxSuppression.
+
+    Torchvision of another build than PyTorch's (CUDA beside CPU) cannot be imported, because it describes operators
+    that its compiled part was to bring. With these declared it can; NonMaxSuppression then fails with torchvision's
+    own words when it runs.
+
+    Raises:
+        PluginError: It is not installed, or does not go with this PyTorch.
+    """
+    try:
+        try:
+            import torchvision  # noqa: F401
+        except RuntimeError:
+            for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
+                del sys.modules[name]  # what was imported before the error
+            for name in ("nms", "qnms"):
+                torch.library.define(f"torchvision::{name}", "(Tensor dets, Tensor scores, float iou) -> Tensor")
+        import onnx2torch
+    except (ImportError, RuntimeError) as error:
+        raise PluginError(
+            "needs the package onnx2torch to run ONNX models",
+            whose="torch",
+            why=str(error),
+            hint="pip install 'polycmp-torch[onnx]', or run the module itself: -b torch:script=FILE.py",
+        ) from error
+    return onnx2torch
 
 
 def make_loader(source: str, options: None) -> Loader[TorchModel]:
