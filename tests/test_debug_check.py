@@ -6,10 +6,11 @@ import json
 import sys
 from pathlib import Path
 
+import guilty
 import numpy as np
 import onnx
 import pytest
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 from test_reduce import branches, layers, operators
 
 PYTHON = sys.executable
@@ -26,6 +27,18 @@ def spoilt(path, count, at):
     weight.CopyFrom(numpy_helper.from_array(values, weight.name))
     onnx.save(model, path)
     return path
+
+
+def heavy(path):
+    """Three products with matrices of 4 MB, the second of which holds a number that is none."""
+    weights = {name: np.full((1024, 1024), 1e-3, np.float32) for name in ("w1", "w2", "w3")}
+    weights["w2"][0, 0] = np.nan
+    nodes = [
+        helper.make_node("MatMul", ["x", "w1"], ["a"], name="n1"),
+        helper.make_node("MatMul", ["a", "w2"], ["b"], name="n2"),
+        helper.make_node("MatMul", ["b", "w3"], ["y"], name="n3"),
+    ]
+    return guilty.save(path, nodes, [2, 1024], weights)
 
 
 def script(path, text):
@@ -129,6 +142,61 @@ class TestReduce:
         text = has_operator("n3").replace("sys.exit(7", "import os; os.kill(os.getpid(), 9)\nsys.exit(7")
         text = text.replace("import os;", "import os\nif 'n3' in names:")
         script("check.py", text)
+        polycmp("debug", "reduce", "chain.onnx", "--check", PYTHON, "check.py", "polycmp_debug.onnx")
+        assert operators("chain_reduced.onnx") == ["n3"]
+
+    def test_a_polycmp_command_that_is_killed(self, polycmp, tmp_path):
+        """Its process is gone with it, and the next step gets another one."""
+        layers(tmp_path / "chain.onnx", 6)
+        script(
+            "killing.py",
+            "import onnx, os\n"
+            "def load_data():\n"
+            "    nodes = onnx.load('polycmp_debug.onnx').graph.node\n"
+            "    if 'n3' in [node.name for node in nodes]: os.kill(os.getpid(), 9)\n"
+            "    return []\n",
+        )
+        words = ("run", "polycmp_debug.onnx", "-b", "onnxrt", "--data-loader-script", "killing.py")
+        done = polycmp("debug", "reduce", "chain.onnx", "--fail-code=-9", "--check", "polycmp", *words)
+        assert done.status == 0, done.out + done.err
+        assert operators("chain_reduced.onnx") == ["n3"]
+
+    @pytest.mark.parametrize("folder", [".", "elsewhere"])
+    def test_large_weights_are_written_once_for_a_polycmp_command(self, polycmp, tmp_path, folder):
+        Path(folder).mkdir(exist_ok=True)
+        source = heavy(Path(folder, "chain.onnx"))
+        done = polycmp("debug", "reduce", str(source), "--check", *VALIDATE)
+        assert done.status == 0, done.out + done.err
+        assert operators("chain_reduced.onnx") == ["n2"]
+        assert not list(Path().glob("polycmp_debug*"))
+
+    def test_any_other_command_gets_whole_files(self, polycmp, tmp_path):
+        heavy(tmp_path / "chain.onnx")
+        text = (
+            "import sys, onnx\n"
+            "model = onnx.load(sys.argv[1], load_external_data=False)\n"
+            "faulty = 'n2' in [node.name for node in model.graph.node]\n"
+            "sys.exit(7 if faulty else any(item.external_data for item in model.graph.initializer))\n"
+        )
+        script("check.py", text)
+        words = ("--fail-code", "7", "1", "--check", PYTHON, "check.py", "polycmp_debug.onnx")
+        polycmp("debug", "reduce", "chain.onnx", *words)
+        assert operators("chain_reduced.onnx") == ["n2"]
+
+    def test_shapes_that_are_noted_behind_an_operator_that_nothing_knows(self, polycmp, tmp_path):
+        nodes = [
+            helper.make_node("Relu", ["x"], ["a"], name="n1"),
+            helper.make_node("Fancy", ["a"], ["b"], name="n2", domain="of.nobody"),
+            helper.make_node("Tanh", ["b"], ["c"], name="n3"),
+            helper.make_node("Sigmoid", ["c"], ["y"], name="n4"),
+        ]
+        path = guilty.save(tmp_path / "chain.onnx", nodes, [2, 8], {})
+        model = onnx.load(path)
+        model.opset_import.append(helper.make_opsetid("of.nobody", 1))
+        float32 = onnx.TensorProto.FLOAT
+        model.graph.value_info.extend(helper.make_tensor_value_info(name, float32, [2, 8]) for name in "abc")
+        onnx.save(model, path)
+        script("check.py", has_operator("n3"))
         polycmp("debug", "reduce", "chain.onnx", "--check", PYTHON, "check.py", "polycmp_debug.onnx")
         assert operators("chain_reduced.onnx") == ["n3"]
 

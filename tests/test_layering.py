@@ -90,7 +90,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 
 #: Room -> what its annotations may name besides: imported by type checkers only, so that the room stays light.
-MAY_NAME = {"spec": {"compare", "loader", "results", "runner", "tensors"}}
+MAY_NAME = {"__main__": {"plugins"}, "spec": {"compare", "loader", "results", "runner", "tensors"}}
 
 #: What the core knows nothing about: every backend, and the libraries that backends drive. Torch is not among them,
 #: since its tensors are also a form in which people hold data.

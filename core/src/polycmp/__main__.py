@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import gc
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
 
 
-def main() -> None:
-    """Run the command line and exit with its status."""
+def main(registry: Registry | None = None) -> None:
+    """Run the command line and exit with its status.
+
+    Args:
+        registry: The plugins, for whoever runs several commands in one process; by default those installed.
+    """
     # What starting up allocates stays for good, so looking through it for garbage is wasted: a twelfth of the time that
     # a help text takes. Commands turn the collector on again before they do any work.
     gc.disable()
@@ -17,7 +25,7 @@ def main() -> None:
     from polycmp.cli.main import main as run
     from polycmp.ending import abandon_threads
 
-    status = run()
+    status = run(registry=registry)
     abandon_threads(status)
     sys.exit(status)
 

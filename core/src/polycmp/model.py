@@ -180,6 +180,15 @@ class Model:
         with OthersCode(ModelError, "a part of it cannot be written", whose=self.path):
             save(loader, path)
 
+    def save_draft(self, loader: Loader[Any], path: str, weights: str = "") -> None:
+        """Write what is read once and then removed, as `LoaderSpec.draft` describes; errors as in `save`."""
+        if self._reader.spec.draft:
+            draft = self.registry.load(self._reader, self._reader.spec.draft)
+            with OthersCode(ModelError, "a part of it cannot be written", whose=self.path):
+                draft(loader, path, weights)
+        else:
+            self.save(loader, path)
+
     def _reading(self) -> OthersCode:
         return OthersCode(ModelError, "cannot be read", whose=self.path)
 

@@ -175,11 +175,12 @@ cli = ProgramGroup(help=HELP, context_settings={"help_option_names": ["-h", "--h
 click.version_option(__version__, prog_name="polycmp", message="%(prog)s %(version)s")(cli)
 
 
-def main(args: Sequence[str] | None = None) -> int:
+def main(args: Sequence[str] | None = None, registry: Registry | None = None) -> int:
     """Run the command line and return its exit status.
 
     Args:
         args: The words after `polycmp`; by default the process's own.
+        registry: The plugins; by default those installed.
     """
     words = list(sys.argv[1:] if args is None else args)
     verbose = any(
@@ -187,15 +188,15 @@ def main(args: Sequence[str] | None = None) -> int:
     )
     try:
         with ended_by_signals(), starting_folder():
-            return _finish(_status(words, verbose))
+            return _finish(_status(words, registry, verbose))
     except Ended as error:  # a signal that came late
         return 128 + error.number
 
 
-def _status(words: list[str], verbose: bool) -> int:
+def _status(words: list[str], registry: Registry | None, verbose: bool) -> int:
     """Run a command and turn whatever comes of it into words and an exit status."""
     try:
-        result = cli.main(args=words, prog_name="polycmp", standalone_mode=False)
+        result = cli.main(args=words, prog_name="polycmp", standalone_mode=False, obj=registry)
     except PolycmpError as error:
         _say(f"polycmp: {error_text(error)}")
         _trace(verbose)

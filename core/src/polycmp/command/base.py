@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,16 +25,17 @@ class BackendContext(click.Context):
         """The plugins."""
         return registry_of(self)
 
-    @cached_property
+    @property
     def table(self) -> FlagTable:
         """All options."""
         assert isinstance(self.command, BackendCommand)
         return self.command.table_of(self.registry)
 
-    @cached_property
+    @property
     def table_params(self) -> list[click.Parameter]:
         """All options of the table, as click sees them."""
-        return table_options(self.table)
+        assert isinstance(self.command, BackendCommand)
+        return self.command.params_of(self.registry)
 
 
 class BackendCommand(click.Command):
@@ -77,10 +77,24 @@ class BackendCommand(click.Command):
         if unknown := [item for item in named if item not in every]:
             raise ValueError(f"{name}: there is no section {unknown[0]!r}; there are {', '.join(SECTIONS)}")
         self.sections: dict[str, type] = {owner: every[owner] for owner in (*named, *every)}
+        self._built: tuple[Registry, FlagTable, list[click.Parameter]] | None = None
 
     def table_of(self, registry: Registry) -> FlagTable:
         """Return all options, those of plugins included."""
-        return build_table(registry, self.sections, chosen=self._chosen, kinds=self._kinds, watching=self._watching)
+        return self._build(registry)[1]
+
+    def params_of(self, registry: Registry) -> list[click.Parameter]:
+        """Return the same as click sees them."""
+        return self._build(registry)[2]
+
+    def _build(self, registry: Registry) -> tuple[Registry, FlagTable, list[click.Parameter]]:
+        """Return the table for some plugins: a process that runs one command after the other builds it once."""
+        if self._built is None or self._built[0] is not registry:
+            table = build_table(
+                registry, self.sections, chosen=self._chosen, kinds=self._kinds, watching=self._watching
+            )
+            self._built = registry, table, table_options(table)
+        return self._built
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the fixed parameters and those of the table."""

@@ -133,6 +133,10 @@ class LoaderSpec:
             inputs and outputs without loading weights, so that names on the command line are checked early.
         inspect: Optional, called as `inspect(loader, show) -> str`: the model as text for `inspect model`.
         save: Optional, called as `save(loader, path) -> None`: writes a model of this kind for `convert`.
+        draft: Optional, called as `draft(loader, path, weights) -> None`: as `save`, for a part of a model that is read
+            once and then removed, so that it need not survive a loss of power. `weights` names a folder beside `path`
+            whose files the part may refer to, those that earlier parts left there included; empty for a file that is
+            complete in itself.
         options_of: A backend whose options this loader takes instead of its own: whoever builds engines on the way to
             running them builds them alike on the way to a file.
         hints: Optional, called as `hints(source, options) -> InputHints`: which sizes the model's operators ask of
@@ -159,6 +163,7 @@ class LoaderSpec:
     describe: str = ""
     inspect: str = ""
     save: str = ""
+    draft: str = ""
     hints: str = ""
     graph: str = ""
     join: str = ""

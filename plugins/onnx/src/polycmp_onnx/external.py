@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -79,6 +79,28 @@ class ExternalModel:
             for key, value in (("location", location), ("offset", start), ("length", data.tell() - start)):
                 tensor.external_data.add(key=key, value=str(value))
             data.write(bytes(-data.tell() % _ALIGNMENT))
+        return model
+
+    @property
+    def size(self) -> int:
+        """Bytes of the weights that lie in files."""
+        return sum(_place(tensor).length or 0 for tensor in external_tensors(self.model))
+
+    def moved(self, where: Callable[[str], str]) -> ModelProto:
+        """Return a copy of the model that refers to other files, which hold the same bytes.
+
+        Args:
+            where: Returns the new location for an old one; called once for each.
+        """
+        import onnx
+
+        model, places = onnx.ModelProto(), dict[str, str]()
+        model.CopyFrom(self.model)
+        for tensor in external_tensors(model):
+            entry = next(item for item in tensor.external_data if item.key == "location")
+            if entry.value not in places:
+                places[entry.value] = where(entry.value)
+            entry.value = places[entry.value]
         return model
 
     def without_weights(self) -> ModelProto:

@@ -102,7 +102,8 @@ class OnnxGraph:
             inferred = known_values(onnx.shape_inference.infer_shapes(small, data_prop=True).graph)
         except Exception:  # noqa: BLE001 - shapes are a help here, never a need
             inferred = {}
-        values = {**self._types, **{name: value for name, value in inferred.items() if value.HasField("type")}}
+        known = {name: value for name, value in inferred.items() if _says_more(value, self._types.get(name))}
+        values = {**self._types, **known}
         metadata = TensorMetadata()
         for name, value in values.items():
             metadata.add(name, element_type(value), shape_of(value))
@@ -228,6 +229,11 @@ def open_graph(loader: Any) -> OnnxGraph:
     """
     external = loader.external() if isinstance(loader, OnnxLoader) else None
     return OnnxGraph(loader()) if external is None else OnnxGraph(external.model, external)
+
+
+def _says_more(inferred: Any, declared: Any) -> bool:
+    """Return whether to take what is inferred: behind an operator that ONNX does not know, that has no shape."""
+    return inferred.HasField("type") and (shape_of(inferred) is not None or declared is None)
 
 
 def _elem_type(entry: Any, declared: Any) -> int:

@@ -104,6 +104,7 @@ def polycmp_loaders() -> Iterable[LoaderSpec]:
         describe="polycmp_onnx.compose:describe",
         inspect="polycmp_onnx.inspect:inspect",
         save="polycmp_onnx.save:save",
+        draft="polycmp_onnx.draft:draft",
         hints="polycmp_onnx.hints:open_hints",
         graph="polycmp_onnx.model_graph:open_graph",
         join="polycmp_onnx.join:join",

@@ -8,21 +8,23 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from polycmp.errors import EXIT_USAGE, UsageError, describe_exception
-from polycmp.process import ChildProcess
 from polycmp.terminal import echo
 from polycmp_locate.debug.sections import CheckSection
+from polycmp_locate.debug.served import Server
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
 #: The program whose commands are run without starting it anew each time.
 _SERVED = "polycmp"
+#: What its commands import before they look at a model.
+_MODULES = ("polycmp.session.engine", "polycmp.report.console")
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,18 @@ class Checked:
 
 
 class Check(Protocol):
-    """Says whether a step passed."""
+    """Says whether a step passed.
+
+    Attributes:
+        reads_in_place: Whether it is known to read what a step wrote where it lies, and to copy it nowhere.
+    """
+
+    @property
+    def reads_in_place(self) -> bool:
+        """See above."""
+
+    def start(self) -> None:
+        """Prepare for the first run."""
 
     def run(self) -> Checked:
         """Run it once."""
@@ -60,20 +73,33 @@ class CommandCheck:
     Args:
         words: The command.
         section: What counts as a failure, and what is shown.
-        modules: What a `polycmp` command will import: its process does so while the model is read here.
+        registry: The plugins.
 
     Raises:
         UsageError: The options contradict each other, or an expression cannot be right.
     """
 
-    def __init__(self, words: Sequence[str], section: CheckSection, modules: Sequence[str] = ()) -> None:
+    def __init__(self, words: Sequence[str], section: CheckSection, registry: Registry) -> None:
         if section.fail_code and section.ignore_fail_code:
             raise UsageError("--fail-code and --ignore-fail-code exclude each other", hint="give one of them")
         self.words = list(words)
         self._section = section
         self._patterns = [_pattern(text) for text in section.fail_regex]
-        self._modules = modules
-        self._child = self._start() if self.words[0] == _SERVED else None
+        self._registry: Registry | None = registry
+        self._modules = _modules(words, registry)
+        self._server: Server | None = None
+
+    @property
+    def reads_in_place(self) -> bool:
+        """Whether it is a command of ours."""
+        return self.words[0] == _SERVED
+
+    def start(self) -> None:
+        """Start the process of a `polycmp` command, which imports what it needs while the model is looked at here."""
+        if self.words[0] == _SERVED and self._server is None:
+            for name in _MODULES:
+                import_module(name)
+            self._server, self._registry = Server(self._modules, self._registry), None
 
     def run(self) -> Checked:
         """Run the command once.
@@ -93,13 +119,9 @@ class CommandCheck:
 
     def close(self) -> None:
         """End the waiting process."""
-        child, self._child = self._child, None
-        if child is not None:
-            child.kill()
-            child.close(0.0)
-
-    def _start(self) -> ChildProcess:
-        return ChildProcess("polycmp_locate.debug.served", self._modules)
+        server, self._server = self._server, None
+        if server is not None:
+            server.close()
 
     def _started(self, output: str) -> int:
         try:
@@ -114,16 +136,12 @@ class CommandCheck:
         return done.returncode
 
     def _served(self, output: str) -> int:
-        if self._child is None:
-            self._child = self._start()
-        answer = None
-        with suppress(BrokenPipeError):
-            self._child.send({"words": self.words[1:], "output": output})
-            answer = self._child.receive()
-        if answer is not None:
-            return int(answer["status"])
-        status = self._child.ending().status
-        self.close()
+        self.start()
+        assert self._server is not None
+        status = self._server.run(self.words[1:], output)
+        if status is None:
+            status = self._server.close()
+            self._server = None
         return status
 
     def _fails(self, status: int, output: str) -> bool:
@@ -142,6 +160,11 @@ class CommandCheck:
 
 class AskingCheck:
     """Asks the user, who looks for himself."""
+
+    reads_in_place = False
+
+    def start(self) -> None:
+        """Do nothing."""
 
     def run(self) -> Checked:
         """Ask until there is an answer."""
@@ -164,7 +187,7 @@ def make_check(words: Sequence[str], section: CheckSection, registry: Registry) 
         UsageError: There is neither, or the options contradict each other.
     """
     if words:
-        return CommandCheck(words, section, _modules(words, registry))
+        return CommandCheck(words, section, registry)
     if not sys.stdin.isatty():
         raise UsageError(
             "no check is given, and there is no terminal to ask on",
@@ -181,7 +204,7 @@ def _modules(words: Sequence[str], registry: Registry) -> list[str]:
     loaders = [item.spec for item in registry.loaders.values() if suffixes & {*item.spec.suffixes}]
     factories = [*(spec.factory for spec in loaders), *(spec.factory for spec in runners)]
     modules = [factory.partition(":")[0] for factory in factories]
-    return list(dict.fromkeys([*modules, *(module for spec in runners for module in spec.needs)]))
+    return list(dict.fromkeys([*_MODULES, *modules, *(module for spec in runners for module in spec.needs)]))
 
 
 def _pattern(text: str) -> re.Pattern[str]:

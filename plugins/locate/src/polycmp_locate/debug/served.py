@@ -1,35 +1,94 @@
 """Runs `polycmp …` commands one after the other in a process of their own, so that starting up is paid for once.
 
-A command that crashes takes this process with it, as it would its own; the next one gets a new process.
+A command that crashes takes that process with it, as it would its own; the next one gets a new process.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import signal
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
+from multiprocessing.connection import Connection
 from typing import Any
 
-from polycmp.process import Connection
+from polycmp.plugins import Registry
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run what the parent asks for until it asks no more.
+class Server:
+    """A process that runs one command after the other.
 
     Args:
-        arguments: The number of the parent process, and modules that the commands will need.
+        modules: What the commands will import: the process does so while it waits for the first one.
+        registry: The plugins; None if the process is to look for them itself.
     """
-    connection = Connection(int(arguments[0]))
-    for name in arguments[1:]:
+
+    def __init__(self, modules: Sequence[str], registry: Registry | None) -> None:
+        # A copy of this process knows the plugins and has imported most of what commands need. Later on there may be
+        # threads of backends here, which a copy lacks although their locks are there.
+        is_copy = registry is not None and sys.platform == "linux"
+        context: Any = multiprocessing.get_context("fork" if is_copy else "spawn")
+        self._ours, theirs = multiprocessing.Pipe()
+        given = (registry, self._ours) if is_copy else (None, None)
+        self._process = context.Process(target=_serve, args=(theirs, modules, *given))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # NumPy's threads: they are made for such copies
+            self._process.start()
+        theirs.close()
+
+    def run(self, words: Sequence[str], output: str) -> int | None:
+        """Run a command; return its exit status, or None if the process ended with it.
+
+        Args:
+            words: What stands behind `polycmp`.
+            output: The file that takes everything it prints.
+        """
+        try:
+            self._ours.send((list(words), output))
+            return int(self._ours.recv())
+        except (EOFError, ConnectionError):
+            return None
+
+    def close(self) -> int:
+        """End the process; return its exit status, which is that of a crash if there was one."""
+        crashed = self._ours.closed or self._gone()
+        if not crashed:
+            self._process.kill()
+        self._ours.close()
+        self._process.join()
+        return self._process.exitcode or 0
+
+    def _gone(self) -> bool:
+        """Return whether the process has ended by itself: its end of the pipe is closed then."""
+        try:
+            return self._ours.poll() and not self._ours.recv_bytes()
+        except (EOFError, ConnectionError):
+            return True
+
+
+def _serve(
+    connection: Connection, modules: Sequence[str], registry: Registry | None, parents_end: Connection | None
+) -> None:
+    """Run what the parent asks for until it asks no more."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    if parents_end is not None:
+        parents_end.close()  # or nobody would notice that the parent is gone
+    command = next(iter(entry_points(group="console_scripts", name="polycmp"))).load()
+    for name in modules:
         with suppress(ImportError):  # the command that needs it will say so
             import_module(name)
-    command = next(iter(entry_points(group="console_scripts", name="polycmp"))).load()
-    while (message := connection.receive()) is not None:
-        connection.send({"status": _run(command, message["words"], message["output"])})
-    return 0
+    known = Registry.discover() if registry is None else registry
+    with suppress(EOFError, ConnectionError):
+        while True:
+            words, output = connection.recv()
+            connection.send(_run(partial(command, known), words, output))
 
 
 def _run(command: Callable[[], Any], words: Sequence[str], output: str) -> int:

@@ -26,21 +26,32 @@ class Stepper:
 
     Raises:
         UsageError: That file is there already, and might be the user's.
+
+    Attributes:
+        weights: The name of a folder beside that file for weights that all steps share; empty if each file has to be
+            complete in itself, because the check might copy it, or because it is kept.
     """
 
     def __init__(self, check: Check, section: CheckSection, artifact: str = "") -> None:
-        if artifact and Path(artifact).exists():
-            raise UsageError(
-                f"{artifact} is there already, and each step would overwrite it",
-                hint=f"rm {artifact}, or --iter-artifact FILE",
-            )
         self.artifact = artifact
         self._check, self._section = check, section
+        kept = section.no_remove_intermediate or artifact in section.artifacts
+        self.weights = f"{Path(artifact).name}.weights" if artifact and check.reads_in_place and not kept else ""
+        for path in filter(None, (artifact, self._shared())):
+            if Path(path).exists():
+                raise UsageError(
+                    f"{path} is there already, and each step would overwrite it",
+                    hint=f"rm -r {path}, or --iter-artifact FILE",
+                )
 
     @property
     def any_failure(self) -> bool:
         """Whether the user said which exit statuses or outputs are failures, so that all of these are alike."""
         return bool(self._section.fail_code or self._section.fail_regex)
+
+    def start(self) -> None:
+        """Prepare the check for its first run, while this process has no threads of backends yet."""
+        self._check.start()
 
     def begin(self, index: int) -> None:
         """Write down which step it is.
@@ -87,6 +98,11 @@ class Stepper:
         self._check.close()
         if self.artifact and not self._section.no_remove_intermediate:
             Path(self.artifact).unlink(missing_ok=True)
+        if self.weights:
+            shutil.rmtree(self._shared(), ignore_errors=True)
+
+    def _shared(self) -> str:
+        return str(Path(self.artifact).parent / self.weights) if self.weights else ""
 
 
 def _free(folder: Path, source: Path, stamp: str) -> Path:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 from polycmp.errors import ModelError
 from polycmp.graph import ModelGraph
 from polycmp.layerwise.partitioned_run import Lane
+from polycmp.loader import Loader
 from polycmp.model import Model
 from polycmp.options import make_options
 from polycmp.plan import BackendPlan
@@ -113,11 +115,14 @@ class CheckJudge:
         self.steps = 0
         self._model, self._graph, self._shapes, self._stepper = model, graph, shapes, stepper
         self._status: int | None = None
+        make_folder(str(Path(stepper.artifact).parent))
 
     def __call__(self, part: Part) -> State:
         """Write the part and run the check."""
-        if not self.write(part, self._stepper.artifact):
+        loader = self._cut(part)
+        if loader is None:
             return "unknown"
+        self._model.save_draft(loader, self._stepper.artifact, self._stepper.weights)
         index, self.steps = self.steps, self.steps + 1
         self._stepper.begin(index)
         checked = self._stepper.check()
@@ -129,12 +134,15 @@ class CheckJudge:
         return "fails" if checked.status == self._status or self._stepper.any_failure else "unknown"
 
     def write(self, part: Part, path: str) -> bool:
-        """Write a part; return whether its inputs' types and shapes are known."""
+        """Write a part to keep; return whether its inputs' types and shapes are known."""
+        loader = self._cut(part)
+        if loader is not None:
+            write_model(self._model, loader, path)
+        return loader is not None
+
+    def _cut(self, part: Part) -> Loader[Any] | None:
         inputs = self._shapes.find(part.inputs)
-        if inputs is None:
-            return False
-        write_model(self._model, self._graph.cut(inputs, part.outputs), path)
-        return True
+        return None if inputs is None else self._graph.cut(inputs, part.outputs)
 
 
 def reduce_with_check(

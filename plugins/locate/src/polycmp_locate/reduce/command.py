@@ -74,35 +74,41 @@ OPTIONS = (
 
 
 def _reduce(call: Invocation) -> int:
+    with_backends = call.given.backends and not call.params["check"]
+    found = _with_backends(call) if with_backends else _with_check(call)
+    from polycmp_locate.reduce.face import result_of
+
+    return call.present(result_of(found))
+
+
+def _asked(call: Invocation) -> tuple[Wishes, Wanted, Replay]:
+    """Return how to search, what is to be written, and what keeps the steps."""
     # None of this is needed for a help text, which has to come at once.
     from polycmp_locate.debug.replay import Replay
     from polycmp_locate.reduce.engine import Wanted
-    from polycmp_locate.reduce.face import result_of
     from polycmp_locate.reduce.search import Wishes
 
     section, replays = call.section(ReduceSection), call.section(ReplaySection)
     directions = (not section.no_reduce_outputs, not section.no_reduce_inputs)
     wishes = Wishes(section.mode == "linear", *directions, around=bool(section.min_good))
     wanted = Wanted(_output(call), section.min_good, section.save_repro)
-    replay = Replay(replays.load_debug_replay, replays.save_debug_replay)
-    search = _with_backends if call.given.backends and not call.params["check"] else _with_check
-    return call.present(result_of(search(call, wishes, wanted, replay)))
+    return wishes, wanted, Replay(replays.load_debug_replay, replays.save_debug_replay)
 
 
-def _with_backends(call: Invocation, wishes: Wishes, wanted: Wanted, replay: Replay) -> Reduction:
+def _with_backends(call: Invocation) -> Reduction:
     from polycmp_locate.reduce.engine import reduce_with_backends
 
+    wishes, wanted, replay = _asked(call)
     plan = call.plan()
     call.begin(plan)
     with call.progress() as on_stage:
         return reduce_with_backends(plan, call.registry, wishes, wanted, replay, on_stage)
 
 
-def _with_check(call: Invocation, wishes: Wishes, wanted: Wanted, replay: Replay) -> Reduction:
+def _with_check(call: Invocation) -> Reduction:
     from polycmp.errors import UsageError
     from polycmp_locate.debug.check import make_check
     from polycmp_locate.debug.steps import Stepper
-    from polycmp_locate.reduce.checked import reduce_with_check
 
     if call.given.backends:
         raise UsageError("backends and --check both say what fails", hint="give two backends, or --check COMMAND …")
@@ -110,11 +116,12 @@ def _with_check(call: Invocation, wishes: Wishes, wanted: Wanted, replay: Replay
     checking = call.section(CheckSection)
     artifact = checking.iter_artifact or f"polycmp_debug{Path(call.given.model).suffix}"
     stepper = Stepper(make_check(check, checking, call.registry), checking, artifact)
-    try:
-        model = call.open_model(input_shapes=section.model_input_shapes)
-    except BaseException:
-        stepper.close()
-        raise
+    from polycmp_locate.reduce.checked import reduce_with_check
+
+    wishes, wanted, replay = _asked(call)
+    model = call.open_model(input_shapes=section.model_input_shapes)
+    model.describe()  # imports what reads models
+    stepper.start()
     run = section.force_fallback_shape_inference
     with call.progress() as on_stage:
         found = reduce_with_check(model, stepper, wishes, wanted, replay, check, run=run, on_stage=on_stage)
