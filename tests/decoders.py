@@ -36,7 +36,7 @@ def decoder(layers: int = 2, forgets: dict[int, int] | None = None, seed: int = 
 
     Args:
         layers: How many.
-        forgets: By layer a position in its cache of keys that becomes zero; the model's structure stays the same.
+        forgets: By layer a position whose key goes into the cache as zero; the model's structure stays the same.
         seed: Of the weights.
     """
     random = np.random.default_rng(seed)
@@ -72,7 +72,6 @@ def _mask(b: Builder) -> str:
     queries = b.add("Gather", "sequence", b.add("Shape", "ids_shape", "input_ids"), one, axis=0)
     keys = b.add("Range", "key_index", zero, total, one)
     rows = b.add("Range", "query_index", b.add("Sub", "past", total, queries), total, one)
-    b.add("Identity", "key_positions", keys)
     allowed = b.add("LessOrEqual", "causal", keys, b.add("Unsqueeze", "query_rows", rows, np.array([1])))
     seen = b.add("Cast", "is_token", b.add("Unsqueeze", "mask_4d", "attention_mask", np.array([1, 2])), to=9)
     both = b.add("And", "visible", seen, allowed)
@@ -92,12 +91,13 @@ def _layer(b: Builder, name: str, x: str, bias: str, normal, forgets: int | None
         split = b.add("Reshape", f"{name}.attn.{kind}_split", made, np.array([0, 0, HEADS, WIDTH // HEADS]))
         heads[kind] = b.add("Transpose", f"{name}.attn.{kind}_heads", split, perm=[0, 2, 1, 3])
     for kind in ("key", "value"):
-        joined = b.add("Concat", f"{name}.attn.{kind}_cache", f"past_key_values.{layer}.{kind}", heads[kind], axis=2)
-        window = np.ones((POSITIONS, 1), np.float32)
+        window = np.linspace(0.9, 1.1, POSITIONS, dtype=np.float32)[:, None]
         if kind == "key" and forgets is not None:
             window[forgets] = 0
-        kept = b.add("Gather", f"{name}.attn.{kind}_window", window, "key_positions")
-        heads[kind] = b.add("Mul", f"present.{layer}.{kind}", joined, kept)
+        kept = b.add("Gather", f"{name}.attn.{kind}_window", window, "query_index")
+        scaled = b.add("Mul", f"{name}.attn.{kind}_scaled", heads[kind], kept)
+        past = f"past_key_values.{layer}.{kind}"
+        heads[kind] = b.add("Concat", f"present.{layer}.{kind}", past, scaled, axis=2)
     turned = b.add("Transpose", f"{name}.attn.key_turned", heads["key"], perm=[0, 1, 3, 2])
     scores = b.add("MatMul", f"{name}.attn.scores", heads["query"], turned)
     weights = b.add("Softmax", f"{name}.attn.weights", b.add("Add", f"{name}.attn.masked", scores, bias), axis=-1)

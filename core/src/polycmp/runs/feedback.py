@@ -27,6 +27,10 @@ class Feedback(Recorder, Protocol):
 
     steps: int
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """What was chosen without being asked for."""
+
     def join(self, runs: Sequence[LiveRun]) -> list[LiveRun]:
         """Return the runs that take part: these, and more that run the same backends on other inputs."""
 

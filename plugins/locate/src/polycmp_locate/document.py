@@ -26,6 +26,7 @@ def document_of(found: Located) -> dict[str, Any]:
         "odd_one_out": found.odd_one_out or None,
         "mode": found.mode,
         "iteration": found.feed,
+        "step": found.step,
         "first_bad": found.first_bad.tensor if found.first_bad else None,
         "last_good": found.last_good.tensor if found.last_good else None,
         "origin": found.origin.tensor if found.origin else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, islice
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.pair import PairComparer
@@ -18,9 +18,8 @@ from polycmp.layerwise.windows import Windows
 from polycmp.plan import Plan
 from polycmp.precision import UNITS
 from polycmp.runs.compare_functions import make_functions
-from polycmp.runs.loop import open_feeds
 from polycmp.runs.resolve import resolve
-from polycmp.tensors import Feed, Source, TensorMetadata
+from polycmp.tensors import Feed, TensorMetadata
 from polycmp_locate.bisect import bisect, judge_bisected
 from polycmp_locate.failing import find_failing
 from polycmp_locate.full_search import FullSearch
@@ -28,6 +27,7 @@ from polycmp_locate.hints import hints_of
 from polycmp_locate.measure import AFFORDABLE, OperatorTester
 from polycmp_locate.pairing.view import align, under_names
 from polycmp_locate.result import FAILS, Located
+from polycmp_locate.rollout import Chooser
 from polycmp_locate.search import Sweeper
 from polycmp_locate.setting import LocateOptions, Setting, Stage, all_tensors
 from polycmp_locate.stepping import SteppingLane, not_judged, step_over
@@ -58,19 +58,20 @@ def locate(
     start = time.perf_counter()
     options = options or LocateOptions()
     resolved = resolve(plan, registry)
-    lanes, source = open_partitioned_runs(resolved, SteppingLane), resolved.source
+    lanes = open_partitioned_runs(resolved, SteppingLane)
     reference = _reference(lanes, plan.compare.reference)
     candidates = [lane for lane in lanes if lane is not reference]
     precise = open_precise_run(resolved, reference.graph) if options.float64 else None
     functions = make_functions(plan.compare, registry)
+    chooser = Chooser(plan, resolved, functions, on_stage)
     found: Located | None = None
     for candidate in candidates:
         setting: Setting | None = None
-        for index, feed in enumerate(open_feeds(source, reference.graph.inputs)):
+        for chosen in chooser.feeds(candidate.label, reference.label, reference.graph.inputs):
             if setting is None:
-                setting = make_setting(Setting(candidate, reference, precise, functions, plan.max_memory), feed)
-            one = search(setting, feed, options, on_stage)
-            one.feed = index
+                setting = make_setting(Setting(candidate, reference, precise, functions, plan.max_memory), chosen.feed)
+            one = search(replace(setting, functions=chooser.functions(chosen)), chosen.feed, options, on_stage)
+            chosen.tell(one)
             found = one if found is None or (found.exit_code == 0 and one.exit_code) else found
             if one.exit_code:
                 break
@@ -79,8 +80,8 @@ def locate(
     if found is None:
         raise UsageError("the data loader gave no inputs")
     if len(lanes) > 2:
-        _vote(found, lanes, functions, source)
-    found.notes += [f"inputs: {note}" for note in source.notes]
+        _vote(found, lanes, functions)
+    found.notes += [f"inputs: {note}" for note in chooser.notes]
     found.backends = [lane.result for lane in lanes]
     found.command = plan.command
     found.seconds = time.perf_counter() - start
@@ -132,11 +133,10 @@ def _blame(found: Located, setting: Setting, feed: Feed, on_stage: Stage) -> Non
         found.sentence = f"{FAILS}: {found.candidate} cannot run {row.node.label}, not even alone"
 
 
-def _vote(found: Located, lanes: list[Lane], functions: Mapping[str, Callable[..., Any]], source: Source) -> None:
+def _vote(found: Located, lanes: list[Lane], functions: Mapping[str, Callable[..., Any]]) -> None:
     """Name the backend that disagrees with all others while those agree with each other."""
-    feed = next(islice(open_feeds(source, lanes[-1].graph.inputs), found.feed, None), None)
     final = final_outputs(lanes[-1].graph)
-    made = {lane.label: lane.run_whole(feed, final) for lane in lanes} if feed is not None else {}
+    made = {lane.label: lane.run_whole(found.inputs, final) for lane in lanes}
     well = {label: outputs for label, outputs in made.items() if outputs is not None}
 
     def agree(one: str, two: str) -> bool:

@@ -22,7 +22,6 @@ from polycmp.plan.build import without_written_files
 from polycmp.plan.text import to_words
 from polycmp.results.files import InputsWriter, OutputsWriter
 from polycmp.runs.compare_functions import make_functions
-from polycmp.runs.loop import open_feeds
 from polycmp.runs.resolve import resolve
 from polycmp.session.check_names import for_outputs
 from polycmp.tensors import Feed
@@ -82,7 +81,6 @@ class _Saver:
         self.registry = registry
         self.folder = folder
         self.resolved = resolve(plan, registry)
-        self.source = self.resolved.source
         lanes = open_partitioned_runs(self.resolved)
         by_label = {lane.label: lane for lane in lanes}
         self.candidate, self.reference = by_label[found.candidate], by_label[found.reference]
@@ -92,8 +90,8 @@ class _Saver:
     def save(self) -> int:
         """Save the smallest part that shows the fault; return of how many operators it is, 0 if none does."""
         row = self.found.first_bad
-        feed = self._feed()
-        if row is None or feed is None:
+        feed = self.found.inputs
+        if row is None:
             return 0
         graph = self.reference.graph
         for depth in (0, 1, 2, 4, 8, 16, 32, len(graph.nodes)):
@@ -109,12 +107,6 @@ class _Saver:
             if self._repeats():
                 return operators
         return 0
-
-    def _feed(self) -> Feed | None:
-        for index, feed in enumerate(open_feeds(self.source, self.reference.graph.inputs)):
-            if index == self.found.feed:
-                return feed
-        return None
 
     def _reference_tensors(self, feed: Feed, names: Sequence[str]) -> dict[str, Any] | None:
         inner = [name for name in names if name not in feed]

@@ -9,6 +9,7 @@ from polycmp.compare.verdicts import ErrorStats, OutputComparison
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
 from polycmp.graph import GraphNode
 from polycmp.results.outcome import BackendResult
+from polycmp.tensors import Feed
 from polycmp_locate.figures import Figures
 from polycmp_locate.pairing.result import Pairing
 
@@ -173,7 +174,9 @@ class Located:
         explain: The figures behind it.
         notes: What else a reader should know.
         odd_one_out: With three or more backends, the one that disagrees with the others.
-        feed: The iteration in which it shows.
+        feed: The iteration in which it shows, or the step.
+        inputs: What was fed in it.
+        step: The step in which was searched; None where outputs do not go back as inputs.
         mode: `full` or `bisect`.
         command: The command line.
         seconds: Wall-clock duration.
@@ -198,6 +201,8 @@ class Located:
     notes: list[str] = field(default_factory=list)
     odd_one_out: str = ""
     feed: int = 0
+    inputs: Feed = field(default_factory=dict, repr=False)
+    step: int | None = None
     mode: str = "full"
     command: str = ""
     seconds: float = 0.0

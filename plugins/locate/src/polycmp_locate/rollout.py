@@ -1,0 +1,189 @@
+"""Which feeds to look inside with: those of the source, or where outputs go back as inputs, the step that is wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from polycmp.builtin import DEFAULT_COMPARE
+from polycmp.compare.pair import PairComparer
+from polycmp.options import make_options
+from polycmp.plan import Choice, Plan
+from polycmp.runs.backend_run import LiveRun
+from polycmp.runs.compare_functions import make_functions
+from polycmp.runs.feedback import Feedback, open_feedback
+from polycmp.runs.loop import copy_feed, open_feeds
+from polycmp.runs.resolve import Resolved
+from polycmp.tensors import Feed, TensorMetadata
+from polycmp_locate.result import Located
+from polycmp_locate.setting import Stage, Tensors
+
+Functions = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A feed to look inside with.
+
+    Attributes:
+        feed: The inputs.
+        index: The iteration, or the step of its sequence, counted from 0.
+        note: Why this one; empty for a feed of the source.
+        parted: The step in which the candidate parts on its own state, though no step is wrong by itself.
+    """
+
+    feed: Feed
+    index: int
+    note: str = ""
+    parted: int | None = None
+
+    def tell(self, found: Located) -> None:
+        """Write down with what was searched."""
+        found.feed, found.inputs = self.index, copy_feed(self.feed)
+        if not self.note:
+            return
+        found.step = self.index
+        found.notes.insert(0, self.note)
+        found.sentence = f"in step {self.index}: {found.sentence}"
+        if self.parted is not None and found.exit_code == 0:
+            found.sentence += f"; step by step the state adds up to the difference of step {self.parted}"
+
+
+class Chooser:
+    """Chooses the feeds for a candidate.
+
+    Args:
+        plan: The search.
+        resolved: Its backends and inputs.
+        functions: What judges outputs.
+        on_stage: Told in words what happens next.
+
+    Raises:
+        UsageError: `--steps` and what goes with it does not fit the models.
+    """
+
+    def __init__(self, plan: Plan, resolved: Resolved, functions: Functions, on_stage: Stage) -> None:
+        self._plan, self._resolved, self._functions, self._on_stage = plan, resolved, functions, on_stage
+        self._feedback = open_feedback(plan, resolved) if plan.data.followers else None
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What to know of the inputs."""
+        return [*self._resolved.source.notes, *(self._feedback.notes if self._feedback is not None else ())]
+
+    def functions(self, chosen: Chosen) -> Functions:
+        """Return what judges tensors: equality where only the accumulated state differs, so that rounding is judged."""
+        if chosen.parted is None:
+            return self._functions
+        registry = self._resolved.registry
+        nothing = {"atol": {"": 0.0}, "rtol": {"": 0.0}}
+        exact = make_options(registry.find_compare_func(DEFAULT_COMPARE).spec.options, nothing, DEFAULT_COMPARE)
+        plan = replace(self._plan.compare, functions=(Choice(DEFAULT_COMPARE, exact),), script="")
+        return make_functions(plan, registry)
+
+    def feeds(self, candidate: str, reference: str, inputs: TensorMetadata) -> Iterator[Chosen]:
+        """Yield the feeds to look inside with, for two backends by their labels.
+
+        Raises:
+            DataError: The source of inputs fails.
+            UsageError: An output does not fit the input that it is to go into.
+        """
+        if self._feedback is None:
+            for index, feed in enumerate(open_feeds(self._resolved.source, inputs)):
+                yield Chosen(feed, index)
+            return
+        for given in self._feedback.starts(self._resolved.source, inputs):
+            with ExitStack() as stack:
+                runs = [self._resolved.backend(label).make_run() for label in (candidate, reference)]
+                for run in runs:
+                    stack.callback(run.deactivate)
+                    run.activate()
+                chosen = _Rollout(self._feedback, runs[0], runs[1], self._functions, self._on_stage).go(given)
+            yield chosen
+
+
+@dataclass
+class _Best:
+    """The step with the largest error so far."""
+
+    step: int = 0
+    feed: Feed = field(default_factory=dict)
+    error: float = -1.0
+
+
+class _Rollout:
+    """One sequence of steps: the candidate on the reference's state and on its own, up to the first step that is wrong.
+
+    Args:
+        feedback: What makes the next inputs.
+        candidate: The backend to judge, active.
+        reference: The backend to believe, active.
+        functions: What judges outputs.
+        on_stage: Told in words what happens next.
+    """
+
+    def __init__(
+        self, feedback: Feedback, candidate: LiveRun, reference: LiveRun, functions: Functions, on_stage: Stage
+    ) -> None:
+        self.feedback, self.functions, self.on_stage = feedback, functions, on_stage
+        self.candidate, self.reference = candidate, reference
+
+    def go(self, given: Sequence[Feed]) -> Chosen:
+        """Take the steps and return the one to look inside."""
+        shared = own = given[0]
+        best, parted = _Best(), None
+        for step in range(self.feedback.steps):
+            self.on_stage(f"step {step + 1} of {self.feedback.steps}")
+            expected, made = _infer(self.reference, shared), _infer(self.candidate, shared)
+            if expected is None or made is None:
+                return Chosen(shared, step, f"step {step} of {self.feedback.steps} failed, so the search is there")
+            failed, error = self._compare(made, expected)
+            if failed:
+                return Chosen(shared, step, self._itself(step, failed))
+            if error >= best.error:
+                best = _Best(step, shared, error)
+            mine = made if own is shared else _infer(self.candidate, own)
+            if mine is None:
+                return Chosen(own, step, f"step {step} of {self.feedback.steps} failed, so the search is there")
+            if parted is None and self._compare(mine, expected)[0]:
+                parted = step
+            if step + 1 < self.feedback.steps:
+                own = self.feedback.then(step, own, mine, expected, given[step + 1])
+                shared = self.feedback.then(step, shared, expected, expected, given[step + 1])
+        return self._all_right(best, shared, parted)
+
+    def _compare(self, made: Tensors, expected: Tensors) -> tuple[list[str], float]:
+        found = PairComparer(self.candidate.label, self.reference.label, self.functions).add(made, expected)
+        shares = [item.stats.share for item in found if item.stats is not None and item.stats.share is not None]
+        return [item.output for item in found if not item.passed], max(shares, default=math.nan)
+
+    def _itself(self, step: int, failed: Sequence[str]) -> str:
+        before = {0: "", 1: "; step 0 agrees"}.get(step, f"; steps 0 to {step - 1} agree")
+        more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
+        return (
+            f"step {step} itself: {self.candidate.label} differs there although it is fed with the reference's state, "
+            f"in {', '.join(map(repr, failed[:3]))}{more}{before}"
+        )
+
+    def _all_right(self, best: _Best, last: Feed, parted: int | None) -> Chosen:
+        steps = self.feedback.steps
+        if parted is None:
+            return Chosen(last, steps - 1, f"all {steps} steps agree on both states; the search is in the last one")
+        return Chosen(
+            best.feed,
+            best.step,
+            f"the accumulated state: on its own state {self.candidate.label} parts in step {parted}, while each step "
+            f"fed with the reference's state agrees; the search is in step {best.step}, whose own error is the largest",
+            parted,
+        )
+
+
+def _infer(run: LiveRun, feed: Feed) -> Tensors | None:
+    """Return outputs that outlive the next call; None if the backend failed."""
+    made = run.infer(feed)
+    if made is None or run.outputs_stay_valid:
+        return made
+    return copy_feed(made)
