@@ -123,6 +123,35 @@ def scaled(name: str, factor: float) -> Any:
     return change
 
 
+def detour(tensor: str, nodes: list[onnx.NodeProto], result: str, weights: dict[str, np.ndarray]) -> Any:
+    """Return a change after which a tensor's readers read what some operators make of it."""
+
+    def change(model: onnx.ModelProto) -> None:
+        graph = model.graph
+        place = next(index for index, item in enumerate(graph.node) if tensor in item.output)
+        for item in graph.node:
+            item.input[:] = [result if name == tensor else name for name in item.input]
+        for item in reversed(nodes):
+            graph.node.insert(place + 1, item)
+        graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in weights.items())
+
+    return change
+
+
+def through(tensor: str, kind: int) -> Any:
+    """Return a change that casts a tensor to another type and back."""
+    there, back = f"{tensor}_there", f"{tensor}_back"
+    nodes = [node("Cast", tensor, there, to=kind), node("Cast", there, back, to=1)]
+    return detour(tensor, nodes, back, {})
+
+
+def enlarged(tensor: str, factor: float) -> Any:
+    """Return a change that multiplies a tensor and then divides it."""
+    large, small = f"{tensor}_large", f"{tensor}_small"
+    nodes = [node("Mul", f"{tensor} up", large), node("Mul", f"{large} down", small)]
+    return detour(tensor, nodes, small, {"up": np.float32(factor), "down": np.float32(1 / factor)})
+
+
 def dynamic_int8(source: Path, target: Path) -> Path:
     """Write a model as ONNX Runtime quantises it with scales that it finds while running."""
     from onnxruntime.quantization import QuantType, quantize_dynamic

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pairs
 import pytest
@@ -27,6 +28,13 @@ def found_in(tmp_path: Path) -> dict:
 
 def paired(candidate: Path, reference: Path):
     return pair_graphs(OnnxGraph(onnx.load(candidate)), OnnxGraph(onnx.load(reference)))
+
+
+@pytest.fixture
+def inputs(tmp_path):
+    """Save inputs like those of the calibration, and return the words that use them."""
+    np.savez(tmp_path / "x.npz", x=np.random.default_rng(5).random((2, 5, pairs.WIDTH), np.float32))
+    return ("--load-inputs", tmp_path / "x.npz")
 
 
 @pytest.fixture
@@ -101,3 +109,84 @@ def test_two_models_without_anything_in_common_are_an_error_in_words(polycmp, tm
     done = locate(polycmp, other, good)
     assert done.status == 3
     assert "have different operators, and no tensor inside one could be paired" in done.err
+
+
+def quantised(tmp_path: Path, make, **scales: float) -> tuple[Path, Path]:
+    """Return a model and what a quantiser makes of it, with some of its scales multiplied."""
+    good = pairs.network(tmp_path / "good.onnx")
+    made = make(good, tmp_path / "quantised.onnx")
+    for name, factor in scales.items():
+        made = pairs.edited(made, made, pairs.scaled(name, factor))
+    return good, made
+
+
+@pytest.mark.parametrize("make", [pairs.dynamic_int8, pairs.static_qdq], ids=["dynamic", "static"])
+def test_what_quantisation_rounds_is_no_fault(polycmp, tmp_path, make, inputs):
+    good, made = quantised(tmp_path, make)
+    done = locate(polycmp, made, good, *inputs)
+    assert done.status == 0, done.out
+    assert found_in(tmp_path)["words"] == "within rounding"
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.2, 4.0])
+@pytest.mark.parametrize(
+    ("make", "tensor"),
+    [(pairs.dynamic_int8, "down1"), (pairs.static_qdq, "down1")],
+    ids=["dynamic", "static"],
+)
+def test_a_wrong_scale_of_one_layer_is_named_as_such(polycmp, tmp_path, make, tensor, factor, inputs):
+    good, made = quantised(tmp_path, make, **{"1.down.weight_scale": factor})
+    done = locate(polycmp, made, good, *inputs)
+    assert done.status == 1, done.out
+    found = found_in(tmp_path)
+    assert found["first_bad"] == tensor
+    row = next(item for item in found["tensors"] if item["tensor"] == tensor)
+    assert row["quantised"]["factor"] == pytest.approx(factor, rel=0.05)
+    assert "a wrong scale" in found["sentence"]
+
+
+def test_a_scale_that_covers_too_little_is_named_with_what_it_clips(polycmp, tmp_path, inputs):
+    good, made = quantised(tmp_path, pairs.static_qdq, gelu1_scale=0.25)
+    done = locate(polycmp, made, good, *inputs)
+    assert done.status == 1, done.out
+    found = found_in(tmp_path)
+    assert found["first_bad"] == "gelu1_DequantizeLinear_Output"
+    assert "of the elements are clipped" in found["sentence"]
+
+
+def test_a_cast_to_a_coarser_type_than_the_rest_is_named(polycmp, tmp_path):
+    good = pairs.network(tmp_path / "good.onnx")
+    bad = pairs.edited(good, tmp_path / "bad.onnx", pairs.through("gelu1", onnx.TensorProto.FLOAT16))
+    done = locate(polycmp, bad, good)
+    assert done.status == 1, done.out
+    found = found_in(tmp_path)
+    assert found["first_bad"] == "gelu1_there"
+    assert found["words"] == "calculated in a coarser type than the rest"
+    assert "through float16, where the rest is float32" in found["sentence"]
+
+
+def test_a_cast_that_drops_what_is_behind_the_point_is_named_with_the_operators_of_both_sides(polycmp, tmp_path):
+    good = pairs.network(tmp_path / "good.onnx")
+    bad = pairs.edited(good, tmp_path / "bad.onnx", pairs.through("gelu1", onnx.TensorProto.INT32))
+    done = locate(polycmp, bad, good)
+    assert done.status == 1, done.out
+    found = found_in(tmp_path)
+    assert found["first_bad"] == "down1"
+    assert "new makes it with Cast, MatMul, old with MatMul" in found["sentence"]
+
+
+def test_an_overflow_of_float16_is_named(polycmp, tmp_path):
+    good = pairs.edited(pairs.network(tmp_path / "net.onnx"), tmp_path / "good.onnx", pairs.enlarged("upper1", 6e4))
+    assert polycmp("convert", good, "--fp-to-fp16", "-o", "half.onnx").status == 0
+    done = polycmp("locate", "half.onnx", "-b", "onnx:name=new", "-b", f"onnxrt:name=old,model={good}", *REPORT)
+    assert done.status == 1, done.out
+    found = found_in(tmp_path)
+    assert found["words"] == "NaN/Inf born here"
+    assert found["first_bad"] == "upper1_large"
+
+
+def test_an_overflow_that_this_backend_does_not_suffer_from_is_told(polycmp, tmp_path):
+    good = pairs.edited(pairs.network(tmp_path / "net.onnx"), tmp_path / "good.onnx", pairs.enlarged("upper1", 6e4))
+    assert polycmp("convert", good, "--fp-to-fp16", "-o", "half.onnx").status == 0
+    locate(polycmp, tmp_path / "half.onnx", good)
+    assert "float16 cannot hold 'upper1_large'" in found_in(tmp_path)["sentence"]

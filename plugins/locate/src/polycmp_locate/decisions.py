@@ -39,8 +39,7 @@ _COARSER_TYPES = ((2.0**-10, "float16 or TF32"), (BEYOND_EIGHT_BITS, "bfloat16")
 TIE_WIDTH = 8.0
 #: Levels of an 8-bit tensor; a quotient x / scale has at most so many ties between neighbouring levels.
 _LEVELS = 256.0
-#: What one step of 8 bits may do to a model's outputs: a step is 2**-7 of the largest magnitude, and independent steps
-#: add up like a random walk (Higham and Mary).
+#: What one step of 8 bits may do to outputs: 2**-7 of the largest magnitude; steps add up like a random walk.
 _STEP = 2.0**-7
 #: Probing may move the result by this share of the error before the tensors seen stop being evidence, and an error of
 #: which probing leaves no more than this share comes from what probing prevents. A choice.
@@ -51,8 +50,6 @@ _OBVIOUS = 0.25
 _HALF = 0.5
 #: Integer types that hold steps of a scale.
 STEP_TYPES = frozenset({"int2", "uint2", "int4", "uint4", "int8", "uint8", "int16", "uint16"})
-
-
 #: Operators that treat each element for itself, with an error relative to that element (Higham, section 2.2).
 ELEMENTWISE = frozenset(
     {"Add", "Sub", "Mul", "Div", "Where", "Cast", "Identity", "Neg", "Max", "Min", "Clip", "Reshape", "Transpose",
@@ -164,6 +161,8 @@ def standalone_is_rounding(row: Row) -> bool:
     alone = row.standalone
     if alone is None:
         return False
+    if alone.steps is not None:
+        return alone.steps.is_rounding
     if row.unit:
         return alone.relative <= standalone_limit(row)
     return alone.max_abs == 0.0 or alone.same_if_rounded or _ties_explain(row, alone)

@@ -101,6 +101,7 @@ def _probe(found: Located) -> dict[str, Any] | None:
 
 def _row(row: Row) -> dict[str, Any]:
     own = row.standalone
+    steps = own.steps if own is not None else None
     return {
         "tensor": row.tensor,
         "operator": row.node.op_type,
@@ -112,6 +113,7 @@ def _row(row: Row) -> dict[str, Any]:
         "relative_error": row.relative,
         "jump": row.jump,
         "own_error": None if own is None else {"max_error": own.max_abs, "relative_error": own.relative},
+        "quantised": None if steps is None else {"factor": steps.gain, "beyond_rounding": steps.beyond},
         "float64": None if row.truth is None else {"candidate": row.truth[0], "reference": row.truth[1]},
         "candidate": _figures(row.candidate),
         "reference": _figures(row.reference),

@@ -22,9 +22,10 @@ from polycmp_locate.flow import Flow
 from polycmp_locate.fusion import describe_fusion, find_probes
 from polycmp_locate.judge import Evidence, Judgement, judge
 from polycmp_locate.measure import distance
+from polycmp_locate.narrowing import lone_narrowing
 from polycmp_locate.noise import Noise
 from polycmp_locate.probe import check_probe, moved_text
-from polycmp_locate.result import BENIGN, UNDECIDED, WITHIN_ROUNDING, Located, Row
+from polycmp_locate.result import BENIGN, NARROWED, UNDECIDED, WITHIN_ROUNDING, Located, Row
 from polycmp_locate.search import Sweep, Sweeper
 from polycmp_locate.setting import Setting, Stage, Tensors
 
@@ -184,6 +185,11 @@ class FullSearch:
         found.first_bad, found.origin, found.last_good = judgement.first_bad, judgement.origin, judgement.last_good
         found.turning, found.verdict = judgement.turning, judgement.verdict
         if found.verdict not in BENIGN or self.probe.plain_passed:
+            return
+        lone = lone_narrowing(found.rows) if found.verdict == WITHIN_ROUNDING else None
+        if lone is not None:
+            found.verdict, found.turning = NARROWED, None
+            found.first_bad, found.usual_type = lone
             return
         if self.probe.error > self._output_limit:
             if not self.probe.trusted:  # what was seen is another computation, whose tensors explain nothing here

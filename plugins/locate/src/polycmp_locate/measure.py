@@ -31,6 +31,7 @@ from polycmp_locate.decisions import (
 )
 from polycmp_locate.figures import figures, largest_of, rounding
 from polycmp_locate.pairing.parts import PartNode
+from polycmp_locate.quantised import step_error
 from polycmp_locate.result import Row, Standalone
 
 Tensors = Mapping[str, Any]
@@ -75,6 +76,11 @@ def make_row(node: GraphNode, item: OutputComparison, candidate: Any, reference:
 def unit_inside(node: GraphNode) -> float:
     """Return the unit roundoff of the coarsest type inside what stands for an operator; 0 for a single operator."""
     return node.unit if isinstance(node, PartNode) else 0.0
+
+
+def rounds_to_steps(row: Row) -> bool:
+    """Return whether what stands for an operator makes real numbers of steps of a scale."""
+    return isinstance(row.node, PartNode) and row.node.quantised and bool(row.unit)
 
 
 def _scale(row: Row) -> float:
@@ -284,7 +290,7 @@ class OperatorTester:
                 return result
             ties = row.in_steps and result.max_abs <= 1.0 and self._are_ties(row, inputs, own, other)
             return replace(result, same_if_rounded=self._same_if_rounded(row, inputs, own), are_ties=ties)
-        if result.relative <= worth_running(row.unit, row.node.op_type):
+        if result.steps is not None or result.relative <= worth_running(row.unit, row.node.op_type):
             return result  # so small an error needs no explanation
         return self._with_floor(result, row, inputs, own, expected)
 
@@ -378,7 +384,12 @@ def _difference(row: Row, own: NDArray[Any], other: NDArray[Any], passed: bool, 
         return Standalone(0.0 if same else math.inf, 0.0 if same else math.inf, passed, count=own.size)
     parts = parts_of(own, other, row, allowed)
     share = float(np.count_nonzero(own != other)) / own.size if own.size and parts.max_abs else 0.0
-    return Standalone(parts.max_abs, parts.relative, passed, share=share, count=own.size, is_nan=made.nan > 0)
+    steps = None
+    if rounds_to_steps(row):
+        steps = step_error(own, other, worth_running(row.unit))
+    return Standalone(
+        parts.max_abs, parts.relative, passed, share=share, count=own.size, is_nan=made.nan > 0, steps=steps
+    )
 
 
 def _scaled(array: NDArray[Any], factor: float) -> NDArray[Any]:

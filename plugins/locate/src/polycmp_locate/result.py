@@ -12,6 +12,7 @@ from polycmp.results.outcome import BackendResult
 from polycmp.tensors import Feed
 from polycmp_locate.figures import Figures
 from polycmp_locate.pairing.result import Pairing
+from polycmp_locate.quantised import StepError
 
 #: The verdicts, each a key in reports.
 EQUAL = "equal"
@@ -24,6 +25,7 @@ CONSTANT = "suspiciously constant"
 FUSION = "probing removes the fault"
 FAILS = "the backend fails here"
 UNDECIDED = "undecided"
+NARROWED = "calculated in a coarser type than the rest"
 BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED})
 
 
@@ -48,6 +50,7 @@ class Standalone:
         in_place: How far the candidate's tensor in the model is from what the reference makes of the candidate's own
             inputs, relative; None if that was not measured.
         in_place_steps: The same, largest absolute difference.
+        steps: What rounding to steps did, for parts that do so; None for others.
     """
 
     max_abs: float
@@ -64,6 +67,7 @@ class Standalone:
     are_ties: bool = False
     in_place: float | None = None
     in_place_steps: float = 0.0
+    steps: StepError | None = None
 
 
 @dataclass
@@ -183,6 +187,7 @@ class Located:
         saved: Where the case that repeats it was saved.
         precision: Who may calculate in a coarser type than the model's, and in which, in words; empty if nobody.
         pairing: Which tensors of two different models belong together; None where both have the same operators.
+        usual_type: In which type the rest of the model is calculated, where the first bad tensor's is coarser.
     """
 
     candidate: str
@@ -209,6 +214,7 @@ class Located:
     saved: str = ""
     precision: str = ""
     pairing: Pairing | None = None
+    usual_type: str = ""
 
     @property
     def failed_backends(self) -> list[BackendResult]:

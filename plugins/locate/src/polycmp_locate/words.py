@@ -21,9 +21,13 @@ from polycmp_locate.decisions import (
     worth_running,
 )
 from polycmp_locate.judge import Judgement
+from polycmp_locate.narrowing import overflows
+from polycmp_locate.pairing.parts import PartNode
+from polycmp_locate.quantised import StepError
 from polycmp_locate.result import (
     CONSTANT,
     ILL_CONDITIONED,
+    NARROWED,
     NOT_FINITE,
     UNDECIDED,
     WITHIN_ROUNDING,
@@ -36,6 +40,8 @@ from polycmp_locate.source import source_of
 
 #: Notes on harmless tensors before the rest is only counted.
 _SHOWN = 2
+#: A scale that reaches this share of a tensor's range covers it.
+_COVERED = 0.95
 
 
 def sentence(found: Located) -> str:
@@ -43,7 +49,17 @@ def sentence(found: Located) -> str:
     row = found.first_bad
     if row is None:
         return _nothing(found)
-    return f"{_accusation(row, found)}{_outputs_agree(found)}{_where(found.origin or row)}"
+    return f"{_accusation(row, found)}{_outputs_agree(found)}{_operators(found)}{_where(found.origin or row)}"
+
+
+def _operators(found: Located) -> str:
+    """Return which operators of both models make the tensor, where they are not the same ones."""
+    row = found.origin or found.first_bad
+    node = row.node if row is not None else None
+    if not isinstance(node, PartNode) or node.candidate_ops == node.reference_ops or not node.reference_ops:
+        return ""
+    mine, other = (", ".join(dict.fromkeys(ops)) for ops in (node.candidate_ops, node.reference_ops))
+    return f"; {found.candidate} makes it with {mine}, {found.reference} with {other}"
 
 
 def _outputs_agree(found: Located) -> str:
@@ -61,6 +77,11 @@ def _accusation(row: Row, found: Located) -> str:
         )  # fmt: skip
         value = f"{figures.low:.6g}" if figures is not None else "one number"
         return f"{CONSTANT}: {side} holds {value} everywhere in {row.tensor!r}, which {node} makes{_alone(found)}"
+    if found.verdict == NARROWED:
+        kind = row.node.coarsest if isinstance(row.node, PartNode) else row.type
+        return (
+            f"{NARROWED}: {node} makes {row.tensor!r} through {kind}, where the rest is {found.usual_type}{_off(row)}"
+        )
     strength = WORSE if found.verdict == WORSE else WRONG
     return f"{strength}: {node} makes {row.tensor!r}{_how(row)}{_alone(found)}"
 
@@ -71,6 +92,9 @@ def _where(row: Row) -> str:
 
 
 def _how(row: Row) -> str:
+    steps = row.standalone.steps if row.standalone is not None else None
+    if steps is not None and not steps.is_rounding:
+        return _stepwise(row, steps)
     if row.stats is None or math.isnan(row.relative):
         return f", {row.reason}" if row.reason else ""
     if math.isinf(row.relative):
@@ -82,6 +106,29 @@ def _how(row: Row) -> str:
         return f"{text}, where rounding explains {standalone_limit(row):.2g}"
     like = type_like(row.relative)
     return f"{text}, as if calculated in {like}" if like else text
+
+
+def _off(row: Row) -> str:
+    return f", with a relative error of {row.relative:.2g}" if math.isfinite(row.relative) else ""
+
+
+def _stepwise(row: Row, steps: StepError) -> str:
+    """Return what quantising did wrong to a tensor by itself."""
+    kind = row.node.coarsest if isinstance(row.node, PartNode) else "steps"
+    other = row.reference
+    if steps.is_clipped and not steps.is_only_scaled and other is not None and _covers_less(row, steps):
+        return (
+            f": its scale covers {steps.low:.4g} to {steps.high:.4g}, and the reference's numbers reach from "
+            f"{other.low:.4g} to {other.high:.4g}, so that {steps.beyond:.2g} of the elements are clipped"
+        )
+    if steps.is_scaled:
+        return f", whose numbers are {steps.gain:.4g} times the reference's: not rounding to {kind}, but a wrong scale"
+    return f" with {steps.beyond:.2g} of the elements off by more than rounding to {kind} explains"
+
+
+def _covers_less(row: Row, steps: StepError) -> bool:
+    other = row.reference
+    return other is not None and (steps.high < other.high * _COVERED or steps.low > other.low * _COVERED)
 
 
 def _alone(found: Located) -> str:
@@ -152,12 +199,25 @@ def _nothing(found: Located) -> str:
         precision = f" to {found.precision}," if found.precision else ""
         return (
             f"{WITHIN_ROUNDING}: some of {shown} are outside the tolerance, none by more than rounding{precision} "
-            "explains"
+            f"explains{_overflow(found)}"
         )
     if any(not row.passed for row in found.rows):
         inside = sum(not row.passed for row in found.rows)
         return f"nothing wrong: the outputs agree within the tolerance, though {inside} of {shown} do not"
     return f"nothing wrong: {shown} agree within the tolerance"
+
+
+def _overflow(found: Located) -> str:
+    """Return which tensors a type cannot hold, although nothing behind them suffers from it here."""
+    rows = overflows(found.rows)
+    if not rows:
+        return ""
+    first, more = rows[0], f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+    held = first.reference.scale if first.reference is not None else 0.0
+    return (
+        f"; but {first.type.partition('[')[0]} cannot hold {first.tensor!r}{more}, up to {held:.3g} in "
+        f"{found.reference}, which {first.node.label} makes: a backend that keeps it in that type overflows"
+    )
 
 
 def _turned(row: Row) -> str:

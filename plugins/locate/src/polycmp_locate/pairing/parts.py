@@ -27,6 +27,7 @@ class PartNode(GraphNode):
     Attributes:
         unit: Unit roundoff of the coarsest type in the part, 0 if it holds exact numbers only.
         coarsest: The name of that type.
+        quantised: Whether numbers are rounded to steps of a scale in it.
         candidate_ops: Types of the candidate's operators, in their order.
         reference_ops: Types of the reference's.
         counterpart: The tensor's name in the reference's model.
@@ -35,6 +36,7 @@ class PartNode(GraphNode):
 
     unit: float = 0.0
     coarsest: str = ""
+    quantised: bool = False
     candidate_ops: tuple[str, ...] = ()
     reference_ops: tuple[str, ...] = ()
     counterpart: str = ""
@@ -115,6 +117,7 @@ class _Builder:
             metadata,
             kinds.get(coarsest, 0.0),
             coarsest,
+            any(name in _STEPS for name in kinds),
             tuple(node.op_type for node in own.nodes),
             tuple(node.op_type for node in theirs.nodes),
             match.reference,

@@ -1,0 +1,47 @@
+"""Where a model calculates in a coarser type than elsewhere, and what its types cannot hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polycmp_locate.decisions import worth_running
+from polycmp_locate.figures import largest_of
+from polycmp_locate.pairing.parts import PartNode
+from polycmp_locate.result import Row
+
+#: A type is an exception where it occurs in so small a share of a model's parts, or once (choice).
+_EXCEPTION = 0.1
+#: It is coarser than the rest where it rounds by so many times as much: two bits (choice).
+_COARSER = 4.0
+
+
+def lone_narrowing(rows: Sequence[Row]) -> tuple[Row, str] | None:
+    """Return the first tensor of a few that are made in a coarser type than all others, and that of the others.
+
+    Steps of a scale count as no type here: few layers are quantised on purpose. None where no part has a coarser type
+    than the rest, or many have, or the tensor does not show it.
+
+    Args:
+        rows: The tensors in the order of the graph.
+    """
+    parts = [(row, row.node) for row in rows if isinstance(row.node, PartNode) and row.node.unit]
+    coarsest = max((node.unit for _, node in parts if not node.quantised), default=0.0)
+    rest = [node for _, node in parts if node.unit < coarsest and not node.quantised]
+    usual = max(rest, key=lambda node: node.unit, default=None)
+    few = [row for row, node in parts if node.unit == coarsest and not node.quantised]
+    if usual is None or len(few) > max(1.0, _EXCEPTION * len(parts)) or coarsest < _COARSER * usual.unit:
+        return None
+    row = few[0]
+    return (row, usual.coarsest) if row.relative > worth_running(usual.unit) else None
+
+
+def overflows(rows: Sequence[Row]) -> list[Row]:
+    """Return the tensors of real numbers whose type in the candidate is too small for what the reference holds.
+
+    What only masks others, as large negative numbers do, may become infinite.
+    """
+    return [
+        row for row in rows
+        if isinstance(row.node, PartNode) and row.unit and row.candidate is not None and row.candidate.inf
+        and row.reference is not None and row.reference.high > largest_of(row.type.partition("[")[0])
+    ]  # fmt: skip

@@ -1,0 +1,89 @@
+"""What quantising did to a tensor by itself: rounding, or more than that: a wrong scale, a range that clips it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: The factor between a quantised result and the exact one may be off from 1 by this. Errors of rounding have both
+#: signs, so it is near 1: measured on MiniLM, products of 8-bit numbers are off by at most 0.006 and single tensors by
+#: 0.022 (a Gelu, most of whose values are a few steps from 0), with weights in steps for a tensor as a whole.
+_GAIN = 2.0**-5
+#: The share of elements that the range of a scale may leave out, which a calibration by percentiles does on purpose.
+#: Measured on MiniLM, calibrated with 8 random texts: at most 0.1 %.
+_CLIPPED = 2.0**-6
+#: However few elements a range leaves out, they may lose this share of the largest magnitude. Measured as above: 10 %.
+_LOST = 0.25
+
+
+@dataclass(frozen=True)
+class StepError:
+    """The error of a tensor that was rounded to steps, beside its largest.
+
+    Attributes:
+        gain: By which factor its numbers are the reference's, in the least squares; 1 for a tensor of zeros.
+        beyond: Which share of its elements is off by more than rounding to steps explains.
+        left: Which share would still be if the factor were taken back.
+        largest: Its largest error, over the largest magnitude of the reference.
+        low: Its smallest number.
+        high: Its largest.
+    """
+
+    gain: float
+    beyond: float
+    left: float
+    largest: float
+    low: float
+    high: float
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether its numbers are another's times a factor."""
+        return not abs(self.gain - 1.0) <= _GAIN
+
+    @property
+    def is_only_scaled(self) -> bool:
+        """Whether the factor is all there is to it."""
+        return self.is_scaled and self.left <= _CLIPPED
+
+    @property
+    def is_clipped(self) -> bool:
+        """Whether more of it was clipped than a calibration may leave out."""
+        return self.beyond > _CLIPPED or (self.beyond > 0.0 and self.largest > _LOST)
+
+    @property
+    def is_rounding(self) -> bool:
+        """Whether rounding to steps explains it."""
+        return not (self.is_scaled or self.is_clipped)
+
+
+def step_error(own: NDArray[Any], other: NDArray[Any], limit: float) -> StepError:
+    """Return the error of a tensor of real numbers.
+
+    Args:
+        own: The candidate's tensor.
+        other: The reference's, of the same shape.
+        limit: Which error, relative to the largest magnitude, rounding to steps explains.
+    """
+    a, b = own.reshape(-1).astype(np.float64), other.reshape(-1).astype(np.float64)
+    known = np.isfinite(a) & np.isfinite(b)
+    unlike = int(np.count_nonzero(np.isfinite(a) != np.isfinite(b)))
+    a, b = a[known], b[known]
+    largest = float(np.abs(b).max(initial=0.0))
+    if not largest:
+        share = float(np.count_nonzero(a)) / max(own.size, 1)
+        return StepError(1.0, share, share, np.inf if share else 0.0, *_range(a))
+    gap = np.abs(a - b) / largest
+    beyond = (int(np.count_nonzero(gap > limit)) + unlike) / own.size
+    scaled = b / largest
+    gain = float((a / largest) @ scaled / (scaled @ scaled))
+    left = np.abs(a / gain - b) / largest if gain else gap
+    share = (int(np.count_nonzero(left > limit)) + unlike) / own.size
+    return StepError(gain, beyond, share, np.inf if unlike else float(gap.max()), *_range(a))
+
+
+def _range(values: NDArray[Any]) -> tuple[float, float]:
+    return float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
