@@ -10,12 +10,14 @@ from polycmp.spec import opt
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
+    from polycmp.plan import Plan
 
 EPILOG = """\b
 The last backend is the reference, unless --reference names one:
   polycmp locate model.onnx -b onnxrt -b onnx
   polycmp locate new.onnx -b onnxrt -b onnxrt:model=old.onnx
   polycmp locate model.onnx -b onnxrt -b onnx --save-repro case
+  polycmp locate float.onnx -b onnxrt:model=int8.onnx -b onnxrt --save-mixed mixed.onnx
 Exit status: 0 nothing found, 1 found, 2 wrong usage, 3 could not compare."""
 
 
@@ -34,6 +36,17 @@ class LocateSection:
     keep_tap: str = opt(
         "",
         help="If looking inside makes the fault go away, save the model with that output kept.",
+        metavar="FILE",
+        writes=True,
+    )
+    rank: bool = opt(
+        False,
+        help="The candidate's file is the reference's model in a smaller type: rank its layers by what they are worth "
+        "in float, and find the fewest that have to stay there.",
+    )
+    save_mixed: str = opt(
+        "",
+        help="Save the model with the fewest layers in float that meets the tolerance; implies --rank.",
         metavar="FILE",
         writes=True,
     )
@@ -67,11 +80,22 @@ def _locate(call: Invocation) -> int:
 
     plan, section = call.plan(), call.section(LocateSection)
     call.begin(plan)
+    if section.rank or section.save_mixed:
+        return _rank(call, plan, section)
     options = LocateOptions(section.bisect, not section.no_float64)
     with call.progress() as on_stage:
         found = locate(plan, call.registry, options, on_stage)
         save_cases(found, plan, call.registry, section.save_repro, section.keep_tap)
     return call.present(result_of(found, explain=section.explain))
+
+
+def _rank(call: Invocation, plan: Plan, section: LocateSection) -> int:
+    from polycmp_locate.rank.engine import RankOptions, rank
+    from polycmp_locate.rank.face import result_of
+
+    with call.progress() as on_stage:
+        found = rank(plan, call.registry, RankOptions(save=section.save_mixed), on_stage)
+    return call.present(result_of(found, "locate"))
 
 
 locate_command = BackendCommand(

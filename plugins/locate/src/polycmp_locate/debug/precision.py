@@ -1,15 +1,16 @@
-"""`polycmp debug precision`: how much of an ONNX model has to stay in float32 for a check to pass."""
+"""`polycmp debug precision`: what has to stay in float32 for an ONNX model to be right, on backends or for a check."""
 
 from __future__ import annotations
 
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from polycmp.command import common_params
 from polycmp.spec import opt
 from polycmp_locate.debug.sections import CheckingCommand, CheckSection, ReplaySection, check_option
 
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     from polycmp_locate.debug.steps import Stepper
 
 EPILOG = """\b
-Each step writes polycmp_debug.onnx, in float16 but for some operators, and runs the check:
+With backends: the model in float16 on the first one, judged by the float model on the last one:
+  polycmp debug precision model.onnx -b trt -b onnxrt --atol 1e-2 -o mixed.onnx
+  polycmp debug precision model.onnx -b onnxrt:model=int8.onnx -b onnxrt --atol 1e-1 -o mixed.onnx
+With a check, each step writes polycmp_debug.onnx, in float16 but for some operators, and runs it:
   polycmp debug precision model.onnx -o mixed.onnx \\
       --check polycmp run polycmp_debug.onnx -b onnxrt -b onnxrt:model=model.onnx --atol 1e-2
 Exit status: 0 found, or all of float16 passes; 1 not even float32 passes; 2 wrong usage; 3 could not search."""
@@ -30,13 +34,39 @@ Exit status: 0 found, or all of float16 passes; 1 not even float32 passes; 2 wro
 class PrecisionSection:
     """Searching."""
 
-    mode: str = opt("bisect", help="Halve, or go operator by operator.", choices=("bisect", "linear"))
+    mode: str | None = opt(
+        None,
+        help="By each layer's measured error (with backends; the default there), or in the model's order: halve (the "
+        "default with --check), or go operator by operator.",
+        choices=("guided", "bisect", "linear"),
+    )
+    to: str = opt("float16", help="The smaller type.", choices=("float16", "bfloat16"), alias="--to")
     direction: str = opt(
         "forward",
         help="Which operators stay in float32: the first ones, or the last ones (reverse).",
         choices=("forward", "reverse"),
         alias="--dir",
     )
+
+
+#: What of the core's options has a meaning for models in mixed precision.
+OPTIONS = (
+    "model",
+    "data.input_shapes",
+    "data.data_loader",
+    "data.data_loader_script",
+    "data.data_loader_func_name",
+    "data.load_inputs",
+    "run.use_subprocess",
+    "run.timeout",
+    "compare.compare",
+    "compare.reference",
+    "result.report",
+    "log",
+    PrecisionSection,
+    CheckSection,
+    ReplaySection,
+)
 
 
 @dataclass
@@ -77,6 +107,42 @@ def search(count: int, passes: Callable[[int], bool], *, linear: bool) -> int | 
 
 
 def _precision(call: Invocation) -> int:
+    from polycmp.errors import UsageError
+
+    if call.given.backends and call.params["check"]:
+        raise UsageError("backends and --check both say what fails", hint="give backends, or --check COMMAND …")
+    if call.given.backends:
+        return _with_backends(call)
+    if call.section(PrecisionSection).mode == "guided":
+        raise UsageError(
+            "--mode guided measures the layers on backends, and there is none",
+            hint="polycmp debug precision MODEL -b CANDIDATE -b REFERENCE",
+        )
+    return _with_check(call)
+
+
+def _with_backends(call: Invocation) -> int:
+    from polycmp_locate.rank.engine import RankOptions, rank
+    from polycmp_locate.rank.face import result_of
+
+    section, plan = call.section(PrecisionSection), call.plan()
+    call.begin(plan)
+    own = len({backend.model or plan.model for backend in plan.backends}) > 1
+    if not own:
+        narrow = replace(plan.backends[0], label=f"{plan.backends[0].label} in {section.to}")
+        plan = replace(plan, backends=(narrow, *(plan.backends[1:] or plan.backends)))
+    options = RankOptions(
+        section.mode or "guided",
+        reverse=section.direction == "reverse",
+        save=call.params["output"] or "",
+        reduce=None if own else lambda model: _reduced(model, (), section.to),
+    )
+    with call.progress() as on_stage:
+        found = rank(plan, call.registry, options, on_stage)
+    return call.present(result_of(found, "debug precision"))
+
+
+def _with_check(call: Invocation) -> int:
     from polycmp_locate.debug.check import make_check
     from polycmp_locate.debug.replay import Replay
     from polycmp_locate.debug.steps import Stepper
@@ -99,7 +165,7 @@ def _precision(call: Invocation) -> int:
             stepper.close()
     output = call.params["output"]
     if output and found.kept is not None:
-        _write(named, _kept(call, names, found.kept), output)
+        _write(named, _kept(call, names, found.kept), output, call.section(PrecisionSection).to)
         found.files.append(output)
     return call.present(_result(call, found, time.perf_counter() - start))
 
@@ -113,7 +179,7 @@ def _passes(
         on_stage(f"step {index}: {kept} of {len(found.names)} operators in float32")
         known = replay.find(state)
         if known is None:
-            _write(named, _kept(call, found.names, kept), stepper.artifact)
+            _write(named, _kept(call, found.names, kept), stepper.artifact, call.section(PrecisionSection).to)
             stepper.begin(index)
             known = stepper.check().passed
             stepper.sort(index, known)
@@ -145,13 +211,28 @@ def _with_names(load: Callable[[], Any]) -> Any:
     return model
 
 
-def _write(model: Any, kept: Sequence[str], path: str) -> None:
-    """Write the model in float16, some operators in float32."""
-    from polycmp_onnx import ConvertToFp16, save_onnx
+def _write(model: Any, kept: Sequence[str], path: str, to: str) -> None:
+    """Write the model in a smaller type, some operators in float32."""
+    from polycmp_onnx import save_onnx
 
-    exact = [re.sub(r"([*?[])", r"[\1]", name) for name in kept]  # names, not patterns
     everything = len(kept) == sum(node.op_type != "Constant" for node in model.graph.node)
-    save_onnx(model if everything else ConvertToFp16(model, keep_float=exact), path)
+    save_onnx(model if everything else _reduced(model, kept, to), path)
+
+
+def _reduced(model: Any, kept: Sequence[str], to: str) -> Any:
+    """Return the model in a smaller type, some operators in float32."""
+    from polycmp_onnx import ConvertToBf16, ConvertToFp16
+    from polycmp_onnx.mixed import Mixer
+
+    if to == "float16":
+        exact = [re.sub(r"([*?[])", r"[\1]", name) for name in kept]  # names, not patterns
+        return ConvertToFp16(model, keep_float=exact)()
+    reduced = ConvertToBf16(model)()
+    if not kept:
+        return reduced
+    mixer, wanted = Mixer(model, reduced), set(kept)
+    names = [node.name for node in model.graph.node]
+    return mixer.mix(layer for layer in mixer.layers if any(names[index] in wanted for index in layer.nodes))
 
 
 def _result(call: Invocation, found: Found, seconds: float) -> Result:
@@ -195,15 +276,12 @@ def _result(call: Invocation, found: Found, seconds: float) -> Result:
 precision_command = CheckingCommand(
     "precision",
     _precision,
-    options=("model", "data.input_shapes", "result.report", "log", PrecisionSection, CheckSection, ReplaySection),
-    plugins=("loader",),
+    options=OPTIONS,
     params=[
-        click.Argument(["model"], required=False),
+        *common_params(),
         click.Option(["-o", "--output"], metavar="FILE", help="Where the mixed model that passes goes."),
-        click.Option(["-v", "--verbose"], count=True, help="More messages; may repeat."),
-        click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
         check_option(),
     ],
-    help="Find how many operators of an ONNX MODEL have to stay in float32 for a check to pass.",
+    help="Find what of an ONNX MODEL has to stay in float32 to be within the tolerance, or for a check to pass.",
     epilog=EPILOG,
 )

@@ -1,0 +1,113 @@
+"""Finding the fewest layers to keep in float, in few runs.
+
+All of it supposes that one more layer in float never hurts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+Passes = Callable[[frozenset[int]], bool]
+
+
+class OutOfRuns(Exception):  # noqa: N818 - it is no error but the end of a search
+    """Raised by `passes` where no further run is allowed."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search ended with.
+
+    Attributes:
+        kept: The layers to keep; None if not even all of them are enough.
+        fewest: Whether none of them can be left out, as far as was tried.
+    """
+
+    kept: frozenset[int] | None
+    fewest: bool = True
+
+
+def in_order(order: Sequence[int], passes: Passes, *, linear: bool) -> Found:
+    """Return the first layers of an order, as few as pass.
+
+    Args:
+        order: The layers.
+        passes: Says whether the model passes with these in float.
+        linear: Whether to try one number after the other, instead of halving.
+    """
+    count = len(order)
+    if passes(frozenset()):
+        return Found(frozenset())
+    if linear:
+        size = next((size for size in range(1, count + 1) if passes(frozenset(order[:size]))), None)
+        return Found(None if size is None else frozenset(order[:size]))
+    if not passes(frozenset(order)):
+        return Found(None)
+    return Found(frozenset(order[: _halve(order, passes, 0, count, frozenset())]))
+
+
+def guided(order: Sequence[int], passes: Passes, first: int = 1) -> Found:
+    """Return layers of which none can be left out, found through an order in which those needed come early.
+
+    The number of layers doubles until the model passes, then is halved between failing and passing; what is left is
+    made smaller from its end: layers go in ever larger groups as long as the model passes without them. With k layers
+    needed that stand first in the order, it takes about k + 2 log2 k runs.
+
+    Args:
+        order: The layers, those most likely needed first.
+        passes: Says whether the model passes with these in float; may raise `OutOfRuns`.
+        first: How many to begin with.
+    """
+    best: frozenset[int] | None = None
+
+    def tried(kept: frozenset[int]) -> bool:
+        nonlocal best
+        passed = passes(kept)
+        if passed and (best is None or len(kept) < len(best)):
+            best = kept
+        return passed
+
+    try:
+        if tried(frozenset()):
+            return Found(frozenset())
+        size = _grow(order, tried, first)
+        if size is None:
+            return Found(None)
+        return Found(_shrink(list(order[: size - 1]), frozenset(order[size - 1 : size]), tried))
+    except OutOfRuns:
+        return Found(best, fewest=False)
+
+
+def _grow(order: Sequence[int], passes: Passes, first: int) -> int | None:
+    """Return the smallest number of first layers that passes; None if not even all do."""
+    low, high = 0, min(max(first, 1), len(order))
+    while not passes(frozenset(order[:high])):
+        if high == len(order):
+            return None
+        low, high = high, min(high * 2, len(order))
+    return _halve(order, passes, low, high, frozenset())
+
+
+def _halve(order: Sequence[int], passes: Passes, low: int, high: int, fixed: frozenset[int]) -> int:
+    """Return the smallest number of first layers that passes: it fails with `low`, and passes with `high`."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if passes(fixed | set(order[:middle])) else (middle, high)
+    return high
+
+
+def _shrink(rest: list[int], needed: frozenset[int], passes: Passes) -> frozenset[int]:
+    """Return the layers of `rest` and `needed` of which none can be left out; with all of them the model passes."""
+    step = 1
+    while rest:
+        size = max(len(rest) - step, 0)
+        if passes(needed | set(rest[:size])):
+            del rest[size:]
+            step *= 2
+            continue
+        size = _halve(rest, passes, size, len(rest), needed)
+        needed |= {rest[size - 1]}
+        del rest[size - 1 :]
+        step = 1
+    return needed

@@ -1,0 +1,122 @@
+"""The search for the fewest layers to keep in float, on made-up layers; and the figures, on numbers that are known."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from polycmp_locate.rank.figures import float_codes, float_order, integer_codes, ratio_db, steps_apart
+from polycmp_locate.rank.search import OutOfRuns, guided, in_order
+
+
+class Model:
+    """A model that passes if all of some layers are in float; counts its runs."""
+
+    def __init__(self, *needed, limit=None):
+        self.needed, self.runs, self.limit = frozenset(needed), 0, limit
+        self.known = {}
+
+    def passes(self, kept):
+        if kept not in self.known:
+            if self.limit is not None and self.runs >= self.limit:
+                raise OutOfRuns
+            self.runs += 1
+            self.known[kept] = self.needed <= kept
+        return self.known[kept]
+
+
+@pytest.mark.parametrize("needed", [(), (0,), (0, 1), (2,), (0, 1, 2, 3, 4), (0, 7), (99,), (3, 50, 98)])
+def test_guided_keeps_what_is_needed_and_nothing_else(needed):
+    model = Model(*needed)
+    found = guided(range(100), model.passes)
+    assert (found.kept, found.fewest) == (frozenset(needed), True)
+
+
+@pytest.mark.parametrize("needed", list(combinations(range(7), 3)))
+def test_guided_finds_every_three_of_seven(needed):
+    assert guided(range(7), Model(*needed).passes).kept == frozenset(needed)
+
+
+@pytest.mark.parametrize(("needed", "runs"), [(1, 3), (2, 5), (4, 10), (8, 19)])
+def test_guided_needs_few_runs_where_the_order_is_right(needed, runs):
+    model = Model(*range(needed))
+    assert guided(range(200), model.passes).kept == frozenset(range(needed))
+    assert model.runs <= runs
+
+
+def test_guided_begins_with_as_many_as_are_known_to_break():
+    model = Model(*range(8))
+    guided(range(200), model.passes, first=8)
+    assert model.runs <= 8 + 3 + 2
+
+
+def test_guided_says_that_not_even_all_are_enough():
+    assert guided(range(10), lambda kept: False).kept is None
+
+
+def test_guided_ends_with_the_best_so_far_where_no_more_runs_are_allowed():
+    found = guided(range(100), Model(*range(0, 40, 2), limit=12).passes)
+    assert not found.fewest
+    assert found.kept is not None
+    assert set(range(0, 40, 2)) <= found.kept
+    assert guided(range(100), Model(99, limit=3).passes).kept is None
+
+
+@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize(("needed", "count"), [((), 0), ((0,), 1), ((4,), 5), ((2, 9), 10)])
+def test_in_order_keeps_the_first(needed, count, linear):
+    assert in_order(range(10), Model(*needed).passes, linear=linear).kept == frozenset(range(count))
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_in_order_says_that_not_even_all_are_enough(linear):
+    assert in_order(range(5), lambda kept: False, linear=linear).kept is None
+
+
+# --- figures
+
+
+def test_a_ratio_of_ten_in_amplitude_is_twenty_decibels():
+    assert ratio_db(np.array([10.0, 10.0]), np.array([11.0, 9.0])) == pytest.approx(20)
+
+
+def test_equal_tensors_have_an_infinite_ratio_and_new_infinities_none():
+    one = np.array([1.0, 2.0])
+    assert ratio_db(one, one) == math.inf
+    assert ratio_db(one, np.array([1.0, np.inf])) == -math.inf
+    assert ratio_db(one, np.array([1.0, np.nan])) == -math.inf
+
+
+def test_masks_and_infinities_of_the_reference_do_not_count():
+    expected = np.array([10.0, 10.0, -3.4e38, -np.inf], np.float32)
+    assert ratio_db(expected, np.array([11.0, 9.0, -65504.0, -65504.0])) == pytest.approx(20)
+
+
+def test_float16_saturates_and_loses_what_is_small():
+    codes = float_codes(np.array([1e5, 1.0, 1e-9, 0.0], np.float32), np.dtype(np.float16), "t")
+    assert (codes.type, codes.saturated, codes.underflow, codes.used) == ("float16", 0.25, 0.25, None)
+
+
+def test_int8_saturates_loses_and_leaves_range_unused():
+    scale, zero = np.array(1.0, np.float32), np.array(0, np.int8)
+    codes = integer_codes(np.array([200.0, 0.2, 0.0, 100.0]), scale, zero, "t")
+    assert (codes.type, codes.saturated, codes.underflow) == ("int8", 0.25, 0.25)
+    assert codes.used == pytest.approx(127 / 255)
+
+
+def test_int8_with_a_step_for_each_channel():
+    scale, zero = np.array([1.0, 100.0], np.float32), np.array([0, 0], np.int8)
+    assert integer_codes(np.array([[100.0, 1.0], [-100.0, 100.0]]), scale, zero, "t", axis=1).underflow == 0.25
+
+
+def test_steps_of_one_are_told_from_larger_ones():
+    assert steps_apart(np.array([1, 2, 3, 4]), np.array([1, 3, 5, 4])) == (0.25, 0.25)
+
+
+def test_neighbours_in_float16_are_one_apart_across_zero():
+    tiny = np.float16(6e-8)
+    order = float_order(np.array([-tiny, 0.0, tiny, 1.0, np.nextafter(np.float16(1), np.float16(2))]), np.float16)
+    assert list(np.diff(order)) == [1, 1, order[3] - order[2], 1]

@@ -1,0 +1,152 @@
+"""Putting nodes of one model in place of another's."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from polycmp_onnx.graph import computed_tensors, keep_items, reads, subgraphs
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from polycmp_onnx.mixed import Mixer
+
+#: What is put behind the names of what comes from the float model.
+_SUFFIX = "_float32"
+
+
+class Splice:
+    """Puts nodes of the float model into a copy of the reduced one."""
+
+    def __init__(self, mixer: Mixer, model: ModelProto, chosen: Sequence[int]) -> None:
+        self.mixer, self.model, self.graph = mixer, model, model.graph
+        self.nodes = [mixer.exact.graph.node[index] for index in chosen]
+        self.made = {name for node in self.nodes for name in node.output if name}
+        self.taken = {name for node in self.graph.node for name in (*node.input, *node.output, node.name)}
+        self.taken |= {item.name for item in self.graph.initializer} | {item.name for item in self.graph.input}
+        self.weights = {item.name: item for item in self.graph.initializer}
+        self.exact_weights = {item.name: item for item in mixer.exact.graph.initializer}
+        self.names: dict[str, str] = {}
+        self.casts: list[Any] = []
+
+    def run(self) -> None:
+        """Do it."""
+        self._give_way()
+        for node in self.nodes:
+            for name in filter(None, node.output):
+                self._made_name(name)
+        fixed = static_nodes(self.mixer.exact.graph, self.nodes, self.mixer.dynamic)
+        for node in fixed:
+            for name in filter(None, node.output):
+                self.names[name] = self._fresh(name)
+        for node in [*fixed, *self.nodes]:
+            self._add(node)
+        self.graph.node.extend(self.casts)
+
+    def _give_way(self) -> None:
+        """Rename what the reduced model makes itself of the tensors that come from the float model now."""
+        replaced = {self.mixer.pairs[name] for name in self.made if name in self.mixer.pairs}
+        for node in self.graph.node:
+            node.output[:] = [self._fresh(name, "_reduced") if name in replaced else name for name in node.output]
+        keep_items(self.graph.value_info, lambda value: value.name not in replaced)
+
+    def _made_name(self, name: str) -> None:
+        """Choose the name of a tensor that a node of the float model makes, and cast it for the reduced model."""
+        from onnx import helper
+
+        other = self.mixer.pairs.get(name)
+        if other is None:
+            self.names[name] = self._fresh(name)
+            return
+        wanted, given = self.mixer.type_of(name), self.mixer.exact_type(name)
+        if wanted == given:
+            self.names[name] = other
+            return
+        self.names[name] = self._fresh(name)
+        self.casts.append(helper.make_node("Cast", [self.names[name]], [other], self._fresh(f"{name}_cast"), to=wanted))
+
+    def _add(self, node: Any) -> None:
+        copy = self.graph.node.add()
+        copy.CopyFrom(node)
+        for name in reads(node):
+            if name not in self.names:
+                self.names[name] = self._read_name(name)
+        rename(copy, self.names)
+        copy.name = self._fresh(node.name, "") if node.name else ""
+
+    def _read_name(self, name: str) -> str:
+        """Return what a tensor of the float model is called that a node of it reads, and see to it that it is there."""
+        from onnx import helper
+
+        if name in self.exact_weights:
+            return self._weight(self.exact_weights[name])
+        other = self.mixer.raw(self.mixer.pairs[name])
+        wanted, given = self.mixer.exact_type(name), self.mixer.type_of(name)
+        if wanted == given:
+            return other
+        fresh = self._fresh(name)
+        self.casts.append(helper.make_node("Cast", [other], [fresh], self._fresh(f"{name}_cast"), to=wanted))
+        return fresh
+
+    def _weight(self, item: Any) -> str:
+        known = self.weights.get(item.name)
+        if known is not None and _same_tensor(known, item):
+            return str(item.name)
+        copy = self.graph.initializer.add()
+        copy.CopyFrom(item)
+        copy.name = self._fresh(item.name)
+        return str(copy.name)
+
+    def _fresh(self, name: str, suffix: str = _SUFFIX) -> str:
+        fresh, number = f"{name}{suffix}", 1
+        while fresh in self.taken:
+            number += 1
+            fresh = f"{name}{suffix or _SUFFIX}{number}"
+        self.taken.add(fresh)
+        return fresh
+
+
+def static_nodes(graph: Any, nodes: Iterable[Any], dynamic: Collection[str]) -> list[Any]:
+    """Return the nodes that compute, with weights alone, what some nodes read; in the graph's order.
+
+    Args:
+        graph: An `onnx.GraphProto`.
+        nodes: Some of its nodes.
+        dynamic: Names of the tensors that depend on its inputs.
+    """
+    maker = {name: index for index, node in enumerate(graph.node) for name in node.output if name}
+    found: set[int] = set()
+    waiting = [name for node in nodes for name in reads(node)]
+    while waiting:
+        name = waiting.pop()
+        index = maker.get(name)
+        if index is not None and name not in dynamic and index not in found:
+            found.add(index)
+            waiting.extend(reads(graph.node[index]))
+    return [graph.node[index] for index in sorted(found)]
+
+
+def rename(node: Any, names: Mapping[str, str]) -> None:
+    """Rename what a node reads and makes, and what the graphs inside it read from around them.
+
+    Args:
+        node: An `onnx.NodeProto`, which is changed.
+        names: New names by old ones.
+    """
+    for field in (node.input, node.output):
+        field[:] = [names.get(name, name) for name in field]
+    for graph in subgraphs(node):
+        own = {value.name for value in graph.input} | {item.name for item in graph.initializer}
+        own.update(computed_tensors(graph))
+        outer = {old: new for old, new in names.items() if old not in own}
+        for inner in graph.node:
+            rename(inner, outer)
+        for value in graph.output:
+            value.name = outer.get(value.name, value.name)
+
+
+def _same_tensor(one: Any, two: Any) -> bool:
+    return (one.data_type, list(one.dims)) == (two.data_type, list(two.dims)) and (
+        one.SerializePartialToString() == two.SerializePartialToString()
+    )

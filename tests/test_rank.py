@@ -1,0 +1,185 @@
+"""`locate --rank` and `debug precision` on backends: which layers are worth keeping in float."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import narrow
+import numpy as np
+import onnx
+import pytest
+
+REPORT = ("--report", "found.json", "--report", "found.html")
+LAYERS = 40
+
+
+@pytest.fixture
+def models(tmp_path):
+    """Save a chain with an outlier behind its 20th layer, the same in a smaller type, and inputs."""
+
+    def save(reduce, size, layers=LAYERS, outlier=20):
+        exact = narrow.chain(layers, outlier, size)
+        onnx.save(exact, tmp_path / "float.onnx")
+        onnx.save(reduce(exact, tmp_path), tmp_path / "small.onnx")
+        np.savez(tmp_path / "x.npz", **narrow.feed())
+        return ("float.onnx", "-b", "onnxrt:model=small.onnx", "-b", "onnxrt", "--load-inputs", "x.npz")
+
+    return save
+
+
+def found() -> dict:
+    return json.loads(Path("found.json").read_text())
+
+
+def meets_the_tolerance(polycmp, atol):
+    backends = ("-b", "onnxrt", "-b", "onnxrt:model=float.onnx")
+    return polycmp("run", "mixed.onnx", *backends, "--load-inputs", "x.npz", "--atol", atol).status == 0
+
+
+def layer(name):
+    return next(item for item in found()["layers"] if item["name"] == name)
+
+
+def test_float16_keeps_only_layers_at_the_outlier_and_takes_few_runs(polycmp, models):
+    words = models(narrow.float16, 1e6)
+    done = polycmp("locate", *words, "--atol", "1e-2", "--save-mixed", "mixed.onnx", *REPORT)
+    assert done.status == 1, done.out + done.err
+    report = found()
+    assert set(report["kept"]) <= {"matmul20", "add20", "matmul21"}
+    assert report["kept"]
+    assert report["fewest"]
+    assert report["runs"]["search"] <= len(report["layers"]) / 10
+    assert len(report["layers"]) == 3 * LAYERS - 1
+    assert layer("matmul21")["own_snr_db"] == "-inf"
+    assert layer("matmul21")["types"][0]["saturated"] > 0
+    assert "beyond float16" in layer("matmul21")["reason"]
+    assert "channel 3 of its input" in layer("matmul21")["reason"]
+    assert meets_the_tolerance(polycmp, "1e-2")
+    assert "matmul21" in Path("found.html").read_text()
+
+
+@pytest.mark.parametrize("reduce", [narrow.dynamic, narrow.qdq], ids=lambda kind: kind.__name__)
+def test_int8_keeps_what_an_outlier_ruins(polycmp, models, reduce):
+    words = models(reduce, 1e4, layers=8, outlier=4)
+    assert polycmp("run", *words, "--atol", "0.3").status == 1
+    done = polycmp("locate", *words, "--atol", "0.3", "--save-mixed", "mixed.onnx", *REPORT)
+    assert done.status == 1, done.out + done.err
+    assert set(found()["kept"]) <= {"matmul4", "add4", "matmul5", "tanh5", "add5"}
+    assert found()["kept"]
+    worst = layer("matmul5")
+    assert worst["own_snr_db"] < min(item["own_snr_db"] for item in found()["layers"] if item["name"][-1] in "12")
+    assert "becomes zero in" in worst["reason"]
+    assert "int8" in worst["reason"]
+    assert meets_the_tolerance(polycmp, "0.3")
+
+
+def test_weights_of_4_bits_are_ranked(polycmp, models):
+    words = models(narrow.int4, 1.0, layers=6, outlier=0)
+    assert polycmp("locate", *words, "--atol", "0.02", "--save-mixed", "mixed.onnx", *REPORT).status == 1
+    kept = found()["kept"]
+    assert kept
+    assert {item["op_type"] for item in found()["layers"]} == {"MatMul"}
+    operators = [node.op_type for node in onnx.load("mixed.onnx").graph.node]
+    assert operators.count("MatMulNBits") == 6 - len(kept)
+    assert meets_the_tolerance(polycmp, "0.02")
+
+
+def test_steps_of_the_small_type_are_counted(polycmp, models):
+    words = models(narrow.qdq, 1.0, layers=4, outlier=0)
+    polycmp("locate", *words, "--rank", "--atol", "1", *REPORT)
+    matmul = layer("matmul2")
+    assert 0 <= matmul["more_steps_off"] <= 0.1
+    assert 0 < matmul["one_step_off"] < 1
+    assert all(0 < item["range_used"] <= 1 for item in matmul["types"])
+
+
+def test_a_reduced_model_that_is_good_enough_has_nothing_to_keep(polycmp, models):
+    words = models(narrow.float16, 1.0, layers=4, outlier=0)
+    done = polycmp("locate", *words, "--rank", "--atol", "1e-1", "--save-mixed", "mixed.onnx", *REPORT)
+    assert (done.status, "NOTHING TO KEEP" in done.out) == (0, True), done.out + done.err
+    assert found()["kept"] == []
+    assert onnx.load("mixed.onnx") == onnx.load("small.onnx")
+
+
+def test_what_no_layer_can_mend_is_said_and_nothing_is_written(polycmp, models):
+    """Even in float, two backends round in other places."""
+    models(narrow.float16, 1.0, layers=4, outlier=0)
+    words = ("-b", "onnxrt:model=small.onnx", "-b", "onnx", "--load-inputs", "x.npz", "--atol", "1e-15")
+    words = (*words, "--rtol", "1e-15", "--save-mixed", "mixed.onnx", *REPORT)
+    done = polycmp("locate", "float.onnx", *words)
+    assert (done.status, "NOTHING FOUND" in done.out) == (1, True), done.out + done.err
+    assert "mixed.onnx was not written" in " ".join(done.out.split())
+    assert found()["kept"] is None
+    assert not Path("mixed.onnx").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("float.onnx", "-b", "onnxrt", "-b", "onnxrt:optimization=off", "--rank"), "compares two models"),
+        (("float.onnx", "-b", "onnxrt", "--rank"), "takes two backends"),
+    ],
+)
+def test_a_ranking_without_two_models_is_wrong_usage(polycmp, models, words, text):
+    models(narrow.float16, 1.0, layers=2, outlier=0)
+    done = polycmp("locate", *words)
+    assert (done.status, text in " ".join(done.err.split())) == (2, True), done.out + done.err
+
+
+def test_models_with_nothing_in_common_cannot_be_ranked(polycmp, models):
+    words = models(narrow.float16, 1.0, layers=2, outlier=0)
+    model = onnx.load("small.onnx")
+    for node in model.graph.node:
+        node.input[:] = [f"z_{name}" if name[0] in "mat" else name for name in node.input]
+        node.output[:] = [f"z_{name}" if name[0] in "mat" else name for name in node.output]
+    model.graph.output[0].name = "z"
+    next(node for node in model.graph.node if "y" in node.output).output[0] = "z"
+    onnx.save(model, "small.onnx")
+    done = polycmp("locate", *words, "--rank")
+    assert (done.status, "no tensor in common" in " ".join(done.err.split())) == (3, True), done.out + done.err
+
+
+# --- debug precision
+
+
+@pytest.mark.parametrize(("mode", "most"), [((), 3), (("--mode", "guided"), 3), (("--mode", "bisect"), 30),
+                                            (("--mode", "linear", "--dir", "reverse"), 30)])  # fmt: skip
+def test_debug_precision_on_backends_writes_a_model_that_passes(polycmp, models, mode, most):
+    models(narrow.float16, 1e6, layers=10, outlier=5)
+    words = ("--load-inputs", "x.npz", "--atol", "1e-2", "-o", "mixed.onnx", *mode, *REPORT)
+    done = polycmp("debug", "precision", "float.onnx", "-b", "onnxrt", *words)
+    assert done.status == 0, done.out + done.err
+    assert 0 < len(found()["kept"]) <= most
+    done = polycmp("run", "mixed.onnx", "-b", "onnxrt", "-b", "onnxrt:model=float.onnx", *words[:4])
+    assert done.status == 0, done.out + done.err
+
+
+def test_debug_precision_in_bfloat16_on_a_backend_that_has_it(polycmp, models):
+    models(narrow.float16, 1.0, layers=3, outlier=0)
+    words = ("-b", "onnx", "--to", "bfloat16", "--load-inputs", "x.npz", "--atol", "5e-3", "-o", "mixed.onnx", *REPORT)
+    done = polycmp("debug", "precision", "float.onnx", *words)
+    assert done.status == 0, done.out + done.err
+    assert found()["kept"]
+    types = {item.data_type for item in onnx.load("mixed.onnx").graph.initializer}
+    assert onnx.TensorProto.FLOAT in types
+
+
+def test_debug_precision_takes_a_model_that_is_reduced_already(polycmp, models):
+    words = models(narrow.dynamic, 1e4, layers=8, outlier=4)
+    done = polycmp("debug", "precision", *words, "--atol", "0.3", *REPORT)
+    assert done.status == 0, done.out + done.err
+    assert set(found()["kept"]) <= {"matmul4", "matmul5"}
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("-b", "onnxrt", "--check", "true"), "both say what fails"),
+        (("--mode", "guided", "--check", "true"), "there is none"),
+    ],
+)
+def test_debug_precision_refuses_what_contradicts_itself(polycmp, models, words, text):
+    models(narrow.float16, 1.0, layers=2, outlier=0)
+    done = polycmp("debug", "precision", "float.onnx", *words)
+    assert (done.status, text in " ".join(done.err.split())) == (2, True), done.out + done.err
