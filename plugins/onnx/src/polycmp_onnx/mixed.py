@@ -16,6 +16,7 @@ import numpy as np
 from polycmp.errors import ModelError, describe_exception
 from polycmp_onnx.graph import computed_tensors, graph_inputs, keep_items, reads
 from polycmp_onnx.load import OnnxLoader
+from polycmp_onnx.model_graph import OnnxGraph
 from polycmp_onnx.shapes import value_types
 from polycmp_onnx.splice import Splice, static_nodes
 from polycmp_onnx.tidy import clean_up, sort_nodes
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 #: What is put behind the names of what layers make alone.
-_MADE = "_alone"
+_ALONE = "_alone"
 _REAL = frozenset({1, 10, 11, 16})  # FLOAT, FLOAT16, DOUBLE, BFLOAT16 of onnx.TensorProto
 
 
@@ -53,6 +54,21 @@ class Layer:
         """The layer for people."""
         more = f" and {len(self.nodes) - 1} more" if len(self.nodes) > 1 else ""
         return f"{self.op_type} {self.name!r}{more}"
+
+
+@dataclass(frozen=True)
+class Forced:
+    """A model in which each layer reads tensors that are fed.
+
+    Attributes:
+        model: The model.
+        inputs: Names of its inputs, each with the tensor's name in the float model.
+        outputs: Tensors by their name in the float model, each with the output that is what its layer makes of it.
+    """
+
+    model: ModelProto
+    inputs: Mapping[str, str]
+    outputs: Mapping[str, str]
 
 
 class Made(OnnxLoader):
@@ -95,10 +111,12 @@ class Mixer:
         self.exact = _same_opset(exact, reduced)
         self.pairs = dict(by_name(self.exact, reduced) if pairs is None else pairs)
         self._types = dict(types or {})
-        if not set(self.pairs) & set(computed_tensors(self.exact.graph, constants=False)):
+        inside = set(computed_tensors(self.exact.graph, constants=False))
+        outer = {value.name for value in self.exact.graph.output}
+        if not set(self.pairs) & (inside - outer or inside):
             raise ModelError(
                 "the models have no tensor in common",
-                why="no tensor of the float model has a counterpart in the other",
+                why="no tensor inside the float model has a counterpart in the other",
                 hint="give both models, one made of the other",
             )
 
@@ -136,38 +154,32 @@ class Mixer:
             sort_nodes(model)
         return model
 
-    def forced(self, layers: Iterable[Layer]) -> tuple[ModelProto, dict[str, str]]:
+    def forced(self, layers: Iterable[Layer]) -> Forced:
         """Return a model in which each layer of the reduced model reads tensors that are fed, not those made before.
 
         So one run gives what each layer does wrong alone, whatever those before it do.
 
         Args:
             layers: The layers to look at.
-
-        Returns:
-            The model, whose inputs have the reduced model's names, and by name in the float model the output that is
-            what the layer makes of it.
         """
         import onnx
 
         model = onnx.ModelProto()
         model.CopyFrom(self.reduced)
-        graph, border = model.graph, set(self.pairs.values())
-        outputs = {name: f"{self.pairs[name]}{_MADE}" for layer in layers for name in layer.outputs}
+        graph, back = model.graph, {other: name for name, other in self.pairs.items()}
+        outputs = {name: f"{self.pairs[name]}{_ALONE}" for layer in layers for name in layer.outputs}
         for node in graph.node:
-            node.output[:] = [f"{name}{_MADE}" if name in border else name for name in node.output]
+            node.output[:] = [f"{name}{_ALONE}" if name in back else name for name in node.output]
         del graph.output[:]
         graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs.values())
         clean_up(model)
         read = {name for node in graph.node for name in reads(node)}
         keep_items(graph.input, lambda value: value.name in read)
         fed = {value.name for value in graph.input}
-        back = {other: name for name, other in self.pairs.items()}
-        for other in sorted((read & border) - fed):
-            kind = self.type_of(back[other])
-            graph.input.append(onnx.helper.make_tensor_value_info(other, kind, None))
+        for other in sorted((read & set(back)) - fed):
+            graph.input.append(onnx.helper.make_tensor_value_info(other, self.type_of(back[other]), None))
         del graph.value_info[:]
-        return model, outputs
+        return Forced(model, {value.name: back[value.name] for value in graph.input}, outputs)
 
     def reduced_nodes(self, layer: Layer) -> list[Any]:
         """Return the reduced model's nodes that stand in for a layer."""
@@ -295,6 +307,15 @@ class Mixer:
 
 #: Operators that multiply matrices, and so take most of the time.
 _EXPENSIVE = frozenset({"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Einsum", "Attention"})
+
+
+def graph_of(model: ModelProto) -> OnnxGraph:
+    """Return a model as a graph that the core can look into.
+
+    Args:
+        model: The model, which must not be changed any more.
+    """
+    return OnnxGraph(model)
 
 
 def by_name(exact: ModelProto, reduced: ModelProto) -> dict[str, str]:

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, UsageError, did_you_mean
+from polycmp.graph import ModelGraph
 from polycmp.layerwise.open import open_partitioned_runs
+from polycmp.layerwise.partitioned_run import Lane
 from polycmp.plan import Plan
 from polycmp.runs.backend_run import copy_outputs
 from polycmp.runs.loop import copy_feed, open_feeds
 from polycmp.runs.resolve import Resolved, ResolvedBackend, resolve
 from polycmp.tensors import Feed, TensorMetadata
+from polycmp_locate.pairing import pair_graphs
 from polycmp_locate.rank.measure import Measurer
 from polycmp_locate.rank.result import LayerFigures, Ranking
 from polycmp_locate.rank.search import Found, guided, in_order
@@ -74,7 +77,7 @@ def rank(
 
 class _Search:
     def __init__(self, plan: Plan, registry: Registry, options: RankOptions, on_stage: Stage) -> None:
-        from polycmp_onnx.mixed import Mixer
+        from polycmp_onnx.mixed import Mixer, graph_of
 
         self.plan, self.registry, self.options, self.on_stage = plan, registry, options, on_stage
         resolved = resolve(plan, registry)
@@ -82,8 +85,12 @@ class _Search:
         on_stage("reading the models")
         exact = _onnx(self.reference)
         reduced = options.reduce(exact) if options.reduce is not None else _onnx(self.candidate)
-        self.mixer = Mixer(exact, reduced)
-        self.resolved, self.reduced = resolved, reduced
+        lanes = {lane.label: lane for lane in open_partitioned_runs(resolved)}
+        self.believed, self.judged = lanes[self.reference.label], lanes[self.candidate.label]
+        if options.reduce is not None:  # its model has no file, so what was opened for it is the float model
+            self.judged = Lane(self.judged.result, graph_of(reduced), self.candidate.make_runner, self.candidate.needs)
+        self.mixer = Mixer(exact, reduced, paired(self.judged.graph, self.believed.graph))
+        self.resolved = resolved
 
     def run(self) -> Ranking:
         found = Ranking(self.candidate.label, self.reference.label, self.options.mode)
@@ -125,21 +132,8 @@ class _Search:
         return cases
 
     def _layers(self, cases: Sequence[tuple[Feed, Any]]) -> tuple[list[LayerFigures], int]:
-        lanes = {lane.label: lane for lane in open_partitioned_runs(self.resolved)}
-        candidate = lanes[self.candidate.label]
-        if self.options.reduce is not None:
-            candidate = self._made_lane(candidate)
-        measurer = Measurer(
-            self.mixer, lanes[self.reference.label], candidate, self.candidate, cases[0][0], self.on_stage
-        )
+        measurer = Measurer(self.mixer, self.believed, self.judged, self.candidate, cases[0][0], self.on_stage)
         return measurer.figures(), measurer.runs
-
-    def _made_lane(self, lane: Any) -> Any:
-        """Return a run of the model that was made here, in place of the float model's."""
-        from polycmp.layerwise.partitioned_run import Lane
-        from polycmp_onnx.model_graph import OnnxGraph
-
-        return Lane(lane.result, OnnxGraph(self.reduced), self.candidate.make_runner, self.candidate.needs)
 
     def _order(self, layers: Sequence[LayerFigures]) -> list[int]:
         if self.options.mode != "guided":
@@ -150,7 +144,7 @@ class _Search:
         if self.options.mode != "guided":
             return in_order(order, trials.passes, linear=self.options.mode == "linear")
         trials.limit = max(_LEAST_RUNS, len(order) // 10)
-        first = sum(item.overflows for item in found.layers)
+        first = sum(item.is_ruined for item in found.layers)
         return guided(order, trials.passes, max(first, 1))
 
     def _measure_gains(self, found: Ranking, order: Sequence[int], trials: Trials) -> None:
@@ -180,6 +174,22 @@ class _Search:
 
         save_onnx(self.mixer.mix(found.layers[index].layer for index in found.kept), self.options.save)
         found.files.append(self.options.save)
+
+
+def paired(candidate: ModelGraph, reference: ModelGraph) -> dict[str, str]:
+    """Return the tensors of the reference's model, each with the one that stands for it in the candidate's.
+
+    Of several, that is the one of the same name, or else the first: the others are what rounding made of it.
+
+    Args:
+        candidate: The reduced model.
+        reference: The float model.
+    """
+    pairs = {name: name for name in reference.inputs if name in candidate.inputs}
+    for match in pair_graphs(candidate, reference).matches:
+        if match.reference not in pairs or match.candidate == match.reference:
+            pairs[match.reference] = match.candidate
+    return pairs
 
 
 def _two(resolved: Resolved, label: str, *, made: bool) -> tuple[ResolvedBackend, ResolvedBackend]:

@@ -1,4 +1,4 @@
-"""The figures of every layer, from three runs of whole models: both models, and the reduced one with layers apart."""
+"""The figures of every layer, from three runs of whole models: of both, and of the reduced one with layers apart."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from polycmp_locate.rank.shares import estimate_shares
 
 if TYPE_CHECKING:
     from polycmp_onnx.mixed import Layer, Mixer
+
+Tensors = Mapping[str, Any]
 
 #: Bytes of the reference's tensors that are held at the same time.
 _BUDGET = 256 << 20
@@ -96,18 +98,14 @@ class Measurer:
         names = dict.fromkeys(name for layer in layers for name in (*layer.inputs, *layer.outputs) if name not in fed)
         expected = {**self._feed, **_shown(self._reference, self._feed, list(names))}
         pairs = self._mixer.pairs
-        arrived = _shown(self._candidate, self._feed, [pairs[name] for name in names])
-        self._mixer.note_types({name: dtype_of(array) for name, array in arrived.items()})
-        alone = self._alone(layers, expected)
+        shown = _shown(self._candidate, self._feed, [pairs[name] for name in names])
         self.runs += 3
-        return [
-            self._one(layer, expected, {name: arrived[pairs[name]] for name in layer.outputs}, alone)
-            for layer in layers
-        ]  # fmt: skip
+        self._mixer.note_types({name: dtype_of(array) for name, array in shown.items()})
+        arrived = {**self._feed, **{name: shown[pairs[name]] for name in names}}
+        alone = self._alone(layers, expected)
+        return [self._one(layer, expected, arrived, alone) for layer in layers]
 
-    def _one(
-        self, layer: Layer, expected: Mapping[str, Any], arrived: Mapping[str, Any], alone: Mapping[str, Any]
-    ) -> LayerFigures:
+    def _one(self, layer: Layer, expected: Tensors, arrived: Tensors, alone: Tensors) -> LayerFigures:
         real = [name for name in layer.outputs if self._mixer.is_real(name)]
         steps = [steps_of(self._mixer, name, expected[name], alone[name]) for name in real]
         known = [item for item in steps if item is not None]
@@ -123,34 +121,30 @@ class Measurer:
             peak=max((item for item in peaks if item), key=lambda item: item[1] / (item[2] or 1.0), default=None),
         )
 
-    def _alone(self, layers: Sequence[Layer], expected: Mapping[str, Any]) -> dict[str, Any]:
+    def _alone(self, layers: Sequence[Layer], expected: Tensors) -> dict[str, Any]:
         """Return what each layer of the reduced model makes of the reference's tensors, by name in the float model."""
         from polycmp_onnx.mixed import Made
 
-        model, outputs = self._mixer.forced(layers)
-        back = {other: name for name, other in self._mixer.pairs.items()}
-        feed = {value.name: self._fed(back[value.name], expected) for value in model.graph.input}
-        for value in model.graph.input:  # engines are built for shapes, and these are known
+        forced, backend = self._mixer.forced(layers), self._backend
+        feed = {own: self._fed(name, expected[name]) for own, name in forced.inputs.items()}
+        for value in forced.model.graph.input:  # engines are built for shapes, and these are known
             value.type.tensor_type.ClearField("shape")
             for size in feed[value.name].shape:
                 value.type.tensor_type.shape.dim.add().dim_value = size
-        scratch = BackendResult(label=self._backend.label, backend=self._backend.plan.backend)
-        live = LiveRun(scratch, lambda: self._backend.make_runner(Made(model), False), self._backend.needs)
+        scratch = BackendResult(label=backend.label, backend=backend.plan.backend)
+        live = LiveRun(scratch, lambda: backend.make_runner(Made(forced.model), False), backend.needs)
         live.activate()
         made = live.infer(feed) if live.is_active else None
         if made is None:
-            raise ModelError(
-                "the layers of the reduced model cannot be run one by one", whose=scratch.label, why=scratch.error
-            )
-        kept = {name: np.array(to_numpy(made[other])) for name, other in outputs.items()}
+            raise ModelError("the layers cannot be run one by one", whose=scratch.label, why=scratch.error)
+        kept = {name: np.array(to_numpy(made[own])) for name, own in forced.outputs.items()}
         live.deactivate()
         return kept
 
-    def _fed(self, name: str, expected: Mapping[str, Any]) -> Any:
+    def _fed(self, name: str, array: Any) -> Any:
         """Return the reference's tensor in the type that the reduced model gives it."""
-        wanted = self._mixer.dtype_of(name)
         with np.errstate(all="ignore"):
-            return np.ascontiguousarray(to_numpy(expected[name]).astype(wanted, copy=False))
+            return np.ascontiguousarray(to_numpy(array).astype(self._mixer.dtype_of(name), copy=False))
 
 
 def _shown(lane: Lane, feed: Feed, names: Sequence[str]) -> dict[str, Any]:

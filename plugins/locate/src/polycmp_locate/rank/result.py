@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from polycmp_onnx.mixed import Layer
 
 
+_NEXT_TO_ALL = 0.95
+
+
 @dataclass(frozen=True)
 class Codes:
     """How well the numbers of a type hold those of a tensor.
@@ -99,12 +102,17 @@ class LayerFigures:
         return self.own == float("-inf")
 
     @property
+    def is_ruined(self) -> bool:
+        """Whether numbers overflow, or next to all of a tensor or weight become zero."""
+        return self.overflows or self.underflow > _NEXT_TO_ALL
+
+    @property
     def rank(self) -> tuple[bool, float, float]:
         """What layers are put in order by, those to be kept in float first.
 
-        Where numbers overflow, what share of the error they bring cannot be estimated, so these come first.
+        What is ruined stands first: its share of the error cannot be estimated, since it hides what others bring.
         """
-        return not self.overflows, -self.share, self.own
+        return not self.is_ruined, -self.share, self.own
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """How much of the outputs' error each layer brings, estimated from errors that were measured.
 
 Errors of different layers are taken for independent, so that their powers add up: what arrives behind a layer is its
-own error and a part of what arrived before it. That part is what is measured and not its own. From the outputs back to
-the inputs, these parts multiply to what an error at each place becomes at the outputs.
+own error and a part of what arrived before it. From the outputs back to the inputs, these parts multiply to what an
+error at each place becomes at the outputs. One number for a tensor cannot tell errors in a large channel from those in
+small ones, so this is no more than the order in which layers are tried.
 """
 
 from __future__ import annotations
