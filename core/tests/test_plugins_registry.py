@@ -7,7 +7,7 @@ import pytest
 from fakes import BROKEN, REASONS, FakeSite, install_broken, runner
 
 from polycmp.errors import PluginError, UsageError
-from polycmp.plugins import Registry, missing_modules
+from polycmp.plugins import Registry, lacks, missing_modules
 from polycmp.spec import RunnerSpec
 
 
@@ -362,3 +362,9 @@ def test_a_folder_with_the_name_of_a_module_is_not_that_module(tmp_path, monkeyp
     (tmp_path / "no_such_library" / "__init__.py").write_text("")
     invalidate_caches()
     assert missing_modules(RunnerSpec("x", "x", "x:x", needs=("no_such_library",))) == ()
+
+
+def test_either_of_two_modules_will_do(monkeypatch):
+    either = RunnerSpec("x", "x", "x:x", needs=("no_such_library.part|json", "no_such|nor_such"))
+    assert missing_modules(either) == ("no_such|nor_such",)
+    assert lacks(missing_modules(either)) == "needs the Python module 'no_such' or 'nor_such', which is not installed"

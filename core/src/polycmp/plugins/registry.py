@@ -245,7 +245,7 @@ def missing_modules(spec: Any) -> tuple[str, ...]:
 
     Only the top-level package is looked for: to find `a.b`, Python would have to import `a`.
     """
-    return tuple(name for name in getattr(spec, "needs", ()) if not _exists(name))
+    return tuple(need for need in getattr(spec, "needs", ()) if not any(map(_exists, need.split("|"))))
 
 
 def _exists(name: str) -> bool:
@@ -261,14 +261,15 @@ def _exists(name: str) -> bool:
 
 def lacks(modules: Sequence[str]) -> str:
     """Return the half sentence for modules that are missing."""
-    if len(modules) == 1:
-        return f"needs the Python module {modules[0]!r}, which is not installed"
-    return f"needs the Python modules {' and '.join(map(repr, modules))}, which are not installed"
+    names = [" or ".join(map(repr, need.split("|"))) for need in modules]
+    if len(names) == 1:
+        return f"needs the Python module {names[0]}, which is not installed"
+    return f"needs the Python modules {' and '.join(names)}, which are not installed"
 
 
 def install_command(contribution: Contribution, module: str) -> str:
     """Return the command that installs a module, through an extra of the plugin's package where one brings it."""
-    top = module.partition(".")[0]
+    top = module.partition("|")[0].partition(".")[0]
     extras = _extras_with(contribution.distribution, top)
     if not extras:
         return f"pip install {top}"

@@ -76,7 +76,8 @@ class RunnerSpec:
             `ModelHandle`.
         options: Frozen dataclass with `opt()` fields, or None.
         accepts: Kinds of model it can take, the one it likes best first.
-        needs: Importable modules without which it cannot run, looked for without importing them.
+        needs: Importable modules without which it cannot run, looked for without importing them; `"a|b"` where either
+            of two will do, the one to install first.
         intermediates: How the core may look at tensors inside the model: `"graph"` if a part of the model, or the
             model with other outputs, is a model this backend also runs (then the core cuts the graph), `"none"` if not.
         precise: Options, as pairs of field and value, with which it calculates in float64 whatever the model says;

@@ -19,7 +19,7 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         factory="polycmp_trt.factory:make_runner",
         options=Options,
         accepts=("engine", "trt-network", "onnx"),
-        needs=("tensorrt", "pycuda"),
+        needs=("tensorrt", "cuda.bindings|pycuda"),
         aliases=("tensorrt",),
         compiles=True,
         narrows=(

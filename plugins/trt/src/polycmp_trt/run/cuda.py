@@ -1,4 +1,4 @@
-"""CUDA through pycuda's driver API: the shared primary context, device and pinned memory, clear errors.
+"""CUDA through pycuda or NVIDIA's cuda-bindings: the shared primary context, device and pinned memory, clear errors.
 
 Everything works in the device's *primary* context, the one that TensorRT, torch and ONNX Runtime use too, so that
 addresses are valid for all of them. The context is current only while a call needs it.
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from polycmp.errors import BackendError, PluginError, describe_exception
+from polycmp_trt.run.driver_api import DriverApi
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -28,27 +29,40 @@ if TYPE_CHECKING:
 ALIGNMENT = 256
 
 
-@cache
-def driver() -> ModuleType:
-    """Return `pycuda.driver`, initialised.
-
-    Raises:
-        PluginError: pycuda is not installed.
-        BackendError: There is no NVIDIA driver, none new enough, or no device.
-    """
+def _import_driver() -> Any:
     try:
         import pycuda.driver as cuda
-    except ModuleNotFoundError as error:
-        raise PluginError(
-            "pycuda is not installed",
-            whose="trt",
-            why=describe_exception(error),
-            hint="pip install 'polycmp-trt[cu12]'",
-        ) from error
+    except ModuleNotFoundError:
+        return _import_bindings()
     except ImportError as error:
         raise BackendError(
             "cannot load the CUDA driver", whose="trt", why=describe_exception(error), hint="nvidia-smi"
         ) from error
+    return cuda
+
+
+def _import_bindings() -> DriverApi:
+    try:
+        from cuda.bindings import driver as bindings
+    except ImportError as error:
+        raise PluginError(
+            "neither cuda-bindings nor pycuda is installed",
+            whose="trt",
+            why=describe_exception(error),
+            hint="pip install 'polycmp-trt[cu12]'",
+        ) from error
+    return DriverApi(bindings)
+
+
+@cache
+def driver() -> ModuleType:
+    """Return `pycuda.driver`, or the same calls on NVIDIA's cuda-bindings where it is not installed; initialised.
+
+    Raises:
+        PluginError: Neither is installed.
+        BackendError: There is no NVIDIA driver, none new enough, or no device.
+    """
+    cuda = _import_driver()
     try:
         cuda.init()
         count = cuda.Device.count()

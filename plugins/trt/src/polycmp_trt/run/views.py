@@ -222,8 +222,8 @@ def _from_dlpack(capsule: object, source: object, device: int) -> DeviceView:
 def is_pinned(array: np.ndarray[Any, Any]) -> bool:
     """Return whether a host array is known to lie in page-locked memory, so that it can be copied without staging.
 
-    Recognised are pycuda's page-locked and registered arrays, `pinned_empty`, torch's pinned tensors, and CuPy's pinned
-    memory; other locked memory is staged, which is slower but correct.
+    Recognised are page-locked arrays of ours and of pycuda, its registered arrays, torch's pinned tensors, and CuPy's
+    pinned memory; other locked memory is staged, which is slower but correct.
     """
     base: Any = array.base
     while base is not None:
