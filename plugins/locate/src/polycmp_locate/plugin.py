@@ -23,6 +23,11 @@ def polycmp_commands() -> Iterable[CommandSpec]:
         "Find out what fails: smaller models, repeated runs, precision.",
     )
     yield CommandSpec(
+        ("debug", "bundle"),
+        "Make the folder of a fault fit to be posted.",
+        "polycmp_locate.reduce.bundle_command:bundle_command",
+    )
+    yield CommandSpec(
         ("debug", "repeat"), "Run a check again and again.", "polycmp_locate.debug.commands:repeat_command"
     )
     yield CommandSpec(

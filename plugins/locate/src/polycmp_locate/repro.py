@@ -136,8 +136,12 @@ class _Saver:
             file.write(to_bytes(self._readme(row)))
 
     def _script(self) -> str:
+        from polycmp_locate.reduce.case import remade_by, remaking  # which finds the files of backends with this module
+
         command = shlex.join(["polycmp", *self._words()])
-        return f'#!/bin/sh\n# Exit status 1: the fault is there.\ncd "$(dirname "$0")" || exit 3\nexec {command}\n'
+        remake = remaking(self.plan, self.registry, self.found.reference, self.model)
+        lines = ["#!/bin/sh", "# Exit status 1: the fault is there.", *([remade_by(remake)] if remake else [])]
+        return "\n".join([*lines, 'cd "$(dirname "$0")" || exit 3', f"exec {command}", ""])
 
     def _words(self) -> list[str]:
         """Return the words of the command that repeats the fault in the folder."""

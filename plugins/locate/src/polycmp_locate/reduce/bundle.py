@@ -1,0 +1,248 @@
+"""Making a case fit to be posted: without names, texts and numbers of the user's as far as the fault survives that."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from polycmp.errors import EXIT_DIFFERENT, EXIT_OK, ModelError, PolycmpError
+from polycmp.files import atomic_write, to_bytes
+from polycmp.results.files import InputsWriter, OutputsWriter, open_inputs, open_runs
+from polycmp.results.outcome import describe_environment
+from polycmp.values import split_script
+from polycmp_locate.reduce.case import EXPECTED, INPUTS, SCRIPT, Case, run_in
+
+ENVIRONMENT = "environment.json"
+#: What a fault may come from, besides what `describe_environment` names.
+_PACKAGES = re.compile(r"polycmp|onnx|torch$|tensorrt|openvino$|tensorflow$|ml.dtypes|protobuf", re.IGNORECASE)
+#: Words in which a name of the model may stand, and what separates it from the rest.
+_SEPARATORS = re.compile(r"([:=,\[\]])")
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is taken out of a case.
+
+    Attributes:
+        names: Names and texts in the model.
+        weights: The values of its weights.
+        inputs: The values that it is fed with.
+    """
+
+    names: bool = True
+    weights: bool = True
+    inputs: bool = True
+
+    @property
+    def new_values(self) -> bool:
+        """Whether the model now computes something else."""
+        return self.weights or self.inputs
+
+
+@dataclass
+class Bundle:
+    """What was put together.
+
+    Attributes:
+        change: What was taken out.
+        counts: How many names and weights were replaced.
+        attached: Files from elsewhere that the command needs, which a person should look through.
+    """
+
+    change: Change
+    counts: dict[str, int] = field(default_factory=dict)
+    attached: list[str] = field(default_factory=list)
+
+
+def bundle(folder: Path, target: Path, wanted: Change, seed: int = 0) -> Bundle:
+    """Put a case into a zip file that shows the fault wherever it is unpacked.
+
+    Args:
+        folder: The case.
+        target: The zip file.
+        wanted: What to take out; as much of it as the fault survives.
+        seed: For the numbers that take the place of weights and inputs.
+
+    Raises:
+        FileError: There is no case, or the file cannot be written.
+        ModelError: It has no ONNX model.
+        PolycmpError: It does not show its fault here.
+    """
+    case = Case.read(folder)
+    model = next((word for word in case.words if word.endswith(".onnx") and (folder / word).is_file()), "")
+    if not model:
+        raise ModelError("runs no ONNX model that lies in it", whose=str(folder))
+    if not case.shows_the_fault(folder):
+        raise PolycmpError(
+            f"the case in {folder} does not show its fault here",
+            why="so nothing could be checked",
+            hint=f"sh {folder / SCRIPT}",
+        )
+    with tempfile.TemporaryDirectory(prefix="polycmp-bundle-") as room:
+        for number, change in enumerate(_ever_less(wanted, has_inputs=(folder / INPUTS).is_file())):
+            place = Path(room, str(number))
+            made = _Builder(case, folder, model, place, change, seed).build()
+            if made is not None:
+                _zip(place, target)
+                return made
+    raise PolycmpError(
+        f"no copy of {folder} shows the fault",
+        why="even without changes, so something outside the folder belongs to it",
+    )
+
+
+def _ever_less(wanted: Change, *, has_inputs: bool) -> Iterator[Change]:
+    """Yield what to take out: first all that is wanted, and nothing last."""
+    wanted = replace(wanted, inputs=wanted.inputs and has_inputs)
+    found = dict.fromkeys(
+        Change(wanted.names and names, wanted.weights and weights, wanted.inputs and inputs)
+        for names in (True, False)
+        for weights, inputs in ((True, True), (True, False), (False, True), (False, False))
+    )
+    yield from found
+
+
+class _Builder:
+    """Writes one folder."""
+
+    def __init__(self, case: Case, folder: Path, model: str, place: Path, change: Change, seed: int) -> None:
+        self.case, self.folder, self.model, self.place, self.change, self.seed = (
+            case,
+            folder,
+            model,
+            place,
+            change,
+            seed,
+        )
+        self.found = Bundle(change)
+
+    def build(self) -> Bundle | None:
+        """Return what was put together; None if it does not show the fault."""
+        if self.change.new_values and (self.folder / EXPECTED).is_file() and not self.case.remake:
+            return None
+        self.place.mkdir()
+        names = self._write_model()
+        self._write_inputs(names)
+        words, remake = self._words(self.case.words, names), self._words(self.case.remake, names)
+        if not self._write_expected(names, remake):
+            return None
+        case = Case(words, self.case.status, _sentence(self.case, self.change), "", remake)
+        case.write(self.place)
+        (self.place / ENVIRONMENT).write_bytes(to_bytes(json.dumps(environment(), indent=2)))
+        programs = str(Path(self.case.words[0]).parent) if Path(self.case.words[0]).is_absolute() else ""
+        return self.found if case.shows_the_fault(self.place, programs) else None
+
+    def _write_model(self) -> Mapping[str, str]:
+        import numpy as np
+
+        from polycmp_onnx import onnx_from_path, redraw_weights, save_onnx, scrub_names
+
+        model, names = onnx_from_path(str(self.folder / self.model)), dict[str, str]()
+        if self.change.weights:
+            self.found.counts["weights"] = redraw_weights(model, np.random.default_rng(self.seed))
+        if self.change.names:
+            names = scrub_names(model)
+            self.found.counts["names"] = len(names)
+        save_onnx(model, str(self.place / self.model))
+        return names
+
+    def _write_inputs(self, names: Mapping[str, str]) -> None:
+        import numpy as np
+
+        from polycmp_onnx import redraw
+
+        if not (self.folder / INPUTS).is_file():
+            return
+        generator = np.random.default_rng(self.seed + 1)
+        with InputsWriter(str(self.place / INPUTS)) as writer:
+            for feed in open_inputs([self.folder / INPUTS]):
+                arrays = {name: np.asarray(value) for name, value in feed.items()}
+                new = (
+                    {name: redraw(value, generator) for name, value in arrays.items()} if self.change.inputs else arrays
+                )
+                writer.add({names.get(name, name): value for name, value in new.items()})
+
+    def _write_expected(self, names: Mapping[str, str], remake: Sequence[str]) -> bool:
+        """Write what the reference computes; return whether it could."""
+        if not (self.folder / EXPECTED).is_file():
+            return True
+        if self.change.new_values:
+            return run_in(self.place, remake) == EXIT_OK and (self.place / EXPECTED).is_file()
+        with OutputsWriter(str(self.place / EXPECTED)) as writer:
+            for run in open_runs(self.folder / EXPECTED):
+                for result in run.iterations:
+                    writer.add(run.label, {names.get(name, name): result[name] for name in result}, 0.0)
+        return True
+
+    def _words(self, words: Sequence[str], names: Mapping[str, str]) -> list[str]:
+        """Return a command with the new names, and with files from elsewhere laid beside it."""
+        backends = [index + 1 for index, word in enumerate(words) if word in {"-b", "--backend"}]
+        found = [self._word(word, names, index in backends) for index, word in enumerate(words)]
+        return [Path(word).name if index == 0 else word for index, word in enumerate(found)]
+
+    def _word(self, word: str, names: Mapping[str, str], is_backend: bool) -> str:
+        if word in {self.model, INPUTS, EXPECTED} or re.fullmatch(r"-.[^=]*|--[^=]*", word):
+            return word
+        parts = _SEPARATORS.split(word)
+        for index, part in enumerate(parts):
+            if Path(part).is_absolute():
+                parts[index] = self._attach(part)
+        first, rest = (parts[:1], parts[1:]) if is_backend else ([], parts)
+        return "".join([*first, *self._longest(rest, names)])
+
+    def _longest(self, parts: list[str], names: Mapping[str, str]) -> Iterator[str]:
+        """Yield the parts, those joined that are a name together: names hold separators, too."""
+        index = 0
+        while index < len(parts):
+            ends = range(len(parts), index, -1)
+            end = next((end for end in ends if "".join(parts[index:end]) in names), None)
+            yield parts[index] if end is None else names["".join(parts[index:end])]
+            index = index + 1 if end is None else end
+
+    def _attach(self, text: str) -> str:
+        """Copy a file of the user's into the folder; return what to call it in the command."""
+        path, _ = split_script(text, "")
+        source = Path(path or text)
+        if not source.is_file() or (os.access(source, os.X_OK) and source.suffix not in {".py", ".sh"}):
+            return source.name  # a program, which everybody has elsewhere
+        shutil.copyfile(source, self.place / source.name)
+        if source.name not in self.found.attached:
+            self.found.attached.append(source.name)
+        return source.name
+
+
+def environment() -> dict[str, Any]:
+    """Return what a fault may depend on: versions, platform and processor; nothing that names a person."""
+    packages = {
+        item.metadata["Name"]: item.version
+        for item in metadata.distributions()
+        if _PACKAGES.match(item.metadata["Name"] or "")
+    }
+    return {**describe_environment(), "packages": dict(sorted(packages.items()))}
+
+
+def _sentence(case: Case, change: Change) -> str:
+    """Return what is wrong; the search's own sentence names tensors, also such as are no longer there."""
+    if not change.names:
+        return case.sentence
+    differs = case.status == EXIT_DIFFERENT
+    return "The outputs of a backend are not the expected ones" if differs else "The command below fails"
+
+
+def _zip(place: Path, target: Path) -> None:
+    """Put a folder's files into a zip file, in an order and with dates that say nothing."""
+    with atomic_write(str(target)) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(item for item in place.iterdir() if item.is_file()):
+            entry = zipfile.ZipInfo(f"{target.stem}/{path.name}")
+            entry.external_attr, entry.compress_type = 0o644 << 16, zipfile.ZIP_DEFLATED
+            with archive.open(entry, "w", force_zip64=True) as inside, path.open("rb") as source:
+                shutil.copyfileobj(source, inside)

@@ -1,0 +1,56 @@
+"""`polycmp debug bundle`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from polycmp.errors import UsageError
+from polycmp.terminal import echo, visible
+
+EPILOG = """\b
+  polycmp debug reduce model.onnx -b trt:fp16 -b onnxrt --save-repro case
+  polycmp debug bundle case
+Exit status: 0 written, and shows the fault; 2 wrong usage; 3 there is no fault to show."""
+
+
+@click.command("bundle", help="Put the FOLDER of a fault into a zip file that is fit to be posted.", epilog=EPILOG)
+@click.argument("folder", metavar="FOLDER")
+@click.option("-o", "--output", metavar="FILE.zip", help="Where it goes; by default FOLDER.zip.")
+@click.option("--keep-names", is_flag=True, help="Leave the names in the model as they are.")
+@click.option("--keep-weights", is_flag=True, help="Leave the weights as they are.")
+@click.option("--keep-inputs", is_flag=True, help="Leave the inputs as they are.")
+@click.option("--seed", type=int, default=0, metavar="N", help="For the numbers put in their place.")
+def bundle_command(
+    folder: str, output: str | None, keep_names: bool, keep_weights: bool, keep_inputs: bool, seed: int
+) -> None:
+    """Write the zip file, and say what is in it.
+
+    Raises:
+        UsageError: The file to write is no zip file.
+        PolycmpError: There is no case, or it does not show its fault here.
+    """
+    from polycmp_locate.reduce.bundle import ENVIRONMENT, Change, bundle
+    from polycmp_locate.reduce.case import INPUTS
+
+    place = Path(folder)
+    target = Path(output) if output else place.parent / f"{place.resolve().name}.zip"
+    if target.suffix.lower() != ".zip":
+        raise UsageError(f"{target} is no zip file", hint=f"-o {target.with_suffix('.zip')}")
+    wanted = Change(not keep_names, not keep_weights, not keep_inputs)
+    made = bundle(place, target, wanted, seed)
+    replaced = {
+        "names": (made.change.names, f"{made.counts.get('names', 0)} replaced; texts and metadata removed"),
+        "weights": (made.change.weights, f"{made.counts.get('weights', 0)} replaced by random ones of like statistics"),
+        "inputs": (made.change.inputs, "replaced by random ones of like statistics"),
+    }
+    if not (place / INPUTS).is_file():
+        del replaced["inputs"]
+    for what, (done, text) in replaced.items():
+        asked = getattr(wanted, what)
+        echo(f"{what}: {text if done else 'kept, since the fault needs them' if asked else 'kept'}")
+    for name in made.attached:
+        echo(visible(f"{name}: a file of yours that the command needs: look through it before you post it"))
+    echo(f"versions, platform and processor: {ENVIRONMENT}")
+    echo(visible(f"wrote {target}; a copy of what is in it was run, and shows the fault"))

@@ -1,0 +1,196 @@
+"""`polycmp debug bundle`: a case without anything of the user's in it that shows the same fault."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import guilty
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from polycmp.results.files import open_inputs
+
+ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+SECRET = "acme_secret"
+
+
+def secret_model(path):
+    """Convolutions whose names and texts tell whose they are."""
+    rng = np.random.default_rng(0)
+    nodes, weights, source = [], {}, f"{SECRET}/x"
+    for number in range(1, 5):
+        target, weight = f"{SECRET}/t{number}", f"{SECRET}.w{number}"
+        weights[weight] = rng.normal(2, 3, (4, 4, 1, 1)).astype(np.float32)
+        nodes.append(helper.make_node("Conv", [source, weight], [target], name=f"{SECRET}.n{number}"))
+        source = target
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes,
+        SECRET,
+        [value(f"{SECRET}/x", 1, ["n", 4, 8, 8])],
+        [value(source, 1, None)],
+        [numpy_helper.from_array(array, name) for name, array in weights.items()],
+        doc_string=SECRET,
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9, doc_string=SECRET)
+    model.metadata_props.add(key="author", value=SECRET)
+    onnx.save(model, path)
+    return path
+
+
+def unpacked(path):
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall("unpacked")
+        return {Path(name).name: archive.read(name) for name in archive.namelist()}
+
+
+def shown(folder):
+    return subprocess.run(["sh", f"{folder}/run.sh"], env=ENVIRONMENT, check=False, capture_output=True).returncode
+
+
+def fed(folder):
+    """Return the only input of a case."""
+    (feed,) = open_inputs([f"{folder}/inputs.npz"])
+    (array,) = feed.values()
+    return array
+
+
+@pytest.fixture
+def case(polycmp, tmp_path):
+    """A folder with a case of a model full of secrets."""
+    secret_model(tmp_path / "model.onnx")
+    fault = f"faulty:backend=onnxrt,fault=int32,at={SECRET}.n3"
+    words = ("-b", fault, "-b", "onnxrt", "--atol", f"{SECRET}/t3:1e-3", "--save-repro", "case")
+    done = polycmp("debug", "reduce", "model.onnx", "--input-shapes", f"{SECRET}/x:[2,4,8,8]", *words)
+    assert (done.status, shown("case")) == (0, 1), done.out + done.err
+    return Path("case")
+
+
+def test_names_weights_and_inputs_are_replaced_and_the_fault_is_still_there(polycmp, case):
+    done = polycmp("debug", "bundle", "case")
+    assert done.status == 0, done.out + done.err
+    files = unpacked("case.zip")
+    assert [name for name, content in files.items() if SECRET.encode() in content] == []
+    assert shown("unpacked/case") == 1
+    old, new = onnx.load("case/model.onnx"), onnx.load("unpacked/case/model.onnx")
+    onnx.checker.check_model(new)
+    assert [node.op_type for node in new.graph.node] == [node.op_type for node in old.graph.node]
+    before, after = (numpy_helper.to_array(model.graph.initializer[0]) for model in (old, new))
+    assert (before.shape, before.dtype) == (after.shape, after.dtype)
+    assert not np.isin(after, before).all()
+    assert before.min() <= after.min() <= after.max() <= before.max()
+    one, other = (fed(folder) for folder in ("case", "unpacked/case"))
+    assert one.shape == other.shape
+    assert not np.array_equal(one, other)
+    assert "weights: 1 replaced" in done.out
+
+
+def test_versions_are_inside_and_nothing_of_this_machine(polycmp, case):
+    polycmp("debug", "bundle", "case", "-o", "posted/it.zip")
+    files = unpacked("posted/it.zip")
+    known = json.loads(files["environment.json"])
+    assert known["packages"]["onnxruntime"]
+    assert known["polycmp"]
+    assert [name for name, content in files.items() if str(Path.cwd()).encode() in content] == []
+
+
+def test_what_the_fault_needs_is_kept(polycmp, tmp_path):
+    """A weight whose fault is one special number among others: drawn anew, it is gone."""
+    weight = np.linspace(-1, 1, 64, dtype=np.float32).reshape(8, 8)
+    weight[3, 3] = 12345.0
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"], name="n")]
+    guilty.save(tmp_path / "model.onnx", nodes, [2, 8], {"w": weight})
+    Path("case").mkdir()
+    os.replace("model.onnx", "case/model.onnx")
+    script = "import onnx, sys\nfrom onnx import numpy_helper as h\n"
+    script += "w = h.to_array(onnx.load('model.onnx').graph.initializer[0])\nsys.exit(5 if 12345.0 in w[3] else 0)\n"
+    Path("check.py").write_text(script)
+    words = f"{sys.executable} {Path('check.py').absolute()} model.onnx"
+    Path("case/run.sh").write_text(
+        f'#!/bin/sh\n# Exit status 5: the fault is there.\ncd "$(dirname "$0")"\nexec {words}\n'
+    )
+    done = polycmp("debug", "bundle", "case")
+    assert done.status == 0, done.out + done.err
+    assert "weights: kept, since the fault needs them" in done.out
+    assert "check.py: a file of yours" in done.out
+    files = unpacked("case.zip")
+    assert sorted(files) == ["README.md", "check.py", "environment.json", "model.onnx", "run.sh"]
+    assert b'"n"' not in files["model.onnx"]
+    assert str(tmp_path).encode() not in files["run.sh"]
+
+
+def test_keeping_names(polycmp, case):
+    done = polycmp("debug", "bundle", "case", "--keep-names", "--keep-weights", "--keep-inputs")
+    assert done.status == 0, done.out + done.err
+    assert "names: kept\nweights: kept\ninputs: kept\n" in done.out
+    unpacked("case.zip")
+    assert onnx.load("unpacked/case/model.onnx").graph.node[0].name == f"{SECRET}.n3"
+    assert shown("unpacked/case") == 1
+
+
+def test_a_case_of_locate(polycmp, tmp_path):
+    secret_model(tmp_path / "model.onnx")
+    fault = f"faulty:backend=onnxrt,fault=int32,at={SECRET}.n2"
+    done = polycmp("locate", "model.onnx", "-b", fault, "-b", "onnxrt", "--save-repro", "case")
+    assert done.status == 1, done.out + done.err
+    done = polycmp("debug", "bundle", "case")
+    assert done.status == 0, done.out + done.err
+    files = unpacked("case.zip")
+    assert [name for name, content in files.items() if SECRET.encode() in content] == []
+    assert shown("unpacked/case") == 1
+
+
+@pytest.mark.parametrize(
+    ("prepare", "words", "status", "text"),
+    [
+        (lambda: None, ("nowhere",), 3, "holds no case"),
+        (lambda: Path("case", "model.onnx").unlink(), ("case",), 3, "no ONNX model"),
+        (lambda: Path("case", "expected.npz").unlink(), ("case",), 3, "does not show its fault here"),
+        (lambda: None, ("case", "-o", "case.tar"), 2, "no zip file"),
+    ],
+)
+def test_wrong_usage(polycmp, case, prepare, words, status, text):
+    prepare()
+    done = polycmp("debug", "bundle", *words)
+    assert (done.status, text in done.err) == (status, True), done.out + done.err
+    assert not list(Path().glob("*.zip"))
+
+
+def test_functions_sub_graphs_and_metadata(tmp_path):
+    """Every name in a model is replaced, and it computes what it did."""
+    from onnx.reference import ReferenceEvaluator
+
+    from polycmp_onnx import scrub_names
+
+    text = f"""
+    <ir_version: 10, opset_import: ["" : 18, "{SECRET}" : 1]>
+    {SECRET}_main ({SECRET}_x[{SECRET}_n, 3] {SECRET}_x, bool {SECRET}_c) => (float[{SECRET}_n, 3] {SECRET}_y) {{
+        {SECRET}_a = {SECRET}.Twice ({SECRET}_x)
+        {SECRET}_y = If ({SECRET}_c) <
+            then_branch = {SECRET}_g1 () => (float[{SECRET}_n, 3] {SECRET}_r) {{ {SECRET}_r = Neg ({SECRET}_a) }},
+            else_branch = {SECRET}_g2 () => (float[{SECRET}_n, 3] {SECRET}_s) {{ {SECRET}_s = Abs ({SECRET}_a) }}
+        >
+    }}
+    <domain: "{SECRET}", opset_import: ["" : 18]>
+    Twice ({SECRET}_in) => ({SECRET}_out) {{ {SECRET}_out = Add ({SECRET}_in, {SECRET}_in) }}
+    """.replace(f"{SECRET}_x[", "float[", 1)
+    model = onnx.parser.parse_model(text)
+    values = np.array([[1.0, -2.0, 3.0]], np.float32)
+    for chosen in (True, False):
+        fed = dict(zip([item.name for item in model.graph.input], [values, np.array(chosen)], strict=True))
+        before = ReferenceEvaluator(model).run(None, fed)[0]
+        scrubbed = onnx.ModelProto()
+        scrubbed.CopyFrom(model)
+        names = scrub_names(scrubbed)
+        onnx.checker.check_model(scrubbed)
+        fed = {names[name]: value for name, value in fed.items()}
+        np.testing.assert_array_equal(ReferenceEvaluator(scrubbed).run(None, fed)[0], before)
+        kept = [item.domain for item in scrubbed.opset_import]
+        assert str(scrubbed).count(SECRET) == sum(domain == SECRET for domain in kept)
