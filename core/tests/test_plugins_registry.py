@@ -7,7 +7,8 @@ import pytest
 from fakes import BROKEN, REASONS, FakeSite, install_broken, runner
 
 from polycmp.errors import PluginError, UsageError
-from polycmp.plugins import Registry, lacks, missing_modules
+from polycmp.plugins import Registry, missing_modules
+from polycmp.plugins.registry import lacks
 from polycmp.spec import RunnerSpec
 
 
