@@ -190,3 +190,45 @@ def test_an_overflow_that_this_backend_does_not_suffer_from_is_told(polycmp, tmp
     assert polycmp("convert", good, "--fp-to-fp16", "-o", "half.onnx").status == 0
     locate(polycmp, tmp_path / "half.onnx", good)
     assert "float16 cannot hold 'upper1_large'" in found_in(tmp_path)["sentence"]
+
+
+def test_run_mark_all_judges_each_tensor_by_the_coarsest_type_on_its_way(polycmp, half, tmp_path):
+    good, converted = half
+    backends = ("-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}")
+    done = polycmp("run", converted, *backends, "--mark-all", "--report", "run.json")
+    assert done.status == 0, done.out
+    outputs = json.loads((tmp_path / "run.json").read_text())["comparison_results"][0]["outputs"]
+    assert len(outputs) >= 21
+    assert all(item["passed"] for item in outputs.values())
+    assert "which rounding to float16 on its way explains" in outputs["gelu1"]["reason"]
+    assert "tensors were paired" in " ".join(done.out.split())
+
+
+def test_run_mark_all_still_fails_what_rounding_does_not_explain(polycmp, half, tmp_path):
+    good, converted = half
+    bad = pairs.edited(converted, tmp_path / "bad.onnx", pairs.scaled("1.down.weight", 1.2))
+    done = polycmp(
+        "run", bad, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}", "--mark-all", "--report", "run.json"
+    )
+    assert done.status == 1, done.out
+    outputs = json.loads((tmp_path / "run.json").read_text())["comparison_results"][0]["outputs"]
+    assert outputs["gelu1"]["passed"]
+    assert not outputs["down1"]["passed"]
+
+
+def test_run_mark_all_leaves_tolerances_alone_that_the_user_chose(polycmp, half):
+    good, converted = half
+    backends = ("-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}")
+    assert polycmp("run", converted, *backends, "--mark-all", "--atol", "1e-6", "--rtol", "1e-6").status == 1
+
+
+def test_run_mark_all_shows_the_pairs_of_two_exports(polycmp, tmp_path):
+    good, other = pairs.network(tmp_path / "good.onnx"), pairs.exported(tmp_path / "other.onnx")
+    done = polycmp(
+        "run", other, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}", "--mark-all", "--report", "r.json"
+    )
+    assert done.status == 0, done.out
+    outputs = json.loads((tmp_path / "r.json").read_text())["comparison_results"][0]["outputs"]
+    assert "/layer1/act" in outputs
+    assert "/layer1/erf" not in outputs
+    assert "real tensors of new have no counterpart" in " ".join(done.out.split())

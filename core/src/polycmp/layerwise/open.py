@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from polycmp.errors import ModelError, UsageError
 from polycmp.graph import ModelGraph, final_outputs
@@ -14,10 +14,8 @@ from polycmp.options import make_options
 from polycmp.plan import BackendPlan
 from polycmp.results.outcome import BackendResult
 from polycmp.runs.backend_run import LiveRun
+from polycmp.runs.comparers import Comparer
 from polycmp.runs.resolve import Resolved, ResolvedBackend
-
-if TYPE_CHECKING:
-    pass
 
 Graphs = Mapping[str, "ModelGraph | None"]
 
@@ -75,13 +73,31 @@ def has_many_outputs(backends: Iterable[ResolvedBackend]) -> bool:
     return bool(counts) and min(counts) >= MANY_OUTPUTS
 
 
-def open_windows(resolved: Resolved, runs: Sequence[LiveRun], max_memory: int) -> Windows | None:
+class Paired(NamedTuple):
+    """Runs of models that differ, made to go through them side by side.
+
+    Attributes:
+        lanes: The same runs in the same order; their graphs have the same operators between tensors of the same names.
+        notes: What a reader should know of how the tensors were paired.
+        judge: Makes of a comparer one that knows by how much tensors of these models may differ.
+    """
+
+    lanes: list[Lane]
+    notes: list[str]
+    judge: Callable[[Comparer], Comparer]
+
+
+def open_windows(
+    resolved: Resolved, runs: Sequence[LiveRun], max_memory: int, reference: str, notes: list[str]
+) -> Windows | None:
     """Return the way through the models in windows; None where they cannot be gone through side by side.
 
     Args:
         resolved: The backends, all in this process.
         runs: Their runs of the whole model, in the same order.
         max_memory: Bytes for the tensors of all runs, 0 for a share of what is free.
+        reference: Label of the reference; empty for the last.
+        notes: Where to put what a reader should know.
 
     Raises:
         ModelError: A model cannot be read.
@@ -89,11 +105,18 @@ def open_windows(resolved: Resolved, runs: Sequence[LiveRun], max_memory: int) -
     backends = resolved.backends
     inside = [bool(backend.runs_parts) for backend in backends]
     graphs = _graphs(backends)
-    if not any(inside) or not suits([graphs[item.model.path] for item in compress(backends, inside)]):
+    if not any(inside) or any(graphs[item.model.path] is None for item in compress(backends, inside)):
         return None
     partitioned = _partitioned_runs(
         list(compress(backends, inside)), [run.result for run in compress(runs, inside)], graphs
     )
+    paired: Paired | None = Paired(partitioned, [], lambda comparer: comparer)
+    if not suits([graphs[item.model.path] for item in compress(backends, inside)]):
+        paired = _paired(resolved, partitioned, reference) if all(inside) else None
+    if paired is None:
+        return None
+    partitioned = paired.lanes
+    notes += paired.notes
     wanted = comparable(partitioned[-1].graph)
     if any(set(run.graph.outputs) != set(wanted) for run in partitioned):
         return None
@@ -103,7 +126,16 @@ def open_windows(resolved: Resolved, runs: Sequence[LiveRun], max_memory: int) -
         if not shows
     ]
     concurrent = all(backend.runs_beside_others for backend in compress(backends, inside))
-    return Windows(partitioned, wanted, max_memory, whole, concurrent=concurrent)
+    return Windows(partitioned, wanted, max_memory, whole, concurrent=concurrent, judge=paired.judge)
+
+
+def _paired(resolved: Resolved, lanes: list[Lane], reference: str) -> Paired | None:
+    """Return what the first pairing that can makes of runs whose models differ."""
+    for contribution in resolved.registry.pairings.values():
+        paired: Paired | None = resolved.registry.load(contribution)(lanes, reference)
+        if paired is not None:
+            return paired
+    return None
 
 
 def _graphs(backends: Iterable[ResolvedBackend]) -> Graphs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -15,6 +15,7 @@ from polycmp.layerwise.partition import Layout, Segment, memory_budget, plan_seg
 from polycmp.layerwise.partitioned_run import Lane
 from polycmp.logger import only_errors
 from polycmp.runs.backend_run import LiveRun, copy_outputs
+from polycmp.runs.comparers import Comparer
 from polycmp.runs.loop import Pace, Step, copy_feed, open_feeds
 from polycmp.runs.sharing import sharing
 from polycmp.tensors import Feed, Source, TensorMetadata
@@ -47,6 +48,7 @@ class Windows:
         max_memory: Bytes for the tensors of all lanes, 0 for a share of what is free.
         closed: Backends that show no tensors inside the model: they run all of it and have its outputs only.
         concurrent: Whether the lanes may run at the same time, each in a thread and with its part of the cores.
+        judge: Makes of a comparer one that also knows what to expect of the models.
     """
 
     def __init__(
@@ -57,7 +59,9 @@ class Windows:
         closed: Sequence[LiveRun] = (),
         *,
         concurrent: bool = False,
+        judge: Callable[[Comparer], Comparer] = lambda comparer: comparer,
     ) -> None:
+        self.judge = judge
         self.lanes = list(lanes)
         self._at_once: AtOnce[Lane] = AtOnce(len(self.lanes), concurrent=concurrent)
         self._closed = list(closed)

@@ -19,6 +19,7 @@ from polycmp.spec import (
     DataLoaderSpec,
     FormatSpec,
     LoaderSpec,
+    PairingSpec,
     ReportSpec,
     RunnerSpec,
 )
@@ -26,8 +27,10 @@ from polycmp.spec import (
 BUILTIN = "polycmp"
 """The plugin name of the core's own contributions."""
 
-Spec: TypeAlias = RunnerSpec | LoaderSpec | DataLoaderSpec | CompareFuncSpec | CommandSpec | ReportSpec | FormatSpec
-Kind: TypeAlias = Literal["runner", "loader", "data_loader", "compare_func", "command", "report", "format"]
+Spec: TypeAlias = (
+    RunnerSpec | LoaderSpec | DataLoaderSpec | CompareFuncSpec | CommandSpec | ReportSpec | FormatSpec | PairingSpec
+)
+Kind: TypeAlias = Literal["runner", "loader", "data_loader", "compare_func", "command", "report", "format", "pairing"]
 State: TypeAlias = Literal["ok", "broken", "excluded", "disabled"]
 
 KINDS: Mapping[type, Kind] = {
@@ -38,6 +41,7 @@ KINDS: Mapping[type, Kind] = {
     CommandSpec: "command",
     ReportSpec: "report",
     FormatSpec: "format",
+    PairingSpec: "pairing",
 }
 WORDS: Mapping[str, str] = {
     "runner": "backend",
@@ -47,6 +51,7 @@ WORDS: Mapping[str, str] = {
     "command": "command",
     "report": "report",
     "format": "file format",
+    "pairing": "pairing",
 }
 """What people call each kind."""
 

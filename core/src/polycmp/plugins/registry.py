@@ -37,6 +37,7 @@ from polycmp.spec import (
     FormatSpec,
     LoaderFactory,
     LoaderSpec,
+    PairingSpec,
     ReportFactory,
     ReportSpec,
     RunnerFactory,
@@ -124,11 +125,16 @@ class Registry:
         """Formats of files by suffix without the dot."""
         return self._by_name("format")
 
+    @cached_property
+    def pairings(self) -> Mapping[str, Contributed[PairingSpec]]:
+        """Ways to go through models that differ, by name."""
+        return self._by_name("pairing")
+
     @property
     def unique_contributions(self) -> tuple[Contribution, ...]:
         """Everything that can be asked for by name: no name that several claim."""
         tables = (self.runners, self.loaders, self.data_loaders, self.compare_funcs, self.commands, self.reports)
-        return tuple(item for table in (*tables, self.formats) for item in table.values())
+        return tuple(item for table in (*tables, self.formats, self.pairings) for item in table.values())
 
     @cached_property
     def _winners(self) -> Mapping[tuple[Kind, str], Contribution]:
@@ -217,7 +223,7 @@ class Registry:
     @overload
     def load(self, contribution: Contributed[ReportSpec]) -> ReportFactory: ...
     @overload
-    def load(self, contribution: Contributed[CommandSpec]) -> Any: ...
+    def load(self, contribution: Contributed[CommandSpec] | Contributed[PairingSpec]) -> Any: ...
     @overload
     def load(self, contribution: Contribution, factory_string: str) -> Any: ...
     def load(self, contribution: Contribution, factory_string: str | None = None) -> Any:

@@ -283,5 +283,7 @@ class _Session:
     def _comparer(self, label: str, reference: str, window: int) -> Comparer:
         windows = self._comparers.setdefault(label, {})
         if window not in windows:
-            windows[window] = self._make_comparer(label, reference)
+            judge = self._prepared.windows.judge if self._prepared.windows is not None else None
+            made = self._make_comparer(label, reference)
+            windows[window] = made if judge is None else judge(made)
         return windows[window]

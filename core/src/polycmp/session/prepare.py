@@ -55,8 +55,9 @@ def prepare(plan: Plan, resolved: Resolved) -> Prepared:
     if reason:
         note = f"all tensors are held in memory at once, which {reason} needs: memory grows with the model's tensors"
         return Prepared(runs, resolved.source, checked, notes=[note])
-    windows = open_windows(resolved, runs, plan.max_memory)
-    return Prepared(runs, resolved.source, checked, windows)
+    notes: list[str] = []
+    windows = open_windows(resolved, runs, plan.max_memory, plan.compare.reference, notes)
+    return Prepared(runs, resolved.source, checked, windows, notes)
 
 
 def needs_all_outputs(plan: Plan) -> str:

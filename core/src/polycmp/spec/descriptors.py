@@ -293,6 +293,23 @@ class FormatSpec:
 
 
 @dataclasses.dataclass(frozen=True)
+class PairingSpec:
+    """A way to go side by side through models that differ, tensor by tensor.
+
+    Attributes:
+        name: What it is called.
+        summary: One line for tables.
+        factory: `"package.module:attribute"`, called as `factory(lanes, reference)` with the runs of models that have
+            different operators and the reference's label; gives a `polycmp.layerwise.open.Paired`, or None if these
+            models have too little in common.
+    """
+
+    name: str
+    summary: str
+    factory: str
+
+
+@dataclasses.dataclass(frozen=True)
 class ReportSpec:
     """A form in which results are written, whatever the command, chosen by the file's suffix: `--report FILE.md`.
 

@@ -12,6 +12,7 @@ from polycmp.spec.descriptors import (
     DataLoaderSpec,
     FormatSpec,
     LoaderSpec,
+    PairingSpec,
     ReportSpec,
     RunnerSpec,
 )
@@ -239,6 +240,29 @@ class Hooks:
         """
         raise NotImplementedError
 
+    @hookspec
+    def polycmp_pairings(self) -> Iterable[PairingSpec]:
+        """Contribute a way to go side by side through models that differ.
+
+        Example:
+            ::
+
+                from polycmp.spec import PairingSpec, hookimpl
+
+                @hookimpl
+                def polycmp_pairings():
+                    yield PairingSpec("by_name", "Tensors of one name belong together", "my_pairs.lanes:pair")
+
+            with, in `my_pairs/lanes.py`::
+
+                from polycmp.layerwise.open import Paired
+
+                def pair(lanes, reference):
+                    ...  # lanes whose `graph` have the same operators between tensors of the same names
+                    return Paired(lanes, ["paired by name"], lambda comparer: comparer)
+        """
+        raise NotImplementedError
+
 
 HOOKS: dict[str, type] = {
     "polycmp_runners": RunnerSpec,
@@ -248,4 +272,5 @@ HOOKS: dict[str, type] = {
     "polycmp_commands": CommandSpec,
     "polycmp_reports": ReportSpec,
     "polycmp_formats": FormatSpec,
+    "polycmp_pairings": PairingSpec,
 }

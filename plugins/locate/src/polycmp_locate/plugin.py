@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from polycmp.spec import CommandSpec, hookimpl
+from polycmp.spec import CommandSpec, PairingSpec, hookimpl
 
 
 @hookimpl
@@ -43,4 +43,14 @@ def polycmp_commands() -> Iterable[CommandSpec]:
         ("debug", "precision"),
         "Find what has to stay in float32.",
         "polycmp_locate.debug.precision:precision_command",
+    )
+
+
+@hookimpl
+def polycmp_pairings() -> Iterable[PairingSpec]:
+    """Contribute the pairing of tensors."""
+    yield PairingSpec(
+        "tensors",
+        "Tensors of models that differ, by name, through casts and quantisation, by weight and by structure",
+        "polycmp_locate.pairing.side_by_side:pair_lanes",
     )

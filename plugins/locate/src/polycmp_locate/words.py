@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 
 from polycmp.graph import GraphNode
-from polycmp.layerwise.observable import a_few
 from polycmp.precision import UNITS
 from polycmp_locate.decisions import (
     MARGIN,
@@ -23,6 +22,7 @@ from polycmp_locate.decisions import (
 from polycmp_locate.judge import Judgement
 from polycmp_locate.narrowing import overflows
 from polycmp_locate.pairing.parts import PartNode
+from polycmp_locate.pairing.words import pairing_notes
 from polycmp_locate.quantised import StepError
 from polycmp_locate.result import (
     CONSTANT,
@@ -273,22 +273,8 @@ def _undecided(found: Located) -> str:
 
 def notes_of(found: Located, judgement: Judgement) -> list[str]:
     """Return what else a reader should know."""
-    return [*_pairs(found), *_absorbed(found, judgement), *_harmless(judgement), *_float64(found)]
-
-
-def _pairs(found: Located) -> Iterator[str]:
-    """Yield how the tensors of two different models were paired, and what has no counterpart."""
-    pairing = found.pairing
-    if pairing is None:
-        return
-    how = ", ".join(f"{count} by {method}" for method, count in pairing.counts.items())
-    yield f"the models differ: {len(pairing.matches)} tensors were paired ({how})"
-    for label, left, real in (
-        (found.candidate, pairing.unmatched_candidate, pairing.candidate_floats),
-        (found.reference, pairing.unmatched_reference, pairing.reference_floats),
-    ):
-        if left:
-            yield f"{len(left)} of {len(real)} real tensors of {label} have no counterpart: {a_few(left)}"
+    pairs = pairing_notes(found.pairing, found.candidate, found.reference)
+    return [*pairs, *_absorbed(found, judgement), *_harmless(judgement), *_float64(found)]
 
 
 def _absorbed(found: Located, judgement: Judgement) -> Iterator[str]:

@@ -1,0 +1,136 @@
+"""`polycmp run --mark-all` over models that differ: pairs of tensors, each judged by the coarsest type on its way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison
+from polycmp.graph import GraphNode, same_structure
+from polycmp.layerwise.open import Paired
+from polycmp.layerwise.partitioned_run import Lane
+from polycmp.precision import UNITS
+from polycmp.runs.comparers import Comparer
+from polycmp.tensors import dtype_of, is_floating, to_numpy
+from polycmp_locate.decisions import AT_LIMIT, accumulated_limit
+from polycmp_locate.figures import largest_of
+from polycmp_locate.pairing.parts import PartNode
+from polycmp_locate.pairing.view import SharedGraph, align, under_names
+from polycmp_locate.pairing.words import pairing_notes
+
+Outputs = Mapping[str, Any]
+#: The tolerances of `simple` where nobody asks for others.
+_USUAL = 1e-5
+
+
+def pair_lanes(lanes: Sequence[Lane], reference: str) -> Paired | None:
+    """Return runs of two different models as ones of equal graphs; None for more models, or too little in common.
+
+    Args:
+        lanes: The runs.
+        reference: Label of the reference; empty for the last.
+    """
+    believed = next((lane for lane in lanes if reference in (lane.label, lane.result.backend)), lanes[-1])
+    others = [lane for lane in lanes if not same_structure(lane.graph, believed.graph)]
+    first = others[0] if others else None
+    if first is None or not all(same_structure(first.graph, lane.graph) for lane in others):
+        return None
+    if set(first.graph.inputs) - set(believed.graph.inputs):
+        return None
+    aligned = align(first, believed, believed.graph.inputs)
+    mine = aligned.candidate.graph
+    if not mine.outputs or not isinstance(mine, SharedGraph):
+        return None
+    made = [under_names(lane, mine if lane in others else aligned.reference_graph) for lane in lanes]
+    limits = Limits(mine.nodes)
+    notes = pairing_notes(aligned.pairing, first.label, believed.label)
+    return Paired(made, list(notes), lambda comparer: PairedComparer(comparer, limits))
+
+
+class Limits:
+    """Which error of each tensor rounding to the coarsest type on its way explains.
+
+    Args:
+        nodes: The operators of both models together.
+    """
+
+    def __init__(self, nodes: Sequence[GraphNode]) -> None:
+        self._units: dict[str, tuple[float, str]] = {}
+        self._place: dict[str, int] = {}
+        for place, node in enumerate(nodes):
+            units = [self._units[name] for name in node.inputs if name in self._units]
+            own = (node.unit, node.coarsest) if isinstance(node, PartNode) else (0.0, "")
+            for name in node.outputs:
+                self._units[name] = max((own, *units), key=lambda item: item[0])
+                self._place[name] = place
+
+    def of(self, name: str) -> tuple[float, str]:
+        """Return an error relative to the largest magnitude, and the type; 0 where no type coarser than float32 is."""
+        unit, kind = self._units.get(name, (0.0, ""))
+        return (accumulated_limit(self._place[name], unit, 0.0), kind) if unit > UNITS["float32"] else (0.0, "")
+
+
+class PairedComparer:
+    """A comparer that lets tensors pass which are off by no more than rounding to the types of their models explains.
+
+    Args:
+        comparer: Compares them by the tolerances.
+        limits: What rounding explains.
+    """
+
+    def __init__(self, comparer: Comparer, limits: Limits) -> None:
+        self._comparer = comparer
+        self._limits = limits
+
+    def add(self, candidate: Outputs, reference: Outputs) -> list[OutputComparison]:
+        """Compare one iteration and return its verdicts."""
+        mine, believed = dict(candidate), dict(reference)
+        for name in candidate.keys() & reference.keys():
+            mine[name], believed[name] = _held(candidate[name], reference[name])
+        return [self._judged(item) for item in self._comparer.add(mine, believed)]
+
+    def result(
+        self, candidate_iterations: int | None = None, reference_iterations: int | None = None
+    ) -> PairComparison:
+        """Return the verdict over all iterations."""
+        found = self._comparer.result(candidate_iterations, reference_iterations)
+        outputs = {name: self._judged(item) for name, item in found.outputs.items()}
+        passed = not found.reason and all(item.passed for item in outputs.values())
+        return replace(found, outputs=outputs, passed=passed)
+
+    def _judged(self, item: OutputComparison) -> OutputComparison:
+        stats = item.stats
+        if item.passed or stats is None or not _by_usual_tolerances(item) or stats.whole or stats.nan_failed:
+            return item
+        limit, kind = self._limits.of(item.output)
+        if not stats.share or stats.share > limit:
+            return item
+        reason = f"{stats.share:.2g} of the largest value, which rounding to {kind} on its way explains ({limit:.2g})"
+        return replace(item, passed=True, reason=reason, failed_iterations=0)
+
+
+def _by_usual_tolerances(item: OutputComparison) -> bool:
+    """Return whether an output fails by nothing but tolerances that nobody chose."""
+    failed = [verdict for verdict in item.verdicts.values() if not verdict.passed]
+    return all(
+        isinstance(verdict, DetailedVerdict) and set(verdict.tolerance.values()) == {_USUAL} for verdict in failed
+    )
+
+
+def _held(candidate: Any, reference: Any) -> tuple[Any, Any]:
+    """Return two tensors in which what only masks others is one number, where the candidate's type has none so large.
+
+    Large negative numbers mask others, and the largest that a type has, or its infinity, does so, too.
+    """
+    kind, other = dtype_of(candidate), dtype_of(reference)
+    if kind == other or not (is_floating(kind) and is_floating(other)):
+        return candidate, reference
+    own, believed = to_numpy(candidate), to_numpy(reference)
+    border = -largest_of(kind.name)
+    if own.shape != believed.shape or not believed.size or not float(believed.min()) < border:
+        return candidate, reference
+    masks = (believed < border) & (own <= AT_LIMIT * border)
+    return np.where(masks, own.dtype.type(border), own), np.where(masks, believed.dtype.type(border), believed)

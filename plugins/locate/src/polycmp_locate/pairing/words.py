@@ -1,0 +1,28 @@
+"""How the tensors of two models were paired, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polycmp.layerwise.observable import a_few
+from polycmp_locate.pairing.result import Pairing
+
+
+def pairing_notes(pairing: Pairing | None, candidate: str, reference: str) -> Iterator[str]:
+    """Yield how the tensors of two different models were paired, and what has no counterpart.
+
+    Args:
+        pairing: The pairs; None for models with the same operators, of which there is nothing to say.
+        candidate: Label of the candidate.
+        reference: Label of the reference.
+    """
+    if pairing is None:
+        return
+    how = ", ".join(f"{count} by {method}" for method, count in pairing.counts.items())
+    yield f"the models differ: {len(pairing.matches)} tensors were paired ({how})"
+    for label, left, real in (
+        (candidate, pairing.unmatched_candidate, pairing.candidate_floats),
+        (reference, pairing.unmatched_reference, pairing.reference_floats),
+    ):
+        if left:
+            yield f"{len(left)} of {len(real)} real tensors of {label} have no counterpart: {a_few(left)}"
