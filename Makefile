@@ -149,8 +149,9 @@ bench: $(VENV)/developed
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
 $(TRUTH)/installed: truth/requirements.txt truth/files.txt $(PROJECTS)
+	@echo "installing polycmp, other runtimes and packages with trained models into $(TRUTH); this takes a minute or two"
 	$(PYTHON) -m venv $(TRUTH)
-	$(TRUTH)/bin/python -m pip --disable-pip-version-check install --quiet -r truth/requirements.txt -e core -e plugins/onnx -e plugins/onnxrt -e plugins/report -e plugins/formats -e plugins/locate -e plugins/checks -e plugins/api
+	$(TRUTH)/bin/python -m pip --disable-pip-version-check install --quiet -r truth/requirements.txt $(EDITABLE)
 	$(TRUTH)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps -r truth/files.txt
 	@touch $@
 

@@ -6,9 +6,10 @@ import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
 
+from polycmp_checks.faulty import NO_EFFECT
 from truth.build import Graph
 from truth.composing import random_net
-from truth.judge import ACCUSED, ELSEWHERE, MISSED, RIGHT, SENTENCE, Said, grade, judge
+from truth.judge import ACCUSED, ELSEWHERE, MISSED, RIGHT, SENTENCE, Said, grade, judge, run_words
 from truth.models import ARCHITECTURES, net_of
 from truth.mutation import ACCUSED as ACCUSED_CLEAN
 from truth.mutation import CLEAN, NAMED, Mutant, Outcome, downstream, reached_goal, reaches, table, try_out
@@ -73,6 +74,13 @@ class TestMutation:
         net = net_of(architecture)
         felt = reaches(Mutant(1, architecture, net, fault, operator, "onnx"), net.write(tmp_path))
         assert felt is (architecture == "detector")
+
+    def test_a_fault_that_changes_nothing_is_told_from_one_that_is_missed(self, tmp_path):
+        path = net_of("residual").write(tmp_path)
+        candidate = "faulty:backend=onnxrt,fault=nan,at=s1.c1"
+        words = ["locate", str(path), "-b", candidate, "-b", "onnx", "--load-inputs", str(tmp_path / "x.npz")]
+        said = run_words(words, tmp_path / "found.json")
+        assert any(NO_EFFECT in note for note in said.notes)
 
     def test_a_fault_that_reaches_an_output_without_dimensions_is_measured(self, tmp_path):
         g = Graph("scalar")

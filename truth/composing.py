@@ -26,6 +26,8 @@ _MOST_ELEMENTS = 20_000
 _LARGEST = 1e4
 #: Operators that make random numbers, or loss values that are no part of inference.
 _LEFT_OUT = frozenset({"Dropout", "SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss", "OptionalGetElement"})
+#: ONNX Runtime 1.31 writes the running mean over the memory of the input's, even where another input is that tensor.
+_REUSING = frozenset({"BatchNormalization"})
 
 
 @cache
@@ -213,6 +215,8 @@ class Composer:
             else:
                 node.input[place] = self._name("const")
                 constants[node.input[place]] = array
+        if node.op_type in _REUSING and len(set(node.input)) < len(node.input):
+            raise ValueError("a fault of ONNX Runtime's, which scenarios have")
         node.name = self._name(node.op_type)
         node.output[:] = [f"{node.name}.{place}" if place else node.name for place, name in enumerate(node.output)]
         self._add(node, constants)

@@ -48,7 +48,7 @@ class Mutant:
         kind: "random graph", or the architecture.
         net: Model and inputs.
         fault: A fault of the backend `faulty`.
-        at: The operator's first output.
+        at: The operator's name, or its first output if it has none.
         reference: The backend to believe.
     """
 
@@ -106,7 +106,7 @@ def draw(seed: int) -> Mutant:
         fault, nodes = "row-noise", list(net.model.graph.node)
     node = nodes[int(rng.integers(len(nodes)))]
     reference = ("onnx", "onnxrt:optimization=off")[int(rng.integers(2))]
-    return Mutant(seed, kind, net, fault, next(name for name in node.output if name), reference)
+    return Mutant(seed, kind, net, fault, node.name or next(name for name in node.output if name), reference)
 
 
 def _other(array: Array, rng: np.random.Generator) -> Array:
@@ -125,8 +125,9 @@ def try_out(mutant: Mutant, folder: Path) -> Outcome:
     words = ["locate", str(path), "-b", candidate, "-b", mutant.reference, *feed]
     clean_words = ["locate", str(path), "-b", "onnxrt", "-b", mutant.reference, *feed]
     said, clean = run_words(words, folder / "found.json"), run_words(clean_words, folder / "clean.json")
-    graph = mutant.net.model.graph
-    maker = next(node for node in graph.node if mutant.at in node.output)
+    nodes = mutant.net.model.graph.node
+    maker = next((node for node in nodes if node.name == mutant.at), None)
+    maker = maker or next(node for node in nodes if mutant.at in node.output)
     return Outcome(
         mutant.seed,
         mutant.kind,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto
 
-from truth.build import Graph, Net
+from truth.build import MICROSOFT, Graph, Net
 
 
 def mask() -> Net:
@@ -175,5 +175,64 @@ def overflowing() -> Net:
     g.input("x", g.rng.random((2, 8)).astype(np.float32), [2, 8])
     g.node("Exp", [g.node("Mul", ["x", g.const("twelve", 14)], "shifted")], "e")
     g.node("ReduceMean", ["e"], "y", axes=[1])
+    g.output("y")
+    return g.net()
+
+
+def counted() -> Net:
+    """How many different numbers there are decides an output's shape."""
+    g = Graph("counted", seed=50)
+    g.input("x", g.normal(6, 8), [6, 8])
+    size = g.node("Abs", [g.linear("x", "h", 8, 8)], "size")
+    rounded = g.node("Round", [g.node("Mul", [size, g.const("four", 4)], "wide")], "rounded")
+    g.node("Unique", [g.node("Clip", [rounded, g.const("low", 0), g.const("high", 9)], "kept")], "different")
+    g.output("different")
+    return g.net()
+
+
+def remainder() -> Net:
+    """A number modulo itself: where a fault makes 0 of it, NaN comes out of an operator that is right."""
+    g = Graph("remainder", seed=51)
+    g.input("x", np.abs(g.normal(4, 8)) + 0.25, [4, 8])
+    g.node("Mul", ["x", g.const("small", 0.2)], "part")
+    g.node("Add", [g.node("Mod", ["part", "part"], "rest", fmod=1), "x"], "y")
+    g.output("y")
+    return g.net()
+
+
+def two_outputs() -> Net:
+    """One output passes through float16, which some backends leave out; the other is of float64."""
+    g = Graph("two_outputs", seed=52)
+    x = g.input("x", g.normal(4, 8), [4, 8])
+    half = g.node("Cast", [x], "half", to=TensorProto.FLOAT16)
+    sine = g.node(
+        "Sin", [g.node("Cast", [g.node("Mul", [half, half], "square")], "back", to=TensorProto.FLOAT)], "sine"
+    )
+    wide = g.node("Cast", [x], "wide", to=TensorProto.DOUBLE)
+    g.node("Cast", [g.node("Mul", [wide, wide], "product")], "y", to=TensorProto.FLOAT)
+    g.output(sine, "y")
+    return g.net()
+
+
+def running_mean() -> Net:
+    """A normalisation in training mode whose bias is its mean, too: ONNX Runtime 1.31 writes the one over the other."""
+    g = Graph("running_mean", seed=53)
+    x = g.input("x", g.normal(2, 3, 4, 5), [2, 3, 4, 5])
+    both = g.node("Mul", [g.input("m", g.normal(3), [3]), g.const("two", 2)], "both")
+    reads = [x, g.weight("scale", 3), both, both, g.const("variance", [1, 1, 1])]
+    g.node("BatchNormalization", reads, ["normal", "mean", "spread"], training_mode=1)
+    g.node("Relu", ["normal"], "y")
+    g.node("Sigmoid", ["mean"], "gate")
+    g.output("y", "gate")
+    return g.net()
+
+
+def lacking() -> Net:
+    """An operator that the reference evaluator does not know, among others."""
+    g = Graph("lacking", seed=54)
+    x = g.input("x", g.normal(2, 16), [2, 16])
+    square = g.node("Reshape", [g.linear(x, "h", 16, 16), g.ints("shape", 2, 4, 4)], "square")
+    turned = g.node("Inverse", [square], "inverse", domain=MICROSOFT)
+    g.node("Relu", [g.linear(turned, "z", 4, 8)], "y")
     g.output("y")
     return g.net()

@@ -65,6 +65,11 @@ _HARD = [
     _hard("denormal numbers", hard.tiny),
     _hard("denormal numbers, flushed", hard.tiny, candidate="onnxrt:config=[session.set_denormal_as_zero:1]"),
     _hard("rounding of halves", hard.rounding, SAME),
+    _hard("counted", hard.counted),
+    _hard("remainder", hard.remainder),
+    _hard("two outputs", hard.two_outputs),
+    _hard("two outputs, unoptimised", hard.two_outputs, reference="onnxrt:optimization=off"),
+    _hard("unknown operator", hard.lacking, Expect((EQUAL,), exit=0, says=("Inverse 'inverse', which onnx lacks",))),
     _hard("static int8, symmetric, eight bits", eight_bits, here=not saturates()),
 ]
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from polycmp.compare.verdicts import ErrorStats
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
 from polycmp_locate import decisions as d
-from polycmp_locate.figures import Figures
+from polycmp_locate.figures import Figures, gain
 from polycmp_locate.flow import Flow
 from polycmp_locate.judge import Evidence, judge
 from polycmp_locate.result import Row, Standalone
@@ -46,6 +47,52 @@ def row(relative=0.0, tensor="t", reads=(), op="Op", **changes):
 
 
 # --- one operator
+
+
+@pytest.mark.parametrize("unit", [0.0, FLOAT32])
+def test_a_tensor_of_another_shape_has_its_operator_measured(unit):
+    assert d.needs_measuring(row(0.0, unit=unit, stats=None), 1.0)
+
+
+@pytest.mark.parametrize(("units", "wrong"), [(4.0, False), (above(4.0), True)])
+@pytest.mark.parametrize("where", ["alone", "in place"])
+def test_a_factor_of_four_units_in_a_whole_row_is_no_rounding_in_a_coarse_type(units, wrong, where):
+    half, share = UNITS["float16"], units * UNITS["float16"]
+    gains = {"gain": share} if where == "alone" else {"in_place": 0.0, "in_place_gain": share}
+    assert d.is_culprit(row(share, unit=half, path_unit=half, standalone=alone(share, **gains))) is wrong
+    assert d.needs_measuring(row(share, unit=half, path_unit=half, gain=share), 1.0) is wrong
+
+
+@pytest.mark.parametrize(
+    ("op", "unit", "may"), [("Conv", "float16", True), ("Softmax", "float16", False), ("Conv", "float32", False)]
+)
+def test_where_a_factor_in_a_whole_row_tells_something(op, unit, may):
+    assert d.may_have_gain(row(op=op, unit=UNITS[unit])) is may
+
+
+class TestGain:
+    RNG = np.random.default_rng(0)
+    VALUES = RNG.standard_normal((4, 64))
+
+    @pytest.mark.parametrize("shape", [(4, 64), (4, 8, 8), (256,)])
+    def test_a_row_off_by_one_factor(self, shape):
+        values = self.VALUES.reshape(shape)
+        made = values.copy()
+        made[-1:] = made[-1:] * 1.004 if len(shape) > 1 else made[-1:]
+        made = made if len(shape) > 1 else values * 1.004
+        assert gain(made, values) == pytest.approx(0.004)
+
+    def test_rounding_is_none(self):
+        assert gain(self.VALUES.astype(np.float16), self.VALUES) == 0.0
+        assert gain(self.VALUES + 0.01 * self.RNG.standard_normal((4, 64)), self.VALUES) == 0.0
+
+    def test_a_few_numbers_that_outweigh_the_rest_tell_nothing(self):
+        values = np.where(np.arange(64) < 15, 1.0, 1e-3)
+        assert gain(values * 1.004, values) == 0.0
+
+    @pytest.mark.parametrize("values", [np.zeros((0, 3)), np.zeros((2, 64)), np.full((2, 64), np.inf), np.float64(1)])
+    def test_nothing_to_tell_it_by(self, values):
+        assert gain(np.asarray(values) * 2, np.asarray(values)) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -215,6 +262,14 @@ def test_a_trial_tells_whether_an_error_leads_to_the_outputs(patched, control, l
     assert d.explains(patched, control, 1.0) is leads
 
 
+@pytest.mark.parametrize(
+    ("patched", "control", "leads"),
+    [(0.0, math.inf, True), (1.0, math.inf, True), (math.inf, math.inf, False), (0.0, 1.0, False)],
+)
+def test_a_trial_tells_whether_an_error_leads_to_another_shape_or_to_nan(patched, control, leads):
+    assert d.explains(patched, control, math.inf) is leads
+
+
 @pytest.mark.parametrize(("own", "obvious"), [(0.25, True), (below(0.25), False)])
 def test_a_quarter_of_the_outputs_error_needs_no_trial(own, obvious):
     assert d.is_obvious(own, 1.0) is obvious
@@ -223,7 +278,7 @@ def test_a_quarter_of_the_outputs_error_needs_no_trial(own, obvious):
 # --- the verdict on several tensors: a -> b -> y
 
 
-def verdict(a, b, y, failing=1.0, leads=lambda row: True):
+def verdict(a, b, y, failing=1.0, leads=lambda row, outputs: True):
     rows = [
         row(tensor="a", reads=("x",), **a), row(tensor="b", reads=("a",), **b), row(tensor="y", reads=("b",), **y),
     ]  # fmt: skip
@@ -276,5 +331,5 @@ def test_the_verdict_on_a_chain(a, b, y, failing, expected):
 
 def test_a_small_error_that_does_not_lead_to_the_outputs_is_never_the_answer():
     small, large = {"relative": 2e-5, "standalone": alone(2e-5)}, {"relative": 0.5, "standalone": alone(0.5)}
-    assert verdict(small, large, {"relative": 0.5, **RIGHT}, 0.5, lambda row: False)[1] == "b"
-    assert verdict(small, large, {"relative": 0.5, **RIGHT}, 0.5, lambda row: True)[1] == "a"
+    assert verdict(small, large, {"relative": 0.5, **RIGHT}, 0.5, lambda row, outputs: False)[1] == "b"
+    assert verdict(small, large, {"relative": 0.5, **RIGHT}, 0.5, lambda row, outputs: True)[1] == "a"

@@ -282,9 +282,9 @@ class Lane:
         live = self._live(None if own or outputs is None else self.graph.mark(outputs), same_inputs=True)
         live.activate()
         made = live.infer(feed) if live.is_active else None
-        self._note(live)
         kept = None if made is None else {name: _lasting(live, array) for name, array in made.items()}
         live.deactivate()
+        self._note(live)
         return kept
 
     def _session(self, segment: Segment, whole: bool) -> LiveRun:

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import math
 
+from polycmp.precision import UNITS
 from polycmp.precision import granted as operator_rounding
+from polycmp_locate.kinds import NORMALISING, READ_BESIDE_ONE, SELECTING
 from polycmp_locate.result import Row, Standalone
 
 #: An error up to this many times its noise floor is rounding. Higham and Mary bound what n roundings add up to by
@@ -50,18 +52,11 @@ _OBVIOUS = 0.25
 _HALF = 0.5
 #: Integer types that hold steps of a scale.
 STEP_TYPES = frozenset({"int2", "uint2", "int4", "uint4", "int8", "uint8", "int16", "uint16"})
-#: Operators that treat each element for itself, with an error relative to that element (Higham, section 2.2).
-ELEMENTWISE = frozenset(
-    {"Add", "Sub", "Mul", "Div", "Where", "Cast", "Identity", "Neg", "Max", "Min", "Clip", "Reshape", "Transpose",
-     "Unsqueeze", "Squeeze", "Expand", "Concat", "Slice", "Gather"}
-)  # fmt: skip
-#: Operators that only choose or move values: they round nothing themselves. The two units left to
-#: them are a choice.
-_SELECTING = frozenset(
-    {"Relu", "MaxPool", "GlobalMaxPool", "Reshape", "Transpose", "Identity", "Concat", "Slice", "Gather", "Squeeze",
-     "Unsqueeze", "Expand", "Flatten", "Split", "Pad", "Clip", "Max", "Min", "Where", "Neg", "Abs", "Tile"}
-)  # fmt: skip
+#: How many units are left to operators that round nothing themselves (choice).
 _SELECTION_MARGIN = 2.0
+#: An error of a whole row by the same factor is a fault from so many units on: rounding of elements is independent
+#: (Higham and Mary), that of one factor makes half a unit. Measured without a fault: 0.4. A choice above that.
+_GAIN_MARGIN = 4.0
 #: From this magnitude on values may mask others; converters write -1e4 in place of -inf. A choice a little below.
 _MASKING = 9e3
 #: Values from this share of the largest on are large, and the others are far below if under that share (choice).
@@ -70,17 +65,22 @@ FAR_BELOW = 2.0**-7
 #: A value is at the limit of a type from this share of its largest number on: -3.4e38 lies beyond float16 and bfloat16,
 #: and is -3.3895e38 rounded to bfloat16.
 AT_LIMIT = 0.99
-#: Operators that multiply 8-bit numbers exactly, where a kernel may add products in too few bits.
-INTEGER_PRODUCTS = frozenset({"MatMulInteger", "ConvInteger", "QLinearConv", "QLinearMatMul", "QGemm"})
-#: Operators whose results lie between 0 and 1 and are read beside numbers of that size: approximations are as exact as
-#: that needs. 2**-6, since MARGIN roundings of one operator (2**-18 in float32) of it are the unit roundoff of 1.
-_READ_BESIDE_ONE = {"Sigmoid": 2.0**-6, "HardSigmoid": 2.0**-6, "Softmax": 2.0**-6}
 #: The smallest normal number of float32, 2**-126, over its unit roundoff, 2**-24: an error held against less would be
 #: one of denormal numbers, which backends may flush to 0. That nothing smaller is ever meant is a choice.
 _VANISHING = 2.0**-102
 
 
 # --- one operator, fed with one side's tensors
+
+
+def may_have_gain(row: Row) -> bool:
+    """Return whether an error that is the same share of a whole row would be no rounding of a tensor's operator."""
+    return row.unit > UNITS["float32"] and not row.in_steps and row.node.op_type not in NORMALISING
+
+
+def is_gain(share: float, unit: float) -> bool:
+    """Return whether that share is more than rounding in a type of this unit roundoff."""
+    return share > _GAIN_MARGIN * unit
 
 
 def least_scale(op_type: str, kind: str = "") -> float:
@@ -90,7 +90,7 @@ def least_scale(op_type: str, kind: str = "") -> float:
         op_type: The operator's type.
         kind: Element type and shape, as text.
     """
-    return _READ_BESIDE_ONE.get(op_type, 0.0 if kind.startswith("float64") else _VANISHING)
+    return READ_BESIDE_ONE.get(op_type, 0.0 if kind.startswith("float64") else _VANISHING)
 
 
 def may_mask(scale: float) -> bool:
@@ -105,7 +105,7 @@ def worth_running(unit: float, op_type: str = "") -> float:
         unit: Unit roundoff to judge by.
         op_type: The operator's type.
     """
-    return (_SELECTION_MARGIN if op_type in _SELECTING else MARGIN) * operator_rounding(unit)
+    return (_SELECTION_MARGIN if op_type in SELECTING else MARGIN) * operator_rounding(unit)
 
 
 def step_limit(unit: float) -> float:
@@ -164,7 +164,7 @@ def standalone_is_rounding(row: Row) -> bool:
     if alone.steps is not None:
         return alone.steps.is_rounding
     if row.unit:
-        return alone.relative <= standalone_limit(row)
+        return alone.relative <= standalone_limit(row) and not is_gain(alone.gain, row.unit)
     return alone.max_abs == 0.0 or alone.same_if_rounded or _ties_explain(row, alone)
 
 
@@ -185,6 +185,8 @@ def in_place_is_rounding(row: Row) -> bool:
         return True
     if row.unit:
         limit = standalone_limit(row)
+        if is_gain(alone.in_place_gain, row.unit):
+            return False
         return alone.in_place <= (max(limit, worth_running(row.path_unit)) if standalone_is_rounding(row) else limit)
     return (
         alone.in_place == 0.0
@@ -270,10 +272,14 @@ def needs_measuring(row: Row, limit: float) -> bool:
     """
     if row.is_matched:
         return False
+    if row.stats is None:  # no number against number: the shapes differ
+        return True
     if not row.unit:
-        return row.stats is None or row.max_abs > 0.0
+        return row.max_abs > 0.0
     if is_beyond_range(row):
         return row.inputs_finite or is_new_nan(row)
+    if is_gain(row.gain, row.unit):
+        return True
     if row.relative <= worth_running(row.unit, row.node.op_type):
         return False
     return row.jump > JUMP or is_off(row, limit)
@@ -354,24 +360,15 @@ def is_fusion(error: float, probed_error: float, limit: float) -> bool:
 
 
 def is_moved(moved: float, error: float) -> bool:
-    """Return whether a backend moves enough with probes for its fusion to be what probing prevents.
+    """Return whether a backend whose outputs `moved` by so much with probes is the one whose fusion probing prevents.
 
     Where probes leave at most a quarter of an error, one side or both moved by three quarters of it together.
-
-    Args:
-        moved: How far the backend's outputs moved.
-        error: The outputs' error without probes.
     """
     return moved >= 0.5 * (1.0 - SHARE) * error
 
 
 def is_removed(left: float, error: float) -> bool:
-    """Return whether a probe takes most of an error away.
-
-    Args:
-        left: The error with it.
-        error: The error without.
-    """
+    """Return whether a probe, with which an error is `left`, takes most of the error away."""
     return left < error and left <= _HALF * error
 
 
@@ -386,9 +383,10 @@ def explains(patched: float, control: float, final: float) -> bool:
     Args:
         patched: The outputs' error if its tensor is replaced by the reference's.
         control: The same where the model is cut at the tensor, but the tensor stays the candidate's.
-        final: The outputs' error in the model as it is.
+        final: The outputs' error in the model as it is; infinite where shapes differ or NaN is new.
     """
-    return control > SHARE * final and patched <= _HALF * control
+    remains = control == final if math.isinf(final) else control > SHARE * final
+    return remains and patched <= _HALF * control and math.isfinite(patched)
 
 
 # --- whom float64 sides with

@@ -20,6 +20,7 @@ class Flow:
     def __init__(self, nodes: Sequence[GraphNode]) -> None:
         self.made = frozenset(name for node in nodes for name in node.outputs)
         self._readers: dict[str, list[GraphNode]] = {}
+        self._maker = {name: node for node in nodes for name in node.outputs}
         for node in nodes:
             for name in node.inputs:
                 self._readers.setdefault(name, []).append(node)
@@ -37,6 +38,16 @@ class Flow:
                     if name not in seen and carries(name):
                         seen.add(name)
                         waiting.append(name)
+        return seen
+
+    def before(self, tensor: str) -> set[str]:
+        """Return the tensors that one is made of, itself included."""
+        seen, waiting = {tensor}, [tensor]
+        while waiting:
+            node = self._maker.get(waiting.pop())
+            new = set(node.inputs) - seen if node is not None else set()
+            seen |= new
+            waiting += new
         return seen
 
     def behind(self, tensors: Iterable[str]) -> set[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Set
 from functools import cached_property
 from typing import Any
 
@@ -89,9 +90,12 @@ class FullSearch:
         probe = check_probe(
             self.plain, sweep.finals, self.expected, lambda made: self.setting.agree(made, self.expected)
         )
-        gaps = [distance(made, sweep.expected[name]) for name, made in sweep.finals.items() if name in sweep.expected]
-        probe.probed_error = max(gaps, default=0.0)
-        probe.error = max((self._error(name, made) for name, made in self.plain.items()), default=0.0)
+        self._probed = {
+            name: distance(made, sweep.expected[name]) for name, made in sweep.finals.items() if name in sweep.expected
+        }
+        judged = self.failing or {name: self._error(name, made) for name, made in self.plain.items()}
+        probe.error = max(judged.values(), default=0.0)
+        probe.probed_error = max((gap for name, gap in self._probed.items() if name in judged), default=0.0)
         self.probe = probe
         self.found.probe = probe if sweep.finals else None  # a candidate that failed part by part shows nothing
 
@@ -115,20 +119,31 @@ class FullSearch:
         """Return the backend whose outputs probing makes right, if there is one."""
         if self.probe.plain_passed or self.found.probe is None:
             return None
-        if self.probe.probed_error >= self.probe.error:  # the limit may take a run of the model
+        if all(self._probed.get(name, error) >= error for name, error in self.failing.items()):
+            return None  # what rounding explains may take a run of the model
+        if not self._beyond:
             return None
-        if not is_fusion(self.probe.error, self.probe.probed_error, self._output_limit):
+        worst = max(self._beyond, key=lambda name: self._beyond[name])
+        self.probe.error = self._beyond[worst]
+        self.probe.probed_error = max(self._probed.get(name, math.inf) for name in self._beyond)
+        if not is_fusion(self.probe.error, self.probe.probed_error, self._limit(worst, self.probe.error)):
             return None
         # Probes moved one side or both by at least three quarters of the error, whichever moved further is to blame.
         moved = is_moved(self.probe.relative, self.probe.error)
         return self.setting.candidate if moved else self.setting.reference
 
-    @property
-    def _output_limit(self) -> float:
-        rows = self.found.rows
-        quantised = sum(row.in_steps for row in rows)
+    @cached_property
+    def _beyond(self) -> Mapping[str, float]:
+        """The failing outputs that are off by more than rounding explains on the way to them."""
+        return {name: error for name, error in self.failing.items() if error > self._limit(name, error)}
+
+    def _limit(self, name: str, error: float) -> float:
+        """Return which relative error of an output rounding explains."""
+        before = self.flow.before(name)
+        rows = [row for row in self.found.rows if row.tensor in before]
         unit = max((row.unit for row in rows), default=0.0)
-        return max(self.noise.limit(len(rows), unit, self.probe.error), quantisation_limit(quantised))
+        quantised = sum(row.in_steps for row in rows)
+        return max(self.noise.limit(len(self.found.rows), unit, error), quantisation_limit(quantised))
 
     def _blame_fusion(self, lane: Lane) -> Judgement:
         self.on_stage("looking for the operators that are wrong together")
@@ -137,7 +152,7 @@ class FullSearch:
         target = self.expected if lane is self.setting.candidate else self.plain
 
         def removes(made: Mapping[str, Any]) -> bool:
-            left = max((distance(made[name], target[name]) for name in self.failing), default=0.0)
+            left = max((distance(made[name], target[name]) for name in self._beyond), default=0.0)
             return is_removed(left, self.probe.error)
 
         probes = find_probes(lane, self.feed, groups, final_outputs(lane.graph), removes)
@@ -155,12 +170,12 @@ class FullSearch:
 
     def _is_unexplained(self) -> bool:
         """Return whether the outputs are wrong by more than rounding, and operators were not looked at closely."""
-        if self.probe.plain_passed or self.probe.error <= self._output_limit:
+        if self.probe.plain_passed or not self._beyond:
             return False
         return any(row.standalone is None and row.relative > worth_running(row.unit) for row in self.found.rows)
 
-    def _leads(self, row: Row) -> bool:
-        """Return whether a tensor's error leads to that of the outputs, by a trial; True if none can be made."""
+    def _leads(self, row: Row, outputs: Set[str]) -> bool:
+        """Return whether a tensor's error leads to that of some outputs, by a trial; True if none can be made."""
         if self._trials >= (_TRIALS_IF_COMPILED if self.setting.candidate.compiles else _TRIALS):
             return True
         self._trials += 1
@@ -170,13 +185,13 @@ class FullSearch:
         wanted = reference.run_part(self.feed, [row.tensor]) if made is not None else None
         if made is None or wanted is None or row.tensor in self.failing:
             return True
-        errors = [self._error_behind({**self.feed, row.tensor: side[row.tensor]}) for side in (wanted, made)]
+        errors = [self._error_behind({**self.feed, row.tensor: side[row.tensor]}, outputs) for side in (wanted, made)]
         if errors[0] is None or errors[1] is None:
             return True
-        return explains(errors[0], errors[1], max(self.failing.values(), default=0.0))
+        return explains(errors[0], errors[1], max(self.failing[name] for name in outputs))
 
-    def _error_behind(self, tensors: Feed) -> float | None:
-        names = list(self.failing)
+    def _error_behind(self, tensors: Feed, outputs: Set[str]) -> float | None:
+        names = sorted(outputs)
         made = self.setting.candidate.run_part(tensors, names)
         return None if made is None else max(self._error(name, made[name]) for name in names)
 
@@ -191,7 +206,7 @@ class FullSearch:
             found.verdict, found.turning = NARROWED, None
             found.first_bad, found.usual_type = lone
             return
-        if self.probe.error > self._output_limit:
+        if self._beyond:
             if not self.probe.trusted:  # what was seen is another computation, whose tensors explain nothing here
                 found.verdict, found.turning = UNDECIDED, None
             return

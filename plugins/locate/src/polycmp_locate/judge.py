@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from polycmp.graph import GraphNode
@@ -66,7 +66,7 @@ class Evidence:
         finals: The names of the model's outputs.
         limit: Says which relative error rounding explains, of a place in the graph, a unit roundoff and the error in
             question; exact only where the error is beyond it.
-        leads: Says by a trial whether a tensor's error is that of the outputs.
+        leads: Says by a trial whether a tensor's error is that of some outputs, of which it is given the names.
     """
 
     rows: Sequence[Row]
@@ -74,7 +74,7 @@ class Evidence:
     failing: Mapping[str, float]
     limit: Callable[[int, float, float], float]
     finals: frozenset[str] = frozenset()
-    leads: Callable[[Row], bool] = lambda row: True
+    leads: Callable[[Row, Set[str]], bool] = lambda row, outputs: True
 
 
 def judge(evidence: Evidence) -> Judgement:
@@ -93,7 +93,6 @@ class _Judge:
         self.place = {row.tensor: index for index, row in enumerate(evidence.rows)}
         self.found = Judgement()
         self.unmeasured: Row | None = None
-        self.final_error = max(evidence.failing.values(), default=0.0)
 
     def judge(self) -> Judgement:
         """Return the verdict."""
@@ -161,7 +160,8 @@ class _Judge:
         if not is_culprit(row):
             self._note_unmeasured(row)
             return False
-        if not self._reaches_outputs(row):
+        reached = self._reached_outputs(row)
+        if not reached:
             if not self.evidence.failing and self._is_off(row) and self._touches_outputs(row):
                 return True
             if not row.passed and self._is_off(row):
@@ -169,10 +169,14 @@ class _Judge:
             return False
         own = row.standalone.relative if row.standalone is not None else 0.0
         in_place = (row.standalone.in_place or 0.0) if row.standalone is not None else 0.0
-        return is_obvious(max(own, in_place), self.final_error) or self.evidence.leads(row)
+        final = max(self.evidence.failing[name] for name in reached)
+        return is_obvious(max(own, in_place), final) or self.evidence.leads(row, reached)
+
+    def _reached_outputs(self, row: Row) -> Set[str]:
+        return self.evidence.failing.keys() & self.flow.reached(row.tensor, self._carries)
 
     def _reaches_outputs(self, row: Row) -> bool:
-        return bool(self.evidence.failing.keys() & self.flow.reached(row.tensor, self._carries))
+        return bool(self._reached_outputs(row))
 
     def _touches_outputs(self, row: Row) -> bool:
         """Return whether outputs within the tolerance show the error of a tensor, or more than their own rounding."""

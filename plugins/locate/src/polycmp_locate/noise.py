@@ -10,7 +10,8 @@ from typing import Any
 from polycmp.layerwise.partitioned_run import Lane
 from polycmp.tensors import Feed, dtype_of, is_floating
 from polycmp_locate.decisions import accumulated_limit
-from polycmp_locate.measure import distance, nudged
+from polycmp_locate.measure import distance
+from polycmp_locate.perturbing import nudged
 
 
 class Noise:

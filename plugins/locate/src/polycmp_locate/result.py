@@ -51,6 +51,8 @@ class Standalone:
             inputs, relative; None if that was not measured.
         in_place_steps: The same, largest absolute difference.
         steps: What rounding to steps did, for parts that do so; None for others.
+        gain: By which share a whole row is off alike; only for coarse types.
+        in_place_gain: The same of what `in_place` compares.
     """
 
     max_abs: float
@@ -68,6 +70,8 @@ class Standalone:
     in_place: float | None = None
     in_place_steps: float = 0.0
     steps: StepError | None = None
+    gain: float = 0.0
+    in_place_gain: float = 0.0
 
 
 @dataclass
@@ -84,6 +88,7 @@ class Row:
         max_abs: Largest absolute error, accumulated on the way through the model.
         mean_abs: Mean absolute error.
         relative: `max_abs` divided by the largest magnitude in the reference.
+        gain: By which share a whole row is off alike, and no input's by half of that; only for coarse types.
         jump: `relative` divided by that of the operator's worst input; infinite if those are equal.
         candidate: What the candidate's tensor holds.
         reference: What the reference's holds.
@@ -112,6 +117,7 @@ class Row:
     max_abs: float = 0.0
     mean_abs: float = 0.0
     relative: float = 0.0
+    gain: float = 0.0
     jump: float = 0.0
     candidate: Figures | None = None
     reference: Figures | None = None

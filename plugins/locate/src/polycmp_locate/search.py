@@ -144,6 +144,8 @@ class Sweeper:
         """Fill in by how much the error grew in this operator, and what kind of numbers it read."""
         before = [found.rows[name] for name in row.node.inputs if name in found.rows]
         largest = max((item.relative for item in before), default=0.0)
+        if any(item.gain >= row.gain / 2 for item in before):
+            row.gain = 0.0
         if row.relative:
             row.jump = _growth(row.relative, largest)
         row.inputs_finite = all(item.candidate is None or item.candidate.is_finite for item in before)
@@ -161,7 +163,7 @@ class Sweeper:
         if rounds_to_steps(row):
             return not row.is_matched and bool(row.max_abs)
         if self._distrust:
-            return row.relative > worth_running(row.unit) and not row.is_matched
+            return (row.stats is None or row.relative > worth_running(row.unit)) and not row.is_matched
         return needs_measuring(row, accumulated_limit(position, row.unit, 0.0))
 
     def _has_time(self) -> bool:
@@ -210,7 +212,8 @@ class Sweeper:
             return
         found = self.tester.in_place_error(row, own_inputs, made[row.tensor])
         if found is not None:
-            row.standalone = replace(row.standalone, in_place=found[0], in_place_steps=found[1])
+            error, steps, gain = found
+            row.standalone = replace(row.standalone, in_place=error, in_place_steps=steps, in_place_gain=gain)
 
     def _inputs(self, row: Row, held: Tensors) -> dict[str, Any] | None:
         """Return what an operator reads and does not compute for itself; None if some of it is not known."""

@@ -11,6 +11,7 @@ from polycmp_locate.decisions import (
     MARGIN,
     in_place_is_rounding,
     is_culprit,
+    is_gain,
     is_right_alone,
     reference_is_wrong,
     sides_with_candidate,
@@ -102,6 +103,9 @@ def _how(row: Row) -> str:
     text = f" with a relative error of {row.relative:.2g}"
     if not row.unit:
         return text
+    share = row.standalone.gain or row.standalone.in_place_gain if row.standalone is not None else 0.0
+    if is_gain(share, row.unit):
+        return f"{text}, of which {share:.2g} is a factor that all of a row has in common, and no rounding"
     if row.unit > UNITS["float32"]:
         return f"{text}, where rounding explains {standalone_limit(row):.2g}"
     like = type_like(row.relative)

@@ -1,0 +1,27 @@
+"""Kinds of operators, by how they round."""
+
+from __future__ import annotations
+
+#: Operators that treat each element for itself, with an error relative to that element (Higham, section 2.2).
+ELEMENTWISE = frozenset(
+    {"Add", "Sub", "Mul", "Div", "Where", "Cast", "Identity", "Neg", "Max", "Min", "Clip", "Reshape", "Transpose",
+     "Unsqueeze", "Squeeze", "Expand", "Concat", "Slice", "Gather"}
+)  # fmt: skip
+#: Operators that only choose or move values: they round nothing themselves.
+SELECTING = frozenset(
+    {"Relu", "MaxPool", "GlobalMaxPool", "Reshape", "Transpose", "Identity", "Concat", "Slice", "Gather", "Squeeze",
+     "Unsqueeze", "Expand", "Flatten", "Split", "Pad", "Clip", "Max", "Min", "Where", "Neg", "Abs", "Tile"}
+)  # fmt: skip
+#: Operators that multiply 8-bit numbers exactly, where a kernel may add products in too few bits.
+INTEGER_PRODUCTS = frozenset({"MatMulInteger", "ConvInteger", "QLinearConv", "QLinearMatMul", "QGemm"})
+#: Operators that divide many elements by the same number, which is rounded once: a sum in a coarse type makes it wrong
+#: for all of them alike.
+NORMALISING = frozenset(
+    {"Softmax", "LogSoftmax", "BiasSoftmax", "LayerNormalization", "SkipLayerNormalization", "RMSNormalization",
+     "SimplifiedLayerNormalization", "SkipSimplifiedLayerNormalization", "EmbedLayerNormalization", "LpNormalization",
+     "InstanceNormalization", "GroupNormalization", "MeanVarianceNormalization", "LRN", "Attention",
+     "MultiHeadAttention", "GroupQueryAttention"}
+)  # fmt: skip
+#: Operators whose results lie between 0 and 1 and are read beside numbers of that size: approximations are as exact as
+#: that needs. 2**-6, since MARGIN roundings of one operator (2**-18 in float32) of it are the unit roundoff of 1.
+READ_BESIDE_ONE = {"Sigmoid": 2.0**-6, "HardSigmoid": 2.0**-6, "Softmax": 2.0**-6}

@@ -1,0 +1,43 @@
+"""Tensors moved a little, to see what that does to an operator's result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polycmp.tensors import as_dtype, is_floating, to_numpy
+
+
+def nudged(tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """Return tensors with every real number moved by one unit in the last place, up and down in turn."""
+    return {name: _nudge(to_numpy(array)) for name, array in tensors.items()}
+
+
+def _nudge(array: NDArray[Any]) -> NDArray[Any]:
+    if not is_floating(array.dtype) or array.dtype.kind != "f":
+        return array
+    moved = np.array(array.reshape(-1))
+    with np.errstate(all="ignore"):
+        for start, direction in ((0, np.inf), (1, -np.inf)):
+            every_other = moved[start::2]
+            np.nextafter(
+                every_other, every_other.dtype.type(direction), out=every_other, where=np.isfinite(every_other)
+            )
+    return moved.reshape(array.shape)
+
+
+def scaled(array: NDArray[Any], factor: float) -> NDArray[Any]:
+    """Return real numbers times a factor, other tensors as they are."""
+    return (array.astype(np.float64) * factor).astype(array.dtype) if is_floating(array.dtype) else array
+
+
+def rounded(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return real numbers as a coarser type holds them, other tensors as they are."""
+    if not is_floating(array.dtype):
+        return array
+    kind = as_dtype("float16" if name == "tf32" else name)
+    with np.errstate(all="ignore"):
+        return array.astype(kind).astype(array.dtype)
