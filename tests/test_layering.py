@@ -63,8 +63,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "inputs": {*GROUND, "tensors", "plugins", "data", "results", "plan"},
     "workers": {*GROUND, *MODELS, "plugins", "model", "inputs", "plan", "calls", "ending", "process"},
     "runs": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "inputs", "workers"},
-    "layerwise": {*GROUND, *MODELS, "plugins", "compare", "results", "plan", "runs"},
-    "session": {*GROUND, *MODELS, "plugins", "compare", "results", "plan", "ending", "runs", "layerwise"},
+    "session": {*GROUND, *MODELS, "plugins", "compare", "results", "plan", "ending", "runs"},
     # Other names for modules of packages that may not be there.
     "alias": set(),
     "comparator": {"alias"},
@@ -181,29 +180,29 @@ def test_only_the_command_line_imports_click():
     assert users == {"command", "cli"}
 
 
+#: Packages of ours with public modules, and where they lie.
+BASES = {
+    "polycmp_api": ROOT / "plugins" / "api" / "src",
+    "polycmp_checks": ROOT / "plugins" / "checks" / "src",
+    "polycmp_formats": ROOT / "plugins" / "formats" / "src",
+    "polycmp_layerwise": ROOT / "plugins" / "layerwise" / "src",
+    "polycmp_onnx": ROOT / "plugins" / "onnx" / "src",
+    "polycmp_testing": ROOT / "plugins" / "testing" / "src",
+}
+
+
 def public_modules() -> set[str]:
     """Modules that plugins may import, as the page on the architecture lists them for everybody."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     listed = page.partition("<!-- public modules -->")[2].partition("<!-- end -->")[0]
-    return set(
-        re.findall(
-            r"`((?:polycmp|polycmp_api|polycmp_checks|polycmp_formats|polycmp_onnx|polycmp_testing)(?:\.\w+)*)`", listed
-        )
-    )
+    packages = "|".join(("polycmp", *BASES))
+    return set(re.findall(rf"`((?:{packages})(?:\.\w+)*)`", listed))
 
 
 def module_of(name: str) -> str:
     """Return the module of an imported name: the longest beginning that is a file."""
     parts = name.split(".")
-    plugins = ROOT / "plugins"
-    bases = {
-        "polycmp": CORE.parent,
-        "polycmp_api": plugins / "api" / "src",
-        "polycmp_checks": plugins / "checks" / "src",
-        "polycmp_formats": plugins / "formats" / "src",
-        "polycmp_onnx": plugins / "onnx" / "src",
-        "polycmp_testing": plugins / "testing" / "src",
-    }
+    bases = {"polycmp": CORE.parent, **BASES}
     for length in range(len(parts), 1, -1):
         path = bases[parts[0]].joinpath(*parts[:length])
         if path.with_suffix(".py").exists() or (path / "__init__.py").exists():

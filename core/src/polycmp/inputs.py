@@ -184,7 +184,11 @@ def asked_shapes(plan: DataPlan, description: ModelDescription | None) -> Mappin
 def _usual(inputs: TensorMetadata, _feed: Callable[[TensorMetadata], Feed]) -> Chosen:
     from polycmp.data.shapes import usual_sizes
 
-    return Chosen(usual_sizes(inputs))
+    made = usual_sizes(inputs)
+    shapes = " ".join(
+        f"{n}:{format_shape(made[n].shape)}" for n, entry in inputs.items() if entry.shape != made[n].shape
+    )
+    return Chosen(made, f"{shapes}, as usual where a model leaves them open" if shapes else "")
 
 
 def _inner_source(plan: DataPlan, registry: Registry) -> Source:

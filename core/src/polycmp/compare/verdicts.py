@@ -123,3 +123,17 @@ def _severity(item: OutputComparison) -> tuple[bool, bool, int, float]:
     if stats is None:
         return not item.passed, not item.passed, 0, 0.0
     return not item.passed, False, stats.failed, stats.max_abs
+
+
+def merge_windows(parts: Iterable[PairComparison]) -> PairComparison:
+    """Return what the windows of one pair say together."""
+    found = list(parts)
+    outputs = {name: item for part in found for name, item in part.outputs.items()}
+    reasons = [part.reason for part in found if part.reason and part.outputs]
+    return replace(
+        found[0],
+        passed=all(part.passed for part in found if part.outputs),
+        outputs=outputs,
+        iterations=max(part.iterations for part in found),
+        reason=reasons[0] if reasons else "",
+    )

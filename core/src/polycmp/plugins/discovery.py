@@ -19,18 +19,18 @@ from polycmp.spec import (
     DataLoaderSpec,
     FormatSpec,
     LoaderSpec,
-    PairingSpec,
     ReportSpec,
     RunnerSpec,
+    ServiceSpec,
 )
 
 BUILTIN = "polycmp"
 """The plugin name of the core's own contributions."""
 
 Spec: TypeAlias = (
-    RunnerSpec | LoaderSpec | DataLoaderSpec | CompareFuncSpec | CommandSpec | ReportSpec | FormatSpec | PairingSpec
+    RunnerSpec | LoaderSpec | DataLoaderSpec | CompareFuncSpec | CommandSpec | ReportSpec | FormatSpec | ServiceSpec
 )
-Kind: TypeAlias = Literal["runner", "loader", "data_loader", "compare_func", "command", "report", "format", "pairing"]
+Kind: TypeAlias = Literal["runner", "loader", "data_loader", "compare_func", "command", "report", "format", "service"]
 State: TypeAlias = Literal["ok", "broken", "excluded", "disabled"]
 
 KINDS: Mapping[type, Kind] = {
@@ -41,7 +41,7 @@ KINDS: Mapping[type, Kind] = {
     CommandSpec: "command",
     ReportSpec: "report",
     FormatSpec: "format",
-    PairingSpec: "pairing",
+    ServiceSpec: "service",
 }
 WORDS: Mapping[str, str] = {
     "runner": "backend",
@@ -51,7 +51,7 @@ WORDS: Mapping[str, str] = {
     "command": "command",
     "report": "report",
     "format": "file format",
-    "pairing": "pairing",
+    "service": "service",
 }
 """What people call each kind."""
 

@@ -91,12 +91,21 @@ OPTIONS_OF_COMPARE_FUNCS: Mapping[str, str] = {
 }
 """Options of such functions."""
 
+SERVICES: Mapping[str, tuple[str, str]] = {
+    "pairing": ("locate", "pip install polycmp-locate"),
+    "rounding": _CHECKS,
+    "sizes": _DATA,
+    "windows": ("layerwise", "pip install polycmp-layerwise"),
+}
+"""What runs make use of, likewise."""
+
 BROUGHT: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "command": COMMANDS,
     "compare_func": COMPARE_FUNCS,
     "data_loader": DATA_LOADERS,
     "report": REPORTS,
     "format": FORMATS,
+    "service": SERVICES,
 }
 """All of these by kind."""
 

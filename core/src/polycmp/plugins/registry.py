@@ -37,11 +37,11 @@ from polycmp.spec import (
     FormatSpec,
     LoaderFactory,
     LoaderSpec,
-    PairingSpec,
     ReportFactory,
     ReportSpec,
     RunnerFactory,
     RunnerSpec,
+    ServiceSpec,
 )
 
 
@@ -126,15 +126,15 @@ class Registry:
         return self._by_name("format")
 
     @cached_property
-    def pairings(self) -> Mapping[str, Contributed[PairingSpec]]:
-        """Ways to go through models that differ, by name."""
-        return self._by_name("pairing")
+    def services(self) -> Mapping[str, Contributed[ServiceSpec]]:
+        """What runs make use of, by name."""
+        return self._by_name("service")
 
     @property
     def unique_contributions(self) -> tuple[Contribution, ...]:
         """Everything that can be asked for by name: no name that several claim."""
         tables = (self.runners, self.loaders, self.data_loaders, self.compare_funcs, self.commands, self.reports)
-        return tuple(item for table in (*tables, self.formats, self.pairings) for item in table.values())
+        return tuple(item for table in (*tables, self.formats, self.services) for item in table.values())
 
     @cached_property
     def _winners(self) -> Mapping[tuple[Kind, str], Contribution]:
@@ -174,6 +174,10 @@ class Registry:
     def find_format(self, suffix: str) -> Contributed[FormatSpec]:
         """Return the format of files with a suffix; errors as in `find_data_loader`."""
         return self._find("format", suffix.removeprefix("."), self.formats)
+
+    def find_service(self, name: str) -> Contributed[ServiceSpec]:
+        """Return a service; errors as in `find_data_loader`."""
+        return self._find("service", name, self.services)
 
     def _find(self, kind: Kind, name: str, table: Mapping[str, Contribution]) -> Contribution:
         if name in table:
@@ -223,7 +227,7 @@ class Registry:
     @overload
     def load(self, contribution: Contributed[ReportSpec]) -> ReportFactory: ...
     @overload
-    def load(self, contribution: Contributed[CommandSpec] | Contributed[PairingSpec]) -> Any: ...
+    def load(self, contribution: Contributed[CommandSpec] | Contributed[ServiceSpec]) -> Any: ...
     @overload
     def load(self, contribution: Contribution, factory_string: str) -> Any: ...
     def load(self, contribution: Contribution, factory_string: str | None = None) -> Any:

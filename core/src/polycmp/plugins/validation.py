@@ -15,7 +15,17 @@ import pluggy
 from polycmp.errors import describe_exception, did_you_mean
 from polycmp.plugins.discovery import NAME_PATTERN, WORDS, Candidate, Contributed, Contribution, PluginRecord
 from polycmp.plugins.names import flag_of
-from polycmp.spec import ENTRY_POINT_GROUP, HOOKS, CommandSpec, FormatSpec, Hooks, ReportSpec, RunnerSpec
+from polycmp.spec import (
+    ENTRY_POINT_GROUP,
+    HOOKS,
+    SERVICES,
+    CommandSpec,
+    FormatSpec,
+    Hooks,
+    ReportSpec,
+    RunnerSpec,
+    ServiceSpec,
+)
 
 SUFFIX_PATTERN = re.compile(r"\.[a-z][a-z0-9_]*\Z")
 IMPORT_STRING = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z")
@@ -136,6 +146,8 @@ def _check_spec(spec: Any, hook: str) -> None:
         return
     elif isinstance(spec, ReportSpec):
         _check_report(spec)
+    elif isinstance(spec, ServiceSpec) and spec.name not in SERVICES:
+        raise _FaultError(f"there is no use for a service {spec.name!r}; {did_you_mean(str(spec.name), SERVICES)}")
     elif not isinstance(spec.name, str) or not NAME_PATTERN.match(spec.name):
         raise _FaultError(f"bad name {spec.name!r} in {hook}: lower case, digits and underscores only")
     target = spec.target if isinstance(spec, CommandSpec) else spec.factory
@@ -162,12 +174,12 @@ def _check_report(spec: ReportSpec) -> None:
         raise _FaultError(f"bad name {spec.name!r} of a report without suffix: lower case, digits and underscores only")
     if not (spec.suffix or spec.when or spec.attends):
         raise _FaultError(
-            f"nothing ever asks for the report {spec.name!r}: it has no suffix, `when`, `watch` or `record`"
+            f"nothing ever asks for the report {spec.name!r}: it has no suffix, `when`, `watch`, `record` or `instead`"
         )
     if spec.attends and spec.options is None:
         what = "watches" if spec.watch else "records"
         raise _FaultError(f"nothing turns on what the report {spec.name or spec.suffix!r} {what}: it has no options")
-    for target in filter(None, (spec.watch, spec.record)):
+    for target in filter(None, (spec.watch, spec.record, spec.instead)):
         if not IMPORT_STRING.match(target):
             raise _FaultError(f"{target!r} in polycmp_reports is not of the form 'package.module:attribute'")
 

@@ -15,14 +15,13 @@ from polycmp.compare.averages import (
     recorded_metrics,
     tolerances_matter,
 )
-from polycmp.compare.noise import NoiseJudge
 from polycmp.compare.pair import PairComparer
 from polycmp.compare.scripted import PairFunction, as_pair_function, load_compare_script
 from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison, WorstIterations, named_reason
 from polycmp.errors import UsageError
 from polycmp.plan import ComparePlan
 from polycmp.runs.compare_functions import make_functions
-from polycmp.runs.noise import NoiseFloors
+from polycmp.runs.services import Rounding
 from polycmp.spec import CompareFuncSpec, CompareFunction, Verdict
 from polycmp.values import pick, split_script
 
@@ -46,14 +45,14 @@ class Comparer(Protocol):
 
 
 def comparer_maker(
-    plan: ComparePlan, registry: Registry, floors: NoiseFloors | None = None
+    plan: ComparePlan, registry: Registry, rounding: Rounding | None = None
 ) -> Callable[[str, str], Comparer]:
     """Return what makes the comparer of two labels; scripts and functions are loaded now.
 
     Args:
         plan: How to compare.
         registry: The plugins.
-        floors: The noise floors to judge by, where the plan says so.
+        rounding: What knows of rounding, to judge by it where the plan says so.
 
     Raises:
         PluginError: A compare function is not there.
@@ -76,9 +75,9 @@ def comparer_maker(
 
     def make(candidate: str, reference: str) -> Comparer:
         mine = functions
-        if floors is not None and plan.tolerance:
+        if rounding is not None and plan.tolerance:
             options = next(choice.options for choice in plan.functions if choice.name == DEFAULT_COMPARE)
-            judge = NoiseJudge(options, floors.between(candidate, reference), plan.detail)
+            judge = rounding.judge(options, candidate, reference, detail=plan.detail)
             mine = {**functions, DEFAULT_COMPARE: judge}
         pair = PairComparer(candidate, reference, mine, map_output=plan.map_output, shape_check=plan.shape_check)
         return AveragingComparer(pair, judges) if plan.check_average else pair

@@ -17,6 +17,7 @@ from polycmp.precision import allowed_precision
 from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import LiveRun
+from polycmp.runs.services import open_sizes
 from polycmp.tensors import DataSource, ModelDescription
 
 if TYPE_CHECKING:
@@ -140,10 +141,8 @@ class Resolved:
     @cached_property
     def source(self) -> DataSource:
         """The data source, which also knows what the models' files say of their inputs."""
-        from polycmp.runs.shape_search import ShapeSearch
-
         known = [item for item in self.descriptions.values() if item is not None]
-        return self._source.informed(known, ShapeSearch(self.backends, self.registry))
+        return self._source.informed(known, open_sizes(self.backends, self.registry))
 
     def backend(self, label: str) -> ResolvedBackend:
         """Return the backend with a label; one must have it."""

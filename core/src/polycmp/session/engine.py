@@ -9,18 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp.compare.verdicts import PairComparison
+from polycmp.compare.verdicts import PairComparison, merge_windows
 from polycmp.errors import UsageError, did_you_mean
-from polycmp.layerwise.windows import merge_windows
 from polycmp.plan import BackendPlan, Plan
 from polycmp.precision import UNITS
 from polycmp.results.outcome import BackendResult, Outcome, describe_environment
 from polycmp.runs.compare_functions import Recorders, open_watchers, relaxed_tolerances
 from polycmp.runs.comparers import Comparer, comparer_maker
 from polycmp.runs.loop import Pace, Step, run_steps
-from polycmp.runs.noise import NoiseFloors
 from polycmp.runs.resolve import Resolved, resolve
 from polycmp.runs.saved_run import SavedLane, open_saved
+from polycmp.runs.services import Rounding, open_rounding
 from polycmp.session.check_names import check_output_names
 from polycmp.session.next_steps import next_steps
 from polycmp.session.outputs import Sinks
@@ -56,8 +55,8 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
     if prepared.feedback is not None:
         recorders.join(" and ".join(plan.data.followers), prepared.feedback)
     session = _Session(plan, resolved, prepared, saved, recorders)
-    floors = NoiseFloors(resolved, session.outcome.reference) if resolved.backends or plan.compare.tolerance else None
-    session.judge_by(comparer_maker(plan.compare, registry, floors), floors)
+    rounding = open_rounding(resolved, session.outcome.reference, plan.compare.tolerance)
+    session.judge_by(comparer_maker(plan.compare, registry, rounding), rounding)
     session.outcome.command = plan.command
     session.outcome.notes += [
         *_same_twice(plan.backends, plan.files.load_outputs),
@@ -110,21 +109,21 @@ class _Session:
         self._prepared = prepared
         self._saved = saved
         self._repeats = Repeats(plan, resolved.registry)
-        self._floors: NoiseFloors | None = None
+        self._rounding: Rounding | None = None
         self._comparers: dict[str, dict[int, Comparer]] = {}
         self._recorders = recorders
         self._names_checked = prepared.names_checked
         results = [run.result for run in prepared.runs] + [lane.result for lane in saved]
         self.outcome = Outcome(backends=results, expected=len(results) > 1, reference=self._reference(results))
 
-    def judge_by(self, make_comparer: Callable[[str, str], Comparer], floors: NoiseFloors | None) -> None:
+    def judge_by(self, make_comparer: Callable[[str, str], Comparer], rounding: Rounding | None) -> None:
         """Set what makes the comparer of two labels, and what knows of rounding."""
-        self._make_comparer, self._floors = make_comparer, floors
+        self._make_comparer, self._rounding = make_comparer, rounding
 
     def close(self) -> None:
         """Deactivate what was run to measure rounding."""
-        if self._floors is not None:
-            self._floors.close()
+        if self._rounding is not None:
+            self._rounding.close()
 
     def steps(self, pace: Pace) -> Generator[Step, None, None]:
         """Yield steps with the outputs of live and saved runs; saved runs may outlast live ones."""
@@ -155,8 +154,8 @@ class _Session:
         self._repeats.add_errors(step.index, step.feed, self.outcome.backends)
         if not step.window:
             sinks.save(step, [run.label for run in self._prepared.runs])
-        if self._floors is not None:
-            self._floors.begin(step.feed)
+        if self._rounding is not None:
+            self._rounding.begin(step.feed)
         invalid = sinks.validate(step.index, step.outputs)
         outputs = sinks.postprocess(step)
         self.outcome.invalid += invalid
@@ -183,13 +182,13 @@ class _Session:
 
     def _explained(self, pair: PairComparison) -> PairComparison:
         """Return a comparison that says of outputs that differ whether rounding may be why."""
-        if self._floors is None or self._compare_plan.tolerance or pair.passed:
+        if self._rounding is None or self._compare_plan.tolerance or pair.passed:
             return pair
         outputs = dict(pair.outputs)
         for name, item in pair.outputs.items():
             stats = item.stats
             if not item.passed and stats is not None and stats.share and not stats.whole and not stats.nan_failed:
-                why = self._floors.explanation(pair.candidate, pair.reference, stats.share)
+                why = self._rounding.explanation(pair.candidate, pair.reference, stats.share)
                 outputs[name] = replace(item, reason=f"{item.reason}; {why}")
         return replace(pair, outputs=outputs)
 

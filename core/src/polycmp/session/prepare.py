@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from polycmp.layerwise.open import has_many_outputs, open_windows
-from polycmp.layerwise.windows import Windows
 from polycmp.plan import Plan
 from polycmp.runs.backend_run import LiveRun
 from polycmp.runs.feedback import Feedback, open_feedback
-from polycmp.runs.resolve import Resolved
+from polycmp.runs.resolve import Resolved, ResolvedBackend
+from polycmp.runs.services import Windows, open_windows
 from polycmp.session.check_names import check_names
 from polycmp.tensors import DataSource
+
+#: From this many outputs on, it is worth loading the model as a graph to see whether they fit the memory.
+MANY_OUTPUTS = 8
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,15 @@ def prepare(plan: Plan, resolved: Resolved) -> Prepared:
     notes: list[str] = []
     windows = open_windows(resolved, runs, plan.max_memory, plan.compare.reference, notes)
     return Prepared(runs, resolved.source, checked, windows, notes)
+
+
+def has_many_outputs(backends: Iterable[ResolvedBackend]) -> bool:
+    """Return whether every model of backends that run parts has so many outputs that they may not fit the memory."""
+    counts = []
+    for model in {item.model.path: item.model for item in backends if item.runs_parts}.values():
+        description = model.describe()
+        counts.append(0 if description is None else len(description.outputs))
+    return bool(counts) and min(counts) >= MANY_OUTPUTS
 
 
 def needs_all_outputs(plan: Plan) -> str:

@@ -11,14 +11,15 @@ At run time this package imports the standard library, pluggy, and the core's ow
 from __future__ import annotations
 
 from polycmp.spec.descriptors import (
+    SERVICES,
     CommandSpec,
     CompareFuncSpec,
     DataLoaderSpec,
     FormatSpec,
     LoaderSpec,
-    PairingSpec,
     ReportSpec,
     RunnerSpec,
+    ServiceSpec,
     opt,
 )
 from polycmp.spec.hooks import ENTRY_POINT_GROUP, HOOKS, Hooks, hookimpl, hookspec
@@ -57,6 +58,7 @@ from polycmp.values import (
 __all__ = [
     "ENTRY_POINT_GROUP",
     "HOOKS",
+    "SERVICES",
     "CommandSpec",
     "CommandTarget",
     "CompareFactory",
@@ -74,13 +76,13 @@ __all__ = [
     "LoaderSpec",
     "ModelHandle",
     "ModelLoaderFactory",
-    "PairingSpec",
     "Recorder",
     "RejudgingFunction",
     "ReportFactory",
     "ReportSpec",
     "RunnerFactory",
     "RunnerSpec",
+    "ServiceSpec",
     "SizeHint",
     "Verdict",
     "check_values",

@@ -292,16 +292,23 @@ class FormatSpec:
     needs: tuple[str, ...] = ()
 
 
+SERVICES: Mapping[str, str] = {
+    "pairing": "a way to go side by side through models that differ, tensor by tensor",
+    "rounding": "how far rounding takes the outputs of a model, for `--tolerance auto`",
+    "sizes": "sizes for dimensions that a model leaves open",
+    "windows": "a way through models whose outputs may not fit the memory all at once",
+}
+"""What a run leaves to plugins, and does in the plainest way, or not at all, where none is there."""
+
+
 @dataclasses.dataclass(frozen=True)
-class PairingSpec:
-    """A way to go side by side through models that differ, tensor by tensor.
+class ServiceSpec:
+    """Something that a run makes use of where it is there.
 
     Attributes:
-        name: What it is called.
+        name: One of `SERVICES`.
         summary: One line for tables.
-        factory: `"package.module:attribute"`, called as `factory(lanes, reference)` with the runs of models that have
-            different operators and the reference's label; gives a `polycmp.layerwise.open.Paired`, or None if these
-            models have too little in common.
+        factory: Called as the Protocol for this service in `polycmp.runs.services` says.
     """
 
     name: str

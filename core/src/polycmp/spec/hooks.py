@@ -12,9 +12,9 @@ from polycmp.spec.descriptors import (
     DataLoaderSpec,
     FormatSpec,
     LoaderSpec,
-    PairingSpec,
     ReportSpec,
     RunnerSpec,
+    ServiceSpec,
 )
 
 ENTRY_POINT_GROUP = "polycmp"
@@ -241,25 +241,27 @@ class Hooks:
         raise NotImplementedError
 
     @hookspec
-    def polycmp_pairings(self) -> Iterable[PairingSpec]:
-        """Contribute a way to go side by side through models that differ.
+    def polycmp_services(self) -> Iterable[ServiceSpec]:
+        """Contribute what a run makes use of where it is there.
 
         Example:
             ::
 
-                from polycmp.spec import PairingSpec, hookimpl
+                from polycmp.spec import ServiceSpec, hookimpl
 
                 @hookimpl
-                def polycmp_pairings():
-                    yield PairingSpec("by_name", "Tensors of one name belong together", "my_pairs.lanes:pair")
+                def polycmp_services():
+                    yield ServiceSpec("sizes", "Every open dimension is 4", "my_backend.sizes:make_fours")
 
-            with, in `my_pairs/lanes.py`::
+            with, in `my_backend/sizes.py`::
 
-                from polycmp.layerwise.open import Paired
+                from polycmp.data.dimensions import filled, open_dimensions
+                from polycmp.inputs import Chosen
 
-                def pair(lanes, reference):
-                    ...  # lanes whose `graph` have the same operators between tensors of the same names
-                    return Paired(lanes, ["paired by name"], lambda comparer: comparer)
+                def make_fours(backends, registry):
+                    def choose(inputs, make_feed):
+                        return Chosen(filled(inputs, dict.fromkeys(open_dimensions(inputs), 4)), "all sizes are 4")
+                    return choose
         """
         raise NotImplementedError
 
@@ -272,5 +274,5 @@ HOOKS: dict[str, type] = {
     "polycmp_commands": CommandSpec,
     "polycmp_reports": ReportSpec,
     "polycmp_formats": FormatSpec,
-    "polycmp_pairings": PairingSpec,
+    "polycmp_services": ServiceSpec,
 }

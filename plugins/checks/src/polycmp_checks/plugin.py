@@ -6,7 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from polycmp.spec import CommandSpec, CompareFuncSpec, DataLoaderSpec, ReportSpec, RunnerSpec, hookimpl, opt
+from polycmp.spec import (
+    CommandSpec,
+    CompareFuncSpec,
+    DataLoaderSpec,
+    ReportSpec,
+    RunnerSpec,
+    ServiceSpec,
+    hookimpl,
+    opt,
+)
 from polycmp_checks.function_options import (
     CosineOptions,
     IndicesOptions,
@@ -185,6 +194,12 @@ def polycmp_compare_funcs() -> Iterable[CompareFuncSpec]:
         rejudges=True,
         larger_is_better=True,
     )
+
+
+@hookimpl
+def polycmp_services() -> Iterable[ServiceSpec]:
+    """Contribute what knows of rounding."""
+    yield ServiceSpec("rounding", "Tolerances from measured rounding", "polycmp_checks.rounding.floors:NoiseFloors")
 
 
 @hookimpl

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from polycmp.spec import CommandSpec, hookimpl
+from polycmp.spec import CommandSpec, ServiceSpec, hookimpl
 
 _DATA = "Join files of inputs and outputs, or make inputs from images and arrays."
 _INSPECT = "Show what is in a model, or in a file of inputs or outputs."
@@ -22,3 +22,9 @@ def polycmp_commands() -> Iterable[CommandSpec]:
     """Contribute the commands."""
     for words, summary, target, group in _COMMANDS:
         yield CommandSpec(tuple(words.split()), summary, f"polycmp_data.{target}", group)
+
+
+@hookimpl
+def polycmp_services() -> Iterable[ServiceSpec]:
+    """Contribute sizes for dimensions that a model leaves open."""
+    yield ServiceSpec("sizes", "Sizes for open dimensions, tried on a quick backend", "polycmp_data.sizes:ShapeSearch")

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from polycmp.compare.pair import PairComparer
-from polycmp.layerwise.observable import real_numbers
-from polycmp.layerwise.partition import Layout, crossing
 from polycmp.tensors import Feed, TensorMetadata
+from polycmp_layerwise.observable import real_numbers
+from polycmp_layerwise.partition import Layout, crossing
 from polycmp_locate.decisions import accumulated_limit, is_off
 from polycmp_locate.flow import Flow
 from polycmp_locate.judge import Evidence, Judgement, judge

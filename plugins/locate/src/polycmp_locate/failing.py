@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from polycmp.graph import GraphNode
-from polycmp.layerwise.partitioned_run import Lane
-from polycmp.layerwise.windows import Windows
 from polycmp.tensors import Feed, TensorEntry, dtype_of
+from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.windows import Windows
 from polycmp_locate.figures import figures
 from polycmp_locate.result import Row
 

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from polycmp.graph import final_outputs
-from polycmp.layerwise.partitioned_run import Lane
 from polycmp.tensors import Feed
+from polycmp_layerwise.partitioned_run import Lane
 from polycmp_locate.decisions import (
     explains,
     is_fusion,

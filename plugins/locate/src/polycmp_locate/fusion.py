@@ -7,9 +7,9 @@ from itertools import chain
 from typing import Any
 
 from polycmp.graph import GraphNode, ModelGraph
-from polycmp.layerwise.observable import a_few
-from polycmp.layerwise.partitioned_run import Lane
 from polycmp.tensors import Feed
+from polycmp_layerwise.observable import a_few
+from polycmp_layerwise.partitioned_run import Lane
 from polycmp_locate.result import FUSION, Located
 
 Tensors = Mapping[str, Any]

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from polycmp.compare.verdicts import ErrorStats, OutputComparison
 from polycmp.graph import GraphNode
-from polycmp.layerwise.partitioned_run import Lane
 from polycmp.precision import UNITS
 from polycmp.tensors import dtype_of, is_floating, to_numpy
+from polycmp_layerwise.partitioned_run import Lane
 from polycmp_locate.compiled import run_together
 from polycmp_locate.decisions import (
     AT_LIMIT,

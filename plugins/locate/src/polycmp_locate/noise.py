@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from polycmp.layerwise.partitioned_run import Lane
 from polycmp.tensors import Feed, dtype_of, is_floating
+from polycmp_layerwise.partitioned_run import Lane
 from polycmp_locate.decisions import accumulated_limit
 from polycmp_locate.measure import distance
 from polycmp_locate.perturbing import nudged

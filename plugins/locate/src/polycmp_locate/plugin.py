@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from polycmp.spec import CommandSpec, PairingSpec, hookimpl
+from polycmp.spec import CommandSpec, ServiceSpec, hookimpl
 
 
 @hookimpl
@@ -47,10 +47,10 @@ def polycmp_commands() -> Iterable[CommandSpec]:
 
 
 @hookimpl
-def polycmp_pairings() -> Iterable[PairingSpec]:
+def polycmp_services() -> Iterable[ServiceSpec]:
     """Contribute the pairing of tensors."""
-    yield PairingSpec(
-        "tensors",
+    yield ServiceSpec(
+        "pairing",
         "Tensors of models that differ, by name, through casts and quantisation, by weight and by structure",
         "polycmp_locate.pairing.side_by_side:pair_lanes",
     )

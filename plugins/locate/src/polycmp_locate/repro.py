@@ -15,7 +15,6 @@ from polycmp.compare.pair import PairComparer
 from polycmp.errors import EXIT_DIFFERENT, FileError, describe_exception
 from polycmp.files import atomic_write, to_bytes
 from polycmp.graph import ModelGraph, makers, static_tensors
-from polycmp.layerwise.open import open_partitioned_runs
 from polycmp.options import option_fields
 from polycmp.plan import BackendPlan, DataPlan, FilesPlan, Plan
 from polycmp.plan.build import without_written_files
@@ -26,6 +25,7 @@ from polycmp.runs.resolve import resolve
 from polycmp.session.check_names import for_outputs
 from polycmp.tensors import Feed
 from polycmp.values import split_script
+from polycmp_layerwise.open import open_partitioned_runs
 from polycmp_locate.result import Located, Row
 
 if TYPE_CHECKING:

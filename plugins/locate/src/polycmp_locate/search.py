@@ -12,9 +12,9 @@ import numpy as np
 
 from polycmp.compare.pair import PairComparer
 from polycmp.graph import GraphNode
-from polycmp.layerwise.windows import Window, Windows
 from polycmp.precision import UNITS
 from polycmp.tensors import Feed, dtype_of, is_floating, to_numpy
+from polycmp_layerwise.windows import Window, Windows
 from polycmp_locate.decisions import accumulated_limit, least_scale, needs_measuring, worth_running
 from polycmp_locate.figures import figures, rounding
 from polycmp_locate.measure import OperatorTester, allowed_type, distance, make_row, rounds_to_steps, unit_of

@@ -8,7 +8,7 @@ from typing import Any
 
 from polycmp.compare.pair import PairComparer
 from polycmp.graph import ModelGraph
-from polycmp.layerwise.partitioned_run import Lane
+from polycmp_layerwise.partitioned_run import Lane
 from polycmp_locate.pairing.result import Pairing
 
 Tensors = Mapping[str, Any]

@@ -9,10 +9,10 @@ from itertools import groupby
 from typing import Any
 
 from polycmp.graph import GraphNode, final_outputs
-from polycmp.layerwise.partition import Layout, Segment
-from polycmp.layerwise.partitioned_run import Lane
-from polycmp.layerwise.windows import Windows
 from polycmp.tensors import Feed
+from polycmp_layerwise.partition import Layout, Segment
+from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.windows import Windows
 from polycmp_locate.setting import Setting, all_tensors
 
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polycmp.graph import GraphNode
-from polycmp.layerwise.partitioned_run import Lane
 from polycmp.loader import Loader
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, dtype_of, is_floating, to_numpy
+from polycmp_layerwise.partitioned_run import Lane
 from polycmp_locate.pairing.matching import pair_sides
 from polycmp_locate.pairing.parts import join
 from polycmp_locate.pairing.result import Pairing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polycmp.layerwise.observable import a_few
+from polycmp_layerwise.observable import a_few
 from polycmp_locate.pairing.result import Pairing
 
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.graph import ModelGraph
-from polycmp.layerwise.open import open_partitioned_runs
-from polycmp.layerwise.partitioned_run import Lane
 from polycmp.plan import Plan
 from polycmp.runs.backend_run import copy_outputs
 from polycmp.runs.loop import copy_feed, open_feeds
 from polycmp.runs.resolve import Resolved, ResolvedBackend, resolve
 from polycmp.tensors import Feed, TensorMetadata
+from polycmp_layerwise.open import open_partitioned_runs
+from polycmp_layerwise.partitioned_run import Lane
 from polycmp_locate.pairing import pair_graphs
 from polycmp_locate.rank.measure import Measurer
 from polycmp_locate.rank.result import LayerFigures, Ranking

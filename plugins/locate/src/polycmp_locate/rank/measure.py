@@ -10,11 +10,11 @@ import numpy as np
 
 from polycmp.errors import ModelError
 from polycmp.graph import ModelGraph
-from polycmp.layerwise.partitioned_run import Lane
 from polycmp.results.outcome import BackendResult
 from polycmp.runs.backend_run import LiveRun
 from polycmp.runs.resolve import ResolvedBackend
 from polycmp.tensors import Feed, TensorMetadata, dtype_of, to_numpy
+from polycmp_layerwise.partitioned_run import Lane
 from polycmp_locate.rank.codes import codes_of, steps_of
 from polycmp_locate.rank.figures import peak_channel, powers, ratio_db
 from polycmp_locate.rank.result import LayerFigures

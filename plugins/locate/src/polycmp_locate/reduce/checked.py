@@ -8,7 +8,6 @@ from typing import Any
 
 from polycmp.errors import ModelError
 from polycmp.graph import ModelGraph
-from polycmp.layerwise.partitioned_run import Lane
 from polycmp.loader import Loader
 from polycmp.model import Model
 from polycmp.options import make_options
@@ -17,6 +16,7 @@ from polycmp.results.outcome import BackendResult
 from polycmp.runs.loop import open_feeds
 from polycmp.runs.resolve import ResolvedBackend
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class
+from polycmp_layerwise.partitioned_run import Lane
 from polycmp_locate.debug.replay import Replay
 from polycmp_locate.debug.steps import Stepper
 from polycmp_locate.reduce.case import Case, make_folder, write_model

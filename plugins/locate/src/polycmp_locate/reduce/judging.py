@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 from polycmp.compare.pair import PairComparer
 from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.graph import same_structure
-from polycmp.layerwise.open import open_partitioned_runs
-from polycmp.layerwise.partitioned_run import Lane
 from polycmp.plan import ComparePlan, Plan
 from polycmp.results.outcome import BackendResult
 from polycmp.runs.compare_functions import make_functions
@@ -19,6 +17,8 @@ from polycmp.runs.loop import Pace, copy_feed, run_steps
 from polycmp.runs.resolve import Resolved
 from polycmp.session.check_names import for_outputs
 from polycmp.tensors import Feed
+from polycmp_layerwise.open import open_partitioned_runs
+from polycmp_layerwise.partitioned_run import Lane
 from polycmp_locate.reduce.parts import Part
 from polycmp_locate.reduce.search import State
 

@@ -8,8 +8,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from polycmp.graph import ModelGraph, final_outputs, static_tensors
-from polycmp.layerwise.observable import a_few, largest_working, real_numbers
-from polycmp.layerwise.partition import Segment
 from polycmp.loader import Loader
 from polycmp.logger import only_errors
 from polycmp.results.outcome import BackendResult, Timing
@@ -17,6 +15,8 @@ from polycmp.runner import Runner
 from polycmp.runs.backend_run import LiveRun
 from polycmp.runs.sharing import sharing
 from polycmp.tensors import Feed, TensorMetadata, dtype_of
+from polycmp_layerwise.observable import a_few, largest_working, real_numbers
+from polycmp_layerwise.partition import Segment
 
 #: Makes a runner of the backend for what a loader gives in place of the model, or for the model itself; the second
 #: argument tells whether that has the model's own inputs.

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from polycmp.compare.verdicts import PairComparison
 from polycmp.graph import ModelGraph, final_outputs, same_structure
-from polycmp.layerwise.at_once import AtOnce
-from polycmp.layerwise.partition import Layout, Segment, memory_budget, plan_segments
-from polycmp.layerwise.partitioned_run import Lane
 from polycmp.logger import only_errors
 from polycmp.runs.backend_run import LiveRun, copy_outputs
 from polycmp.runs.comparers import Comparer
 from polycmp.runs.loop import Pace, Step, copy_feed, open_feeds
 from polycmp.runs.sharing import sharing
 from polycmp.tensors import Feed, Source, TensorMetadata
-
-#: From this many outputs on, it is worth loading the model as a graph to see whether they fit the memory.
-MANY_OUTPUTS = 8
+from polycmp_layerwise.at_once import AtOnce
+from polycmp_layerwise.partition import Layout, Segment, memory_budget, plan_segments
+from polycmp_layerwise.partitioned_run import Lane
 
 
 @dataclass(frozen=True)
@@ -212,17 +208,3 @@ def comparable(graph: ModelGraph) -> list[str]:
     made = chain.from_iterable(node.outputs for node in graph.nodes)
     wanted = set(graph.outputs)
     return [name for name in made if name in wanted and name not in graph.opaque]
-
-
-def merge_windows(parts: Iterable[PairComparison]) -> PairComparison:
-    """Return what the windows of one pair say together."""
-    found = list(parts)
-    outputs = {name: item for part in found for name, item in part.outputs.items()}
-    reasons = [part.reason for part in found if part.reason and part.outputs]
-    return replace(
-        found[0],
-        passed=all(part.passed for part in found if part.outputs),
-        outputs=outputs,
-        iterations=max(part.iterations for part in found),
-        reason=reasons[0] if reasons else "",
-    )

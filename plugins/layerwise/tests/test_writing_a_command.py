@@ -12,7 +12,7 @@ from commandline import before_on_path
 from fakes import FakeSite
 from toymodels import small
 
-PAGE = Path(__file__).parents[2] / "docs" / "writing-a-command.md"
+PAGE = Path(__file__).parents[3] / "docs" / "writing-a-command.md"
 WRONG = "toy:fault=scale,at=r,amount=0.5"
 PROCESSES = {"here": (), "in workers": ("--use-subprocess",), "elsewhere": (f"python={sys.executable}",)}
 

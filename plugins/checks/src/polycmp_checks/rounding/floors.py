@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.compare.noise import NoiseFloor, root_mean_square
 from polycmp.errors import UsageError
 from polycmp.graph import ModelGraph
 from polycmp.logger import only_errors
@@ -20,6 +19,7 @@ from polycmp.precision import UNITS, allowed_precision, granted
 from polycmp.runs.backend_run import LiveRun, copy_outputs
 from polycmp.runs.resolve import Resolved, ResolvedBackend
 from polycmp.tensors import Feed, TensorMetadata, dtype_class, dtype_name, is_floating, to_numpy
+from polycmp_checks.rounding.judge import NoiseFloor, NoiseJudge, root_mean_square
 
 if TYPE_CHECKING:
     from polycmp.plugins import Contributed
@@ -67,6 +67,10 @@ class NoiseFloors:
         """Deactivate what was run."""
         for run in self._runs.values():
             run.deactivate()
+
+    def judge(self, options: Any, candidate: str, reference: str, /, *, detail: bool) -> NoiseJudge:
+        """Return the compare function that judges by the noise floor between two runs."""
+        return NoiseJudge(options, self.between(candidate, reference), detail)
 
     def between(self, one: str, two: str) -> Callable[[str, NDArray[Any]], NoiseFloor]:
         """Return what gives the noise floor between two runs, by the output's name and the reference's values."""

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from polycmp.errors import ModelError, UsageError
 from polycmp.graph import ModelGraph, final_outputs
-from polycmp.layerwise.partitioned_run import Lane
-from polycmp.layerwise.windows import MANY_OUTPUTS, Windows, comparable, suits
 from polycmp.options import make_options
 from polycmp.plan import BackendPlan
 from polycmp.results.outcome import BackendResult
 from polycmp.runs.backend_run import LiveRun
 from polycmp.runs.comparers import Comparer
 from polycmp.runs.resolve import Resolved, ResolvedBackend
+from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.windows import Windows, comparable, suits
 
 Graphs = Mapping[str, "ModelGraph | None"]
 
@@ -62,15 +62,6 @@ def open_precise_run(resolved: Resolved, graph: ModelGraph) -> Lane | None:
             backend = ResolvedBackend(BackendPlan(f"{spec.name} in float64", spec.name, options), model, contribution)
             return Lane(BackendResult(backend.label, spec.name), graph, backend.make_runner, spec.needs)
     return None
-
-
-def has_many_outputs(backends: Iterable[ResolvedBackend]) -> bool:
-    """Return whether every model of backends that run parts has so many outputs that they may not fit the memory."""
-    counts = []
-    for model in {item.model.path: item.model for item in backends if item.runs_parts}.values():
-        description = model.describe()
-        counts.append(0 if description is None else len(description.outputs))
-    return bool(counts) and min(counts) >= MANY_OUTPUTS
 
 
 class Paired(NamedTuple):
@@ -130,12 +121,12 @@ def open_windows(
 
 
 def _paired(resolved: Resolved, lanes: list[Lane], reference: str) -> Paired | None:
-    """Return what the first pairing that can makes of runs whose models differ."""
-    for contribution in resolved.registry.pairings.values():
-        paired: Paired | None = resolved.registry.load(contribution)(lanes, reference)
-        if paired is not None:
-            return paired
-    return None
+    """Return what the service `pairing` makes of runs whose models differ; None where it is not there, or cannot."""
+    contribution = resolved.registry.services.get("pairing")
+    if contribution is None:
+        return None
+    paired: Paired | None = resolved.registry.load(contribution)(lanes, reference)
+    return paired
 
 
 def _graphs(backends: Iterable[ResolvedBackend]) -> Graphs:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polycmp.layerwise.observable import MOST_ATTEMPTS, largest_working
+from polycmp_layerwise.observable import MOST_ATTEMPTS, largest_working
 
 NAMES = [f"t{index}" for index in range(64)]
 

@@ -1,1 +1,0 @@
-"""The tensors inside a model, in bounded memory."""

@@ -1,0 +1,131 @@
+"""What runs leave to plugins: how such a service is asked for, what it gives, and what a run does without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from polycmp.errors import PolycmpError
+from polycmp.runs.backend_run import LiveRun
+from polycmp.runs.loop import Pace, Step
+from polycmp.spec import CompareFunction
+from polycmp.tensors import Feed, Source
+
+if TYPE_CHECKING:
+    from polycmp.inputs import Choose
+    from polycmp.plugins import Registry
+    from polycmp.runs.resolve import Resolved, ResolvedBackend
+
+
+class Rounding(Protocol):
+    """Knows how far rounding takes the outputs of a model."""
+
+    def begin(self, feed: Feed, /) -> None:
+        """Take other inputs."""
+
+    def close(self) -> None:
+        """Deactivate what was run."""
+
+    def judge(self, options: Any, candidate: str, reference: str, /, *, detail: bool) -> CompareFunction:
+        """Return a compare function that judges by rounding alone.
+
+        Args:
+            options: What the default compare function is told, but for its tolerances.
+            candidate: Label of a run.
+            reference: Label of the other.
+            detail: Whether to compute what only a report shows, too.
+        """
+
+    def explanation(self, candidate: str, reference: str, share: float, /) -> str:
+        """Return in words whether rounding may explain an error of a share of the output's largest value."""
+
+
+class Windows(Protocol):
+    """Goes through the models of several backends part by part, so that few tensors are held at a time.
+
+    Attributes:
+        judge: Makes of a comparer one that also knows what to expect of the models.
+    """
+
+    judge: Callable[[Any], Any]
+
+    def steps(self, source: Source, pace: Pace, /) -> Generator[Step, None, None]:
+        """Yield steps in place of `polycmp.runs.loop.run_steps`, several per iteration, numbered by their window."""
+
+    def visible(self, label: str, /) -> frozenset[str] | None:
+        """Return the outputs that a backend can show, None if all."""
+
+
+class MakeRounding(Protocol):
+    """The factory of the service `rounding`."""
+
+    def __call__(self, resolved: Resolved, reference: str, /) -> Rounding:
+        """Return the service for a run; the reference is a label, and need not be a backend's."""
+
+
+class MakeSizes(Protocol):
+    """The factory of the service `sizes`."""
+
+    def __call__(self, backends: Sequence[ResolvedBackend], registry: Registry, /) -> Choose:
+        """Return what gives sizes to open dimensions."""
+
+
+class MakeWindows(Protocol):
+    """The factory of the service `windows`."""
+
+    def __call__(
+        self, resolved: Resolved, runs: Sequence[LiveRun], max_memory: int, reference: str, notes: list[str], /
+    ) -> Windows | None:
+        """Return the way through the models, as `open_windows` is asked for it; None where there is none."""
+
+
+def open_rounding(resolved: Resolved, reference: str, tolerance: str) -> Rounding | None:
+    """Return what knows of rounding; None if it is not there, or there is no backend, and nobody asked for it.
+
+    Args:
+        resolved: The backends.
+        reference: Label of the reference.
+        tolerance: What the user asked for, `auto` or nothing.
+
+    Raises:
+        PluginError: It was asked for, and is not there.
+        UsageError: It was asked for, and there is no backend.
+    """
+    registry = resolved.registry
+    if not tolerance and ("rounding" not in registry.services or not resolved.backends):
+        return None
+    try:
+        make: MakeRounding = registry.load(registry.find_service("rounding"))
+    except PolycmpError as error:
+        error.whose = error.whose or f"--tolerance {tolerance}"
+        raise
+    return make(resolved, reference)
+
+
+def open_sizes(backends: Sequence[ResolvedBackend], registry: Registry) -> Choose | None:
+    """Return what gives sizes to open dimensions; None if it is not there."""
+    if "sizes" not in registry.services:
+        return None
+    make: MakeSizes = registry.load(registry.services["sizes"])
+    return make(backends, registry)
+
+
+def open_windows(
+    resolved: Resolved, runs: Sequence[LiveRun], max_memory: int, reference: str, notes: list[str]
+) -> Windows | None:
+    """Return the way through models in parts; None where there is none, or nothing that knows one.
+
+    Args:
+        resolved: The backends, all in this process.
+        runs: Their runs of the whole model, in the same order.
+        max_memory: Bytes for the tensors of all runs, 0 for a share of what is free.
+        reference: Label of the reference; empty for the last.
+        notes: Where to put what a reader should know: what the service says, or which package brings it.
+    """
+    registry = resolved.registry
+    try:
+        make: MakeWindows = registry.load(registry.find_service("windows"))
+    except PolycmpError as error:
+        notes.append(f"all tensors are held in memory at once; a package compares them part by part: {error.hint}")
+        return None
+    return make(resolved, runs, max_memory, reference, notes)
