@@ -1,6 +1,7 @@
 """One inference with TensorRT: polycmp's runner beside a bare loop and beside Polygraphy, in one process.
 
-Needs a CUDA device, TensorRT and pycuda; Polygraphy is measured if it is installed. Prints one line of JSON per case.
+Needs a CUDA device, TensorRT, and cuda-bindings or pycuda; Polygraphy is measured if it is installed. Prints one line of
+JSON per case.
 Times are medians in microseconds, host copies and synchronisation included.
 """
 
@@ -44,9 +45,9 @@ class Bare:
     """The least that one inference takes: staging, two copies, execute_async_v3, and waiting for the stream."""
 
     def __init__(self, engine, shape):
-        import pycuda.driver as cuda
+        from polycmp_trt.run.cuda import driver
 
-        self.cuda = cuda
+        self.cuda = cuda = driver()
         self.context = engine.create_execution_context()
         self.stream = cuda.Stream()
         self.host_in = cuda.pagelocked_empty(shape, np.float32)

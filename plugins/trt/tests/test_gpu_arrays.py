@@ -25,10 +25,9 @@ pytestmark = pytest.mark.gpu
 
 class TestDeviceArrays:
     def test_device_arrays_in_and_out(self, batch_plan):
-        import pycuda.driver as cuda
+        from polycmp_trt.run.cuda import current, driver
 
-        from polycmp_trt.run.cuda import current
-
+        cuda = driver()
         x = np.random.default_rng(5).random((6, 3), np.float32)
         with runner_of(batch_plan) as runner, current(0):
             address = cuda.mem_alloc(x.nbytes)
@@ -55,11 +54,36 @@ class TestDeviceArrays:
             np.testing.assert_array_equal(runner.infer({"x": x})["z"], x)
             address.free()
 
+    def test_calls_on_the_device_one_after_another(self, batch_plan):
+        from polycmp_trt.run.cuda import current, driver
+
+        rng, cuda = np.random.default_rng(6), driver()
+        arrays = [rng.random((rows, 3), np.float32) for rows in (6, 6, 6, 4, 4, 6)]
+        with runner_of(batch_plan) as runner, current(0):
+            places = [cuda.mem_alloc(array.nbytes) for array in arrays]
+            for place, array in zip(places, arrays, strict=True):
+                cuda.memcpy_htod(place, array)
+            for _ in range(2):
+                for place, array in zip(places, arrays, strict=True):
+                    view = DeviceView(int(place), array.shape, array.dtype)
+                    out = runner.infer({"x": view}, copy_outputs_to_host=False)
+                    assert out["y"].shape == array.shape
+                    np.testing.assert_allclose(out["y"].numpy(), array * 2 + 1, rtol=1e-6)
+                    assert runner.last_inference_time() > 0
+                np.testing.assert_allclose(runner.infer({"x": arrays[0]})["y"], arrays[0] * 2 + 1, rtol=1e-6)
+            with pytest.raises(DataError):
+                runner.infer({"x": DeviceView(int(places[0]), (6, 3), np.int64)}, copy_outputs_to_host=False)
+            view = DeviceView(int(places[0]), (6, 3), np.float32)
+            np.testing.assert_allclose(
+                runner.infer({"x": view}, copy_outputs_to_host=False)["y"].numpy(), arrays[0] * 2 + 1, rtol=1e-6
+            )
+            for place in places:
+                place.free()
+
     def test_a_bare_address(self):
-        import pycuda.driver as cuda
+        from polycmp_trt.run.cuda import current, driver
 
-        from polycmp_trt.run.cuda import current
-
+        cuda = driver()
         x = np.float32([[[[1, 2], [3, 4]]]])
         with runner_of(plan_of(identity())) as runner, current(0):
             address = cuda.mem_alloc(x.nbytes)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polycmp_trt.run.buffers import Binding
+from polycmp_trt.run.views import DeviceView
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -33,7 +34,12 @@ class FastPath:
         events: What is recorded before the first and after the last copy.
         inputs: The inputs, staged and ready.
         outputs: The outputs, ready.
+
+    Attributes:
+        arguments: The arguments of `infer` that it is for.
     """
+
+    arguments: Mapping[str, bool] = {}
 
     def __init__(
         self,
@@ -89,6 +95,80 @@ class FastPath:
                 return None
             for raw, address in self._outputs:
                 self._to_host(raw, address, stream)
+            self._stop.record(stream)
+            stream.synchronize()
+        finally:
+            self._pop()
+        return self._results.copy()
+
+
+class DevicePath:
+    """Runs an engine again whose inputs and outputs stay on the device, with shapes and buffers as they were.
+
+    Args:
+        primary: The CUDA context.
+        context: TensorRT's execution context.
+        stream: The stream.
+        events: What is recorded before and after.
+        inputs: The inputs, ready.
+        outputs: The outputs by name, where they lie on the device.
+        device: The number of the device.
+
+    Attributes:
+        arguments: The arguments of `infer` that it is for.
+    """
+
+    arguments: Mapping[str, bool] = {"copy_outputs_to_host": False}
+
+    def __init__(
+        self,
+        primary: pycuda.driver.Context,
+        context: trt.IExecutionContext,
+        stream: pycuda.driver.Stream,
+        events: tuple[Any, Any],
+        inputs: Sequence[Binding],
+        outputs: Mapping[str, DeviceView],
+        device: int,
+    ) -> None:
+        self._push, self._pop = primary.push, primary.pop
+        self._execute, self._set_address = context.execute_async_v3, context.set_tensor_address
+        self._stream, self._handle = stream, int(stream.handle)
+        self._start, self._stop = events
+        self._inputs = [(item.info.name, item.shape, item.info.dtype, item) for item in inputs]
+        self._results = dict(outputs)
+        self._devices = (None, device)
+
+    @staticmethod
+    def possible(inputs: Sequence[Binding], outputs: Sequence[Binding]) -> bool:
+        """Return whether no tensor lies on the host, in another layout, or in the memory of another."""
+        return all(item.plain and not item.info.alias and not item.info.on_host for item in (*inputs, *outputs))
+
+    def takes(self, feed: Mapping[str, Any]) -> bool:
+        """Return whether a feed has views of the names, types and shapes of the last one, ready to be read."""
+        if len(feed) != len(self._inputs):
+            return False
+        for name, shape, dtype, _ in self._inputs:
+            value = feed.get(name)
+            if type(value) is not DeviceView or value.shape != shape or value.dtype != dtype:
+                return False
+            if not value.ptr or value.stream not in {None, 1} or value.device not in self._devices:
+                return False
+        return True
+
+    def run(self, feed: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return views of the outputs by name; None if TensorRT refuses."""
+        stream = self._stream
+        self._push()
+        try:
+            self._start.record(stream)
+            for name, _, _, binding in self._inputs:
+                address = feed[name].ptr
+                if address != binding.last_address:
+                    if not self._set_address(name, address):
+                        return None
+                    binding.last_address = address
+            if not self._execute(self._handle):
+                return None
             self._stop.record(stream)
             stream.synchronize()
         finally:

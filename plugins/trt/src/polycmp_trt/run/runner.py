@@ -17,7 +17,7 @@ from polycmp_trt.run.allocator import listen, output_allocator_class
 from polycmp_trt.run.buffers import Binding, read_bindings
 from polycmp_trt.run.context import choose_profile, create_context, reserve_activations, set_weight_budget
 from polycmp_trt.run.cuda import DeviceBuffer, current, driver, errors_as, primary_context
-from polycmp_trt.run.fast_path import FastPath
+from polycmp_trt.run.fast_path import DevicePath, FastPath
 from polycmp_trt.run.feeding import check_inputs, check_shapes, profile_metadata, take_in
 from polycmp_trt.run.runtime import ErrorNotes, last_errors, noted_errors
 from polycmp_trt.run.views import DeviceView
@@ -95,7 +95,7 @@ class TrtRunner(Runner):
         self._allocators: dict[str, Any] = {}
         self._activations: DeviceBuffer | None = None
         self._ready = self._ran = False
-        self._fast_path: FastPath | None = None
+        self._fast_path: FastPath | DevicePath | None = None
 
     def activate_impl(self) -> None:
         """Get the engine, a context, a stream and the list of tensors.
@@ -174,7 +174,7 @@ class TrtRunner(Runner):
             DataError: The feed does not fit the engine or the profile.
         """
         fast_path = self._fast_path
-        if fast_path is not None and not kwargs and fast_path.takes(feed_dict):
+        if fast_path is not None and kwargs == fast_path.arguments and fast_path.takes(feed_dict):
             try:
                 outputs = fast_path.run(feed_dict)
             except self._cuda.Error as error:
@@ -204,13 +204,17 @@ class TrtRunner(Runner):
         finally:
             self._cuda_context.pop()
         self._ran = True
-        if self._ready and copy_outputs_to_host and self._listener is None and not self._allocators:
-            self._offer_fast_path()
+        if self._ready and self._listener is None and not self._allocators:
+            self._offer_fast_path(outputs, on_host=copy_outputs_to_host)
         return outputs
 
-    def _offer_fast_path(self) -> None:
-        if FastPath.possible(self._in, self._out):
-            events = (self._start, self._stop)
+    def _offer_fast_path(self, outputs: Mapping[str, Any], *, on_host: bool) -> None:
+        events = (self._start, self._stop)
+        if not on_host and DevicePath.possible(self._in, self._out):
+            self._fast_path = DevicePath(
+                self._cuda_context, self.context, self._stream, events, self._in, outputs, self.device
+            )
+        elif on_host and FastPath.possible(self._in, self._out):
             self._fast_path = FastPath(
                 self._cuda, self._cuda_context, self.context, self._stream, events, self._in, self._out
             )
