@@ -1,8 +1,7 @@
 """One inference with TensorRT: polycmp's runner beside a bare loop and beside Polygraphy, in one process.
 
-Needs a CUDA device, TensorRT, and cuda-bindings or pycuda; Polygraphy is measured if it is installed. Prints one line of
-JSON per case.
-Times are medians in microseconds, host copies and synchronisation included.
+Needs a CUDA device, TensorRT, and cuda-bindings or pycuda; Polygraphy is measured if it is installed. Prints a line of
+JSON per case. Times are medians in microseconds, host copies and synchronisation included.
 """
 
 from __future__ import annotations
