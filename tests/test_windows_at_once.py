@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -66,8 +67,29 @@ IMPL = """
             note(f"end {self.name}")
             return outputs
 
+    class Reusing(Side):
+        outputs_stay_valid = False
+
     def make(model, options, *, name):
-        return Side(model, options, name)
+        return (Reusing if options.mode == "reuse" else Side)(model, options, name)
+"""
+
+#: A compare function that notes when it begins and ends; its first call gives the second window some seconds to begin.
+COMPARE = """
+    import os, time
+    from side_impl import note
+
+    seconds = [float(os.environ["SECONDS_TO_BEGIN"])]
+
+    def compare_outputs(candidate, reference, *, output):
+        note(f"compare {output}")
+        deadline = time.monotonic() + (seconds.pop() if seconds else 0)
+        while time.monotonic() < deadline:
+            if open(os.environ["NOTES"]).read().count("begin") == 4:
+                break
+            time.sleep(0.01)
+        note(f"done {output}")
+        return True
 """
 
 
@@ -122,6 +144,55 @@ def test_one_that_fails_beside_another_has_failed_and_the_other_goes_on(side, tm
     good = next(pair for pair in found["comparison_results"] if pair["candidate"] == "good")
     assert good["passed"]
     assert len(good["outputs"]) == 8
+
+
+def compared_by_a_script(site, tmp_path, *words):
+    """Compare a model of several windows with the script; return the first letters of what was noted, in order."""
+    (script := tmp_path / "c.py").write_text(textwrap.dedent(COMPARE))
+    model = guilty.chain(tmp_path / "m.onnx", length=4)
+    done = site.polycmp("run", model, *words, "--mark-all", "--max-memory", "2K", "--compare-func-script", script)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return "".join(line[0][0] for line in site.notes())
+
+
+@needs_two_cores
+def test_the_next_window_runs_while_one_is_compared(side, tmp_path, monkeypatch):
+    monkeypatch.setenv("SECONDS_TO_BEGIN", "60")
+    notes = compared_by_a_script(side, tmp_path, "-b", "side:name=one", "-b", "side:name=two")
+    first, _, rest = notes.partition("d")
+    assert first.count("b") == 4  # no third window as long as the first one is compared
+    assert rest.count("b") > 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-b", "side:name=one,mode=reuse", "-b", "side:name=two"),
+        ("-b", "side:name=one", "-b", "side:name=two", "--fail-fast"),
+        ("-b", "turns:name=one", "-b", "turns:name=two"),
+    ],
+    ids=["outputs are overwritten", "stop at the first failure", "one at a time"],
+)
+def test_nothing_runs_ahead_where_that_may_spoil_something(side, tmp_path, monkeypatch, words):
+    monkeypatch.setenv("SECONDS_TO_BEGIN", "1")
+    notes = compared_by_a_script(side, tmp_path, *words)
+    windows = [part for part in re.split("[cd]+", notes) if part]
+    assert len(windows) > 2
+    assert all(part.count("b") == part.count("e") == 2 for part in windows)
+
+
+@needs_two_cores
+@pytest.mark.parametrize("bad", ["candidate", "reference"])
+def test_what_was_compared_before_a_window_failed_ahead_stays(side, tmp_path, bad):
+    modes = {"candidate": "", "reference": "", bad: ",mode=fail"}
+    backends = [f"side:name={name}{mode}" for name, mode in modes.items()]
+    done, found = compare(side, tmp_path, *backends)
+    assert done.returncode == 3
+    assert "no such luck" in found["inference_results"][bad]["error"]
+    [pair] = found["comparison_results"]
+    assert (pair["candidate"], pair["reference"]) == ("candidate", "reference")
+    assert 0 < len(pair["outputs"]) < 8
+    assert all(output["passed"] for output in pair["outputs"].values())
 
 
 def test_ctrl_c_ends_a_run_of_several_at_once(side, tmp_path):

@@ -7,11 +7,13 @@ import logging
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
 from polycmp.errors import FileError, UsageError
 from polycmp.logger import G_LOGGER, setup_logging
+from polycmp.quiet import only_errors
 
 
 @pytest.fixture(autouse=True)
@@ -150,6 +152,49 @@ def test_the_severity_changes_for_the_length_of_a_block():
     G_LOGGER.verbose("hidden")
     assert stream.getvalue() == "[V] inside\n"
     assert G_LOGGER.severity == before == G_LOGGER.INFO
+
+
+@pytest.mark.parametrize("own_handler", [False, True])
+def test_of_a_thread_only_errors_are_shown_and_of_the_others_everything(own_handler):
+    """Whoever logs, even through a logger made meanwhile, and whoever shows it: our handlers or the program's."""
+    stream = io.StringIO()
+    setup_logging(stream=stream)
+    shown = logging.StreamHandler(stream)
+    if own_handler:
+        setup_logging(silent=True)
+        logging.getLogger("polycmp").setLevel(logging.INFO)
+        logging.getLogger().addHandler(shown)
+    quiet, told = threading.Event(), threading.Event()
+
+    def part():
+        with only_errors(of_thread=True), only_errors():
+            quiet.set()
+            told.wait(10)
+            logging.getLogger("polycmp.made_meanwhile").warning("hidden")
+            logging.getLogger("polycmp.made_meanwhile").error("an error")
+        logging.getLogger("polycmp.made_meanwhile").warning("again")
+
+    thread = threading.Thread(target=part)
+    try:
+        thread.start()
+        quiet.wait(10)
+        logging.getLogger("polycmp.session").info("of another thread")
+        told.set()
+        thread.join()
+    finally:
+        logging.getLogger().removeHandler(shown)
+    lines = [line.removeprefix(f"[{line[1]}] ") if line[0] == "[" else line for line in stream.getvalue().splitlines()]
+    assert lines == ["of another thread", "an error", "again"]
+
+
+def test_those_who_ask_for_more_than_usual_see_what_a_thread_logs():
+    stream = io.StringIO()
+    setup_logging(verbose=1, stream=stream)
+    with only_errors(of_thread=True):
+        logging.getLogger("polycmp.session").info("shown")
+    with only_errors(of_thread=True, unless=True):
+        logging.getLogger("polycmp.session").warning("shown, too")
+    assert stream.getvalue() == "[I] shown\n[W] shown, too\n"
 
 
 def test_a_message_that_nobody_sees_is_not_made():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -111,7 +112,7 @@ def _article(noun: str) -> str:
 
 def is_torch(value: Any) -> bool:
     """Return whether something is a torch tensor, without importing torch."""
-    return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach")
+    return "torch" in sys.modules and type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach")
 
 
 def as_torch(array: Any) -> Any:

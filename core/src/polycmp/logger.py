@@ -185,23 +185,6 @@ def _log_file_handler(path: Path, parts: Sequence[str]) -> logging.Handler:
     return handler
 
 
-@contextmanager
-def only_errors(*, unless: bool = False) -> Iterator[None]:
-    """Show nothing below an error for the length of a block, except to those who asked for more than usual.
-
-    Args:
-        unless: Show everything all the same.
-    """
-    root = logging.getLogger(ROOT)
-    before = root.level
-    if not unless and root.getEffectiveLevel() >= logging.INFO:
-        root.setLevel(max(logging.ERROR, root.getEffectiveLevel()))
-    try:
-        yield
-    finally:
-        root.setLevel(before)
-
-
 class LogMode(Enum):
     """How often the same message is shown."""
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from polycmp.compare.blocks import Pair, for_each_block
 from polycmp.compare.difference import Difference, difference_of
+from polycmp.compare.equality import scale_if_all_equal, scale_if_equal
 from polycmp.compare.order import BitCounts
 from polycmp.compare.verdicts import ErrorStats, Worst
 from polycmp.compare.words import as_scalar
@@ -202,7 +203,7 @@ class _Worker:
 
     def __call__(self, candidate: Array, reference: Array, offset: int) -> None:
         sums = self.sums
-        equal_scale = _scale_if_equal(candidate, reference) if sums.counts is None else None
+        equal_scale = scale_if_equal(candidate, reference) if sums.counts is None else None
         if equal_scale is not None:
             sums.counted += candidate.size
             sums.scale = max(sums.scale, equal_scale)
@@ -247,19 +248,6 @@ class _Worker:
         self.sums.excess, self.sums.worst = _first_largest((self.sums.excess, self.sums.worst), (excess, at))
 
 
-def _scale_if_equal(candidate: Array, reference: Array) -> float | None:
-    """Return the largest magnitude of two blocks that are finite and equal, else None.
-
-    That is far quicker to find out than by how much they differ.
-    """
-    if candidate.dtype != reference.dtype or candidate.dtype.kind not in "fiub":
-        return None
-    if not candidate.size or not bool((candidate == reference).all()):
-        return None
-    scale = max(abs(float(candidate.min())), abs(float(candidate.max())))
-    return scale if math.isfinite(scale) else None
-
-
 def _excess(errors: Floats, relative: Floats, limits: Limits) -> Floats:
     """Return by which factor both tolerances would have to grow for each element to pass."""
     if limits.atol == 0.0 == limits.rtol:
@@ -285,6 +273,9 @@ def gather(pair: Pair, limits: Limits, *, counted: bool = False) -> Sums:
         limits: What makes an element fail.
         counted: Whether to count the bits of both kinds of errors in the same pass, for approximate quantiles.
     """
+    scale = None if counted else scale_if_all_equal(pair)
+    if scale is not None:
+        return Sums(counted=pair.size, scale=scale)
     workers: list[_Worker] = []
     make = block_errors(pair, limits)
 

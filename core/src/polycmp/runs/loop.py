@@ -43,11 +43,13 @@ class Pace:
         sequential: One run does all iterations before the next is activated.
         warm_up: Calls with the first inputs before anything is measured as an iteration.
         on_stage: Told in words what happens next.
+        ahead: Whether the next part of a model may run while somebody looks at the last one's tensors.
     """
 
     sequential: bool = False
     warm_up: int = 0
     on_stage: Callable[[str], None] = lambda _: None
+    ahead: bool = False
 
 
 def run_steps(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Generator[Step, None, None]:

@@ -65,7 +65,7 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
     ]
     with ExitStack() as stack:
         sinks = stack.enter_context(Sinks(plan.files, plan.compare, open_watchers(plan.report_options, registry)))
-        steps = session.steps(Pace(plan.sequential, plan.warm_up, on_stage))
+        steps = session.steps(Pace(plan.sequential, plan.warm_up, on_stage, ahead=not plan.compare.fail_fast))
         stack.callback(steps.close)
         stack.callback(session.close)
         for step in steps:
@@ -241,7 +241,7 @@ class _Session:
             )
 
     def _compare(self, outputs: Outputs, sinks: Sinks, step: Step) -> bool:
-        reference = self._stand_in()
+        reference = self._stand_in(outputs)
         if reference not in outputs:
             return True
         passed = True
@@ -267,11 +267,13 @@ class _Session:
         names = windows.visible(other) if windows is not None else None
         return outputs if names is None else {name: array for name, array in outputs.items() if name in names}
 
-    def _stand_in(self) -> str:
+    def _stand_in(self, outputs: Outputs) -> str:
         """Return the reference, or where it failed before it ran, the last run that did not."""
         results = {result.label: result for result in self.outcome.backends}
         reference = self.outcome.reference
-        if not reference or not results[reference].error or results[reference].iterations or self._comparers:
+        if not reference or reference in outputs or not results[reference].error:
+            return reference
+        if results[reference].iterations or self._comparers:
             return reference
         alive = [label for label, result in results.items() if not result.error]
         if len(alive) > 1:

@@ -16,10 +16,10 @@ from polycmp.data.coerce import coerce_feed
 from polycmp.data.dimensions import OpenDimension, filled, open_dimensions
 from polycmp.errors import PolycmpError, describe_exception, is_users_failure
 from polycmp.inputs import Chosen
-from polycmp.logger import only_errors
 from polycmp.options import make_options
 from polycmp.plan import BackendPlan
 from polycmp.plugins import missing_modules
+from polycmp.quiet import only_errors
 from polycmp.runner import Runner
 from polycmp.tensors import Feed, TensorMetadata, dtype_class, format_shape, to_numpy
 

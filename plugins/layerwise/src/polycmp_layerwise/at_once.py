@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Generic, TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any, Generic, TypeVar
 
 from polycmp.cores import all_cores, sharing_cores
 
@@ -29,6 +29,7 @@ class AtOnce(Generic[Item]):
     def __init__(self, count: int, *, concurrent: bool) -> None:
         self._threads = min(count, all_cores()) if concurrent else 1
         self._pool: ThreadPoolExecutor | None = None
+        self._begun: dict[Future[Any], Item] = {}
         self.busy: list[Item] = []
 
     @property
@@ -45,23 +46,58 @@ class AtOnce(Generic[Item]):
         """
         if not self.is_concurrent:
             return map(function, items)
-
-        def call(item: Item) -> Made:
-            with sharing_cores(self._threads):
-                return function(item)
-
-        self._pool = self._pool or ThreadPoolExecutor(self._threads - 1, thread_name_prefix="polycmp-run")
-        others = [self._pool.submit(call, item) for item in items[1:]]
+        others = self.begin(function, items[1:])
         try:
-            first = call(items[0])
-            return [first, *(other.result() for other in others)]
+            return [self._call(function, items[0]), *others()]
         except BaseException:
-            wait(others, timeout=_GRACE)
-            self.busy = [item for item, other in zip(items[1:], others, strict=True) if not other.done()]
+            self._give_up()
             raise
+
+    def begin(self, function: Callable[[Item], Made], items: Sequence[Item]) -> Callable[[], list[Made]]:
+        """Start the calls in other threads, only where they may overlap, and return what waits for what they make.
+
+        The calls for one item come one after the other, in the order in which they were begun.
+
+        Args:
+            function: Called once per item.
+            items: What to call it for.
+        """
+        self._pool = self._pool or ThreadPoolExecutor(self._threads, thread_name_prefix="polycmp-run")
+        begun = []
+        for item in items:
+            before = [each for each, other in self._begun.items() if other is item]
+            begun.append(self._pool.submit(self._call_after, before, function, item))
+            self._begun[begun[-1]] = item
+
+        def wait_for_them() -> list[Made]:
+            try:
+                made = [each.result() for each in begun]
+            except BaseException:
+                self._give_up()
+                raise
+            for each in begun:
+                del self._begun[each]
+            return made
+
+        return wait_for_them
+
+    def _call_after(self, before: list[Future[Any]], function: Callable[[Item], Made], item: Item) -> Made:
+        wait(before)  # they are under way, as a pool begins its calls in their order
+        return self._call(function, item)
+
+    def _call(self, function: Callable[[Item], Made], item: Item) -> Made:
+        with sharing_cores(self._threads):
+            return function(item)
+
+    def _give_up(self) -> None:
+        running = [each for each in self._begun if not each.cancel()]
+        self.busy = [self._begun[each] for each in wait(running, timeout=_GRACE).not_done]
+        self._begun.clear()
 
     def close(self) -> None:
         """Let the threads go, and wait for those that will end."""
+        if self._begun:
+            self._give_up()
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.shutdown(wait=not self.busy, cancel_futures=True)

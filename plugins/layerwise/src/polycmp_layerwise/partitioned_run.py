@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from polycmp.graph import ModelGraph, final_outputs, static_tensors
 from polycmp.loader import Loader
-from polycmp.logger import only_errors
+from polycmp.quiet import only_errors
 from polycmp.results.outcome import BackendResult, Timing
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import LiveRun
@@ -93,6 +93,11 @@ class Lane:
     def is_under_way(self) -> bool:
         """Whether an iteration was begun and has not ended."""
         return bool(self.tensors)
+
+    @property
+    def outputs_stay_valid(self) -> bool:
+        """Whether what the last `run` returned outlives the next one."""
+        return self._current is None or self._current.outputs_stay_valid
 
     @property
     def is_well(self) -> bool:

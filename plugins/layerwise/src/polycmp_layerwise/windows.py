@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
+from polycmp.cores import sharing_cores
 from polycmp.graph import ModelGraph, final_outputs, same_structure
-from polycmp.logger import only_errors
+from polycmp.quiet import only_errors
 from polycmp.runs.backend_run import LiveRun, copy_outputs
 from polycmp.runs.comparers import Comparer
 from polycmp.runs.loop import Pace, Step, copy_feed, open_feeds
@@ -18,6 +20,9 @@ from polycmp.tensors import Feed, Source, TensorMetadata
 from polycmp_layerwise.at_once import AtOnce
 from polycmp_layerwise.partition import Layout, Segment, memory_budget, plan_segments
 from polycmp_layerwise.partitioned_run import Lane
+
+#: Gives what each lane makes of a segment, None for those that failed.
+_Begun = Callable[[], Iterable[Mapping[str, Any] | None]]
 
 
 @dataclass(frozen=True)
@@ -115,25 +120,37 @@ class Windows:
             pace: Told what happens next.
             keep: Whether the sessions will be wanted again.
         """
-        self.plan(feed)
+        ahead = pace is not None and pace.ahead and self._at_once.is_concurrent
+        self.plan(feed, ahead=ahead)
         keep = keep and self._weights_fit()
-        whole = len(self.segments) == 1
+        begin = partial(self._begin, pace=pace, keep=keep, whole=len(self.segments) == 1)
         self._run_closed(feed)
         for lane in self.lanes:
             lane.begin(feed)
+        begun: deque[_Begun] = deque()
         for number, segment in enumerate(self.segments):
-            if pace is not None:
-                pace.on_stage(f"operators {segment.start} to {segment.stop} of {len(self.graph.nodes)}")
-            outputs = {**self._run(segment, keep=keep, whole=whole), **self._of_closed(segment)}
-            yield Window(segment, number, number == len(self.segments) - 1), outputs
+            wait_for_it = begun.popleft() if begun else begin(segment)
+            outputs = {**self._well(wait_for_it()), **self._of_closed(segment)}
+            if number == 0:
+                ahead = ahead and all(lane.outputs_stay_valid for lane in self.lanes)
+                begun.extend(begin(each, ahead=True) for each in self.segments[1 : 1 + ahead])
+            with sharing_cores(len(self.lanes) + 1 if ahead else 1):
+                yield Window(segment, number, number == len(self.segments) - 1), outputs
             outputs.clear()  # whoever still holds the step must not hold its tensors
+            # Not earlier, so that there are never the tensors of more than two windows.
+            begun.extend(begin(each, ahead=True) for each in self.segments[number + 2 : number + 2 + ahead])
 
-    def plan(self, feed: Feed) -> None:
-        """Choose the segments for inputs of these shapes; they stay the same afterwards."""
+    def plan(self, feed: Feed, *, ahead: bool = False) -> None:
+        """Choose the segments for inputs of these shapes; they stay the same afterwards.
+
+        Args:
+            feed: The inputs.
+            ahead: Whether a segment may run while somebody looks at what the one before it gave.
+        """
         if not self.segments:
             types = self.graph.types(TensorMetadata.from_feed_dict(feed))
             self.layout = Layout(self.graph, self.wanted, types)
-            self.segments = plan_segments(self.layout, self._budget(), len(self.lanes))
+            self.segments = plan_segments(self.layout, self._budget(ahead=ahead), len(self.lanes))
 
     def close(self) -> None:
         """Let all sessions go; an iteration that was stopped half way counts as far as it came."""
@@ -165,33 +182,45 @@ class Windows:
             if run.is_active
         }
 
-    def _run(self, segment: Segment, *, keep: bool, whole: bool) -> dict[str, Any]:
+    def _begin(self, segment: Segment, pace: Pace | None, *, keep: bool, whole: bool, ahead: bool = False) -> _Begun:
+        """Return what gives what the lanes make of a segment, which is begun now if it runs ahead, else then."""
+        if pace is not None:
+            pace.on_stage(f"operators {segment.start} to {segment.stop} of {len(self.graph.nodes)}")
+
+        def run(lane: Lane) -> Mapping[str, Any] | None:
+            # Where lanes do not take turns, the level of logging, which is the process's, is none of theirs.
+            with only_errors(unless=whole, of_thread=self._at_once.is_concurrent):
+                return lane.run(segment, keep=keep, whole=whole)
+
+        return self._at_once.begin(run, self.lanes) if ahead else lambda: self._at_once.map(run, self.lanes)
+
+    def _well(self, outputs: Iterable[Mapping[str, Any] | None]) -> dict[str, Any]:
+        """Return the outputs of those lanes that are well; one that has failed since then was so here."""
         made: dict[str, Mapping[str, Any]] = {}
-        for lane, outputs in zip(self.lanes, self._run_lanes(segment, keep=keep, whole=whole), strict=True):
-            if outputs is None:
+        failed = set()
+        for lane, mine in zip(self.lanes, outputs, strict=True):
+            if mine is None:
                 continue
-            overwritten = sharing(outputs, made)
+            overwritten = sharing(mine, made)
             if overwritten:
                 lane.fail(
                     f"puts its outputs into the same memory as {overwritten[0]}, which overwrites them",
                     "run each in a process of its own: --use-subprocess",
                 )
-            made[lane.label] = outputs
-        return {label: outputs for label, outputs in made.items() if not self._lane(label).result.error}
+                failed.add(lane.label)
+            made[lane.label] = mine
+        return {label: mine for label, mine in made.items() if label not in failed}
 
-    def _run_lanes(self, segment: Segment, *, keep: bool, whole: bool) -> Iterable[Mapping[str, Any] | None]:
-        """Return what each lane makes of a segment, one after the other where they cannot run at the same time."""
-        # The level of logging is the process's: set here for all of them, no lane undoes it for another.
-        with only_errors(unless=whole or not self._at_once.is_concurrent):
-            return self._at_once.map(lambda lane: lane.run(segment, keep=keep, whole=whole), self.lanes)
-
-    def _lane(self, label: str) -> Lane:
-        return next(lane for lane in self.lanes if lane.label == label)
-
-    def _budget(self) -> int:
+    def _budget(self, *, ahead: bool = False) -> int:
+        """Return the bytes for the tensors of one window; where lanes run ahead there are those of two for a while."""
         graphs = {id(lane.graph): lane.graph for lane in self.lanes}.values()
         weights = sum(sum(graph.weights.values()) for graph in graphs)
-        return memory_budget(self._max_memory, weights, few=any(lane.compiles for lane in self.lanes))
+        budget = memory_budget(self._max_memory, weights, few=any(lane.compiles for lane in self.lanes))
+        if not ahead:
+            return budget
+        # Most of the second is not there yet when the first is dropped: on MiniLM and ResNet-50, three quarters take as
+        # much memory as taking turns. What a user has set must hold even where that is not so.
+        return budget // 2 if self._max_memory else budget * 3 // 4
 
     def _weights_fit(self) -> bool:
         return sum(self.graph.weights.values()) * len(self.lanes) <= self._budget()

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from polycmp.errors import UsageError
 from polycmp.graph import ModelGraph
-from polycmp.logger import only_errors
 from polycmp.options import find_field, make_options
 from polycmp.plan import BackendPlan
 from polycmp.plugins import missing_modules
 from polycmp.precision import UNITS, allowed_precision, granted
+from polycmp.quiet import only_errors
 from polycmp.runs.backend_run import LiveRun, copy_outputs
 from polycmp.runs.resolve import Resolved, ResolvedBackend
 from polycmp.tensors import Feed, TensorMetadata, dtype_class, dtype_name, is_floating, to_numpy
