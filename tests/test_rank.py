@@ -117,8 +117,8 @@ def test_what_no_layer_can_mend_is_said_and_nothing_is_written(polycmp, models):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("float.onnx", "-b", "onnxrt", "-b", "onnxrt:optimization=off", "--rank"), "compares two models"),
-        (("float.onnx", "-b", "onnxrt", "--rank"), "takes two backends"),
+        (("float.onnx", "-b", "onnxrt", "-b", "onnxrt:optimization=off", "--rank"), "two models are needed"),
+        (("float.onnx", "-b", "onnxrt", "--rank"), "two backends are needed"),
     ],
 )
 def test_a_ranking_without_two_models_is_wrong_usage(polycmp, models, words, text):

@@ -50,6 +50,13 @@ class LocateSection:
         metavar="FILE",
         writes=True,
     )
+    save_fixed: str = opt(
+        "",
+        help="The candidate's file was made of the reference's: take what is wrong in it from there; save the model "
+        "once it is within the tolerance, and the list of changes beside it.",
+        metavar="FILE",
+        writes=True,
+    )
     no_float64: bool = opt(False, help="Do not calculate anything in float64 for comparison.")
 
 
@@ -80,6 +87,8 @@ def _locate(call: Invocation) -> int:
 
     plan, section = call.plan(), call.section(LocateSection)
     call.begin(plan)
+    if section.save_fixed:
+        return _repair(call, plan, section)
     if section.rank or section.save_mixed:
         return _rank(call, plan, section)
     options = LocateOptions(section.bisect, not section.no_float64)
@@ -87,6 +96,20 @@ def _locate(call: Invocation) -> int:
         found = locate(plan, call.registry, options, on_stage)
         save_cases(found, plan, call.registry, section.save_repro, section.keep_tap)
     return call.present(result_of(found, explain=section.explain))
+
+
+def _repair(call: Invocation, plan: Plan, section: LocateSection) -> int:
+    from polycmp.errors import UsageError
+    from polycmp_locate.repair.engine import repair
+    from polycmp_locate.repair.face import result_of
+
+    if section.rank or section.save_mixed:
+        raise UsageError(
+            "--save-fixed mends a fault, --save-mixed chooses between types", hint="use one after the other"
+        )
+    with call.progress() as on_stage:
+        found = repair(plan, call.registry, section.save_fixed, on_stage)
+    return call.present(result_of(found))
 
 
 def _rank(call: Invocation, plan: Plan, section: LocateSection) -> int:

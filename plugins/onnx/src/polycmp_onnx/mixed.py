@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polycmp.errors import ModelError, describe_exception
+from polycmp.errors import ModelError
 from polycmp_onnx.graph import computed_tensors, graph_inputs, keep_items, reads
 from polycmp_onnx.load import OnnxLoader
 from polycmp_onnx.model_graph import OnnxGraph
 from polycmp_onnx.shapes import value_types
-from polycmp_onnx.splice import Splice, static_nodes
+from polycmp_onnx.splice import Splice, add_domains, same_opset, static_nodes
 from polycmp_onnx.tidy import clean_up, sort_nodes
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Mixer:
         types: Mapping[str, int] | None = None,
     ) -> None:
         self.reduced = reduced
-        self.exact = _same_opset(exact, reduced)
+        self.exact = same_opset(exact, reduced)
         self.pairs = dict(by_name(self.exact, reduced) if pairs is None else pairs)
         self._types = dict(types or {})
         inside = set(computed_tensors(self.exact.graph, constants=False))
@@ -148,9 +148,11 @@ class Mixer:
         model.CopyFrom(self.reduced)
         chosen = sorted({index for layer in kept for index in layer.nodes})
         if chosen:
-            Splice(self, model, chosen).run()
-            _add_domains(model, self.exact)
+            splice = Splice(self, model, chosen)
+            splice.run()
+            add_domains(model, self.exact)
             clean_up(model)
+            splice.give_names_back()
             sort_nodes(model)
         return model
 
@@ -200,6 +202,21 @@ class Mixer:
         there = self._reduced_node(back.input[0]) if back is not None and back.op_type == "DequantizeLinear" else None
         return str(there.input[0]) if there is not None and there.op_type == "QuantizeLinear" else other
 
+    def exact_nodes(self, layer: Layer) -> list[Any]:
+        """Return the float model's nodes of a layer, those that compute with weights alone included."""
+        nodes = [self.exact.graph.node[index] for index in layer.nodes]
+        fixed = static_nodes(self.exact.graph, nodes, self.dynamic)
+        return [node for node in [*fixed, *nodes] if node.op_type != "Constant"]
+
+    @cached_property
+    def exact_inputs(self) -> tuple[str, ...]:
+        """Names of the float model's inputs."""
+        return tuple(value.name for value in graph_inputs(self.exact.graph))
+
+    def exact_weight(self, name: str) -> np.ndarray[Any, Any] | None:
+        """Return a weight or constant of the float model; None if that is something it computes."""
+        return _value(self._exact_weights, name)
+
     def exact_type(self, name: str) -> int:
         """Return a tensor's element type in the float model, 0 if it is not known."""
         return self._exact_type(name)
@@ -225,10 +242,7 @@ class Mixer:
 
     def reduced_weight(self, name: str) -> np.ndarray[Any, Any] | None:
         """Return a weight or constant of the reduced model; None if that is something it computes."""
-        import onnx
-
-        item = self._reduced_weights.get(name)
-        return None if item is None else np.asarray(onnx.numpy_helper.to_array(item))
+        return _value(self._reduced_weights, name)
 
     def float_weight(self, layer: Layer, shape: Sequence[int]) -> np.ndarray[Any, Any] | None:
         """Return the weight of a layer in the float model that has a shape; None if it has no such weight."""
@@ -264,11 +278,11 @@ class Mixer:
 
     @cached_property
     def _reduced_weights(self) -> dict[str, Any]:
-        found = {item.name: item for item in self.reduced.graph.initializer}
-        for node in self.reduced.graph.node:
-            if node.op_type == "Constant" and node.attribute[0].name == "value":
-                found[node.output[0]] = node.attribute[0].t
-        return found
+        return _weights(self.reduced.graph)
+
+    @cached_property
+    def _exact_weights(self) -> dict[str, Any]:
+        return _weights(self.exact.graph)
 
     def _reduced_node(self, name: str) -> Any:
         index = self._reduced_maker.get(name)
@@ -349,6 +363,21 @@ def _joined(nodes: Sequence[Any], dynamic: Collection[str], pairs: Collection[st
     return sorted(groups.values())
 
 
+def _weights(graph: Any) -> dict[str, Any]:
+    """Return the tensors that a graph holds, by name."""
+    found = {item.name: item for item in graph.initializer}
+    for node in graph.node:
+        if node.op_type == "Constant" and node.attribute[0].name == "value":
+            found[node.output[0]] = node.attribute[0].t
+    return found
+
+
+def _value(weights: Mapping[str, Any], name: str) -> np.ndarray[Any, Any] | None:
+    import onnx
+
+    return None if name not in weights else np.asarray(onnx.numpy_helper.to_array(weights[name]))
+
+
 def _element(value: Any) -> int:
     return int(value.type.tensor_type.elem_type) if value is not None else 0
 
@@ -358,37 +387,3 @@ def _dtype(kind: int) -> np.dtype[Any]:
 
     dtype: np.dtype[Any] = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(kind or 1))
     return dtype
-
-
-def _same_opset(exact: ModelProto, reduced: ModelProto) -> Any:
-    """Return the float model in the reduced one's opset.
-
-    Raises:
-        ModelError: It cannot be brought there.
-    """
-    import onnx
-
-    mine, wanted = _opset(exact), _opset(reduced)
-    if mine == wanted:
-        return exact
-    try:
-        return onnx.version_converter.convert_version(exact, wanted)
-    except Exception as error:
-        raise ModelError(
-            f"the float model has opset {mine}, the reduced one {wanted}",
-            why=describe_exception(error),
-            hint=f"export the float model with opset {wanted}",
-        ) from error
-
-
-def _opset(model: ModelProto) -> int:
-    return next((item.version for item in model.opset_import if item.domain in {"", "ai.onnx"}), 0)
-
-
-def _add_domains(model: ModelProto, exact: ModelProto) -> None:
-    """Let a model use the operators and functions that the float model uses."""
-    known = {item.domain for item in model.opset_import}
-    model.opset_import.extend(item for item in exact.opset_import if item.domain not in known)
-    functions = {(item.domain, item.name) for item in model.functions}
-    model.functions.extend(item for item in exact.functions if (item.domain, item.name) not in functions)
-    model.ir_version = max(model.ir_version, exact.ir_version)

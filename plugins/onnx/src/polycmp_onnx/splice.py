@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from polycmp_onnx.graph import computed_tensors, keep_items, reads, subgraphs
+from polycmp.errors import ModelError, describe_exception
+from polycmp_onnx.graph import computed_tensors, keep_items, nodes_within, reads, subgraphs
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -29,6 +30,7 @@ class Splice:
         self.exact_weights = {item.name: item for item in mixer.exact.graph.initializer}
         self.names: dict[str, str] = {}
         self.casts: list[Any] = []
+        self.brought: dict[str, str] = {}
 
     def run(self) -> None:
         """Do it."""
@@ -43,6 +45,16 @@ class Splice:
         for node in [*fixed, *self.nodes]:
             self._add(node)
         self.graph.node.extend(self.casts)
+
+    def give_names_back(self) -> None:
+        """Give weights of the float model their own names, where those are free now that the rest has gone."""
+        taken = {item.name for item in (*self.graph.initializer, *self.graph.input)}
+        taken |= {name for node in nodes_within(self.graph) for name in (*node.input, *node.output)}
+        back = {fresh: name for fresh, name in self.brought.items() if name not in taken}
+        for item in self.graph.initializer:
+            item.name = back.get(item.name, item.name)
+        for node in self.graph.node:
+            rename(node, back)
 
     def _give_way(self) -> None:
         """Rename what the reduced model makes itself of the tensors that come from the float model now."""
@@ -96,6 +108,7 @@ class Splice:
         copy = self.graph.initializer.add()
         copy.CopyFrom(item)
         copy.name = self._fresh(item.name)
+        self.brought[copy.name] = item.name
         return str(copy.name)
 
     def _fresh(self, name: str, suffix: str = _SUFFIX) -> str:
@@ -150,3 +163,46 @@ def _same_tensor(one: Any, two: Any) -> bool:
     return (one.data_type, list(one.dims)) == (two.data_type, list(two.dims)) and (
         one.SerializePartialToString() == two.SerializePartialToString()
     )
+
+
+def same_opset(exact: ModelProto, reduced: ModelProto) -> Any:
+    """Return the float model in the reduced one's opset.
+
+    Args:
+        exact: The float model.
+        reduced: The other model.
+
+    Raises:
+        ModelError: It cannot be brought there.
+    """
+    import onnx
+
+    mine, wanted = _opset(exact), _opset(reduced)
+    if mine == wanted:
+        return exact
+    try:
+        return onnx.version_converter.convert_version(exact, wanted)
+    except Exception as error:
+        raise ModelError(
+            f"the float model has opset {mine}, the reduced one {wanted}",
+            why=describe_exception(error),
+            hint=f"export the float model with opset {wanted}",
+        ) from error
+
+
+def _opset(model: ModelProto) -> int:
+    return next((item.version for item in model.opset_import if item.domain in {"", "ai.onnx"}), 0)
+
+
+def add_domains(model: ModelProto, exact: ModelProto) -> None:
+    """Let a model use the operators and functions that the float model uses.
+
+    Args:
+        model: The model, which is changed.
+        exact: The float model.
+    """
+    known = {item.domain for item in model.opset_import}
+    model.opset_import.extend(item for item in exact.opset_import if item.domain not in known)
+    functions = {(item.domain, item.name) for item in model.functions}
+    model.functions.extend(item for item in exact.functions if (item.domain, item.name) not in functions)
+    model.ir_version = max(model.ir_version, exact.ir_version)

@@ -7,24 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from polycmp.errors import ModelError, UsageError, did_you_mean
-from polycmp.graph import ModelGraph
 from polycmp.plan import Plan
-from polycmp.runs.backend_run import copy_outputs
-from polycmp.runs.loop import copy_feed, open_feeds
-from polycmp.runs.resolve import Resolved, ResolvedBackend, resolve
-from polycmp.tensors import Feed, TensorMetadata
-from polycmp_layerwise.open import open_partitioned_runs
-from polycmp_layerwise.partitioned_run import Lane
-from polycmp_locate.pairing import pair_graphs
+from polycmp.tensors import Feed
 from polycmp_locate.rank.measure import Measurer
 from polycmp_locate.rank.result import LayerFigures, Ranking
 from polycmp_locate.rank.search import Found, guided, in_order
+from polycmp_locate.rank.setup import Setup
 from polycmp_locate.rank.trials import Trials
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
-
     from polycmp.plugins import Registry
 
 Stage = Callable[[str], None]
@@ -77,30 +68,17 @@ def rank(
 
 class _Search:
     def __init__(self, plan: Plan, registry: Registry, options: RankOptions, on_stage: Stage) -> None:
-        from polycmp_onnx.mixed import Mixer, graph_of
-
-        self.plan, self.registry, self.options, self.on_stage = plan, registry, options, on_stage
-        resolved = resolve(plan, registry)
-        self.candidate, self.reference = _two(resolved, plan.compare.reference, made=options.reduce is not None)
-        on_stage("reading the models")
-        exact = _onnx(self.reference)
-        reduced = options.reduce(exact) if options.reduce is not None else _onnx(self.candidate)
-        lanes = {lane.label: lane for lane in open_partitioned_runs(resolved)}
-        self.believed, self.judged = lanes[self.reference.label], lanes[self.candidate.label]
-        if options.reduce is not None:  # its model has no file, so what was opened for it is the float model
-            self.judged = Lane(self.judged.result, graph_of(reduced), self.candidate.make_runner, self.candidate.needs)
-        self.mixer = Mixer(exact, reduced, paired(self.judged.graph, self.believed.graph))
-        self.resolved = resolved
+        self.options, self.on_stage = options, on_stage
+        self.setup = Setup(plan, registry, on_stage, options.reduce)
+        self.mixer = self.setup.mixer
 
     def run(self) -> Ranking:
-        found = Ranking(self.candidate.label, self.reference.label, self.options.mode)
-        cases = self._cases()
+        setup = self.setup
+        found = Ranking(setup.candidate.label, setup.reference.label, self.options.mode)
+        cases = setup.cases()
         found.layers, measuring = self._layers(cases)
         order = self._order(found.layers)
-        trials = Trials(
-            self.mixer, [item.layer for item in found.layers], self.candidate, cases,
-            self.plan.compare, self.registry, self.reference.label, self.on_stage,
-        )  # fmt: skip
+        trials = setup.trials([item.layer for item in found.layers], cases)
         outcome = self._find(found, order, trials)
         found.search_runs = len(trials.done) + measuring
         found.fewest = outcome.fewest
@@ -113,26 +91,9 @@ class _Search:
         self._write(found)
         return found
 
-    def _cases(self) -> list[tuple[Feed, dict[str, Any]]]:
-        """Return all inputs with what the reference makes of them."""
-        live = self.reference.make_run()
-        live.activate()
-        cases = []
-        self.on_stage("running the reference")
-        for feed in open_feeds(self.resolved.source, live.inputs() or TensorMetadata()) if live.is_active else ():
-            made = live.infer(feed)
-            if made is None:
-                break
-            cases.append((copy_feed(feed), copy_outputs(made)))
-        live.deactivate()
-        if live.result.error:
-            raise ModelError(f"the reference failed: {live.result.error}", whose=live.label, hint=live.result.hint)
-        if not cases:
-            raise UsageError("the data loader gave no inputs")
-        return cases
-
     def _layers(self, cases: Sequence[tuple[Feed, Any]]) -> tuple[list[LayerFigures], int]:
-        measurer = Measurer(self.mixer, self.believed, self.judged, self.candidate, cases[0][0], self.on_stage)
+        setup = self.setup
+        measurer = Measurer(self.mixer, setup.believed, setup.judged, setup.candidate, cases[0][0], self.on_stage)
         return measurer.figures(), measurer.runs
 
     def _order(self, layers: Sequence[LayerFigures]) -> list[int]:
@@ -174,54 +135,3 @@ class _Search:
 
         save_onnx(self.mixer.mix(found.layers[index].layer for index in found.kept), self.options.save)
         found.files.append(self.options.save)
-
-
-def paired(candidate: ModelGraph, reference: ModelGraph) -> dict[str, str]:
-    """Return the tensors of the reference's model, each with the one that stands for it in the candidate's.
-
-    Of several, that is the one of the same name, or else the first: the others are what rounding made of it.
-
-    Args:
-        candidate: The reduced model.
-        reference: The float model.
-    """
-    pairs = {name: name for name in reference.inputs if name in candidate.inputs}
-    for match in pair_graphs(candidate, reference).matches:
-        if match.reference not in pairs or match.candidate == match.reference:
-            pairs[match.reference] = match.candidate
-    return pairs
-
-
-def _two(resolved: Resolved, label: str, *, made: bool) -> tuple[ResolvedBackend, ResolvedBackend]:
-    """Return the backend to judge and the one to believe.
-
-    Raises:
-        UsageError: There are not two, or they have the same model.
-    """
-    backends = list(resolved.backends)
-    hint = "polycmp locate FLOAT.onnx -b onnxrt:model=REDUCED.onnx -b onnxrt --rank"
-    if len(backends) != 2:
-        raise UsageError("a ranking takes two backends: one for the reduced model, one for the float model", hint=hint)
-    reference = backends[-1]
-    if label:
-        wanted = [item for item in backends if label in (item.label, item.plan.backend)]
-        if not wanted:
-            labels = [item.label for item in backends]
-            raise UsageError(f"--reference: no run is called {label!r}", why=did_you_mean(label, labels))
-        reference = wanted[0]
-    candidate = next(item for item in backends if item is not reference)
-    if not made and candidate.model.path == reference.model.path:
-        raise UsageError("a ranking compares two models: a reduced one, and the float model", hint=hint)
-    return candidate, reference
-
-
-def _onnx(backend: ResolvedBackend) -> ModelProto:
-    """Return a backend's model.
-
-    Raises:
-        ModelError: It is no ONNX model.
-    """
-    if not backend.model.can_load(("onnx",)):
-        raise ModelError(f"is of kind {backend.model.kind}, and layers are exchanged in ONNX", whose=backend.model.path)
-    model: ModelProto = backend.model.load("onnx")()
-    return model

@@ -1,0 +1,170 @@
+"""`locate --save-fixed`: a converted model is mended from its source, and only what was verified is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+from planted import faults, frozen_batch
+from unet import unet
+
+SOURCE = unet()
+#: One fault of each name, at the first place that it fits.
+FAULTS = {fault.name: fault for fault in reversed(list(faults(SOURCE)))}
+#: What ONNX Runtime takes out again, or what changes nothing there.
+UNSEEN = {"Cast to float16 and back"}
+WORDS = ("source.onnx", "-b", "onnxrt:model=faulty.onnx", "-b", "onnxrt", "--load-inputs", "x.npz")
+WORDS += ("--atol", "1e-3", "--rtol", "1e-3")
+
+
+@pytest.fixture
+def mend(polycmp):
+    """Mend a faulty model; return what was printed, and the report."""
+    onnx.save(SOURCE, "source.onnx")
+    draw = np.random.default_rng(11)
+    np.savez("x.npz", image=draw.standard_normal((2, 3, 32, 32)).astype(np.float32))
+
+    def run(faulty, *words):
+        onnx.save(faulty, "faulty.onnx")
+        done = polycmp("locate", *WORDS, "--save-fixed", "fixed.onnx", "--report", "found.json", *words)
+        return done, json.loads(Path("found.json").read_text()) if Path("found.json").exists() else {}
+
+    return run
+
+
+def is_verified(polycmp):
+    words = tuple(word.replace("faulty", "fixed") for word in WORDS)
+    return polycmp("run", *words).status == 0
+
+
+@pytest.mark.parametrize("name", sorted(set(FAULTS) - UNSEEN))
+def test_a_fault_of_a_conversion_is_located_named_and_mended(polycmp, mend, name):
+    fault = FAULTS[name]
+    done, found = mend(fault.planted(SOURCE))
+    assert done.status == 1, done.out + done.err
+    assert "MENDED" in done.out, done.out
+    named = {operator for item in found["suspects"] for operator in item["operators"]}
+    assert named & set(fault.where)
+    assert len(found["suspects"]) <= 2
+    assert (found["before"]["passed"], found["after"]["passed"]) == (False, True)
+    assert is_verified(polycmp)
+    onnx.checker.check_model("fixed.onnx", full_check=True)
+    written = json.loads(Path("fixed.changes.json").read_text())
+    assert written["changes"] == found["changes"] != []
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "text"),
+    [
+        ("scale of a norm", "parameter", "was 1.5 times the source's"),
+        ("one element", "parameter", "1 of 216 elements differed"),
+        ("pads", "hyperparameter", "pads [2, 1, 0, 1] -> [1, 1, 1, 1]"),
+        ("epsilon", "hyperparameter", "epsilon 0.1 -> 1e-05"),
+        ("ceil_mode", "hyperparameter", "ceil_mode 1 -> (default)"),
+        ("Transpose left out", "graph", "a Transpose was missing"),
+        ("extra scale", "graph", "a Mul too many"),
+        ("Cast to int8 and back", "graph", "2 Cast too many"),
+    ],
+)
+def test_what_was_changed_is_said(mend, name, kind, text):
+    done, found = mend(FAULTS[name].planted(SOURCE))
+    assert {item["kind"] for item in found["changes"]} == {kind}
+    assert text in found["changes"][0]["text"]
+    assert text in " ".join(done.out.split())
+
+
+def test_swapped_channels_in_a_weight_are_called_an_input_fault(mend):
+    faulty = copy_of(SOURCE)
+    weight = next(item for item in faulty.graph.initializer if item.name == "down1.w")
+    weight.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weight)[:, ::-1].copy(), weight.name))
+    _, found = mend(faulty)
+    assert [(item["kind"], item["where"]) for item in found["changes"]] == [("input", "image")]
+    assert "channels of axis 1 were in the opposite order" in found["changes"][0]["text"]
+
+
+def test_a_frozen_batch_is_opened(polycmp, mend):
+    example = {"image": np.zeros((1, 3, 32, 32), np.float32)}
+    done, found = mend(frozen_batch(SOURCE, example).planted(SOURCE))
+    assert done.status == 1, done.out + done.err
+    assert [item["text"] for item in found["changes"]] == ["shape [1, 3, 32, 32] -> ['n', 3, 32, 32]"]
+    assert found["before"]["error"]
+    assert is_verified(polycmp)
+
+
+def test_two_faults_are_both_mended(polycmp, mend):
+    faulty = FAULTS["epsilon"].planted(FAULTS["no pads"].planted(FAULTS["one element"].planted(SOURCE)))
+    done, found = mend(faulty)
+    assert "MENDED" in done.out, done.out + done.err
+    assert len(found["changes"]) == 3
+    assert is_verified(polycmp)
+
+
+def test_other_names_and_float16_are_no_fault_and_stay(polycmp, mend):
+    """The mended model keeps what is right: all other layers stay as the conversion made them."""
+    from polycmp_onnx import convert_to_fp16
+
+    faulty = convert_to_fp16(FAULTS["one element"].planted(SOURCE))
+    done, found = mend(faulty, "--atol", "2e-2")
+    assert "MENDED" in done.out, done.out + done.err
+    assert {item["layer"] for item in found["suspects"]} == {"Conv 'down1.conv'"}
+    types = [item.data_type for item in onnx.load("fixed.onnx").graph.initializer]
+    assert types.count(onnx.TensorProto.FLOAT16) > types.count(onnx.TensorProto.FLOAT)
+
+
+def test_nothing_to_mend_writes_nothing(mend):
+    done, found = mend(SOURCE)
+    assert (done.status, "NOTHING TO MEND" in done.out) == (0, True), done.out + done.err
+    assert found["changes"] == []
+    assert not Path("fixed.onnx").exists()
+
+
+def test_a_tolerance_that_no_change_meets_writes_nothing(polycmp, mend):
+    mend(SOURCE)
+    words = ("source.onnx", "-b", "onnxrt:model=faulty.onnx", "-b", "onnx", "--load-inputs", "x.npz")
+    words = (*words, "--atol", "1e-15", "--rtol", "1e-15", "--save-fixed", "fixed.onnx")
+    done = polycmp("locate", *words)
+    assert (done.status, "NOT MENDED" in done.out) == (1, True), done.out + done.err
+    assert "nothing was written" in " ".join(done.out.split())
+    assert not Path("fixed.onnx").exists()
+
+
+def test_two_wishes_at_once_are_refused(mend):
+    done, _ = mend(SOURCE, "--save-mixed", "mixed.onnx")
+    assert (done.status, "one after the other" in " ".join(done.err.split())) == (2, True), done.out + done.err
+
+
+def copy_of(model):
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    return copy
+
+
+def test_a_layer_that_cannot_even_run_alone_is_mended(polycmp, mend):
+    """A Reshape to a fixed size that the batch does not fit keeps the whole model from running."""
+    faulty = copy_of(SOURCE)
+    node = next(node for node in faulty.graph.node if node.name == "to_last")
+    faulty.graph.initializer.append(numpy_helper.from_array(np.array([1, 32, 32, 5], np.int64), "fixed_shape"))
+    node.op_type, node.input[:] = "Reshape", [node.input[0], "fixed_shape"]
+    del node.attribute[:]
+    done, found = mend(faulty)
+    assert "MENDED" in done.out, done.out + done.err
+    assert found["suspects"][0]["own_snr_db"] == "-inf"
+    assert is_verified(polycmp)
+
+
+def test_a_file_that_is_no_list_of_changes_is_not_overwritten(mend):
+    Path("fixed.changes.json").write_text("mine")
+    done, _ = mend(FAULTS["pads"].planted(SOURCE))
+    assert (done.status, "would be overwritten" in " ".join(done.err.split())) == (2, True), done.out + done.err
+    assert Path("fixed.changes.json").read_text() == "mine"
+
+
+def test_an_older_list_of_changes_is_replaced(mend):
+    mend(FAULTS["pads"].planted(SOURCE))
+    done, found = mend(FAULTS["epsilon"].planted(SOURCE))
+    assert "MENDED" in done.out, done.out + done.err
+    assert json.loads(Path("fixed.changes.json").read_text())["changes"] == found["changes"]
