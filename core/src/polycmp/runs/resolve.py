@@ -21,6 +21,7 @@ from polycmp.runs.services import open_sizes
 from polycmp.tensors import DataSource, ModelDescription
 
 if TYPE_CHECKING:
+    from polycmp.graph import ModelGraph
     from polycmp.plugins import Contributed, Registry
     from polycmp.spec import RunnerSpec
 
@@ -57,7 +58,20 @@ class ResolvedBackend:
     @property
     def runs_parts(self) -> bool | None:
         """Whether it runs parts of a model; None if only another environment knows."""
-        return None if self.contribution is None else self.contribution.spec.intermediates == "graph"
+        return None if self.contribution is None else self.inside == "graph"
+
+    @cached_property
+    def inside(self) -> ModelGraph | str:
+        """How to look at the tensors inside: "graph", "none", or the graph of what it runs in place of the model."""
+        if self.contribution is None:
+            return "none"
+        spec = self.contribution.spec
+        if not spec.inside:
+            return spec.intermediates
+        found: ModelGraph | str = self.model.registry.load(self.contribution, spec.inside)(
+            self.model, self.plan.options
+        )
+        return found if self.make_worker is None or isinstance(found, str) else "none"
 
     @property
     def compiles(self) -> bool:

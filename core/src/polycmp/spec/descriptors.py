@@ -80,6 +80,11 @@ class RunnerSpec:
             of two will do, the one to install first.
         intermediates: How the core may look at tensors inside the model: `"graph"` if a part of the model, or the
             model with other outputs, is a model this backend also runs (then the core cuts the graph), `"none"` if not.
+        inside: Optional, called as `inside(model, options) -> str | ModelGraph`, where that depends on the instance:
+            `"graph"` and `"none"` as above, or, where it runs something else than the model's file (a program that the
+            file was exported from, say), a `polycmp.graph.ModelGraph` of what it runs, with the names of its own
+            tensors. Its runners are then given the loaders that this graph's `cut` and `mark` return, and `locate`
+            pairs its tensors with the other side's.
         precise: Options, as pairs of field and value, with which it calculates in float64 whatever the model says;
             empty if it cannot. `locate` uses such a backend to tell rounding from faults.
         narrows: Options that let it calculate in a coarser type than the model's, as pairs of field and type
@@ -106,6 +111,7 @@ class RunnerSpec:
     accepts: tuple[str, ...] = ("onnx",)
     needs: tuple[str, ...] = ()
     intermediates: str = "graph"
+    inside: str = ""
     precise: tuple[tuple[str, Any], ...] = ()
     narrows: tuple[tuple[str, str], ...] = ()
     threads: str = ""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from polycmp.errors import ModelError, UsageError
 from polycmp.graph import ModelGraph, final_outputs
+from polycmp.loader import Loader
 from polycmp.options import make_options
 from polycmp.plan import BackendPlan
 from polycmp.results.outcome import BackendResult
+from polycmp.runner import Runner
 from polycmp.runs.backend_run import LiveRun
 from polycmp.runs.comparers import Comparer
 from polycmp.runs.resolve import Resolved, ResolvedBackend
-from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.partitioned_run import Lane, MakeRunner
 from polycmp_layerwise.windows import Windows, comparable, suits
 
 Graphs = Mapping[str, "ModelGraph | None"]
@@ -33,13 +35,13 @@ def open_partitioned_runs(resolved: Resolved, lane: type[Lane] = Lane) -> list[L
         PluginError: A backend lacks a module.
     """
     for backend in resolved.backends:
-        if backend.runs_parts is False:
+        if backend.inside == "none" and backend.contribution is not None:
             raise UsageError("cannot run parts of a model, so it has nothing to locate in", whose=f"-b {backend.label}")
         if backend.contribution is not None and not backend.plan.python:
             resolved.registry.require(backend.contribution)
     graphs = _graphs(resolved.backends)
     for backend in resolved.backends:
-        if graphs[backend.model.path] is None:
+        if isinstance(backend.inside, str) and graphs[backend.model.path] is None:
             raise ModelError(
                 f"the loader of {backend.model.kind} models gives no view of their operators", whose=backend.model.path
             )
@@ -54,7 +56,10 @@ def open_precise_run(resolved: Resolved, graph: ModelGraph) -> Lane | None:
         resolved: The backends, the reference last.
         graph: The reference's model.
     """
-    model = resolved.backends[-1].model
+    last = resolved.backends[-1]
+    model = last.model
+    if not isinstance(last.inside, str):
+        return _precise_own_run(last, graph)
     for contribution in resolved.registry.runners.values():
         spec = contribution.spec
         if spec.precise and spec.intermediates == "graph" and model.can_load(spec.accepts):
@@ -62,6 +67,28 @@ def open_precise_run(resolved: Resolved, graph: ModelGraph) -> Lane | None:
             backend = ResolvedBackend(BackendPlan(f"{spec.name} in float64", spec.name, options), model, contribution)
             return Lane(BackendResult(backend.label, spec.name), graph, backend.make_runner, spec.needs)
     return None
+
+
+def _precise_own_run(backend: ResolvedBackend, graph: ModelGraph) -> Lane | None:
+    """Return a backend with a graph of its own, calculating in float64; None if it cannot."""
+    spec = backend.contribution.spec if backend.contribution is not None else None
+    if spec is None or not spec.precise:
+        return None
+    precise: ResolvedBackend | None = backend
+    for name, value in spec.precise:
+        precise = precise.with_option(name, value) if precise is not None else None
+    if precise is None:
+        return None
+    return Lane(BackendResult(f"{spec.name} in float64", spec.name), graph, _maker(precise, graph), spec.needs)
+
+
+def _maker(backend: ResolvedBackend, own: ModelGraph) -> MakeRunner:
+    """Return what makes runners of a backend that has a graph of its own."""
+
+    def make(loader: Loader[Any] | None, same_inputs: bool) -> Runner:
+        return backend.make_runner(own.mark(own.outputs) if loader is None else loader, same_inputs)
+
+    return make
 
 
 class Paired(NamedTuple):
@@ -138,17 +165,19 @@ def _partitioned_runs(
 ) -> list[Lane]:
     runs = []
     for backend, result in zip(backends, results, strict=True):
-        graph = graphs[backend.model.path]
+        own = backend.inside
+        graph = graphs.get(backend.model.path) if isinstance(own, str) else own
         if graph is not None:
+            make = backend.make_runner if isinstance(own, str) else _maker(backend, own)
             join = backend.model.joiner() if backend.compiles else None
-            runs.append(lane(result, graph, backend.make_runner, backend.needs, compiles=backend.compiles, join=join))
+            runs.append(lane(result, graph, make, backend.needs, compiles=backend.compiles, join=join))
     return runs
 
 
 def _whole_run(backend: ResolvedBackend, run: LiveRun, graph: ModelGraph | None) -> LiveRun:
     """Return a run of the whole model with its own outputs, for a backend that shows no tensors inside it."""
     run.result.notes.append("shows no tensors inside the model, so only the model's outputs are compared")
-    if graph is None:
+    if graph is None or not isinstance(backend.inside, str):
         return run
     loader = graph.mark(final_outputs(graph))
     return LiveRun(run.result, lambda: backend.make_runner(loader), backend.needs)

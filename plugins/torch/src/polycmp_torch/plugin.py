@@ -44,6 +44,8 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         options=Options,
         accepts=("torch", "onnx"),
         needs=("torch",),
+        inside="polycmp_torch.inside:inside",
+        precise=(("dtype", "float64"),),
         narrows=(("dtype", ""),),
         threads="threads",
         aliases=("pytorch",),

@@ -10,6 +10,7 @@ from polycmp.errors import BackendError, PolycmpError, describe_exception
 from polycmp.loader import resolve
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, dtype_class, to_numpy
+from polycmp_torch.inside import TorchPart
 from polycmp_torch.model import TorchFromOnnx, TorchFromScript, TorchModel, import_torch
 from polycmp_torch.plugin import Options
 from polycmp_torch.values import Taken, flatten, to_torch
@@ -155,6 +156,8 @@ def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> To
     if model.kind == "torch":
         return TorchRunner(model.load("torch"), name, options)
     source = model.load("onnx")
+    if isinstance(source, TorchPart):
+        return TorchRunner(source, name, options)
     if options.script is None:
         return TorchRunner(TorchFromOnnx(source), name, options)
     if source.exact_file() is None:

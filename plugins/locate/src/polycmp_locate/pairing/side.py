@@ -23,9 +23,11 @@ _PLAIN = {
 }  # fmt: skip
 _INTEGER = frozenset({"MatMulInteger", "ConvInteger"})
 _ROUNDING = frozenset({"Cast", "Identity", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "Dropout"})
-#: Where operators have tensors to calculate with; what is left out are scales and zero points.
+#: Where operators have tensors to calculate with; what is left out are scales, zero points, shapes and places.
 _DATA = {"MatMulInteger": (0, 1), "ConvInteger": (0, 1), "QLinearMatMul": (0, 3), "QLinearConv": (0, 3, 8),
-         "QGemm": (0, 3, 6), "QLinearAdd": (0, 3), "QLinearMul": (0, 3)}  # fmt: skip
+         "QGemm": (0, 3, 6), "QLinearAdd": (0, 3), "QLinearMul": (0, 3),
+         "Reshape": (0,), "Expand": (0,), "Unsqueeze": (0,), "Squeeze": (0,), "Slice": (0,), "Tile": (0,), "Pad": (0,),
+         "Split": (0,)}  # fmt: skip
 COMMUTATIVE = frozenset({"Add", "Mul", "And", "Or", "Max", "Min", "Sum", "Equal", "Xor", "Mean"})
 
 

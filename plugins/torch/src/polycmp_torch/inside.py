@@ -1,0 +1,285 @@
+"""The tensors inside a PyTorch module, under PyTorch's names: its program as a graph of which parts can be run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polycmp.errors import ModelError, describe_exception
+from polycmp.graph import GraphNode
+from polycmp.loader import Loader
+from polycmp.tensors import TensorMetadata, to_numpy
+from polycmp_torch.model import TorchFromScript, TorchModel, import_torch
+from polycmp_torch.steps import Step, Steps, steps_of
+from polycmp_torch.values import flatten, to_torch
+
+if TYPE_CHECKING:
+    from polycmp.graph import ModelGraph
+    from polycmp.spec import ModelHandle
+    from polycmp_torch.plugin import Options
+
+#: Keys under which PyTorch's exporter writes the same into an ONNX file.
+_SCOPES, _STACK = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.stack_trace"
+#: How far the traced program may be from the module itself, relative to the largest magnitude.
+_SAME = 1e-3
+
+
+def inside(model: ModelHandle, options: Options | None) -> ModelGraph | str:
+    """Return what can be seen inside: parts of the model's graph, or the module's own tensors.
+
+    Args:
+        model: The model handle.
+        options: The backend's options.
+    """
+    if model.kind == "torch":
+        return TorchGraph(model.load("torch"), model)
+    if options is None or options.script is None:
+        return "graph"
+    return TorchGraph(TorchFromScript(options.script, model.load("onnx")), model)
+
+
+class TorchGraph:
+    """A module as `polycmp.graph.ModelGraph` describes, traced with the first inputs of the run when it is looked at.
+
+    Args:
+        load: Makes the module.
+        model: The handle of the run, which knows the inputs.
+    """
+
+    def __init__(self, load: Loader[TorchModel], model: ModelHandle) -> None:
+        self._load = load
+        self._handle = model
+
+    @cached_property
+    def _model(self) -> TorchModel:
+        return self._load()
+
+    @property
+    def inputs(self) -> TensorMetadata:
+        """What a caller feeds."""
+        return self._model.inputs
+
+    @cached_property
+    def _steps(self) -> Steps:
+        source = self._handle.data_loader
+        feed = next(iter(source(self.inputs)), None) if source is not None else None
+        if feed is None:
+            raise ModelError("PyTorch has no inputs to trace the module with", whose="torch")
+        return trace(self._model, feed)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The module's outputs, by the names that the run gives them."""
+        return tuple(self._steps.outputs)
+
+    @cached_property
+    def _names(self) -> Mapping[str, str]:
+        """The names that users see of tensors that are the module's outputs."""
+        return {inner: name for name, inner in self._steps.outputs.items() if inner not in self.inputs}
+
+    @cached_property
+    def _fixed(self) -> frozenset[str]:
+        """What depends on no input."""
+        fixed = set(self._steps.constants)
+        for step in self._steps.steps:
+            if fixed.issuperset(step.reads):
+                fixed.update(step.outputs)
+        return frozenset(fixed)
+
+    @cached_property
+    def nodes(self) -> list[GraphNode]:
+        """The operators in the order in which they ran."""
+        return [self._node(step) for step in self._steps.steps if not self._fixed.issuperset(step.outputs)]
+
+    @cached_property
+    def weights(self) -> Mapping[str, int]:
+        """Name and bytes of parameters, buffers and what is made of them alone."""
+        held = self._steps.constants
+        return {name: held[name].nbytes if name in held else 0 for name in self._fixed}
+
+    @property
+    def opaque(self) -> frozenset[str]:
+        """What is no tensor."""
+        made = (name for step in self._steps.steps for name in step.outputs)
+        return frozenset(name for name in made if name not in self._steps.types)
+
+    def types(self, inputs: TensorMetadata) -> TensorMetadata:
+        """Return types and shapes of all tensors, as they are with the inputs of the trace."""
+        found = TensorMetadata(inputs)
+        for name, entry in self._steps.types.items():
+            found.add(self._names.get(name, name), entry.dtype, entry.shape)
+        return found
+
+    def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> Loader[TorchModel]:
+        """Return a loader of the part that computes tensors from others."""
+        return TorchPart(self, inputs, tuple(outputs))
+
+    def mark(self, outputs: Sequence[str]) -> Loader[TorchModel]:
+        """Return a loader of the whole program with these outputs."""
+        return TorchPart(self, self.inputs, tuple(outputs))
+
+    def part(self, inputs: TensorMetadata, outputs: tuple[str, ...]) -> TorchModel:
+        """Return the part that computes tensors from others.
+
+        Args:
+            inputs: What it reads, with types and shapes.
+            outputs: What it makes.
+        """
+        own = {name: inner for inner, name in self._names.items()}
+        own.update({name: inner for name, inner in self._steps.outputs.items() if name not in own})
+        given, made = [own.get(name, name) for name in inputs], [own.get(name, name) for name in outputs]
+        return TorchModel(Part(self._steps, given, made), inputs, outputs)
+
+    def _node(self, step: Step) -> GraphNode:
+        metadata = {}
+        if step.module:
+            path = step.module.split(".")
+            scopes = ["", *(".".join(path[: end + 1]) for end in range(len(path))), step.target]
+            metadata[_SCOPES] = repr(scopes)
+        if step.stack:
+            metadata[_STACK] = step.stack
+        reads, makes = ([self._names.get(name, name) for name in names] for names in (step.reads, step.outputs))
+        return GraphNode(step.type, step.outputs[0], "", tuple(reads), tuple(makes), _settings(step), metadata)
+
+
+def _settings(step: Step) -> dict[str, Any]:
+    """Return the arguments of an operator that are plain values."""
+    found = {f"argument {at}": item for at, item in enumerate(step.args) if isinstance(item, (bool, int, float, str))}
+    return found | {key: item for key, item in step.keywords.items() if isinstance(item, (bool, int, float, str))}
+
+
+class TorchPart(Loader[TorchModel]):
+    """A part of a module's program.
+
+    Args:
+        graph: The program.
+        inputs: What the part reads.
+        outputs: What it makes.
+    """
+
+    model_kind = "torch"
+
+    def __init__(self, graph: TorchGraph, inputs: TensorMetadata, outputs: tuple[str, ...]) -> None:
+        self.graph = graph
+        self.inputs = inputs
+        self.outputs = outputs
+
+    def call_impl(self) -> TorchModel:
+        """Return the part."""
+        return self.graph.part(self.inputs, self.outputs)
+
+
+class Part:
+    """Steps that make some tensors of a program of others; can be called like a module.
+
+    Args:
+        program: The program.
+        inputs: Names of what the part reads, in the order of the call.
+        outputs: Names of what it makes.
+    """
+
+    def __init__(self, program: Steps, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+        self._inputs, self._outputs = tuple(inputs), tuple(outputs)
+        wanted = set(outputs) - set(inputs)
+        chosen = []
+        for step in reversed(program.steps):
+            if wanted.intersection(step.outputs):
+                chosen.append(step)
+                wanted.update(name for name in step.reads if name not in inputs)
+        self._steps = chosen[::-1]
+        self._constants = {name: program.constants[name] for name in wanted if name in program.constants}
+        last = {name: index for index, step in enumerate(self._steps) for name in step.reads}
+        self._last_use: dict[int, list[str]] = {}
+        for name, index in last.items():
+            if name not in self._outputs:
+                self._last_use.setdefault(index, []).append(name)
+
+    def to(self, wanted: Any) -> Part:
+        """Bring the constants to a device, or those that are real numbers to a type."""
+        as_type = not isinstance(wanted, str)
+        self._constants = {
+            name: value.to(wanted) if not as_type or value.is_floating_point() else value
+            for name, value in self._constants.items()
+        }
+        return self
+
+    def __call__(self, *given: Any) -> tuple[Any, ...]:
+        """Return the outputs."""
+        tensors = {**self._constants, **dict(zip(self._inputs, given, strict=True))}
+        for index, step in enumerate(self._steps):
+            tensors.update(step.run(tensors))
+            for name in self._last_use.get(index, ()):
+                tensors.pop(name, None)
+        return tuple(tensors[name] for name in self._outputs)
+
+
+def trace(model: TorchModel, feed: Mapping[str, Any]) -> Steps:
+    """Return the program that a module runs on certain inputs.
+
+    Args:
+        model: The module.
+        feed: Arrays by input.
+
+    Raises:
+        ModelError: PyTorch cannot trace it, or the trace gives something else than the module.
+    """
+    torch = import_torch()
+    tensors = {name: to_torch(torch, name, to_numpy(feed[name]), "cpu", None) for name in model.inputs}
+    places = tuple(tensors[name] for name in tensors if name not in model.keywords)
+    keywords = {name: tensors[name] for name in tensors if name in model.keywords}
+    module = model.module if isinstance(model.module, torch.nn.Module) else _as_module(torch, model.module)
+    try:
+        with torch.no_grad():
+            program = torch.export.export(module, places, keywords, strict=False)
+            if _writes(program):
+                program = program.run_decompositions({})
+    except Exception as error:
+        raise ModelError(
+            "PyTorch cannot trace the module, so the tensors inside it cannot be named",
+            whose="torch",
+            why=describe_exception(error).splitlines()[0],
+            hint="compare the outputs alone: polycmp run MODEL -b … -b torch:script=FILE.py",
+        ) from error
+    with torch.inference_mode():
+        returned = list(flatten(module(*places, **keywords)))
+    names = model.outputs or tuple(f"output_{place}" if place.isdigit() else place or "output" for place, _ in returned)
+    order = [name for name in tensors if name not in model.keywords]
+    order += [name for name in tensors if name in model.keywords]
+    steps = steps_of(torch, program, order, names)
+    _check(torch, steps, [tensors[name] for name in order], [value for _, value in returned])
+    return steps
+
+
+def _as_module(torch: Any, function: Any) -> Any:
+    class Called(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, *places: Any, **keywords: Any) -> Any:
+            return function(*places, **keywords)
+
+    return Called()
+
+
+def _writes(program: Any) -> bool:
+    """Return whether an operator of a program writes into its arguments."""
+    targets = (node.target for node in program.graph.nodes if node.op == "call_function")
+    return any(getattr(getattr(target, "_schema", None), "is_mutable", False) for target in targets)
+
+
+def _check(torch: Any, steps: Steps, given: Sequence[Any], expected: Iterable[Any]) -> None:
+    part = Part(steps, steps.inputs, list(steps.outputs.values()))
+    try:
+        with torch.inference_mode():
+            made = part(*given)
+    except Exception as error:
+        raise ModelError(
+            "the program that PyTorch traced does not run", whose="torch", why=describe_exception(error).splitlines()[0]
+        ) from error
+    for name, one, two in zip(steps.outputs, made, expected, strict=False):
+        mine, other = (to_numpy(item).astype(np.float64) for item in (one, two))
+        gap = np.max(np.abs(mine - other), initial=0.0) if mine.shape == other.shape else np.inf
+        if not gap <= _SAME * max(float(np.max(np.abs(other), initial=0.0)), 1e-30):
+            raise ModelError(
+                f"the program that PyTorch traced gives another {name!r} than the module, by {gap:.2g}", whose="torch"
+            )

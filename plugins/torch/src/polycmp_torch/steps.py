@@ -1,0 +1,290 @@
+"""A PyTorch program as steps that can be run one by one, with names and types of the tensors that they make."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from polycmp.tensors import TensorEntry, TensorMetadata, dtype_of
+
+#: ATen operators by what ONNX calls the same; others keep their own names.
+_TYPES: Mapping[str, str] = {
+    "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "pow": "Pow", "neg": "Neg", "abs": "Abs", "exp": "Exp",
+    "log": "Log", "sqrt": "Sqrt", "erf": "Erf", "reciprocal": "Reciprocal", "matmul": "MatMul", "bmm": "MatMul",
+    "mm": "MatMul", "view": "Reshape", "reshape": "Reshape", "_unsafe_view": "Reshape", "flatten": "Reshape",
+    "unflatten": "Reshape", "transpose": "Transpose", "permute": "Transpose", "t": "Transpose",
+    "softmax": "Softmax", "_softmax": "Softmax", "log_softmax": "LogSoftmax", "layer_norm": "LayerNormalization",
+    "group_norm": "GroupNormalization", "rms_norm": "RMSNormalization", "batch_norm": "BatchNormalization",
+    "instance_norm": "InstanceNormalization", "gelu": "Gelu", "relu": "Relu", "leaky_relu": "LeakyRelu",
+    "elu": "Elu", "sigmoid": "Sigmoid", "tanh": "Tanh", "silu": "Swish", "hardswish": "HardSwish",
+    "softplus": "Softplus", "clamp": "Clip", "hardtanh": "Clip", "embedding": "Gather", "index_select": "Gather",
+    "select": "Gather", "gather": "GatherElements", "cat": "Concat", "stack": "Concat", "where": "Where",
+    "masked_fill": "Where", "conv1d": "Conv", "conv2d": "Conv", "conv3d": "Conv", "convolution": "Conv",
+    "conv_transpose1d": "ConvTranspose", "conv_transpose2d": "ConvTranspose", "max_pool1d": "MaxPool",
+    "max_pool2d": "MaxPool", "avg_pool2d": "AveragePool", "adaptive_avg_pool2d": "GlobalAveragePool",
+    "mean": "ReduceMean", "sum": "ReduceSum", "amax": "ReduceMax", "amin": "ReduceMin", "cumsum": "CumSum",
+    "unsqueeze": "Unsqueeze", "squeeze": "Squeeze", "expand": "Expand", "slice": "Slice", "split": "Split",
+    "chunk": "Split", "split_with_sizes": "Split", "pad": "Pad", "constant_pad_nd": "Pad", "sin": "Sin",
+    "cos": "Cos", "eq": "Equal", "gt": "Greater", "ge": "GreaterOrEqual", "lt": "Less", "le": "LessOrEqual",
+    "logical_not": "Not", "bitwise_not": "Not", "logical_and": "And", "bitwise_and": "And", "__and__": "And",
+    "logical_or": "Or", "bitwise_or": "Or", "__or__": "Or", "maximum": "Max", "minimum": "Min",
+    "scaled_dot_product_attention": "Attention", "dropout": "Dropout", "to": "Cast", "_to_copy": "Cast",
+    "type_as": "Cast", "contiguous": "Identity", "clone": "Identity", "detach": "Identity", "alias": "Identity",
+    "lift_fresh_copy": "Identity", "arange": "Range", "linear": "Gemm", "addmm": "Gemm",
+}  # fmt: skip
+#: Operators that hand on another shape of the same memory; what was contiguous in the trace need not be in a part.
+_VIEWS = frozenset({"view", "_unsafe_view"})
+_CHECKS = frozenset({"_assert_tensor_metadata", "_assert_scalar", "_assert_async", "sym_constrain_range_for_size"})
+
+
+@dataclass(frozen=True)
+class Ref:
+    """A tensor in the arguments of a step.
+
+    Attributes:
+        name: Its name.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call of an operator.
+
+    Attributes:
+        type: What it does, by ONNX's name where there is one.
+        target: The operator by PyTorch's name.
+        function: What is called.
+        args: Its arguments, with `Ref` in place of tensors.
+        keywords: Its arguments by name.
+        outputs: Names of the tensors it makes.
+        module: The dotted name of the module around it.
+        stack: The Python lines that led to it, the innermost last.
+        several: Whether the function returns several tensors.
+    """
+
+    type: str
+    target: str
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    keywords: Mapping[str, Any]
+    outputs: tuple[str, ...]
+    module: str = ""
+    stack: str = ""
+    several: bool = False
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of the tensors among its arguments."""
+        return tuple(dict.fromkeys(_refs((self.args, dict(self.keywords)))))
+
+    def run(self, tensors: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """Yield the tensors it makes, by name.
+
+        Args:
+            tensors: What it reads, by name.
+        """
+        made = self.function(*_filled(self.args, tensors), **_filled(dict(self.keywords), tensors))
+        yield from zip(self.outputs, made if self.several else (made,), strict=False)
+
+
+@dataclass
+class Steps:
+    """A program.
+
+    Attributes:
+        steps: In the order in which they run.
+        constants: Parameters, buffers and other tensors of the program, by name.
+        inputs: Names of its inputs.
+        outputs: Names of what it returns -> names of the tensors.
+        types: What is known of the tensors that are made.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    constants: dict[str, Any] = field(default_factory=dict)
+    inputs: tuple[str, ...] = ()
+    outputs: dict[str, str] = field(default_factory=dict)
+    types: TensorMetadata = field(default_factory=TensorMetadata)
+
+
+def steps_of(torch: Any, program: Any, inputs: Iterable[str], outputs: Iterable[str]) -> Steps:
+    """Return an exported program as steps.
+
+    Args:
+        torch: The module `torch`.
+        program: A `torch.export.ExportedProgram`.
+        inputs: Names for its inputs, in their order.
+        outputs: Names for its outputs, in their order.
+    """
+    return _Reader(torch, program, tuple(inputs), tuple(outputs)).read()
+
+
+class _Reader:
+    def __init__(self, torch: Any, program: Any, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> None:
+        self.torch, self.program, self.given = torch, program, outputs
+        self.found = Steps(inputs=inputs)
+        self.names: dict[Any, str | tuple[str, ...]] = {}
+        self.user_inputs = iter(inputs)
+
+    def read(self) -> Steps:
+        signature = self.program.graph_signature
+        held = {**signature.inputs_to_parameters, **signature.inputs_to_buffers,
+                **signature.inputs_to_lifted_tensor_constants}  # fmt: skip
+        for node in self.program.graph.nodes:
+            if node.op == "placeholder":
+                self._placeholder(node, held.get(node.name, ""))
+            elif node.op == "call_function":
+                self._call(node)
+            elif node.op == "output":
+                self._output(node.args[0])
+        self.found.steps = _used(self.found)
+        self.found.steps = _with_single_transposes(self.found)
+        return self.found
+
+    def _placeholder(self, node: Any, held: str) -> None:
+        if not held:
+            self.names[node] = next(self.user_inputs)
+            return
+        state = self.program.state_dict
+        value = state[held] if held in state else self.program.constants[held]
+        self.names[node] = held
+        self.found.constants[held] = value.detach() if hasattr(value, "detach") else value
+
+    def _output(self, returned: Any) -> None:
+        made = [item for item in returned if item in self.names]
+        for name, item in zip(self.given, made, strict=False):
+            self.found.outputs[name] = str(self.names[item])
+
+    def _call(self, node: Any) -> None:
+        target = _target(node.target)
+        if self._passes_on(node, target):
+            return
+        if node.target is operator.getitem:
+            whole = self.names[node.args[0]]
+            self.names[node] = whole[node.args[1]] if isinstance(whole, tuple) else whole
+            return
+        value = node.meta.get("val")
+        if target in _CHECKS or value is None:
+            return
+        modules = list((node.meta.get("nn_module_stack") or {}).values())
+        module = str(modules[-1][0]) if modules else ""
+        name = f"{module}/{node.name}" if module else node.name
+        several = isinstance(value, (tuple, list))
+        names = tuple(f"{name}.{index}" for index in range(len(value))) if several else (name,)
+        self.names[node] = names if several else name
+        for made, one in zip(names, value if several else (value,), strict=True):
+            if hasattr(one, "shape"):
+                self.found.types.add(made, dtype_of(one), [int(dim) for dim in one.shape])
+        args, keywords = self._plain(node.args), self._plain(dict(node.kwargs))
+        function = self.torch.reshape if target in _VIEWS else node.target
+        step = Step(
+            _TYPES.get(target.rstrip("_") or target, target), target, function, args, keywords, names, module,
+            str(node.meta.get("stack_trace") or ""), several,
+        )  # fmt: skip
+        self.found.steps += self._as_product(step) if target == "linear" else [step]
+
+    def _passes_on(self, node: Any, target: str) -> bool:
+        """Give what only hands its tensor on the name of that tensor; return whether it does."""
+        kind, value = _TYPES.get(target, ""), node.meta.get("val")
+        name = self.names.get(node.args[0]) if node.args and hasattr(node.args[0], "op") else None
+        if not isinstance(name, str) or not hasattr(value, "dtype"):
+            return False
+        before = node.args[0].meta.get("val")
+        same = getattr(before, "dtype", None) == value.dtype and getattr(before, "device", None) == value.device
+        asleep = kind == "Dropout" and node.args[2:3] == (False,)
+        if not (asleep or (kind in {"Identity", "Cast"} and same)):
+            return False
+        self.names[node] = name
+        return True
+
+    def _as_product(self, step: Step) -> list[Step]:
+        """Return a linear layer as exporters write it: a product and, where there is a bias, a sum."""
+        torch, (x, weight, *rest) = self.torch, step.args
+        bias = rest[0] if rest else step.keywords.get("bias")
+        first = step.outputs[0]
+        product = f"{first}.product" if bias is not None else first
+        entry: TensorEntry = self.found.types[first]
+        self.found.types.add(product, entry.dtype, entry.shape)
+        multiply = partial(_times_transposed, torch)
+        made = [replace(step, type="MatMul", function=multiply, args=(x, weight), keywords={}, outputs=(product,))]
+        if bias is not None:
+            made.append(replace(step, type="Add", function=torch.add, args=(Ref(product), bias), keywords={}))
+        return made
+
+    def _plain(self, value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            return type(value)(self._plain(item) for item in value)
+        if isinstance(value, dict):
+            return {key: self._plain(item) for key, item in value.items()}
+        if isinstance(value, slice):
+            return slice(self._plain(value.start), self._plain(value.stop), self._plain(value.step))
+        name = self.names.get(value) if hasattr(value, "op") else None
+        if isinstance(name, tuple):
+            return [Ref(item) for item in name]
+        return value if name is None else Ref(name)
+
+
+def _used(program: Steps) -> list[Step]:
+    """Return the steps that some output is made of."""
+    wanted, kept = set(program.outputs.values()), []
+    for step in reversed(program.steps):
+        if wanted.intersection(step.outputs):
+            kept.append(step)
+            wanted.update(step.reads)
+    return kept[::-1]
+
+
+def _with_single_transposes(program: Steps) -> list[Step]:
+    """Return the steps with two transpositions, one right after the other, as one, as exporters write them."""
+    readers = Counter(name for step in program.steps for name in step.reads)
+    readers.update(program.outputs.values())
+    made: dict[str, Step] = {}
+    for step in program.steps:
+        before = made.get(step.reads[0]) if step.type == "Transpose" and step.reads else None
+        if before is not None and before.type == "Transpose" and readers[before.outputs[0]] == 1:
+            del made[before.outputs[0]]
+            joint = partial(_both, before, step)
+            made[step.outputs[0]] = replace(step, function=joint, args=before.args, keywords=before.keywords)
+        else:
+            made[step.outputs[0]] = step
+    return list(made.values())
+
+
+def _times_transposed(torch: Any, one: Any, two: Any) -> Any:
+    return torch.matmul(one, two.t())
+
+
+def _both(first: Step, second: Step, *args: Any, **keywords: Any) -> Any:
+    between = first.function(*args, **keywords)
+    name = first.outputs[0]
+    return second.function(*_filled(second.args, {name: between}), **_filled(dict(second.keywords), {name: between}))
+
+
+def _target(target: Any) -> str:
+    packet = getattr(target, "overloadpacket", target)
+    return str(getattr(packet, "__name__", packet))
+
+
+def _refs(value: Any) -> Iterator[str]:
+    if isinstance(value, Ref):
+        yield value.name
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _refs(item)
+    elif isinstance(value, dict):
+        yield from _refs(list(value.values()))
+
+
+def _filled(value: Any, tensors: Mapping[str, Any]) -> Any:
+    if isinstance(value, Ref):
+        return tensors[value.name]
+    if isinstance(value, (tuple, list)):
+        return type(value)(_filled(item, tensors) for item in value)
+    if isinstance(value, dict):
+        return {key: _filled(item, tensors) for key, item in value.items()}
+    return value

@@ -1,0 +1,184 @@
+"""A module beside the ONNX files that both exporters make of it: its own tensors are paired with theirs, and compared."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from polycmp.cli.main import main
+
+torch = pytest.importorskip("torch", reason="needs PyTorch: make test-torch")
+
+SCRIPT = """
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(16, 16) for _ in range(3))
+        self.norm, self.drop = nn.LayerNorm(16), nn.Dropout(0.1)
+        self.up, self.down = nn.Linear(16, 32), nn.Linear(32, 16)
+
+    def heads(self, x):
+        return x.view(x.shape[0], -1, 4, 4).transpose(1, 2)
+
+    def forward(self, x):
+        q, k, v = self.heads(self.query(x)), self.heads(self.key(x)), self.heads(self.value(x))
+        weights = self.drop(torch.softmax(torch.matmul(q, k.transpose(2, 3)) * 0.5, dim=-1))
+        x = x + torch.matmul(weights, v).transpose(1, 2).contiguous().reshape(x.shape)
+        return self.norm(x + self.down(nn.functional.gelu(self.up(x))))
+
+class Net(nn.Module):
+    def __init__(self, relu=False):
+        super().__init__()
+        torch.manual_seed(0)
+        self.embed = nn.Embedding(50, 16)
+        self.blocks = nn.ModuleList(Block() for _ in range(3))
+        self.head = nn.Linear(16, 5)
+        self.relu = nn.ReLU(inplace=True) if relu else nn.Identity()
+
+    def forward(self, ids):
+        x = self.embed(ids)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.relu(x))
+
+class Mean(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.embed, self.head = nn.Embedding(50, 16), nn.Linear(16, 5)
+
+    def forward(self, ids):
+        x = torch.relu(self.embed(ids))
+        return self.head(x.sum(1) / int(x.shape[1]))
+
+class Branch(Mean):
+    def forward(self, ids):
+        x = self.embed(ids)
+        return self.head(x.sum(1) if x.sum() > 0 else -x.sum(1))
+
+def load_model():
+    return Net()
+
+def in_place():
+    return Net(relu=True)
+
+def mean():
+    return Mean()
+
+def branch():
+    return Branch()
+"""
+INPUTS = ("--input-shapes", "ids:[2,7]")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "load.py").write_text(SCRIPT)
+
+
+def make(name):
+    made = {}
+    exec(SCRIPT, made)
+    return made[name]().eval()
+
+
+def export(name="load_model", dynamo=False):
+    """Write m.onnx."""
+    ids = torch.ones(3, 12, dtype=torch.int64)
+    sizes = (
+        {"dynamic_shapes": ({0: "batch", 1: "length"},), "external_data": False}
+        if dynamo
+        else {"dynamic_axes": {"ids": {0: "batch", 1: "length"}}, "opset_version": 17}
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(make(name), (ids,), "m.onnx", dynamo=dynamo, input_names=["ids"], output_names=["y"], **sizes)
+
+
+def polycmp(*words):
+    return main([str(word) for word in words])
+
+
+def locate(*words, name="load_model"):
+    """The exit status of `locate`, and its report."""
+    status = polycmp("locate", "m.onnx", "-b", "onnxrt", "-b", f"torch:script=load.py:{name}", *INPUTS, *words,
+                     "--report", "r.json")  # fmt: skip
+    with open("r.json", encoding="utf-8") as file:
+        return status, json.load(file)
+
+
+@pytest.mark.parametrize("dynamo", [False, True], ids=["older exporter", "dynamo"])
+def test_tensors_of_a_module_are_paired_with_those_of_its_export(dynamo):
+    export(dynamo=dynamo)
+    status, found = locate()
+    assert status == 0, found["sentence"]
+    assert found["pairing"]["share"] >= 0.95
+    assert len(found["tensors"]) > 60
+    counterparts = {row["counterpart"] for row in found["tensors"]}
+    assert {"blocks.1.query/linear_5", "blocks.2/softmax_2"} <= counterparts
+
+
+def test_a_module_that_writes_in_place_is_followed():
+    export("in_place")
+    status, found = locate(name="in_place")
+    assert status == 0, found["sentence"]
+    assert found["pairing"]["share"] >= 0.95
+
+
+@pytest.mark.parametrize("dynamo", [False, True], ids=["older exporter", "dynamo"])
+def test_a_wrong_cast_in_an_export_is_named_with_its_module_and_line(dynamo):
+    export(dynamo=dynamo)
+    model = onnx.load("m.onnx")
+    (_, target, _) = (node for node in model.graph.node if node.op_type == "Softmax")
+    at = list(model.graph.node).index(target)
+    casts = [helper.make_node("Cast", [target.input[0]], ["whole"], "down", to=TensorProto.INT32),
+             helper.make_node("Cast", ["whole"], ["back"], "up", to=TensorProto.FLOAT)]  # fmt: skip
+    target.input[0] = "back"
+    for offset, cast in enumerate(casts):
+        model.graph.node.insert(at + offset, cast)
+    onnx.save(model, "m.onnx")
+    status, found = locate()
+    assert status == 1
+    assert found["first_bad"] == "back"
+    assert "module blocks.1" in found["sentence"]
+    assert "weights = self.drop(torch.softmax(" in found["sentence"]
+
+
+def test_a_wrong_weight_in_an_export_is_named_with_its_module():
+    export()
+    model = onnx.load("m.onnx")
+    bias = next(tensor for tensor in model.graph.initializer if tensor.name == "blocks.2.up.bias")
+    bias.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(bias) * np.float32(1.5), bias.name))
+    onnx.save(model, "m.onnx")
+    status, found = locate()
+    assert status == 1
+    row = next(row for row in found["tensors"] if row["tensor"] == found["first_bad"])
+    assert row["counterpart"] == "blocks.2.up/linear_13"
+    assert "module blocks.2.up" in found["sentence"]
+
+
+def test_operators_of_the_module_run_alone_in_float64_as_well():
+    export()
+    model = onnx.load("m.onnx")
+    bias = next(tensor for tensor in model.graph.initializer if tensor.name == "blocks.2.up.bias")
+    bias.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(bias) * np.float32(1.5), bias.name))
+    onnx.save(model, "m.onnx")
+    _, found = locate()
+    (row,) = (row for row in found["tensors"] if row["tensor"] == found["first_bad"])
+    assert row["own_error"]["relative_error"] > 0.01
+    assert row["float64"]["reference"] < 1e-6 < row["float64"]["candidate"]
+
+
+def test_all_tensors_of_a_run_stop_at_the_outputs_of_a_module(capsys):
+    export()
+    assert polycmp("run", "m.onnx", "-b", "onnxrt", "-b", "torch:script=load.py", "--mark-all", *INPUTS) == 0
+    assert "shows no tensors inside the model" in " ".join(capsys.readouterr().out.split())
