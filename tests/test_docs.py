@@ -45,6 +45,7 @@ NOT_RUN = (
     "polycmp convert model.onnx -o model.xml",  # OpenVINO
     "polycmp run model.onnx -b torch",  # PyTorch
     "polycmp run model.pt",  # PyTorch
+    "polycmp locate model.onnx -b onnxrt -b torch",  # PyTorch
     "polycmp run model.keras ",  # TensorFlow
     "polycmp run model.tflite ",  # LiteRT
     "polycmp run model.onnx -b onnxrt -b tf",  # TensorFlow

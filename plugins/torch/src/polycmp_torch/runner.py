@@ -164,6 +164,6 @@ def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> To
         raise BackendError(
             f"{options.script} makes the whole module, and a part or a changed form of the model was asked for",
             whose=name,
-            hint="leave out options that change the ONNX model, or let onnx2torch convert it: -b torch",
+            hint="leave out options that change the ONNX model; polycmp locate compares the tensors inside",
         )
     return TorchRunner(TorchFromScript(options.script, source), name, options)
