@@ -1,4 +1,4 @@
-"""A module beside the ONNX files that both exporters make of it: its own tensors are paired with theirs, and compared."""
+"""A module beside the ONNX files that both exporters make of it: its tensors are paired and compared with theirs."""
 
 from __future__ import annotations
 
