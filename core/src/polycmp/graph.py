@@ -71,6 +71,19 @@ class ModelGraph(Protocol):
         """Return a loader of the whole model with these outputs instead of its own."""
 
 
+class OwnGraph:
+    """Base of the graphs that `RunnerSpec.inside` returns: of what a backend runs in place of the model's file."""
+
+    def causes(self, tensor: str, made: Any) -> Sequence[str]:
+        """Return what made the model's file wrong where it is made of this program, each confirmed by a trial.
+
+        Args:
+            tensor: The first tensor that is different, by this graph's name.
+            made: What the file's model makes of the first inputs.
+        """
+        return ()
+
+
 def static_tensors(graph: ModelGraph) -> set[str]:
     """Return the tensors that depend on weights alone, the weights included: a part computes them for itself."""
     static = set(graph.weights)

@@ -183,3 +183,36 @@ def test_a_run_with_all_tensors_names_the_command_that_compares_them(capsys):
     assert polycmp("run", "m.onnx", "-b", "onnxrt", "-b", "torch:script=load.py", "--mark-all", *INPUTS) == 3
     streams = capsys.readouterr()
     assert "makes the whole module" in " ".join((streams.out + streams.err).split())
+
+
+def test_a_size_that_an_export_froze_is_named():
+    export("mean")
+    status, found = locate(name="mean")
+    assert status == 1
+    cause = next(note for note in found["notes"] if note.startswith("cause:"))
+    assert "calculates with 12 where the module has 7, which is dimension 1 of 'ids'" in cause
+
+
+def test_an_export_in_training_mode_is_named(tmp_path):
+    (tmp_path / "norm.py").write_text(
+        "import torch\ndef load_model():\n    torch.manual_seed(0)\n    return torch.nn.Sequential("
+        "torch.nn.Linear(6, 4), torch.nn.BatchNorm1d(4), torch.nn.ReLU())\n"
+    )
+    net = load_script("norm.py", "load_model")()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(net.train(), (torch.randn(5, 6),), "m.onnx", dynamo=False, input_names=["x"],
+                          output_names=["y"], training=torch.onnx.TrainingMode.TRAINING,
+                          do_constant_folding=False, opset_version=17)  # fmt: skip
+    reference = ("-b", "torch:script=norm.py")
+    assert polycmp("locate", "m.onnx", "-b", "onnx", *reference, "--report", "r.json") == 1
+    found = json.loads((tmp_path / "r.json").read_text())
+    assert any("exported in training mode; call eval()" in note for note in found["notes"])
+
+
+def test_control_flow_that_keeps_a_module_from_being_traced_is_named(capsys):
+    export("mean")
+    assert polycmp("locate", "m.onnx", "-b", "onnxrt", "-b", "torch:script=load.py:branch", *INPUTS) == 3
+    said = " ".join(capsys.readouterr().err.split())
+    assert "values of tensors decide which way the module goes: load.py:" in said
+    assert "if x.sum() > 0 else" in said

@@ -116,7 +116,7 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
     found.sentence = found.sentence or sentence(found)
     found.sentence += not_judged(reference) if found.exit_code == 0 else ""
     found.explain = explanation(found)
-    found.notes += [*notes_of(found, judgement), *hints_of(found, setting)]
+    found.notes += [*notes_of(found, judgement), *hints_of(found, setting, feed)]
     sweeper.windows.close()
     found.notes += [f"{lane.label} {note}" for lane in (candidate, reference) for note in lane.result.notes]
     return found

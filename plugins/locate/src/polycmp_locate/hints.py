@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from polycmp.graph import OwnGraph
+from polycmp.tensors import Feed
+from polycmp_locate.pairing.parts import PartNode
+from polycmp_locate.pairing.view import SharedGraph
 from polycmp_locate.result import FUSION, Located
 from polycmp_locate.setting import Setting
 
@@ -11,13 +15,15 @@ _PRODUCTS = frozenset({"Conv", "MatMul", "Gemm", "ConvTranspose"})
 _HELP = "quantise the weights to 7 bits (reduce_range=True) or with an unsigned type, or use a processor with VNNI"
 
 
-def hints_of(found: Located, setting: Setting) -> Iterator[str]:
+def hints_of(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield what helps against the fault that was found.
 
     Args:
         found: What was found.
         setting: The backends.
+        feed: The inputs.
     """
+    yield from _causes(found, setting, feed)
     row = found.origin or found.first_bad
     if row is not None and found.verdict != FUSION and row.saturates:
         yield (
@@ -29,6 +35,17 @@ def hints_of(found: Located, setting: Setting) -> Iterator[str]:
             "the fused operators lie between QuantizeLinear and DequantizeLinear: on processors without VNNI, 8-bit "
             f"kernels that add two products in 16 bits saturate; if this is one, {_HELP}"
         )
+
+
+def _causes(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
+    """Yield what the reference says of why its export is wrong, if it is what the model was exported from."""
+    row, graph = found.origin or found.first_bad, setting.reference.graph
+    program = graph.side.graph if isinstance(graph, SharedGraph) else graph
+    if row is None or not isinstance(program, OwnGraph) or not isinstance(row.node, PartNode):
+        return
+    made = setting.candidate.run_whole(feed, [row.tensor]) or {}
+    if row.tensor in made:
+        yield from (f"cause: {cause}" for cause in program.causes(row.node.counterpart, made[row.tensor]))
 
 
 def _fuses_quantised(found: Located, setting: Setting) -> bool:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polycmp.errors import ModelError, describe_exception
-from polycmp.graph import GraphNode
+from polycmp.graph import GraphNode, OwnGraph
 from polycmp.loader import Loader
 from polycmp.tensors import TensorMetadata, to_numpy
+from polycmp_torch.causes import control_flow, find_causes
 from polycmp_torch.model import TorchFromScript, TorchModel, import_torch
 from polycmp_torch.steps import Step, Steps, steps_of
 from polycmp_torch.values import flatten, to_torch
@@ -41,7 +42,7 @@ def inside(model: ModelHandle, options: Options | None) -> ModelGraph | str:
     return TorchGraph(TorchFromScript(options.script, model.load("onnx")), model)
 
 
-class TorchGraph:
+class TorchGraph(OwnGraph):
     """A module as `polycmp.graph.ModelGraph` describes, traced with the first inputs of the run when it is looked at.
 
     Args:
@@ -63,12 +64,16 @@ class TorchGraph:
         return self._model.inputs
 
     @cached_property
-    def _steps(self) -> Steps:
+    def _feed(self) -> Mapping[str, Any]:
         source = self._handle.data_loader
         feed = next(iter(source(self.inputs)), None) if source is not None else None
         if feed is None:
             raise ModelError("PyTorch has no inputs to trace the module with", whose="torch")
-        return trace(self._model, feed)
+        return feed
+
+    @cached_property
+    def _steps(self) -> Steps:
+        return trace(self._model, self._feed)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -132,6 +137,25 @@ class TorchGraph:
         own.update({name: inner for name, inner in self._steps.outputs.items() if name not in own})
         given, made = [own.get(name, name) for name in inputs], [own.get(name, name) for name in outputs]
         return TorchModel(Part(self._steps, given, made), inputs, outputs)
+
+    def causes(self, tensor: str, made: Any) -> list[str]:
+        """Return why an export of the module may make something else of a tensor with the first inputs of the run.
+
+        Args:
+            tensor: The first tensor that is different.
+            made: What the export makes.
+        """
+        own = {name: inner for inner, name in self._names.items()}.get(tensor, tensor)
+        step = next((item for item in self._steps.steps if own in item.outputs), None)
+        if step is None or step.outputs[0] != own:
+            return []
+        torch = import_torch()
+        inputs = {name: to_torch(torch, name, to_numpy(self._feed[name]), "cpu", None) for name in self._steps.inputs}
+        reads = [name for name in step.reads if name not in self._steps.constants]
+        with torch.inference_mode():
+            found = dict(zip(reads, Part(self._steps, list(inputs), reads)(*inputs.values()), strict=True))
+        held = {name: self._steps.constants[name] for name in step.reads if name in self._steps.constants}
+        return list(find_causes(torch, step, {**held, **found}, inputs, made))
 
     def _node(self, step: Step) -> GraphNode:
         metadata = {}
@@ -237,10 +261,11 @@ def trace(model: TorchModel, feed: Mapping[str, Any]) -> Steps:
             if _writes(program):
                 program = program.run_decompositions({})
     except Exception as error:
+        way = control_flow(error)
         raise ModelError(
             "PyTorch cannot trace the module, so the tensors inside it cannot be named",
             whose="torch",
-            why=describe_exception(error).splitlines()[0],
+            why=f"{way}; an export holds one of the ways only" if way else describe_exception(error).splitlines()[0],
             hint="compare the outputs alone: polycmp run MODEL -b … -b torch:script=FILE.py",
         ) from error
     with torch.inference_mode():

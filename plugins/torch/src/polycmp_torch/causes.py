@@ -1,0 +1,93 @@
+"""Why an export makes something else than its module: causes that are known, each confirmed by a trial."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from polycmp.tensors import to_numpy
+from polycmp_torch.steps import Step
+
+#: How near a trial has to come to what the export makes, relative to the largest magnitude.
+_NEAR = 1e-4
+#: Numbers that are tried in place of a size, on tensors of at most so many elements.
+_TRIED = 1024
+_ELEMENTS = 1 << 18
+#: Where `batch_norm` is told whether to calculate with the statistics of its input.
+_TRAINING = 5
+_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in \S+\n\s*(?P<code>\S[^\n]*)')
+
+
+def find_causes(
+    torch: Any, step: Step, tensors: Mapping[str, Any], inputs: Mapping[str, Any], made: Any
+) -> Iterator[str]:
+    """Yield causes for which a trial with the module's own operator gives what the export makes.
+
+    Args:
+        torch: The module `torch`.
+        step: The operator whose result is different in the export.
+        tensors: What it reads in the module.
+        inputs: The module's inputs.
+        made: What the export makes.
+    """
+    wanted = to_numpy(made).astype(np.float64)
+    if step.target == "batch_norm" and len(step.args) > _TRAINING and not step.args[_TRAINING]:
+        args = (*step.args[:_TRAINING], True, *step.args[_TRAINING + 1 :])
+        copies = {name: tensor.clone() for name, tensor in tensors.items()}
+        if _gives(torch, replace(step, args=args), copies, wanted):
+            yield (
+                f"exactly what batch_norm of module {step.module} gives in training mode, from the statistics of its "
+                "input: the module was exported in training mode; call eval() before the export"
+            )
+    if wanted.size <= _ELEMENTS:
+        yield from _frozen_sizes(torch, step, tensors, inputs, wanted)
+
+
+def _frozen_sizes(
+    torch: Any, step: Step, tensors: Mapping[str, Any], inputs: Mapping[str, Any], wanted: Any
+) -> Iterator[str]:
+    """Yield numbers in an operator that are a size of an input, where the export calculates with another."""
+    sizes = {int(dim): f"dimension {axis} of {name!r}" for name, tensor in inputs.items()
+             for axis, dim in enumerate(tensor.shape)}  # fmt: skip
+    for place, value in enumerate(step.args):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value not in sizes:
+            continue
+        for number in range(1, _TRIED):
+            args = (*step.args[:place], type(value)(number), *step.args[place + 1 :])
+            if number != value and _gives(torch, replace(step, args=args), tensors, wanted):
+                yield (
+                    f"the export calculates with {number} where the module has {value:g}, which is {sizes[int(value)]} "
+                    "here: the size was frozen when the model was exported, from its example inputs; read it from "
+                    "x.shape without int(), or export with dynamic_shapes"
+                )
+                return
+
+
+def _gives(torch: Any, step: Step, tensors: Mapping[str, Any], wanted: Any) -> bool:
+    """Return whether an operator makes a tensor."""
+    try:
+        with torch.inference_mode():
+            _, found = next(step.run(tensors))
+    except (RuntimeError, TypeError, ValueError):
+        return False
+    array = to_numpy(found).astype(np.float64)
+    if array.shape != wanted.shape or not np.isfinite(wanted).all():
+        return False
+    return bool(np.max(np.abs(array - wanted), initial=0.0) <= _NEAR * max(np.max(np.abs(wanted), initial=0.0), 1e-30))
+
+
+def control_flow(error: Exception) -> str:
+    """Return where values of tensors decide which way a module goes, if that kept PyTorch from tracing it."""
+    text = str(error)
+    if "data-dependent" not in text:
+        return ""
+    frames = list(_FRAME.finditer(text))
+    if not frames:
+        return "values of tensors decide which way the module goes"
+    last = frames[-1]
+    name = re.split(r"[\\/]", last["file"])[-1]
+    return f"values of tensors decide which way the module goes: {name}:{last['line']} ({last['code'].strip()})"
