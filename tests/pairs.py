@@ -138,6 +138,46 @@ def detour(tensor: str, nodes: list[onnx.NodeProto], result: str, weights: dict[
     return change
 
 
+def frozen(name: str, value: np.ndarray) -> Any:
+    """Return a change after which a tensor is a constant."""
+
+    def change(model: onnx.ModelProto) -> None:
+        graph = model.graph
+        kept = [item for item in graph.node if name not in item.output]
+        del graph.node[:]
+        graph.node.extend(kept)
+        graph.initializer.append(numpy_helper.from_array(value, name))
+
+    return change
+
+
+def sized(path: Path) -> Path:
+    """Write a network that takes sizes from its inputs: to reshape by, and to divide by."""
+    nodes = [
+        node("Shape", "x", "shape"),
+        node("MatMul", "x w", "h"),
+        node("Reshape", "h flat", "rows"),
+        node("Reshape", "rows shape", "back"),
+        node("Size", "x", "count"),
+        node("Cast", "count", "number", to=1),
+        node("Div", "back number", "y"),
+    ]
+    weights = {"w": weights_of()["0.up.weight"], "flat": np.array([-1, WIDTH], np.int64)}
+    return save(path, nodes, weights)
+
+
+def swapped(one: str, two: str) -> Any:
+    """Return a change that gives two tensors each other's names."""
+    names = {one: two, two: one}
+
+    def change(model: onnx.ModelProto) -> None:
+        for item in model.graph.node:
+            item.input[:] = [names.get(name, name) for name in item.input]
+            item.output[:] = [names.get(name, name) for name in item.output]
+
+    return change
+
+
 def through(tensor: str, kind: int) -> Any:
     """Return a change that casts a tensor to another type and back."""
     there, back = f"{tensor}_there", f"{tensor}_back"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -232,3 +233,38 @@ def test_run_mark_all_shows_the_pairs_of_two_exports(polycmp, tmp_path):
     assert "/layer1/act" in outputs
     assert "/layer1/erf" not in outputs
     assert "real tensors of new have no counterpart" in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize(
+    ("tensor", "value", "first", "words"),
+    [
+        ("shape", np.array([1, 5, pairs.WIDTH], np.int64), "back", "new cannot run Reshape 'n_back'"),
+        ("number", np.float32(5 * pairs.WIDTH), "y", "old reads 'count' for it and new does not: frozen"),
+    ],
+    ids=["fails", "runs"],
+)
+def test_a_size_that_the_export_froze_is_named(polycmp, tmp_path, tensor, value, first, words):
+    good = pairs.sized(tmp_path / "good.onnx")
+    bad = pairs.edited(good, tmp_path / "bad.onnx", pairs.frozen(tensor, value))
+    done = locate(polycmp, bad, good, "--input-shapes", "x:[2,5,16]")
+    assert done.status == 1, done.out + done.err
+    found = found_in(tmp_path)
+    assert found["first_bad"] == first
+    assert words in found["sentence"]
+
+
+def test_names_that_exporters_count_up_are_not_believed_against_the_structure(polycmp, tmp_path):
+    good = pairs.network(tmp_path / "good.onnx")
+    other = pairs.edited(good, tmp_path / "other.onnx", pairs.swapped("upper0", "upper1"))
+    pairing = paired(other, good)
+    assert (pairing.to_reference["upper1"], pairing.to_reference["upper0"]) == ("upper0", "upper1")
+    assert locate(polycmp, other, good).status == 0
+
+
+def test_the_page_shows_how_tensors_were_paired(polycmp, tmp_path):
+    good, other = pairs.network(tmp_path / "good.onnx"), pairs.exported(tmp_path / "other.onnx")
+    locate(polycmp, other, good, "--report", "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "without counterpart in new" in page
+    assert re.search(r"paired by structure with \S*gelu1\S* of old", page)
+    assert "made by Div, Erf, Add, Mul, Mul; in old by Gelu" in page

@@ -31,7 +31,7 @@ from polycmp_locate.rollout import Chooser
 from polycmp_locate.search import Sweeper
 from polycmp_locate.setting import LocateOptions, Setting, Stage, all_tensors
 from polycmp_locate.stepping import SteppingLane, not_judged, step_over
-from polycmp_locate.words import explanation, notes_of, sentence
+from polycmp_locate.words import explanation, frozen, notes_of, sentence
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -130,7 +130,8 @@ def _blame(found: Located, setting: Setting, feed: Feed, on_stage: Stage) -> Non
     if row is not None:
         found.first_bad, found.verdict = row, FAILS
         found.rows = [row]
-        found.sentence = f"{FAILS}: {found.candidate} cannot run {row.node.label}, not even alone"
+        why = frozen(row.node, found.candidate, found.reference)
+        found.sentence = f"{FAILS}: {found.candidate} cannot run {row.node.label}, not even alone{why}"
 
 
 def _vote(found: Located, lanes: list[Lane], functions: Mapping[str, Callable[..., Any]]) -> None:

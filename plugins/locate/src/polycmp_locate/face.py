@@ -25,6 +25,7 @@ from polycmp.report import (
 )
 from polycmp.report import Row as ReportRow
 from polycmp_locate.document import document_of
+from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.result import UNDECIDED, Located, Row
 
 _COLUMNS = (
@@ -90,9 +91,23 @@ def _facts(found: Located) -> Iterator[Fact]:
     yield Fact("candidate", found.candidate)
     yield Fact("reference", found.reference)
     yield Fact("tensors", str(len(found.rows)))
+    yield from _pairing_facts(found)
     yield Fact("outside the tolerance", str(sum(not row.passed for row in found.rows)))
     yield Fact("first bad", found.first_bad.tensor if found.first_bad else "–")
     yield Fact("duration", f"{found.seconds:.2g} s")
+
+
+def _pairing_facts(found: Located) -> Iterator[Fact]:
+    """Yield how the tensors of different models were paired."""
+    pairing = found.pairing
+    if pairing is None:
+        return
+    yield Fact("paired", ", ".join(f"{count} by {method}" for method, count in pairing.counts.items()))
+    for label, left, real in (
+        (found.candidate, pairing.unmatched_candidate, pairing.candidate_floats),
+        (found.reference, pairing.unmatched_reference, pairing.reference_floats),
+    ):
+        yield Fact(f"without counterpart in {label}", f"{len(left)} of {len(real)}")
 
 
 def _drift(found: Located) -> Series:
@@ -146,10 +161,22 @@ def _row(row: Row, found: Located) -> ReportRow:
         mark="FIRST" if chosen else "origin" if row is found.origin else "ok" if row.passed else "bad",
         type=row.type,
         chosen=chosen,
-        remarks=(_both(row, found),),
+        remarks=(_both(row, found), *_pair(row, found)),
         drawing=_distribution(row),
         lines=(*lines, *(found.explain if chosen else ())),
     )
+
+
+def _pair(row: Row, found: Located) -> list[str]:
+    """Return what a tensor was paired with, and which operators of both models make it."""
+    node = row.node
+    if not isinstance(node, PartNode):
+        return []
+    lines = [f"paired by {node.method} with {node.counterpart!r} of {found.reference}"]
+    if node.candidate_ops != node.reference_ops:
+        mine, other = ", ".join(node.candidate_ops), ", ".join(node.reference_ops) or "nothing, it is the same tensor"
+        lines.append(f"made by {mine}; in {found.reference} by {other}")
+    return [*lines, f"coarsest type inside: {node.coarsest}"] if node.coarsest else lines
 
 
 def _distribution(row: Row) -> Histogram | None:

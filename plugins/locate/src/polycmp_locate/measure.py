@@ -30,7 +30,7 @@ from polycmp_locate.decisions import (
 )
 from polycmp_locate.figures import figures, gain, largest_of, rounding
 from polycmp_locate.kinds import ELEMENTWISE, INTEGER_PRODUCTS
-from polycmp_locate.pairing.parts import PartNode
+from polycmp_locate.pairing.parts import rounds_to_steps, unit_inside
 from polycmp_locate.perturbing import nudged, rounded, scaled
 from polycmp_locate.quantised import step_error
 from polycmp_locate.result import Row, Standalone
@@ -78,16 +78,6 @@ def make_row(node: GraphNode, item: OutputComparison, candidate: Any, reference:
 def _gain(row: Row, own: NDArray[Any], other: NDArray[Any]) -> float:
     """Return by which share a whole row is off alike, where types are so coarse that this tells more than the size."""
     return gain(own, other) if may_have_gain(row) else 0.0
-
-
-def unit_inside(node: GraphNode) -> float:
-    """Return the unit roundoff of the coarsest type inside what stands for an operator; 0 for a single operator."""
-    return node.unit if isinstance(node, PartNode) else 0.0
-
-
-def rounds_to_steps(row: Row) -> bool:
-    """Return whether what stands for an operator makes real numbers of steps of a scale."""
-    return isinstance(row.node, PartNode) and row.node.quantised and bool(row.unit)
 
 
 def _scale(row: Row) -> float:
@@ -378,7 +368,7 @@ def _difference(row: Row, own: NDArray[Any], other: NDArray[Any], passed: bool, 
         return Standalone(0.0 if same else math.inf, 0.0 if same else math.inf, passed, count=own.size)
     parts = parts_of(own, other, row, allowed)
     share = float(np.count_nonzero(own != other)) / own.size if own.size and parts.max_abs else 0.0
-    steps = step_error(own, other, worth_running(row.unit)) if rounds_to_steps(row) else None
+    steps = step_error(own, other, worth_running(row.unit)) if rounds_to_steps(row.node, row.unit) else None
     return Standalone(
         parts.max_abs, parts.relative, passed, share=share, count=own.size, is_nan=made.nan > 0, steps=steps,
         gain=_gain(row, own, other),

@@ -17,7 +17,8 @@ from polycmp.tensors import Feed, dtype_of, is_floating, to_numpy
 from polycmp_layerwise.windows import Window, Windows
 from polycmp_locate.decisions import accumulated_limit, least_scale, needs_measuring, worth_running
 from polycmp_locate.figures import figures, rounding
-from polycmp_locate.measure import OperatorTester, allowed_type, distance, make_row, rounds_to_steps, unit_of
+from polycmp_locate.measure import OperatorTester, allowed_type, distance, make_row, unit_of
+from polycmp_locate.pairing.parts import rounds_to_steps
 from polycmp_locate.result import Row
 
 Functions = Mapping[str, Callable[..., Any]]
@@ -160,7 +161,7 @@ class Sweeper:
         row.path_unit = max(coarsest, UNITS["int8"]) if row.in_steps else coarsest
 
     def _is_interesting(self, row: Row, position: int) -> bool:
-        if rounds_to_steps(row):
+        if rounds_to_steps(row.node, row.unit):
             return not row.is_matched and bool(row.max_abs)
         if self._distrust:
             return (row.stats is None or row.relative > worth_running(row.unit)) and not row.is_matched
@@ -206,7 +207,7 @@ class Sweeper:
         kinds = {name: dtype_of(made[name]) for name in inputs if name in made}
         row.standalone = self.tester.standalone_error(row, inputs, held[row.tensor], kinds, passed)
         own_inputs = self._inputs(row, made)
-        if rounds_to_steps(row):
+        if rounds_to_steps(row.node, row.unit):
             return  # numbers that came to differ on the way are clipped elsewhere, which is no fault of this part
         if row.standalone is None or own_inputs is None or row.tensor not in made:
             return

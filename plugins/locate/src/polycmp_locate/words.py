@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from polycmp.graph import GraphNode
+from polycmp.layerwise.observable import a_few
 from polycmp.precision import UNITS
 from polycmp_locate.decisions import (
     MARGIN,
@@ -57,10 +58,27 @@ def _operators(found: Located) -> str:
     """Return which operators of both models make the tensor, where they are not the same ones."""
     row = found.origin or found.first_bad
     node = row.node if row is not None else None
-    if not isinstance(node, PartNode) or node.candidate_ops == node.reference_ops or not node.reference_ops:
+    if not isinstance(node, PartNode) or not node.reference_ops:
         return ""
-    mine, other = (", ".join(dict.fromkeys(ops)) for ops in (node.candidate_ops, node.reference_ops))
-    return f"; {found.candidate} makes it with {mine}, {found.reference} with {other}"
+    text = ""
+    if node.candidate_ops != node.reference_ops:
+        mine, other = (", ".join(dict.fromkeys(ops)) for ops in (node.candidate_ops, node.reference_ops))
+        text = f"; {found.candidate} makes it with {mine}, {found.reference} with {other}"
+    return text + frozen(node, found.candidate, found.reference)
+
+
+def frozen(node: GraphNode, candidate: str, reference: str) -> str:
+    """Return what the reference reads for a tensor and the candidate does not, in words; empty if there is nothing.
+
+    Args:
+        node: What stands for the operators of both.
+        candidate: The candidate's label.
+        reference: The reference's.
+    """
+    if not isinstance(node, PartNode) or not node.only_reference:
+        return ""
+    read = a_few(node.only_reference)
+    return f"; {reference} reads {read} for it and {candidate} does not: frozen to what the export was tried with?"
 
 
 def _outputs_agree(found: Located) -> str:

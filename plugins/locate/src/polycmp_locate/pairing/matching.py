@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.tensors import TensorMetadata, dtype_class
-from polycmp_locate.pairing.names import base_name, is_counted, pair_names
+from polycmp_locate.pairing.names import base_name, is_counted, is_generic, pair_names
 from polycmp_locate.pairing.result import SAME_NAME, SAME_WEIGHT, STRUCTURE, THROUGH, Match, Pairing
 from polycmp_locate.pairing.side import COMMUTATIVE, Side, plain_type
 
@@ -70,7 +70,7 @@ class _Matching:
             self._join(self.mine.root(name), self.other.root(target), SAME_NAME)
         self._by_names()
         self._by_weights()
-        while self._forward() or self._backward():
+        while self._forward() or self._backward() or self._doubt():
             pass
         return Pairing(tuple(self._matches()), self.mine.floats, self.other.floats)
 
@@ -85,7 +85,7 @@ class _Matching:
 
     def _by_names(self) -> None:
         found = pair_names(self.mine.made, self.other.made)
-        for match in sorted(found, key=lambda item: (item.method != SAME_NAME, is_counted(item.candidate))):
+        for match in sorted(found, key=lambda item: item.method != SAME_NAME):  # otherwise in the order of the graph
             if self._may_be_same(match):
                 self._join(self.mine.root(match.candidate), self.other.root(match.reference), match.method)
                 self.direct[match.candidate] = match
@@ -96,7 +96,7 @@ class _Matching:
         if one is None or two is None:
             return one is two
         same = plain_type(one) == plain_type(two)
-        if same and self._reads_other(one, two) and is_counted(match.reference):
+        if same and is_generic(match.reference) and self._reads_other(one, two):
             return False
         if same:
             return self._same_class(match.candidate, match.reference)
@@ -109,10 +109,25 @@ class _Matching:
     def _made_by(side: Side, name: str) -> GraphNode | None:
         return side.node(side.root(name))
 
+    def _doubt(self) -> bool:
+        """Take back names that contradict what has been matched since; return whether any did."""
+        wrong = [name for name in self.to if self._is_contradicted(name)]
+        for name in wrong:
+            del self.back[self.to.pop(name)]
+        self.direct = {name: item for name, item in self.direct.items() if self.mine.root(name) not in wrong}
+        return bool(wrong)
+
+    def _is_contradicted(self, name: str) -> bool:
+        one, two = self.mine.node(name), self.other.node(self.to[name])
+        if self.method[name] != SAME_NAME or one is None or two is None or plain_type(one) != plain_type(two):
+            return False
+        return is_generic(self.to[name]) and self._reads_other(one, two)
+
     def _reads_other(self, one: GraphNode, two: GraphNode) -> bool:
         """Return whether two operators are known to read different tensors."""
-        images = [self.to.get(name) for name in self.mine.reads(one)]
-        return None not in images and not set(images) & set(self.other.reads(two)) and bool(images)
+        images = {self.to[name] for name in self.mine.reads(one) if name in self.to}
+        known = {name for name in self.other.reads(two) if name in self.back}
+        return bool(images and known) and not images & set(self.other.reads(two))
 
     # --- weights
 

@@ -15,6 +15,8 @@ _SUFFIXES = re.compile(
 )
 #: Names that exporters count up: the same one may be another tensor in another export of the same model.
 _COUNTED = re.compile(r"^(val|t|onnx::\w+|[A-Za-z_]{0,3}|const\w*|getitem|tensor)_?\d+$|/Constant_\d+_output_\d+$")
+#: Names without a path of modules: exporters call tensors after operators and count them.
+_GENERIC = re.compile(r"^\w+$")
 
 
 def plain_names(name: str) -> Iterator[str]:
@@ -37,6 +39,11 @@ def base_name(name: str) -> str:
 def is_counted(name: str) -> bool:
     """Return whether a name is only a number that an exporter counted up, and therefore no evidence by itself."""
     return bool(_COUNTED.match(name)) or "Constant_" in name
+
+
+def is_generic(name: str) -> bool:
+    """Return whether a name says at most what kind of operator made a tensor: `add_3`, not `/encoder/layer.0/Add`."""
+    return bool(_GENERIC.match(name))
 
 
 def pair_names(candidate: Iterable[str], reference: Iterable[str]) -> tuple[Match, ...]:

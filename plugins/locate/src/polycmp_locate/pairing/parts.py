@@ -30,6 +30,7 @@ class PartNode(GraphNode):
         quantised: Whether numbers are rounded to steps of a scale in it.
         candidate_ops: Types of the candidate's operators, in their order.
         reference_ops: Types of the reference's.
+        only_reference: What the reference's part reads and the candidate's does not.
         counterpart: The tensor's name in the reference's model.
         method: How the pair was found.
     """
@@ -39,8 +40,24 @@ class PartNode(GraphNode):
     quantised: bool = False
     candidate_ops: tuple[str, ...] = ()
     reference_ops: tuple[str, ...] = ()
+    only_reference: tuple[str, ...] = ()
     counterpart: str = ""
     method: str = ""
+
+
+def unit_inside(node: GraphNode) -> float:
+    """Return the unit roundoff of the coarsest type inside what stands for an operator; 0 for a single operator."""
+    return node.unit if isinstance(node, PartNode) else 0.0
+
+
+def rounds_to_steps(node: GraphNode, unit: float) -> bool:
+    """Return whether what stands for an operator makes real numbers of steps of a scale.
+
+    Args:
+        node: It.
+        unit: Unit roundoff of what it makes, 0 for exact numbers.
+    """
+    return isinstance(node, PartNode) and node.quantised and bool(unit)
 
 
 @dataclass
@@ -97,10 +114,12 @@ class _Builder:
         own = _part(self.mine, match.candidate, self.to_reference)
         inputs = own.inputs
         theirs = _Part()
+        alone: tuple[str, ...] = ()
         if self.first[match.reference] == match.candidate:
             theirs = _part(self.other, match.reference, self.first)
             covered = {self.to_reference[name] for name in inputs}
-            inputs = inputs | {self.first[name]: None for name in theirs.inputs if name not in covered}
+            alone = tuple(self.first[name] for name in theirs.inputs if name not in covered)
+            inputs = inputs | dict.fromkeys(alone)
         elif match.reference not in {self.to_reference[name] for name in inputs}:
             inputs = inputs | {self.first[match.reference]: None}
         main = self._main(match.candidate, own)
@@ -120,6 +139,7 @@ class _Builder:
             any(name in _STEPS for name in kinds),
             tuple(node.op_type for node in own.nodes),
             tuple(node.op_type for node in theirs.nodes),
+            alone,
             match.reference,
             match.method,
         )
