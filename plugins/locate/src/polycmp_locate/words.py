@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 
 from polycmp.graph import GraphNode
-from polycmp.layerwise.observable import a_few
 from polycmp.precision import UNITS
+from polycmp_layerwise.observable import a_few
 from polycmp_locate.decisions import (
     MARGIN,
     in_place_is_rounding,
