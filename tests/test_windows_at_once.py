@@ -55,6 +55,13 @@ IMPL = """
             super().__init__(SessionFromOnnx(model.load("onnx")), name)
             self.mode = options.mode
 
+        def activate_impl(self):
+            if self.mode == "meet-activated":
+                meeting.wait(60)
+            if self.mode == "break":
+                raise ValueError("no such luck")
+            super().activate_impl()
+
         def infer_impl(self, feed_dict):
             note(f"begin {self.name} {all_cores()} {usable_cores()}")
             if self.mode == "meet":
@@ -134,6 +141,29 @@ def test_a_backend_that_may_not_run_beside_others_takes_turns_with_all_cores(sid
     for begin, end in zip(notes[::2], notes[1::2], strict=True):
         assert (begin[0], end[0], begin[1]) == ("begin", "end", end[1])
         assert begin[2] == begin[3]
+
+
+def test_backends_that_may_run_at_the_same_time_are_activated_at_once_and_run_in_turn(side, tmp_path):
+    model = guilty.chain(tmp_path / "m.onnx", length=4)
+    backends = [f"side:mode=meet-activated,name={name}" for name in ("one", "two")]
+    done = side.polycmp("run", model, "-b", backends[0], "-b", backends[1], cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [line[:2] for line in side.notes()] == [[when, name] for name in ("one", "two") for when in ("begin", "end")]
+    assert {tuple(line[2:]) for line in side.notes() if line[0] == "begin"} == {(str(all_cores()),) * 2}
+
+
+@pytest.mark.parametrize("bad", ["one", "two"])
+def test_one_that_cannot_be_activated_beside_another_has_failed_and_the_other_runs(side, tmp_path, bad):
+    model = guilty.chain(tmp_path / "m.onnx", length=4)
+    modes = {"one": "", "two": "", bad: ",mode=break"}
+    words = [word for name, mode in modes.items() for word in ("-b", f"side:name={name}{mode}")]
+    done = side.polycmp("run", model, *words, "--report", tmp_path / "r.json", cwd=tmp_path)
+    assert done.returncode == 3, done.stdout + done.stderr
+    results = json.loads((tmp_path / "r.json").read_text())["inference_results"]
+    assert "no such luck" in results.pop(bad)["error"]
+    [other] = results.values()
+    assert not other.get("error")
+    assert len(side.notes()) == 2
 
 
 @needs_two_cores

@@ -318,6 +318,13 @@ class TestProcesses:
         assert status == 0
         assert "PASSED" in out
 
+    def test_what_is_registered_for_the_end_of_the_process_is_done(self, fresh):
+        body = "import atexit\natexit.register(print, 'at the end')\n"
+        Path("post.py").write_text(f"{body}def postprocess_outputs(outputs):\n    return outputs\n")
+        status, out, _ = fresh("run", "m.onnx", "-b", "onnx", "-b", "onnx", "--postprocess-func-script", "post.py")
+        assert status == 0
+        assert out.splitlines()[-1] == "at the end"
+
     @pytest.mark.parametrize("mode", ["exit", "panic", "generator_exit"])
     def test_no_trace_and_no_verdict(self, fresh, mode):
         status, out, err = fresh("run", "m.onnx", "-b", f"hostile:mode={mode}", "-b", "onnx")

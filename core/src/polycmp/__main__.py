@@ -23,9 +23,11 @@ def main(registry: Registry | None = None) -> None:
 
     open_standard_streams()
     from polycmp.cli.main import main as run
-    from polycmp.ending import abandon_threads
+    from polycmp.ending import abandon_threads, leave
 
     status = run(registry=registry)
+    if registry is None:  # then the process is there for this command
+        leave(status)
     abandon_threads(status)
     sys.exit(status)
 

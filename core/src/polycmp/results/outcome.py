@@ -214,7 +214,7 @@ def describe_environment() -> dict[str, str]:
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "polycmp": _version("polycmp"),
         "numpy": _version("numpy"),
-        "platform": platform.platform(),
+        "platform": _platform(),
         "cpu": _processor(),
         "cpu_count": str(os.cpu_count() or 0),
     }
@@ -225,6 +225,15 @@ def _version(distribution: str) -> str:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError as error:
         return f"unknown ({describe_exception(error)})"
+
+
+def _platform() -> str:
+    """Return what `platform.platform()` does, on Linux without starting a process to ask for the kind of processor."""
+    if platform.system() != "Linux":
+        return platform.platform()
+    library = "".join(platform.libc_ver())
+    parts = [platform.system(), platform.release(), platform.machine(), *(["with", library] if library else [])]
+    return "-".join(parts)
 
 
 def _processor() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,12 +45,14 @@ class Pace:
         warm_up: Calls with the first inputs before anything is measured as an iteration.
         on_stage: Told in words what happens next.
         ahead: Whether the next part of a model may run while somebody looks at the last one's tensors.
+        together: Whether runs that take part in the same iterations may be activated at the same time.
     """
 
     sequential: bool = False
     warm_up: int = 0
     on_stage: Callable[[str], None] = lambda _: None
     ahead: bool = False
+    together: bool = False
 
 
 def run_steps(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Generator[Step, None, None]:
@@ -68,9 +71,8 @@ def run_steps(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Generator[
 def _streaming(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Iterator[Step]:
     with ExitStack() as stack:
         for run in runs:
-            pace.on_stage(f"activating {run.label}")
             stack.callback(run.deactivate)
-            run.activate()
+        _activate(runs, pace)
         inputs = _inputs(runs)
         if inputs is None:
             return
@@ -82,6 +84,26 @@ def _streaming(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Iterator[
             yield Step(index, feed, outputs, {run.label: run.last_seconds for run in runs})
             if not any(run.is_active for run in runs):
                 return
+
+
+def _activate(runs: Sequence[LiveRun], pace: Pace) -> None:
+    """Activate runs, at the same time where they may: making a session takes long, and mostly one core."""
+    if not pace.together or len(runs) < 2:
+        for run in runs:
+            pace.on_stage(f"activating {run.label}")
+            run.activate()
+        return
+    pace.on_stage(f"activating {', '.join(run.label for run in runs)}")
+    pool = ThreadPoolExecutor(len(runs) - 1, thread_name_prefix="polycmp-activate")
+    try:
+        others = [pool.submit(run.activate) for run in runs[1:]]
+        runs[0].activate()
+        for other in others:
+            other.result()
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)  # whoever interrupts this does not want to wait
+        raise
+    pool.shutdown()
 
 
 def _sequential(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Iterator[Step]:

@@ -65,7 +65,9 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
     ]
     with ExitStack() as stack:
         sinks = stack.enter_context(Sinks(plan.files, plan.compare, open_watchers(plan.report_options, registry)))
-        steps = session.steps(Pace(plan.sequential, plan.warm_up, on_stage, ahead=not plan.compare.fail_fast))
+        together = all(backend.runs_beside_others for backend in resolved.backends)
+        pace = Pace(plan.sequential, plan.warm_up, on_stage, ahead=not plan.compare.fail_fast, together=together)
+        steps = session.steps(pace)
         stack.callback(steps.close)
         stack.callback(session.close)
         for step in steps:
