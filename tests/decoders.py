@@ -31,13 +31,14 @@ class Builder:
         return name
 
 
-def decoder(layers: int = 2, forgets: dict[int, int] | None = None, seed: int = 0) -> onnx.ModelProto:
+def decoder(layers: int = 2, forgets: dict[int, int] | None = None, seed: int = 0, wrong: str = "") -> onnx.ModelProto:
     """A decoder with random weights, and a cache that has a fault where asked for.
 
     Args:
         layers: How many.
         forgets: By layer a position whose key goes into the cache as zero; the model's structure stays the same.
         seed: Of the weights.
+        wrong: `offset` if positions are counted without the cache, `padding` if the mask hides nothing.
     """
     random = np.random.default_rng(seed)
     b = Builder()
@@ -47,7 +48,7 @@ def decoder(layers: int = 2, forgets: dict[int, int] | None = None, seed: int = 
 
     tokens = b.add("Gather", "wte", normal(VOCABULARY, WIDTH) * 4, "input_ids")
     x = b.add("Add", "embedded", tokens, b.add("Gather", "wpe", normal(POSITIONS, WIDTH) * 4, "position_ids"))
-    bias = _mask(b)
+    bias = _mask(b, wrong)
     for layer in range(layers):
         x = _layer(b, f"h.{layer}", x, bias, normal, (forgets or {}).get(layer))
     b.add("MatMul", "logits", _norm(b, "ln_f", x), normal(WIDTH, VOCABULARY))
@@ -65,16 +66,17 @@ def decoder(layers: int = 2, forgets: dict[int, int] | None = None, seed: int = 
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def _mask(b: Builder) -> str:
+def _mask(b: Builder, wrong: str) -> str:
     """Return what is added to scores: -1e4 for padding and for what comes later. `[batch, 1, sequence, total]`."""
     zero, one = np.array(0, np.int64), np.array(1, np.int64)
     total = b.add("Gather", "total", b.add("Shape", "mask_shape", "attention_mask"), one, axis=0)
     queries = b.add("Gather", "sequence", b.add("Shape", "ids_shape", "input_ids"), one, axis=0)
     keys = b.add("Range", "key_index", zero, total, one)
-    rows = b.add("Range", "query_index", b.add("Sub", "past", total, queries), total, one)
+    past = b.add("Sub", "past", total, queries)
+    rows = b.add("Range", "query_index", *((zero, queries) if wrong == "offset" else (past, total)), one)
     allowed = b.add("LessOrEqual", "causal", keys, b.add("Unsqueeze", "query_rows", rows, np.array([1])))
     seen = b.add("Cast", "is_token", b.add("Unsqueeze", "mask_4d", "attention_mask", np.array([1, 2])), to=9)
-    both = b.add("And", "visible", seen, allowed)
+    both = b.add("And", "visible", allowed if wrong == "padding" else seen, allowed)
     return b.add("Where", "bias", both, np.float32(0).reshape(1), np.float32(-1e4).reshape(1))
 
 
@@ -94,8 +96,9 @@ def _layer(b: Builder, name: str, x: str, bias: str, normal, forgets: int | None
         window = np.linspace(0.9, 1.1, POSITIONS, dtype=np.float32)[:, None]
         if kind == "key" and forgets is not None:
             window[forgets] = 0
-        kept = b.add("Gather", f"{name}.attn.{kind}_window", window, "query_index")
-        scaled = b.add("Mul", f"{name}.attn.{kind}_scaled", heads[kind], kept)
+        kept = b.add("Gather", f"{name}.attn.{kind}_window", window, "position_ids")
+        every = b.add("Unsqueeze", f"{name}.attn.{kind}_windows", kept, np.array([1]))
+        scaled = b.add("Mul", f"{name}.attn.{kind}_scaled", heads[kind], every)
         past = f"past_key_values.{layer}.{kind}"
         heads[kind] = b.add("Concat", f"present.{layer}.{kind}", past, scaled, axis=2)
     turned = b.add("Transpose", f"{name}.attn.key_turned", heads["key"], perm=[0, 1, 3, 2])

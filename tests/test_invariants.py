@@ -7,6 +7,7 @@ import json
 import numpy as np
 import onnx
 import pytest
+from decoders import STATE, decoder, recurrent, save_all
 from onnx import TensorProto, helper, numpy_helper
 
 FLOAT = TensorProto.FLOAT
@@ -175,3 +176,35 @@ def test_a_backend_that_returns_nan_everywhere(polycmp, tmp_path):
     forgiven = polycmp("invariants", "m.onnx", "-b", "onnx", "--nan", "equal")
     assert forgiven.status == 0
     assert "NaN count as equal" in " ".join(forgiven.out.split())
+
+
+STEPS = ("--steps", 5, "--state", STATE)
+
+
+def test_a_sound_decoder_is_the_same_without_its_cache_and_behind_padding(polycmp, tmp_path):
+    list(save_all(tmp_path, good=decoder()))
+    done = polycmp("invariants", "good.onnx", "-b", "onnxrt", "-b", "onnx", *STEPS, *REPORT)
+    assert done.status == 0, done.out
+    for label in ("onnxrt", "onnx"):
+        found = checks(tmp_path, label)
+        assert (found["cached"], found["left-padded"]) == ("passed", "passed")
+    assert "5 steps with the cache against 12 tokens at once" in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize(("wrong", "failed"), [("offset", {"cached", "left-padded"}), ("padding", {"left-padded"})])
+def test_a_decoder_that_counts_without_its_cache_or_sees_padding(polycmp, tmp_path, wrong, failed):
+    list(save_all(tmp_path, bad=decoder(wrong=wrong)))
+    done = polycmp("invariants", "bad.onnx", "-b", "onnxrt", *STEPS, *REPORT)
+    assert done.status == 1, done.out
+    assert {name for name, status in checks(tmp_path).items() if status == "failed"} == failed
+
+
+def test_checks_of_decoders_say_what_they_need(polycmp, model, tmp_path):
+    done = polycmp("invariants", model, "-b", "onnxrt", "--checks", "repeat", "cached", *REPORT)
+    assert done.status == 0, done.out
+    assert checks(tmp_path) == {"repeat": "passed", "cached": "skipped"}
+    assert "it needs --steps N --state" in " ".join(done.out.split())
+    list(save_all(tmp_path, rnn=recurrent()))
+    words = ("--steps", 3, "--state", "new_h=h", "--checks", "repeat", "cached")
+    done = polycmp("invariants", "rnn.onnx", "-b", "onnxrt", *words, *REPORT)
+    assert "no input gets tokens: --feed 'INPUT=argmax(OUTPUT)' says which one does" in " ".join(done.out.split())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from polycmp.command import BackendCommand
 from polycmp.plan.sections import DataSection
 from polycmp.spec import opt
-from polycmp_checks.invariants.settings import CHECKS
+from polycmp_checks.invariants.settings import CHECKS, OF_STEPS
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
@@ -67,7 +67,7 @@ def _invariants(call: Invocation) -> int:
     plan = call.plan(settings=settings)
     call.begin(plan)
     with call.progress() as on_stage:
-        findings = check_invariants(plan, call.registry, _how(call), on_stage)
+        findings = check_invariants(plan, call.registry, _how(call, bool(plan.data.followers)), on_stage)
     return call.present(result_of(findings))
 
 
@@ -92,12 +92,13 @@ def _with_infinities(settings: Converted) -> Converted:
     return replace(settings, by_owner={**settings.by_owner, key: given})
 
 
-def _how(call: Invocation) -> Settings:
+def _how(call: Invocation, steps: bool) -> Settings:
     from polycmp_checks.invariants.settings import Settings
 
     section, data = call.section(InvariantsSection), call.section(DataSection)
+    every = steps or section.checks != tuple(CHECKS)
     return Settings(
-        checks=tuple(dict.fromkeys(section.checks)),
+        checks=tuple(name for name in dict.fromkeys(section.checks) if every or name not in OF_STEPS),
         repeat=section.repeat,
         batch=section.batch,
         batch_axis=section.batch_axis,

@@ -13,6 +13,7 @@ from polycmp.compare.pair import CompareFunction, PairComparer
 from polycmp.data.coerce import coerce_feed
 from polycmp.errors import DataError
 from polycmp.runner import Runner
+from polycmp.runs.feedback import Feedback
 from polycmp.runs.loop import open_feeds
 from polycmp.tensors import Feed, Source, TensorMetadata, to_numpy
 from polycmp_checks.invariants.batch import Arrays, Batch, DoesNotApplyError, find_batch, take
@@ -30,9 +31,12 @@ class Bench:
         functions: Compare functions by name.
         with_threads: Makes the runner with so many threads, or returns None if the backend has no option for them.
         fixed: Makes the runner of the model with a feed's shapes written into it, or returns None if that cannot be.
+        feedback: What makes further inputs of outputs, if that was asked for.
 
     Attributes:
         runner: Its runner.
+        source: The data source.
+        feedback: See above.
         settings: How to check.
         with_threads: See above.
         fixed: See above.
@@ -46,12 +50,14 @@ class Bench:
         functions: Mapping[str, CompareFunction],
         with_threads: Callable[[int], Runner | None],
         fixed: Callable[[Feed], Runner | None],
+        feedback: Feedback | None = None,
     ) -> None:
         self.runner = runner
         self.settings = settings
         self.with_threads = with_threads
         self.fixed = fixed
-        self._source = source
+        self.feedback = feedback
+        self.source = source
         self._functions = functions
 
     @cached_property
@@ -73,7 +79,7 @@ class Bench:
         inputs = self.inputs
         if isinstance(self.batch, Batch) and self.batch.size is None and not self.settings.shapes_given:
             inputs = self.batch.sized(inputs, self.settings.batch)
-        for feed in open_feeds(self._source, inputs):
+        for feed in open_feeds(self.source, inputs):
             return coerce_feed(feed, self.inputs, self.runner.name)
         raise DataError("the data loader gave no input", whose=self.runner.name)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from polycmp_checks.invariants.batch import Arrays, DoesNotApplyError
 from polycmp_checks.invariants.bench import Bench
+from polycmp_checks.invariants.decoding import check_cached, check_left_padded
 from polycmp_checks.invariants.findings import Check
 
 Pairs = Iterator[tuple[Arrays, Arrays]]
@@ -122,4 +123,6 @@ CHECK_FUNCTIONS: Mapping[str, Callable[[Bench], Check]] = {
     "split": check_split,
     "fixed-shapes": check_fixed_shapes,
     "threads": check_threads,
+    "cached": check_cached,
+    "left-padded": check_left_padded,
 }

@@ -15,7 +15,11 @@ CHECKS = {
     "split": "each row alone, as a batch of one, gives the same as in the batch",
     "fixed-shapes": "the model with the shapes of its inputs written into it gives the same as with open ones",
     "threads": "one thread gives the same as several",
+    "cached": "decoding step by step with the cache gives the same as all tokens at once (with --steps and --state)",
+    "left-padded": "padding on the left that the mask hides changes nothing (with --steps and --state)",
 }
+#: Checks that are made where outputs go back as inputs, or if they are asked for.
+OF_STEPS = ("cached", "left-padded")
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,11 @@ class Steps:
         plan: The run.
         resolved: Its backends and models.
 
+    Attributes:
+        steps: How many steps a sequence has.
+        state: By input the output that goes into it.
+        findings: What was found.
+
     Raises:
         UsageError: The options do not fit the models.
     """
@@ -59,13 +64,19 @@ class Steps:
         self.steps = options.number
         self._options, self._plan, self._resolved = options, plan, resolved
         self._outputs = self._declared("outputs")
-        self._state: dict[str, str] = {}
+        self.state: dict[str, str] = {}
         self._start: Start | None = None
         self._own: dict[str, Mapping[str, Any]] = {}
         self._candidates: list[str] = []
         self._reference = ""
         self.findings = Findings(self.steps, OTHERS_STATE)
         self._check_options()
+
+    @property
+    def rules(self) -> Rules:
+        """What the other inputs hold; known when the sequences have begun."""
+        assert self._start is not None
+        return self._start.rules
 
     # --- who takes part
 
@@ -101,36 +112,36 @@ class Steps:
         Where a rule makes tokens, each feed of the source begins one; else its feeds are the steps of one sequence.
         """
         start = self._begin(inputs, getattr(source, "synthetic", False))
-        feeds = open_feeds(source, inputs)
+        feeds = open_feeds(source, start.sized(inputs))
         if start.rules.tokens:
             for feed in feeds:
-                first = start.first(feed, self._state)
+                first = start.first(feed, self.state)
                 yield [first] * self.steps
             return
         kept = [copy_feed(feed) for feed in islice(feeds, self.steps)]
         if kept:
             given = list(islice(cycle(kept), self.steps))
-            yield [start.first(given[0], self._state), *given[1:]]
+            yield [start.first(given[0], self.state), *given[1:]]
 
     def then(self, step: int, feed: Feed, outputs: Mapping[str, Any], believed: Mapping[str, Any], given: Feed) -> Feed:
         """Return the next feed of a run."""
         assert self._start is not None
-        check_made(self._state, self._start.inputs, outputs)
+        check_made(self.state, self._start.inputs, outputs)
         moment = Moment(step, feed, outputs, believed)
-        carried = {name: outputs[output] for name, output in self._state.items()}
+        carried = {name: outputs[output] for name, output in self.state.items()}
         return {**feed, **given, **carried, **self._start.rules.next(moment)}
 
     def _begin(self, inputs: TensorMetadata, free: bool) -> Start:
         known = TensorMetadata({**self._declared("inputs"), **{n: inputs[n] for n in inputs}})
         outputs = self._outputs
-        self._state = wire(self._options.state, list(outputs), list(inputs)) if outputs else {}
-        given = given_shapes(self._state, known, self._plan.data)
-        growing = growing_axes(self._state, known, outputs)
+        self.state = wire(self._options.state, list(outputs), list(inputs)) if outputs else {}
+        given = given_shapes(self.state, known, self._plan.data)
+        growing = growing_axes(self.state, known, outputs)
         self._start = Start(known, growing, given, self._rules(list(inputs)), free)
         return self._start
 
     def _rules(self, inputs: Sequence[str]) -> Rules:
-        return make_rules(self._options.feed, inputs, list(self._outputs), self._state)
+        return make_rules(self._options.feed, inputs, list(self._outputs), self.state)
 
     def _check_options(self) -> None:
         """Check what can be known before anything runs."""
@@ -202,7 +213,7 @@ class Steps:
         assert self._start is not None
         if self._start.rules.scripted:
             return set(self._outputs)
-        return {*self._state.values(), *self._start.rules.ranked}
+        return {*self.state.values(), *self._start.rules.ranked}
 
     def _believed(self) -> Mapping[str, Any] | None:
         """Return what the reference made, or where there is nothing to compare with, the only run."""

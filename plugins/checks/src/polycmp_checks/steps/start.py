@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -36,6 +36,20 @@ class Start:
     def empty(self) -> list[str]:
         """The inputs of the state that are emptied."""
         return [name for name, axes in self.growing.items() if self.free and axes and name not in self.given]
+
+    def sized(self, inputs: TensorMetadata) -> TensorMetadata:
+        """Return the inputs with empty caches, as the source is asked for them."""
+        changed = dict(inputs)
+        for name in self.empty:
+            entry, axes = inputs[name], self.growing[name]
+            shape = tuple(0 if axis in axes else dim for axis, dim in enumerate(entry.shape or ()))
+            changed[name] = replace(entry, shape=shape)
+        tokens = inputs[self.rules.tokens].shape if self.empty and self.rules.tokens in inputs else None
+        for name in self.rules.assumed if tokens else ():
+            dims = inputs[name].shape
+            if tokens and dims and self.rules.names[name] == "ones":  # as long as cache and tokens together
+                changed[name] = replace(inputs[name], shape=(*dims[:-1], tokens[-1]))
+        return TensorMetadata(changed)
 
     def first(self, feed: Feed, state: Collection[str]) -> Feed:
         """Return the first feed: the source's, with an empty cache and what is missing of the state.
