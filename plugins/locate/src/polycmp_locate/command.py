@@ -73,6 +73,8 @@ OPTIONS = (
     "run.max_memory",
     "compare.compare",
     "compare.reference",
+    "compare.map_output",
+    "result.load_outputs",
     "result.report",
     "log",
     LocateSection,

@@ -14,7 +14,7 @@ from polycmp.graph import final_outputs, same_structure
 from polycmp.plan import Plan
 from polycmp.precision import UNITS
 from polycmp.runs.compare_functions import make_functions
-from polycmp.runs.resolve import resolve
+from polycmp.runs.resolve import Resolved, resolve
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_layerwise.observable import a_few
 from polycmp_layerwise.open import open_partitioned_runs, open_precise_run
@@ -26,8 +26,9 @@ from polycmp_locate.full_search import FullSearch
 from polycmp_locate.hints import hints_of
 from polycmp_locate.measure import AFFORDABLE, OperatorTester
 from polycmp_locate.pairing.view import align, under_names
+from polycmp_locate.recorded import Record, open_record
 from polycmp_locate.result import FAILS, Located
-from polycmp_locate.rollout import Chooser
+from polycmp_locate.rollout import Chooser, Chosen
 from polycmp_locate.search import Sweeper
 from polycmp_locate.setting import LocateOptions, Setting, Stage, all_tensors
 from polycmp_locate.stepping import SteppingLane, not_judged, step_over
@@ -59,6 +60,18 @@ def locate(
     options = options or LocateOptions()
     resolved = resolve(plan, registry)
     lanes = open_partitioned_runs(resolved, SteppingLane)
+    if plan.files.load_outputs:
+        found = _against_record(plan, registry, resolved, lanes, options, on_stage)
+    else:
+        found = _against_backend(plan, registry, resolved, lanes, options, on_stage)
+    found.command = plan.command
+    found.seconds = time.perf_counter() - start
+    return found
+
+
+def _against_backend(
+    plan: Plan, registry: Registry, resolved: Resolved, lanes: list[Lane], options: LocateOptions, on_stage: Stage
+) -> Located:
     reference = _reference(lanes, plan.compare.reference)
     candidates = [lane for lane in lanes if lane is not reference]
     precise = open_precise_run(resolved, reference.graph) if options.float64 else None
@@ -83,8 +96,35 @@ def locate(
         _vote(found, lanes, functions)
     found.notes += [f"inputs: {note}" for note in chooser.notes]
     found.backends = [lane.result for lane in lanes]
-    found.command = plan.command
-    found.seconds = time.perf_counter() - start
+    return found
+
+
+def _against_record(
+    plan: Plan, registry: Registry, resolved: Resolved, lanes: list[Lane], options: LocateOptions, on_stage: Stage
+) -> Located:
+    """Search with a saved run as the reference."""
+    if plan.data.followers:
+        raise UsageError(
+            "--steps and a saved reference exclude each other in a search",
+            why="a saved run cannot take steps",
+            hint="give the inputs of its steps with --load-inputs; polycmp run takes both",
+        )
+    record = Record(*open_record(plan, [lane.label for lane in lanes]), plan, resolved)
+    functions = make_functions(plan.compare, registry)
+    found: Located | None = None
+    for candidate in lanes:
+        for index, (feed, tensors) in enumerate(record.iterations(candidate.graph.inputs)):
+            setting = record.setting(candidate, feed, tensors, functions)
+            one = search(setting, feed, replace(options, float64=False), on_stage)
+            Chosen(feed, index).tell(one)
+            found = one if found is None or (found.exit_code == 0 and one.exit_code) else found
+            if one.exit_code:
+                break
+    if found is None:
+        raise UsageError("there are no inputs for the saved run", hint="give them with --load-inputs FILE")
+    found.notes += record.notes
+    found.notes += [f"inputs: {note}" for note in resolved.source.notes]
+    found.backends = [*(lane.result for lane in lanes), record.result]
     return found
 
 

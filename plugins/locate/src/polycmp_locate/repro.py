@@ -49,6 +49,9 @@ def save_cases(found: Located, plan: Plan, registry: Registry, folder: str, keep
         _save_cured(found, plan, registry, keep_tap)
     if not folder:
         return
+    if plan.files.load_outputs:
+        found.notes.append("no case was saved: it takes a reference that can run again, and a saved run cannot")
+        return
     if found.first_bad is None:
         found.notes.append("nothing to repeat, so no case was saved")
         return

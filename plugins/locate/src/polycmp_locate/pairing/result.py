@@ -42,11 +42,13 @@ class Pairing:
         candidate_floats: Tensors of real numbers that the candidate's operators make, the scales and steps inside
             quantised operators left out.
         reference_floats: The same of the reference.
+        recorded: Whether the reference is a saved run.
     """
 
     matches: tuple[Match, ...]
     candidate_floats: tuple[str, ...] = ()
     reference_floats: tuple[str, ...] = ()
+    recorded: bool = False
 
     @cached_property
     def to_reference(self) -> Mapping[str, str]:

@@ -68,6 +68,8 @@ def under_names(lane: Lane, graph: SharedGraph) -> Lane:
     """
 
     def make(loader: Loader[Any] | None, same_inputs: bool) -> Runner:
+        if loader is None and any(graph.own[name] not in graph.side.graph.outputs for name in graph.outputs):
+            loader = graph.mark(graph.outputs)  # of the model's own outputs none has a counterpart
         part = loader if isinstance(loader, SharedPart) else None
         own = loader if part is None else part.own
         return SharedRunner(lane.make(own, same_inputs), graph, part)

@@ -19,7 +19,8 @@ def pairing_notes(pairing: Pairing | None, candidate: str, reference: str) -> It
     if pairing is None:
         return
     how = ", ".join(f"{count} by {method}" for method, count in pairing.counts.items())
-    yield f"the models differ: {len(pairing.matches)} tensors were paired ({how})"
+    what = "of the saved run" if pairing.recorded else "the models differ:"
+    yield f"{what} {len(pairing.matches)} tensors were paired ({how})"
     for label, left, real in (
         (candidate, pairing.unmatched_candidate, pairing.candidate_floats),
         (reference, pairing.unmatched_reference, pairing.reference_floats),

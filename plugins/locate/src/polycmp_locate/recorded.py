@@ -1,0 +1,194 @@
+"""A saved run as the reference: tensors that were recorded on a device, or in a framework, that cannot be here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from polycmp.errors import FileError, UsageError, did_you_mean
+from polycmp.layerwise.partition import Segment
+from polycmp.layerwise.partitioned_run import Lane
+from polycmp.plan import Plan
+from polycmp.results.files import SavedRun, open_runs
+from polycmp.results.outcome import BackendResult
+from polycmp.runs.loop import open_feeds
+from polycmp.runs.resolve import Resolved
+from polycmp.tensors import Feed, TensorMetadata, dtype_of, to_numpy
+from polycmp.values import unique_label
+from polycmp_locate.modules import pair_modules
+from polycmp_locate.pairing.names import pair_names
+from polycmp_locate.pairing.parts import join
+from polycmp_locate.pairing.result import Match, Pairing
+from polycmp_locate.pairing.side import Side
+from polycmp_locate.pairing.view import SharedGraph, under_names
+from polycmp_locate.setting import Setting
+
+#: How a recorded tensor is matched that the user named.
+GIVEN = "--map-output"
+_SHOWN = 4
+
+
+class RecordedLane(Lane):
+    """A run that is over: it shows what was recorded, and computes nothing.
+
+    Args:
+        result: Its record for reports.
+        graph: The model between recorded tensors.
+        tensors: What was recorded, by the candidate's names.
+        feed: What it was fed.
+    """
+
+    def __init__(self, result: BackendResult, graph: SharedGraph, tensors: Mapping[str, Any], feed: Feed) -> None:
+        super().__init__(result, graph, _no_runner)
+        self._recorded = {**tensors, **feed}
+        self._shown = dict(tensors)
+
+    def begin(self, feed: Feed) -> None:
+        """Start an iteration."""
+        super().begin(feed)
+        self.tensors = dict(self._recorded)
+
+    def run(self, segment: Segment, *, keep: bool = False, whole: bool = False) -> Mapping[str, Any] | None:
+        """Return the recorded tensors of a segment."""
+        del keep, whole
+        made = {name: self._shown[name] for name in segment.wanted if name in self._shown}
+        self._seen.update({name: (dtype_of(array), tuple(array.shape)) for name, array in made.items()})
+        return made
+
+    def run_part(self, inputs: Feed, outputs: Sequence[str]) -> dict[str, Any] | None:
+        """Return recorded tensors, where the part is fed with recorded ones; None if it would have to compute."""
+        same = all(name in self._recorded and _equal(array, self._recorded[name]) for name, array in inputs.items())
+        return {name: self._recorded[name] for name in outputs if name in self._recorded} if same else None
+
+    def run_whole(self, feed: Feed, outputs: Sequence[str] | None = None) -> dict[str, Any] | None:
+        """Return the recorded outputs, where the model is fed with what they were made of."""
+        return self.run_part(feed, self.graph.outputs if outputs is None else outputs)
+
+
+def _no_runner(_part: Any, _same_inputs: bool) -> Any:
+    raise NotImplementedError("a saved run has no runner")
+
+
+def _equal(one: Any, two: Any) -> bool:
+    a, b = to_numpy(one), to_numpy(two)
+    return a is b or (a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes())
+
+
+def open_record(plan: Plan, taken: Sequence[str]) -> tuple[str, SavedRun]:
+    """Return the saved run to believe and its label.
+
+    Raises:
+        UsageError: The files hold several runs, and none is named.
+        FileError: A file is missing, damaged, or holds no runs.
+    """
+    runs = [run for path in plan.files.load_outputs for run in open_runs(path)]
+    runs = [run for run in runs if run.count]
+    if not runs:
+        raise FileError(
+            "holds no iteration of any run",
+            whose=", ".join(plan.files.load_outputs),
+            hint="save it with the tensors by name: np.savez('run.npz', **tensors)",
+        )
+    wanted = plan.compare.reference
+    labels = [run.label for run in runs]
+    if wanted and wanted not in labels:
+        raise UsageError(f"--reference: no saved run is called {wanted!r}", why=did_you_mean(wanted, labels))
+    chosen = runs[labels.index(wanted)] if wanted else runs[-1]
+    return unique_label(chosen.label, set(taken)), chosen
+
+
+class Record:
+    """A saved run on its way to be the reference of a search.
+
+    Args:
+        label: Its name in reports.
+        run: The run.
+        plan: The search.
+        resolved: Its backends and inputs.
+    """
+
+    def __init__(self, label: str, run: SavedRun, plan: Plan, resolved: Resolved) -> None:
+        self.result = BackendResult(label=label, backend="saved", model=str(run.path))
+        self._run, self._plan, self._resolved = run, plan, resolved
+        self.notes: list[str] = []
+
+    def iterations(self, inputs: TensorMetadata) -> Iterator[tuple[Feed, Mapping[str, Any]]]:
+        """Yield what was fed and what was recorded, iteration by iteration.
+
+        The inputs come from the record where it has them and nobody gives others.
+
+        Args:
+            inputs: The model's inputs.
+        """
+        data = self._plan.data
+        feeds = None
+        for tensors in self._run.iterations:
+            self.result.iterations += 1
+            self.result.outputs = TensorMetadata.from_feed_dict(tensors)
+            if not (data.files or data.script) and all(name in tensors for name in inputs):
+                yield {name: tensors[name] for name in inputs}, tensors
+                continue
+            if feeds is None:
+                feeds = open_feeds(self._resolved.source, inputs)
+                if not (data.files or data.script):
+                    self.notes.append(
+                        f"{self.result.label} does not hold its inputs: those of the data loader {data.loader.name} "
+                        "are taken for them; --load-inputs gives the right ones"
+                    )
+            feed = next(feeds, None)
+            if feed is None:
+                return
+            yield feed, tensors
+
+    def setting(self, candidate: Lane, feed: Feed, tensors: Mapping[str, Any], functions: Mapping[str, Any]) -> Setting:
+        """Return what to search with.
+
+        Raises:
+            UsageError: No recorded tensor has a name of the model.
+        """
+        side = Side(candidate.graph, TensorMetadata.from_feed_dict(feed))
+        matches = self._matches(side, tensors)
+        recorded = tuple(name for name in tensors if name not in side.graph.inputs)
+        pairing = Pairing(matches, side.floats, recorded, recorded=True)
+        own = Pairing(tuple(Match(item.candidate, item.candidate, item.method) for item in matches))
+        joint = join(own, side, side)
+        names = {item.candidate: item.reference for item in matches}
+        nodes = [replace(node, counterpart=names[node.outputs[0]], reference_ops=()) for node in joint.nodes]
+        outputs = tuple(name for name in candidate.graph.outputs if name in names) or _ends(nodes)
+        mine = {name: name for name in joint.to_reference}
+        graph = SharedGraph(side, nodes, mine, outputs)
+        arrays = {name: tensors[record] for name, record in names.items()}
+        made = under_names(candidate, graph)
+        lane = RecordedLane(self.result, graph, arrays, feed)
+        return Setting(made, lane, None, functions, self._plan.max_memory, pairing)
+
+    def _matches(self, side: Side, tensors: Mapping[str, Any]) -> tuple[Match, ...]:
+        inner = [name for name in side.made if name not in side.graph.inputs]
+        recorded = [name for name in tensors if name not in side.graph.inputs]
+        given = {
+            mine: name for mine, name in self._plan.compare.map_output.items() if mine in inner and name in recorded
+        }
+        found = {name: Match(name, record, GIVEN) for name, record in given.items()}
+        rest = [name for name in recorded if name not in given.values()]
+        for match in (*pair_names([n for n in inner if n not in given], rest), *pair_modules(side.graph.nodes, rest)):
+            if match.candidate not in found and match.reference not in {item.reference for item in found.values()}:
+                found[match.candidate] = match
+        if not found:
+            raise UsageError(
+                f"no tensor recorded in {self.result.model} has a name of the model",
+                why=f"recorded are {_some(recorded)}; the model has {_some(inner)}",
+                hint="name them: --map-output MODEL_TENSOR=RECORDED_TENSOR",
+            )
+        return tuple(found[name] for name in inner if name in found)
+
+
+def _ends(nodes: Sequence[Any]) -> tuple[str, ...]:
+    """Return the tensors that nothing reads."""
+    read = {name for node in nodes for name in node.inputs}
+    return tuple(node.outputs[0] for node in nodes if node.outputs[0] not in read)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return (", ".join(map(repr, names[:_SHOWN])) + more) if names else "none"

@@ -1,0 +1,165 @@
+"""`polycmp locate --load-outputs`: tensors that were recorded elsewhere are the reference of the search."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from onnx import TensorProto, helper
+from toys import graph_model
+
+FLOAT = TensorProto.FLOAT
+RECORDED = ("proj", "act", "mixed", "y")
+
+
+def layered(scale=2.0):
+    """x -> two layers of module names; the second one's scale is what a wrong export has another of."""
+    random = np.random.default_rng(0)
+    nodes = [
+        helper.make_node("MatMul", ["x", "W0"], ["proj"], name="/layer.0/dense/MatMul"),
+        helper.make_node("Relu", ["proj"], ["act"], name="/layer.0/act/Relu"),
+        helper.make_node("MatMul", ["act", "W1"], ["mixed"], name="/layer.1/dense/MatMul"),
+        helper.make_node("Mul", ["mixed", "scale"], ["scaled"], name="/layer.1/scale/Mul"),
+        helper.make_node("Add", ["scaled", "x"], ["y"], name="/layer.1/Add"),
+    ]
+    weights = [("W0", random.standard_normal((8, 8)).astype("f")), ("W1", random.standard_normal((8, 8)).astype("f"))]
+    weights.append(("scale", np.array([scale], "f")))
+    return graph_model(nodes, [("x", FLOAT, ["n", 8])], [("y", FLOAT, ["n", 8])], weights)
+
+
+@pytest.fixture
+def record(tmp_path):
+    """The right model's tensors, as a device would have left them; the model here has a wrong scale."""
+    onnx.save(layered(), tmp_path / "right.onnx")
+    onnx.save(layered(scale=2.5), tmp_path / "wrong.onnx")
+    model = layered()
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in ("proj", "act", "mixed", "scaled"))
+    session = ort.InferenceSession(model.SerializeToString())
+
+    def tensors(seed=0):
+        x = np.random.default_rng(seed).standard_normal((3, 8)).astype(np.float32)
+        made = session.run(None, {"x": x})
+        return {"x": x, **{item.name: array for item, array in zip(session.get_outputs(), made, strict=True)}}
+
+    return tensors
+
+
+def located(tmp_path):
+    return json.loads((tmp_path / "r.json").read_text())
+
+
+def test_the_part_between_recorded_tensors_that_is_wrong_is_named(polycmp, record, tmp_path):
+    """`scaled` was not recorded: the fault is somewhere between `mixed` and `y`, and the tensors before are right."""
+    made = record()
+    np.savez("device.npz", **{name: made[name] for name in RECORDED})
+    np.savez("inputs.npz", x=made["x"])
+    words = ("-b", "onnxrt", "--load-inputs", "inputs.npz", "--load-outputs", "device.npz", "--report", "r.json")
+    done = polycmp("locate", "wrong.onnx", *words)
+    assert done.status == 1, done.out + done.err
+    found = located(tmp_path)
+    assert (found["first_bad"], found["last_good"], found["reference"]) == ("y", "mixed", "device")
+    assert [row["tensor"] for row in found["tensors"]] == list(RECORDED)
+    assert "of the saved run 4 tensors were paired (4 by name)" in " ".join(done.out.split())
+    assert polycmp("locate", "right.onnx", *words).status == 0
+
+
+def test_a_record_that_holds_its_inputs_needs_no_others(polycmp, record, tmp_path):
+    np.savez("device.npz", **record())
+    done = polycmp("locate", "wrong.onnx", "-b", "onnxrt", "--load-outputs", "device.npz", "--report", "r.json")
+    assert done.status == 1, done.out + done.err
+    assert located(tmp_path)["first_bad"] == "scaled"
+
+
+@pytest.mark.parametrize("path", ["device.json", "device.npz", "device.safetensors", "device"])
+def test_records_of_all_formats_are_read(polycmp, record, tmp_path, path):
+    words = ("--onnx-outputs", "proj", "act", "mixed", "scaled", "y", "--save-inputs", "in.npz", "--save-outputs", path)
+    assert polycmp("run", "right.onnx", "-b", "onnx", *words).status == 0
+    words = ("-b", "onnxrt", "--load-inputs", "in.npz", "--load-outputs", path, "--report", "r.json")
+    done = polycmp("locate", "wrong.onnx", *words)
+    assert done.status == 1, done.out + done.err
+    assert located(tmp_path)["first_bad"] == "scaled"
+
+
+def test_outputs_of_modules_that_hooks_recorded_are_matched(polycmp, record, tmp_path):
+    made = record()
+    names = {"layer.0.dense": "proj", "layer.0": "act", "layer.1.dense": "mixed", "layer.1.scale": "scaled"}
+    np.savez("hooks.npz", x=made["x"], **{name: made[tensor] for name, tensor in names.items()})
+    done = polycmp("locate", "wrong.onnx", "-b", "onnxrt", "--load-outputs", "hooks.npz", "--report", "r.json")
+    assert done.status == 1, done.out + done.err
+    found = located(tmp_path)
+    assert [row["tensor"] for row in found["tensors"]] == ["proj", "act", "mixed", "scaled"]
+    assert found["first_bad"] == "scaled"
+    assert "4 by module" in " ".join(done.out.split())
+
+
+def test_names_that_converters_give_are_matched(polycmp, record, tmp_path):
+    made = record()
+    np.savez("device.npz", x=made["x"], proj=made["proj"], mixed=made["mixed"], scaled=made["scaled"])
+    model = layered(scale=2.5)
+    for node in model.graph.node:
+        for names in (node.input, node.output):
+            names[:] = [f"{name}_output_quantized" if name in ("mixed", "scaled") else name for name in names]
+    onnx.save(model, tmp_path / "converted.onnx")
+    done = polycmp("locate", "converted.onnx", "-b", "onnxrt", "--load-outputs", "device.npz", "--report", "r.json")
+    assert done.status == 1, done.out + done.err
+    assert located(tmp_path)["first_bad"] == "scaled_output_quantized"
+
+
+def test_names_may_be_given(polycmp, record, tmp_path):
+    made = record()
+    np.savez("device.npz", x=made["x"], before=made["mixed"], after=made["scaled"])
+    words = ("-b", "onnxrt", "--load-outputs", "device.npz", "--map-output", "mixed=before", "scaled=after")
+    done = polycmp("locate", "wrong.onnx", *words, "--report", "r.json")
+    assert done.status == 1, done.out + done.err
+    assert located(tmp_path)["first_bad"] == "scaled"
+
+
+def test_every_iteration_of_a_record_is_looked_at(polycmp, record, tmp_path):
+    """The first inputs are zero, and a scale of zero is zero."""
+    from polycmp.json import save_json  # noqa: F401 - the folder is written as `polycmp run` writes it
+
+    np.savez("zero.npz", x=np.zeros((3, 8), np.float32))
+    np.savez("some.npz", x=record()["x"])
+    inputs = ("--load-inputs", "zero.npz", "some.npz")
+    words = ("--onnx-outputs", "proj", "act", "mixed", "scaled", "y", *inputs, "--save-outputs", "device")
+    assert polycmp("run", "right.onnx", "-b", "onnxrt", *words).status == 0
+    words = ("-b", "onnxrt", *inputs, "--load-outputs", "device", "--report", "r.json")
+    done = polycmp("locate", "wrong.onnx", *words)
+    assert done.status == 1, done.out + done.err
+    assert (located(tmp_path)["iteration"], located(tmp_path)["first_bad"]) == (1, "scaled")
+
+
+def test_inputs_that_nobody_gave_are_told(polycmp, record, tmp_path):
+    assert polycmp("run", "right.onnx", "-b", "onnxrt", "--save-outputs", "device.npz").status == 0
+    done = polycmp("locate", "right.onnx", "-b", "onnxrt", "--load-outputs", "device.npz")
+    assert done.status == 0, done.out + done.err
+    assert "does not hold its inputs: those of the data loader random are taken for them" in " ".join(done.out.split())
+
+
+def test_a_case_cannot_be_saved_without_a_reference_that_runs(polycmp, record, tmp_path):
+    np.savez("device.npz", **record())
+    done = polycmp("locate", "wrong.onnx", "-b", "onnxrt", "--load-outputs", "device.npz", "--save-repro", "case")
+    assert done.status == 1, done.out + done.err
+    assert "a saved run cannot" in " ".join(done.out.split())
+    assert not (tmp_path / "case").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "says"),
+    [
+        (("--load-outputs", "none.npz"), 2, "--map-output MODEL_TENSOR=RECORDED_TENSOR"),
+        (("--load-outputs", "device.npz", "--reference", "other"), 2, "no saved run is called 'other'"),
+        (("--load-outputs", "device.npz", "--steps", "3", "--state", "y=x"), 2, "a saved run cannot take steps"),
+        (("--load-outputs", "missing.npz"), 3, "missing.npz"),
+    ],
+)
+def test_what_cannot_be_says_what_to_type(polycmp, record, tmp_path, words, status, says):
+    made = record()
+    np.savez("device.npz", **made)
+    np.savez("none.npz", x=made["x"], other=made["mixed"])
+    done = polycmp("locate", "wrong.onnx", "-b", "onnxrt", *words)
+    assert done.status == status, done.out + done.err
+    assert says in " ".join(done.err.split())
