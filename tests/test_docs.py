@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from decoders import decoder
 from onnx import numpy_helper
 
 from polycmp.cli.main import main
@@ -105,7 +106,7 @@ def missing_lines(shown: list[str], real: str) -> list[str]:
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory) -> dict[str, onnx.ModelProto]:
-    """The demo model, and the same with one weight changed."""
+    """The demo model, and the same with one weight changed; a decoder, and the same with a fault in its cache."""
     path = tmp_path_factory.mktemp("demo") / "model.onnx"
     subprocess.run([sys.executable, ROOT / "examples" / "make_demo_model.py", path], check=True, capture_output=True)
     model = onnx.load(path)
@@ -114,7 +115,12 @@ def models(tmp_path_factory) -> dict[str, onnx.ModelProto]:
     array = np.array(numpy_helper.to_array(changed))
     array[0, 0, 0, 0] += 0.5
     changed.CopyFrom(numpy_helper.from_array(array, changed.name))
-    return {"model.onnx": model, "other.onnx": other}
+    return {
+        "model.onnx": model,
+        "other.onnx": other,
+        "decoder.onnx": decoder(),
+        "upgraded.onnx": decoder(forgets={1: 9}),
+    }
 
 
 @pytest.fixture
