@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from polycmp.errors import FileError, UsageError, did_you_mean
-from polycmp.layerwise.partition import Segment
-from polycmp.layerwise.partitioned_run import Lane
 from polycmp.plan import Plan
 from polycmp.results.files import SavedRun, open_runs
 from polycmp.results.outcome import BackendResult
@@ -16,6 +14,8 @@ from polycmp.runs.loop import open_feeds
 from polycmp.runs.resolve import Resolved
 from polycmp.tensors import Feed, TensorMetadata, dtype_of, to_numpy
 from polycmp.values import unique_label
+from polycmp_layerwise.partition import Segment
+from polycmp_layerwise.partitioned_run import Lane
 from polycmp_locate.modules import pair_modules
 from polycmp_locate.pairing.names import pair_names
 from polycmp_locate.pairing.parts import join
