@@ -74,12 +74,13 @@ class ModelGraph(Protocol):
 class OwnGraph:
     """Base of the graphs that `RunnerSpec.inside` returns: of what a backend runs in place of the model's file."""
 
-    def causes(self, tensor: str, made: Any) -> Sequence[str]:
+    def causes(self, tensor: str, made: Any, feed: Mapping[str, Any]) -> Sequence[str]:
         """Return what made the model's file wrong where it is made of this program, each confirmed by a trial.
 
         Args:
             tensor: The first tensor that is different, by this graph's name.
-            made: What the file's model makes of the first inputs.
+            made: What the file's model makes of it.
+            feed: The inputs.
         """
         return ()
 

@@ -45,7 +45,7 @@ def _causes(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
         return
     made = setting.candidate.run_whole(feed, [row.tensor]) or {}
     if row.tensor in made:
-        yield from (f"cause: {cause}" for cause in program.causes(row.node.counterpart, made[row.tensor]))
+        yield from (f"cause: {cause}" for cause in program.causes(row.node.counterpart, made[row.tensor], feed))
 
 
 def _fuses_quantised(found: Located, setting: Setting) -> bool:

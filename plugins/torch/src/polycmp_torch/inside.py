@@ -64,16 +64,12 @@ class TorchGraph(OwnGraph):
         return self._model.inputs
 
     @cached_property
-    def _feed(self) -> Mapping[str, Any]:
+    def _steps(self) -> Steps:
         source = self._handle.data_loader
         feed = next(iter(source(self.inputs)), None) if source is not None else None
         if feed is None:
             raise ModelError("PyTorch has no inputs to trace the module with", whose="torch")
-        return feed
-
-    @cached_property
-    def _steps(self) -> Steps:
-        return trace(self._model, self._feed)
+        return trace(self._model, feed)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -138,19 +134,20 @@ class TorchGraph(OwnGraph):
         given, made = [own.get(name, name) for name in inputs], [own.get(name, name) for name in outputs]
         return TorchModel(Part(self._steps, given, made), inputs, outputs)
 
-    def causes(self, tensor: str, made: Any) -> list[str]:
-        """Return why an export of the module may make something else of a tensor with the first inputs of the run.
+    def causes(self, tensor: str, made: Any, feed: Mapping[str, Any]) -> list[str]:
+        """Return why an export of the module makes something else of a tensor.
 
         Args:
             tensor: The first tensor that is different.
             made: What the export makes.
+            feed: The inputs.
         """
         own = {name: inner for inner, name in self._names.items()}.get(tensor, tensor)
         step = next((item for item in self._steps.steps if own in item.outputs), None)
         if step is None or step.outputs[0] != own:
             return []
         torch = import_torch()
-        inputs = {name: to_torch(torch, name, to_numpy(self._feed[name]), "cpu", None) for name in self._steps.inputs}
+        inputs = {name: to_torch(torch, name, to_numpy(feed[name]), "cpu", None) for name in self._steps.inputs}
         reads = [name for name in step.reads if name not in self._steps.constants]
         with torch.inference_mode():
             found = dict(zip(reads, Part(self._steps, list(inputs), reads)(*inputs.values()), strict=True))
