@@ -20,7 +20,7 @@ EDITABLE := -e core -e 'plugins/onnx[fp16]' -e 'plugins/onnxrt[cpu]' -e plugins/
 # `make test-lowest`: the lowest releases are chosen for what a package names itself; what those need in turn is as new as it can be.
 UV := $(TOOLS)/bin/uv pip install --quiet --system-certs --python $(LOWEST)
 
-.PHONY: help demo test test-core test-lowest test-ray test-gpu check lint-workflows format bench truth wheels docs audit clean $(FRAMEWORKS:%=test-%)
+.PHONY: help demo test test-core test-lowest test-ray test-gpu check lint-workflows format bench truth wheels docs gallery audit clean $(FRAMEWORKS:%=test-%)
 
 help:
 	@echo "make demo      compare a model on two backends (ONNX Runtime and the ONNX reference)"
@@ -28,6 +28,7 @@ help:
 	@echo "make test-core run the tests of the core where only the core is installed"
 	@echo "make test-lowest  run all tests with the oldest releases of dependencies that the packages promise to work with"
 	@echo "make wheels    build, check and install all packages, and follow the README in an environment with nothing else"
+	@echo "make gallery   make the pictures of docs/gallery.md again (needs chromium)"
 	@echo "make docs      build the site into site/"
 	@echo "make audit     look for dependencies with known weaknesses"
 	@echo "make lint-workflows  check .github with actionlint and zizmor"
@@ -96,6 +97,9 @@ $(DOCS)/installed: requirements-docs.txt
 	$(PYTHON) -m venv $(DOCS)
 	$(DOCS)/bin/python -m pip --disable-pip-version-check install --quiet -r requirements-docs.txt
 	@touch $@
+
+gallery: $(VENV)/developed
+	$(BIN)/python docs/gallery.py
 
 docs: $(DOCS)/installed
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet

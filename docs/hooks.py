@@ -1,12 +1,16 @@
-"""What `mkdocs build` does beyond rendering: links to files outside `docs/` lead to the repository."""
+"""What `mkdocs build` does beyond rendering: links to files outside `docs/` lead to the repository; the error index."""
 
 from __future__ import annotations
 
 import re
+from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+ERRORS = "reference/errors.md"
 LINK = re.compile(r"\]\((?!https?://|#)([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -23,7 +27,19 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
         kind = "tree" if target.is_dir() else "blob"
         return f"]({page_url(kind, target)}{match[2] or ''})"
 
-    return LINK.sub(absolute, markdown)
+    text = LINK.sub(absolute, markdown)
+    return text.replace(_error_index().MARK, _error_index().table()) if page.file.src_uri == ERRORS else text
+
+
+@cache
+def _error_index() -> ModuleType:
+    """Return the module beside this one, which MkDocs loads from its path and not as part of a package."""
+    spec = spec_from_file_location("error_index", ROOT / "docs" / "error_index.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def page_url(kind: str, target: Path) -> str:

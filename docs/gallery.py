@@ -1,0 +1,117 @@
+"""Makes the pictures of `docs/gallery.md`: commands on the demo model, what a terminal shows, and pages in Chromium.
+
+`make gallery` runs it; the pictures lie in `docs/pictures`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from io import StringIO
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PICTURES = ROOT / "docs" / "pictures"
+SHAPES = ["--input-shapes", "image:[1,3,32,32]"]
+OTHER = ["other.onnx", "-b", "onnxrt", "-b", "onnxrt:name=good,model=model.onnx", *SHAPES]
+#: Name of the picture -> words after `polycmp`, exit status, and the page to look at, if it is not the terminal.
+COMMANDS: dict[str, tuple[list[str], int, str]] = {
+    "run": (["run", "model.onnx", "-b", "onnxrt", "-b", "onnx", *SHAPES], 0, ""),
+    "failed": (["run", *OTHER], 1, ""),
+    "locate": (["locate", *OTHER], 1, ""),
+    "run-page": (["run", *OTHER, "--mark-all", "--report", "run.html"], 1, "run.html"),
+    "locate-page": (["locate", *OTHER, "--report", "locate.html"], 1, "locate.html"),
+    "suite-page": (["suite", "suite.toml"], 1, "suite-results/latest/index.html"),
+}
+SUITE = """
+[defaults]
+backends = ["onnxrt", "onnx"]
+timeout = 120
+
+[[case]]
+model = "model.onnx"
+[case.matrix]
+input-shapes = [["image:[1,3,32,32]"], ["image:[4,3,32,32]"]]
+
+[[case]]
+name = "changed weight"
+model = "other.onnx"
+backends = ["onnxrt", "onnxrt:name=good,model=model.onnx"]
+input-shapes = ["image:[1,3,32,32]"]
+"""
+
+
+def prepare(folder: Path) -> None:
+    """Write the demo model, the same with one weight changed, and a suite."""
+    import numpy as np
+    import onnx
+
+    path = folder / "model.onnx"
+    subprocess.run([sys.executable, ROOT / "examples" / "make_demo_model.py", path], check=True, capture_output=True)
+    model = onnx.load(path)
+    weight = next(item for item in model.graph.initializer if item.name == "stage1.a.weight")
+    array = np.array(onnx.numpy_helper.to_array(weight))
+    array[0, 0, 0, 0] += 0.5
+    weight.CopyFrom(onnx.numpy_helper.from_array(array, weight.name))
+    onnx.save(model, folder / "other.onnx")
+    (folder / "suite.toml").write_text(SUITE)
+
+
+def run(folder: Path, words: list[str], columns: int = 110) -> tuple[int, str]:
+    """Return the exit status of a command and what it shows on a terminal with colours."""
+    environ = {**os.environ, "FORCE_COLOR": "1", "COLUMNS": str(columns), "TERM": "xterm-256color"}
+    command = [sys.executable, "-m", "polycmp", *words]
+    done = subprocess.run(
+        command, cwd=folder, env=environ, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    return done.returncode, done.stdout
+
+
+def as_picture(words: list[str], shown: str, columns: int = 110) -> str:
+    """Return a terminal's content as SVG, which refers to no font of another host."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(record=True, width=columns + 2, file=StringIO())
+    command = " ".join(f"'{word}'" if "[" in word else word for word in words)
+    console.print(Text(f"$ polycmp {command}"))
+    console.print(Text.from_ansi(shown.rstrip()))
+    picture = console.export_svg(title="polycmp", unique_id="polycmp")
+    return re.sub(r"@font-face \{.*?\}|<!--.*?-->", "", picture, flags=re.DOTALL)
+
+
+def photograph(chromium: str, page: Path, picture: Path) -> None:
+    """Write what Chromium shows of a page."""
+    words = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=5000"]
+    words += ["--window-size=1200,900", f"--user-data-dir={page.parent / 'profile'}", f"--screenshot={picture}"]
+    subprocess.run([chromium, *words, page.as_uri()], check=True, capture_output=True, timeout=120)
+
+
+def main() -> int:
+    """Make all pictures."""
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        print("no chromium on PATH: apt-get install chromium", file=sys.stderr)
+        return 1
+    PICTURES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        prepare(folder)
+        for picture, (words, status, page) in COMMANDS.items():
+            found, shown = run(folder, words)
+            if found != status:
+                print(f"polycmp {' '.join(words)} ended with {found} instead of {status}:\n{shown}", file=sys.stderr)
+                return 1
+            if page:
+                photograph(chromium, folder / page, PICTURES / f"{picture}.png")
+            else:
+                (PICTURES / f"{picture}.svg").write_text(as_picture(words, shown), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+"""What the site makes by itself: the pictures of the gallery, and the index of error messages."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from polycmp.cli.main import main
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+@pytest.fixture(scope="module")
+def modules():
+    sys.path.insert(0, str(DOCS))
+    try:
+        import error_index
+        import gallery
+    finally:
+        sys.path.remove(str(DOCS))
+    return gallery, error_index
+
+
+@pytest.fixture(scope="module")
+def folder(modules, tmp_path_factory):
+    path = tmp_path_factory.mktemp("gallery")
+    modules[0].prepare(path)
+    return path
+
+
+@pytest.mark.parametrize("name", ["run", "failed", "locate", "run-page", "locate-page", "suite-page"])
+def test_pictures_show_what_commands_do(modules, folder, name):
+    words, status, page = modules[0].COMMANDS[name]
+    found, shown = modules[0].run(folder, words)
+    assert found == status, shown
+    assert not page or (folder / page).stat().st_size > 10_000
+    if not page:
+        picture = modules[0].as_picture(words, shown)
+        assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", picture)
+        verdict = re.search(r"PASSED|FAILED|FOUND", shown)[0]
+        assert verdict in picture
+        assert verdict in (DOCS / "pictures" / f"{name}.svg").read_text(encoding="utf-8")
+
+
+def test_every_picture_is_shown(modules):
+    shown = set(re.findall(r"\(pictures/([^)]+)\)", (DOCS / "gallery.md").read_text(encoding="utf-8")))
+    assert shown == {path.name for path in (DOCS / "pictures").iterdir()}
+    assert {name.partition(".")[0] for name in shown} == set(modules[0].COMMANDS)
+
+
+def test_an_error_that_a_user_meets_is_in_the_index(modules, tmp_path, capsys):
+    assert main(["run", str(tmp_path / "missing.onnx"), "-b", "onnxrt"]) == 3
+    met = capsys.readouterr().err.splitlines()[0].removeprefix("polycmp: ")
+    found = {entry.message: entry.status for entry in modules[1].entries()}
+    matching = [message for message in found if re.fullmatch(re.escape(message).replace("…", ".*"), met)]
+    assert {found[message] for message in matching} == {3}
+    assert {"polycmp", "polycmp-locate", "polycmp-trt"} <= {entry.package for entry in modules[1].entries()}
+
+
+def test_the_page_of_errors_is_a_table_without_loose_ends(modules):
+    lines = modules[1].table().splitlines()
+    assert len(lines) > 300
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {5}
+    assert modules[1].MARK in (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
