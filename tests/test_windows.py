@@ -132,6 +132,16 @@ def test_segments_cover_the_graph_once_and_stay_within_the_memory(layout, budget
             assert 2 * sum(layout.sizes[name] for name in {*part.inputs, *part.outputs}) <= budget
 
 
+def test_segments_of_several_operators_have_no_more_weights_than_they_may(layout):
+    read = [layout.weights_read(index) for index in range(len(layout.graph.nodes))]
+    most = 2 * max(read)
+    segments = plan_segments(layout, 1 << 30, runs=2, most_weights=most)
+    assert len(segments) > 2
+    assert [part.stop for part in segments[:-1]] == [part.start for part in segments[1:]]
+    assert all(sum(read[part.start : part.stop]) <= most for part in segments)
+    assert len(plan_segments(layout, 1 << 30, runs=2)) == 1
+
+
 def test_a_part_holds_only_its_own_weights(layout):
     part = layout.segment(4, 6)
     shape = TensorMetadata().add(part.inputs[0], "float32", [1, 4, 16, 16])
