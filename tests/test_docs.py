@@ -29,7 +29,7 @@ STATUS = re.compile(r"\s+# exit (\d+)$")
 #: The pages that tests of their own read, by the same kind of check: what they show is not run twice.
 TESTED_ELSEWHERE = {
     "writing-a-backend.md": "plugins/pluginref/tests/test_docs.py",
-    "writing-a-command.md": "core/tests/test_writing_a_command.py",
+    "writing-a-command.md": "plugins/layerwise/tests/test_writing_a_command.py",
 }
 #: Beginnings of the lines in `sh` blocks, which are not run: what they need is not here, or would change this machine.
 NOT_RUN = (

@@ -1,7 +1,8 @@
-"""Logging: the standard library's, below the logger `polycmp`, and a thin face on it with the field's severities.
+"""Logging: the standard library's, below the logger `polycmp`, with the field's severities.
 
 Modules and plugins log to `logging.getLogger("polycmp.NAME")`. Nothing is shown below a warning until the command line
-calls `setup_logging`, the program configures `logging` itself, or it asks for a severity through `G_LOGGER`.
+calls `setup_logging`, the program configures `logging` itself, or it asks for a severity through `G_LOGGER`, which is
+`polycmp_api.logger.G_LOGGER` under the name by which programs know it.
 """
 
 from __future__ import annotations
@@ -9,14 +10,16 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from enum import Enum
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
+from polycmp.alias import module_of
 from polycmp.errors import FileError, UsageError, describe_exception, did_you_mean
 from polycmp.terminal import PRINTED, Guarded, guarded, shorten, visible_lines
+
+if TYPE_CHECKING:
+    from polycmp_api.logger import *  # noqa: F403
 
 ROOT = "polycmp"
 
@@ -65,7 +68,7 @@ class _Formatter(logging.Formatter):
         return f"\x1b[{colour}m{text}\x1b[0m" if colour else text
 
 
-class _StderrHandler(logging.Handler):
+class StderrHandler(logging.Handler):
     """Writes to a stream, or to whatever `sys.stderr` is at the time, which tests and notebooks replace."""
 
     def __init__(self, parts: Sequence[str] = (), stream: TextIO | None = None) -> None:
@@ -74,6 +77,7 @@ class _StderrHandler(logging.Handler):
         self._stream = stream
 
     def emit(self, record: logging.LogRecord) -> None:
+        """Write one message."""
         stream = self._stream or sys.stderr
         try:
             text = _Formatter(self._parts, _wants_colours(stream, self._parts)).format(record)
@@ -84,7 +88,7 @@ class _StderrHandler(logging.Handler):
             self.handleError(record)
 
 
-class _LogFileHandler(logging.FileHandler):
+class LogFileHandler(logging.FileHandler):
     """Writes to the file of `--log-file`."""
 
 
@@ -124,13 +128,13 @@ def setup_logging(
         if part not in _FORMATS:
             raise UsageError(f"--log-format: unknown value {part!r}", why=did_you_mean(part, _FORMATS))
     levels = _levels(verbose - quiet, verbosity, silent)
-    handlers: list[logging.Handler] = [_StderrHandler(log_format, stream)]
+    handlers: list[logging.Handler] = [StderrHandler(log_format, stream)]
     if log_file:
-        handlers.append(_log_file_handler(Path(log_file), log_format))
+        handlers.append(log_file_handler(Path(log_file), log_format))
     root = logging.getLogger(ROOT)
     for logger in (root, PRINTED):
         for old in list(logger.handlers):
-            if isinstance(old, _StderrHandler | _LogFileHandler):
+            if isinstance(old, StderrHandler | LogFileHandler):
                 logger.removeHandler(old)
                 old.close()
     for name in [name for name in logging.root.manager.loggerDict if name.startswith(ROOT + ".")]:
@@ -141,7 +145,7 @@ def setup_logging(
     PRINTED.setLevel(logging.INFO if log_file else logging.NOTSET)
     for handler in handlers:
         root.addHandler(handler)
-        if isinstance(handler, _LogFileHandler):
+        if isinstance(handler, LogFileHandler):
             PRINTED.addHandler(handler)
 
 
@@ -150,11 +154,12 @@ def _levels(count: int, verbosity: Sequence[str], silent: bool) -> dict[str, int
     levels = {ROOT: _BY_COUNT[position]}
     for item in verbosity:
         module, _, level = item.rpartition(":")
-        levels[_logger_name(module)] = parse_severity(level)
+        levels[logger_name(module)] = parse_severity(level)
     return {ROOT: logging.CRITICAL} if silent else levels
 
 
-def _logger_name(module: str) -> str:
+def logger_name(module: str) -> str:
+    """Return the logger of a module as users call it: `onnxrt` for `polycmp.onnxrt`."""
     name = module.strip().replace("/", ".").removesuffix(".py").strip(".")
     if not name or name == ROOT or name.startswith(ROOT + "."):
         return name or ROOT
@@ -173,10 +178,15 @@ def parse_severity(name: str) -> int:
     return level
 
 
-def _log_file_handler(path: Path, parts: Sequence[str]) -> logging.Handler:
+def log_file_handler(path: Path, parts: Sequence[str]) -> logging.Handler:
+    """Return what writes messages into a file, which is emptied.
+
+    Raises:
+        FileError: The file cannot be written.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handler = _LogFileHandler(path, mode="w", encoding="utf-8", errors="backslashreplace")
+        handler = LogFileHandler(path, mode="w", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise FileError(
             "cannot write the log file", whose=str(path), why=describe_exception(error), hint=f"ls -ld {path.parent}"
@@ -185,179 +195,8 @@ def _log_file_handler(path: Path, parts: Sequence[str]) -> logging.Handler:
     return handler
 
 
-class LogMode(Enum):
-    """How often the same message is shown."""
-
-    EACH = 0
-    ONCE = 1
-
-
-Message = str | Callable[[], str]
-
-
-class Logger:
-    """The severities of the field as methods on a standard logger.
-
-    A message is text, or a function that makes it, called only if the message is shown. `mode` says whether to show a
-    message again that was shown before.
-
-    Args:
-        logger: The logger underneath.
-    """
-
-    __slots__ = ("_callbacks", "_logger", "_modules", "_shown")
-
-    ULTRA_VERBOSE = SEVERITIES["ULTRA_VERBOSE"]
-    SUPER_VERBOSE = SEVERITIES["SUPER_VERBOSE"]
-    EXTRA_VERBOSE = SEVERITIES["EXTRA_VERBOSE"]
-    VERBOSE = SEVERITIES["VERBOSE"]
-    INFO = SEVERITIES["INFO"]
-    START = SEVERITIES["START"]
-    FINISH = SEVERITIES["FINISH"]
-    WARNING = SEVERITIES["WARNING"]
-    ERROR = SEVERITIES["ERROR"]
-    CRITICAL = SEVERITIES["CRITICAL"]
-
-    def __init__(self, logger: logging.Logger) -> None:
-        self._logger = logger
-        self._modules: dict[str, int] = {}
-        self._callbacks: list[Callable[[Mapping[str, int]], None]] = []
-        self._shown: set[str] = set()
-
-    @property
-    def severity(self) -> int:
-        """The least important severity that is shown; setting it also makes sure that something shows messages."""
-        return self._logger.getEffectiveLevel()
-
-    @severity.setter
-    def severity(self, level: int) -> None:
-        self.module_severity = {**self._modules, "": level}
-
-    @property
-    def module_severity(self) -> Mapping[str, int]:
-        """The least important severity by module (`onnxrt`, `session`, …), that of all others under the name `""`.
-
-        A number alone may be set, too, and is that of all modules. Setting it makes sure that something shows messages.
-        """
-        return {**self._modules, "": self.severity}
-
-    @module_severity.setter
-    def module_severity(self, value: int | Mapping[str, int]) -> None:
-        wanted = {"": value} if isinstance(value, int) else {"": self.INFO, **value}
-        if not self._logger.hasHandlers():
-            self._logger.addHandler(_StderrHandler())
-        for module in self._modules:
-            logging.getLogger(_logger_name(module)).setLevel(logging.NOTSET)
-        for module, level in wanted.items():
-            logging.getLogger(_logger_name(module)).setLevel(level)
-        self._modules = {module: level for module, level in wanted.items() if module}
-        for callback in self._callbacks:
-            callback(self.module_severity)
-
-    @property
-    def log_file(self) -> str | None:
-        """The file that messages are written to as well, emptied when it is set; None for none."""
-        handlers = (item for item in self._logger.handlers if isinstance(item, _LogFileHandler))
-        return next((handler.baseFilename for handler in handlers), None)
-
-    @log_file.setter
-    def log_file(self, path: str | Path | None) -> None:
-        new = None if path is None else _log_file_handler(Path(path), ("no-colors",))
-        for handler in [item for item in self._logger.handlers if isinstance(item, _LogFileHandler)]:
-            self._logger.removeHandler(handler)
-            handler.close()
-        if new is not None:
-            self._logger.addHandler(new)
-
-    def register_callback(self, callback: Callable[[Mapping[str, int]], None]) -> None:
-        """Call a function with `module_severity` now, and whenever it is set.
-
-        Args:
-            callback: The function.
-        """
-        callback(self.module_severity)
-        self._callbacks.append(callback)
-
-    @contextmanager
-    def verbosity(self, severity: int | Mapping[str, int] = SEVERITIES["CRITICAL"]) -> Iterator[Logger]:
-        """Change the severity for the length of a `with` block.
-
-        Args:
-            severity: The least important severity to show, or one by module; by default critical messages only.
-        """
-        wanted = {"": severity} if isinstance(severity, int) else dict(severity)
-        loggers = {name: logging.getLogger(_logger_name(name)) for name in wanted}
-        before = {name: logger.level for name, logger in loggers.items()}
-        handler = None if self._logger.hasHandlers() else _StderrHandler()
-        if handler is not None:
-            self._logger.addHandler(handler)
-        for name, logger in loggers.items():
-            logger.setLevel(wanted[name])
-        try:
-            yield self
-        finally:
-            for name, logger in loggers.items():
-                logger.setLevel(before[name])
-            if handler is not None:
-                self._logger.removeHandler(handler)
-
-    def log(self, message: Message, severity: int, mode: LogMode = LogMode.EACH, stack_depth: int = 2) -> None:
-        """Log a message.
-
-        Args:
-            message: The text, or a function that makes it.
-            severity: One of the constants of this class.
-            mode: Whether to show a message again that was shown before.
-            stack_depth: How many calls up the line lies that the message is said to come from.
-        """
-        if not self._logger.isEnabledFor(severity):
-            return
-        text = message() if callable(message) else message
-        if mode is LogMode.ONCE:
-            if text in self._shown:
-                return
-            self._shown.add(text)
-        self._logger.log(severity, "%s", text, stacklevel=stack_depth)
-
-    def ultra_verbose(self, message: Message, mode: LogMode = LogMode.EACH) -> None:
-        """Log with severity ULTRA_VERBOSE."""
-        self.log(message, self.ULTRA_VERBOSE, mode, 3)
-
-    def super_verbose(self, message: Message, mode: LogMode = LogMode.EACH) -> None:
-        """Log with severity SUPER_VERBOSE."""
-        self.log(message, self.SUPER_VERBOSE, mode, 3)
-
-    def extra_verbose(self, message: Message, mode: LogMode = LogMode.EACH) -> None:
-        """Log with severity EXTRA_VERBOSE."""
-        self.log(message, self.EXTRA_VERBOSE, mode, 3)
-
-    def verbose(self, message: Message, mode: LogMode = LogMode.EACH) -> None:
-        """Log with severity VERBOSE."""
-        self.log(message, self.VERBOSE, mode, 3)
-
-    def info(self, message: Message, mode: LogMode = LogMode.EACH) -> None:
-        """Log with severity INFO."""
-        self.log(message, self.INFO, mode, 3)
-
-    def start(self, message: Message, mode: LogMode = LogMode.EACH) -> None:
-        """Log the beginning of a step."""
-        self.log(message, self.START, mode, 3)
-
-    def finish(self, message: Message, mode: LogMode = LogMode.EACH) -> None:
-        """Log the end of a step."""
-        self.log(message, self.FINISH, mode, 3)
-
-    def warning(self, message: Message, mode: LogMode = LogMode.EACH) -> None:
-        """Log with severity WARNING."""
-        self.log(message, self.WARNING, mode, 3)
-
-    def error(self, message: Message, mode: LogMode = LogMode.EACH) -> None:
-        """Log with severity ERROR."""
-        self.log(message, self.ERROR, mode, 3)
-
-    def critical(self, message: Message, mode: LogMode = LogMode.EACH) -> None:
-        """Log with severity CRITICAL; nothing is raised."""
-        self.log(message, self.CRITICAL, mode, 3)
-
-
-G_LOGGER = Logger(logging.getLogger(ROOT))
+def __getattr__(name: str) -> Any:
+    """Return what programs take from here and `polycmp-api` brings."""
+    if name not in {"G_LOGGER", "Logger", "LogMode"}:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(module_of("polycmp_api.logger", f"{__name__}.{name}"), name)

@@ -107,8 +107,8 @@ def lacking(case: Case, provided: Collection[str], gpus: Collection[str]) -> str
 
 
 def _there(need: str, provided: Collection[str], gpus: Collection[str]) -> bool:
-    if need in provided or (need == "cuda" and gpus):
-        return True
+    if need in provided or need == "cuda":  # a package brings a module of that name, and no GPU
+        return need in provided or bool(gpus)
     try:
         return need.isidentifier() and importlib.util.find_spec(need) is not None
     except (ImportError, ValueError):
