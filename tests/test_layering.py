@@ -252,3 +252,13 @@ def test_light_modules_import_only_the_standard_library_and_the_spec(path):
         top = name.partition(".")[0]
         allowed = top in sys.stdlib_module_names or name.startswith("polycmp.spec.") or top == own
         assert allowed, f"{path} imports {name}"
+
+
+#: How many lines of Python, and how many files, the core may have. It compares models and nothing else: what goes
+#: beyond these belongs into a package of its own, and whoever makes it smaller lowers them.
+LINES, FILES = 17_550, 122
+
+
+def test_the_core_stays_small():
+    sizes = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
+    assert (sum(sizes.values()) <= LINES, len(sizes) <= FILES) == (True, True), (sum(sizes.values()), len(sizes))
