@@ -180,12 +180,12 @@ class Model:
         with OthersCode(ModelError, "a part of it cannot be written", whose=self.path):
             save(loader, path)
 
-    def save_draft(self, loader: Loader[Any], path: str, weights: str = "") -> None:
+    def save_draft(self, loader: Loader[Any], path: str, weights: str, *, whole: bool) -> None:
         """Write what is read once and then removed, as `LoaderSpec.draft` describes; errors as in `save`."""
         if self._reader.spec.draft:
             draft = self.registry.load(self._reader, self._reader.spec.draft)
             with OthersCode(ModelError, "a part of it cannot be written", whose=self.path):
-                draft(loader, path, weights)
+                draft(loader, path, weights, whole=whole)
         else:
             self.save(loader, path)
 

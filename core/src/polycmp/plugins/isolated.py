@@ -227,8 +227,8 @@ def _check_contribution(registry: Registry, item: Contribution, say: Say) -> Non
 
 
 def _import_strings(spec: Any) -> Iterator[str]:
-    names = "factory", "target", "describe", "inspect", "save", "graph", "hints", "remarks"
-    for attribute in (*names, "watch", "record", "reader", "writer"):
+    names = "factory", "target", "describe", "inspect", "save", "draft", "graph", "hints", "remarks"
+    for attribute in (*names, "watch", "look", "record", "reader", "writer"):
         value = getattr(spec, attribute, "")
         if value:
             yield value

@@ -256,6 +256,7 @@ class Row:
         remarks: Further sentences on it.
         details: More on it, for a page.
         drawing: A small drawing beside it.
+        looks: What reports saw of it while it was compared, by the report's name.
         lines: Its figures as lines of text, for whoever sees nothing but this row; by default those of the columns.
     """
 
@@ -270,6 +271,7 @@ class Row:
     remarks: tuple[str, ...] = ()
     details: tuple[Facts, ...] = ()
     drawing: Histogram | Bar | None = None
+    looks: Mapping[str, Any] = field(default_factory=dict)
     lines: tuple[str, ...] = ()
 
 

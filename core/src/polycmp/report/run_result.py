@@ -148,7 +148,7 @@ def _pair(pair: PairComparison, outcome: Outcome) -> Table:
     count = f"{failed} of {len(outputs)} differ" if failed else f"all {len(outputs)} within tolerance"
     return Table(
         title=f"{pair.candidate} against {pair.reference}",
-        rows=tuple(_output(item, outcome, metrics) for item in outputs),
+        rows=tuple(_output(item, pair.candidate, outcome, metrics) for item in outputs),
         columns=(*_OUTPUT_COLUMNS, *(Column(metric.replace("_", " "), "number") for _, metric in metrics)),
         name_title="Output",
         type_title="Type",
@@ -162,7 +162,7 @@ def _pair(pair: PairComparison, outcome: Outcome) -> Table:
     )
 
 
-def _output(output: OutputComparison, outcome: Outcome, metrics: Sequence[tuple[str, str]]) -> Row:
+def _output(output: OutputComparison, candidate: str, outcome: Outcome, metrics: Sequence[tuple[str, str]]) -> Row:
     stats = output.stats
     return Row(
         name=output_name(output),
@@ -172,6 +172,7 @@ def _output(output: OutputComparison, outcome: Outcome, metrics: Sequence[tuple[
         type=output_type(output),
         details=tuple(_details(output, stats)),
         drawing=_histogram(output, stats),
+        looks={name: seen[key] for name, seen in outcome.looks.items() if (key := (candidate, output.output)) in seen},
         lines=tuple(_lines(output, stats, outcome)),
     )
 

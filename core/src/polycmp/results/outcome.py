@@ -163,6 +163,7 @@ class Outcome:
         next_steps: The commands that look further into a difference.
         blocks: Blocks of `polycmp.report` that a recorder adds, shown before the comparisons.
         extra: What a recorder adds to the JSON document, by key.
+        looks: What reports saw, by the report's name; then by the candidate's label and the output's name.
         environment: Versions and machine, for reports.
         seconds: Wall-clock duration of the whole run.
     """
@@ -179,6 +180,7 @@ class Outcome:
     next_steps: list[NextStep] = field(default_factory=list)
     blocks: list[Any] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
+    looks: Mapping[str, Mapping[tuple[str, str], Any]] = field(default_factory=dict)
     environment: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
 

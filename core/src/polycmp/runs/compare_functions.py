@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.verdicts import OutputComparison
@@ -51,6 +52,20 @@ def open_watchers(options: Mapping[str, Any], registry: Registry) -> list[Callab
             registry.require(contribution)
             watchers.append(registry.load(contribution, contribution.spec.watch)(chosen))
     return [watcher for watcher in watchers if watcher is not None]
+
+
+def open_lookers(reports: Iterable[str], registry: Registry) -> dict[str, Any]:
+    """Return what looks at the arrays that are compared, by the name of the report that it does so for.
+
+    Args:
+        reports: The files of the reports.
+        registry: The plugins.
+
+    Raises:
+        PluginError: A report's plugin is broken, or it lacks a module.
+    """
+    found = (registry.find_report(Path(path).suffix.lower()) for path in reports)
+    return {item.name: registry.load(item, item.spec.look)() for item in found if item.spec.look}
 
 
 class Recorders:

@@ -14,7 +14,7 @@ from polycmp.errors import UsageError, did_you_mean
 from polycmp.plan import BackendPlan, Plan
 from polycmp.precision import UNITS
 from polycmp.results.outcome import BackendResult, Outcome, describe_environment
-from polycmp.runs.compare_functions import Recorders, open_watchers, relaxed_tolerances
+from polycmp.runs.compare_functions import Recorders, open_lookers, open_watchers, relaxed_tolerances
 from polycmp.runs.comparers import Comparer, comparer_maker
 from polycmp.runs.loop import Pace, Step, run_steps
 from polycmp.runs.resolve import Resolved, resolve
@@ -64,7 +64,9 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
         *prepared.notes,
     ]
     with ExitStack() as stack:
-        sinks = stack.enter_context(Sinks(plan.files, plan.compare, open_watchers(plan.report_options, registry)))
+        lookers = open_lookers(plan.files.reports, registry)
+        watchers = [*open_watchers(plan.report_options, registry), *lookers.values()]
+        sinks = stack.enter_context(Sinks(plan.files, plan.compare, watchers))
         together = all(backend.runs_beside_others for backend in resolved.backends)
         pace = Pace(plan.sequential, plan.warm_up, on_stage, ahead=not plan.compare.fail_fast, together=together)
         steps = session.steps(pace)
@@ -73,6 +75,7 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
         for step in steps:
             if not session.take(step, sinks):
                 break
+    session.outcome.looks = {name: looker.looks for name, looker in lookers.items()}
     session.outcome.notes += [f"inputs: {note}" for note in prepared.source.notes]
     session.outcome.notes += sinks.lacking(run.label for run in prepared.runs)
     session.outcome.seconds = time.perf_counter() - start

@@ -140,10 +140,10 @@ class LoaderSpec:
             inputs and outputs without loading weights, so that names on the command line are checked early.
         inspect: Optional, called as `inspect(loader, show) -> str`: the model as text for `inspect model`.
         save: Optional, called as `save(loader, path) -> None`: writes a model of this kind for `convert`.
-        draft: Optional, called as `draft(loader, path, weights) -> None`: as `save`, for a part of a model that is read
-            once and then removed, so that it need not survive a loss of power. `weights` names a folder beside `path`
-            whose files the part may refer to, those that earlier parts left there included; empty for a file that is
-            complete in itself.
+        draft: Optional, called as `draft(loader, path, weights, *, whole) -> None`: as `save`, for a part of a model
+            that is read once and then removed, so that it need not survive a loss of power. `weights` names a folder
+            beside `path` whose files the part may refer to, those that earlier parts left there included; empty for
+            none. `whole` asks for a file that is complete in itself, if there can be one.
         options_of: A backend whose options this loader takes instead of its own: whoever builds engines on the way to
             running them builds them alike on the way to a file.
         hints: Optional, called as `hints(source, options) -> InputHints`: which sizes the model's operators ask of
@@ -338,6 +338,8 @@ class ReportSpec:
             empty path.
         watch: Optional, called before a run as `watch(options) -> watcher | None` if any of the options was given.
             The watcher is then called with each pair of arrays that is compared, as `Compared`.
+        look: Optional, called before a run as `look() -> watcher` if such a file was asked for. The watcher's
+            `looks`, by the candidate's label and the output's name, come with the result: `polycmp.report.Row.looks`.
         record: Optional, called before a run as `record(options, compare) -> Recorder` if any of the options was
             given; `compare` is the `polycmp.plan.ComparePlan`. The recorder gets the verdicts of each iteration.
         instead: Optional, called as `instead(options, plan, registry)` in place of the run if any of the options was
@@ -352,6 +354,7 @@ class ReportSpec:
     needs: tuple[str, ...] = ()
     when: str = ""
     watch: str = ""
+    look: str = ""
     record: str = ""
     instead: str = ""
 

@@ -19,23 +19,25 @@ if TYPE_CHECKING:
 _LARGE, _TOO_LARGE = 1 << 20, 1 << 30
 
 
-def draft(loader: Callable[[], Any], path: str, weights: str) -> None:
+def draft(loader: Callable[[], Any], path: str, weights: str, *, whole: bool) -> None:
     """Write a part of a model; the hook behind searches that write one part after the other.
 
     Args:
         loader: A callable that returns the part.
         path: Where to write.
         weights: A folder, relative to that of `path`, whose files the part may refer to; those that earlier parts of
-            the same model left there are used again. Empty if the part has to hold its weights.
+            the same model left there are used again. Empty for none.
+        whole: Whether the file is to hold its weights if one file can.
 
     Raises:
         FileError: Something cannot be written.
     """
     external = loader.external() if isinstance(loader, OnnxLoader) else None
-    if external is not None and not weights and external.size >= _TOO_LARGE:
+    least = _TOO_LARGE if whole or not weights else _LARGE
+    if external is not None and not weights and external.size >= least:
         save(loader, path)
         return
-    shares = external is not None and weights and external.size >= _LARGE
+    shares = external is not None and external.size >= least
     try:
         model = _outside(external, Path(path).parent, weights) if external is not None and shares else loader()
         Path(path).write_bytes(model.SerializeToString())

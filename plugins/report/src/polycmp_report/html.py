@@ -11,6 +11,7 @@ from polycmp import __version__
 from polycmp.files import atomic_write, to_bytes
 from polycmp.report import Facts, Result, Series, Table
 from polycmp_report.page.elements import Markup, escape, join, tag
+from polycmp_report.page.pictures import STYLE as PICTURES
 from polycmp_report.page.sections import about, command, facts_card, hero, problems, tools
 from polycmp_report.page.series import STYLE, series_card
 from polycmp_report.page.tables import information, judged_tables
@@ -31,18 +32,21 @@ def to_html(result: Result) -> str:
     script, style = _asset("page.js"), _asset("page.css")
     series = result.blocks(Series)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
+    main = _main(result, series)
+    policy = (
+        f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
+    )
     head = join(
         Markup('<meta charset="utf-8">'),
         Markup(f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">'),
         Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         Markup('<meta name="color-scheme" content="light dark">'),
         tag("title", f"{result.heading.capitalize()} · {result.title or 'polycmp'}"),
-        tag("style", Markup(style + STYLE if series else style)),
+        tag("style", Markup("".join((style, STYLE if series else "", PICTURES if 'class="looks"' in main else "")))),
     )
     written = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     foot = tag("footer", f"polycmp {__version__} · {written}")
-    body = tag("body", _main(result, series), foot, tag("script", Markup(script)))
+    body = tag("body", main, foot, tag("script", Markup(script)))
     return f"<!DOCTYPE html>\n{tag('html', tag('head', head), body, lang='en')}\n"
 
 

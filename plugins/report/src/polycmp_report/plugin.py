@@ -35,7 +35,9 @@ class PictureOptions:
 @hookimpl
 def polycmp_reports() -> Iterable[ReportSpec]:
     """Contribute the reports."""
-    yield ReportSpec(".html", "One page that needs nothing else", "polycmp_report.html:write")
+    yield ReportSpec(
+        ".html", "One page that needs nothing else", "polycmp_report.html:write", look="polycmp_report.page.looks:watch"
+    )
     yield ReportSpec(".xml", "JUnit, for the test pages of CI systems", "polycmp_report.junit:write")
     yield ReportSpec(".md", "Markdown for a pull request's comment", "polycmp_report.markdown:write")
     yield ReportSpec(

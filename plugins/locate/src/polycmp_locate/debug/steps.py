@@ -28,15 +28,16 @@ class Stepper:
         UsageError: That file is there already, and might be the user's.
 
     Attributes:
-        weights: The name of a folder beside that file for weights that all steps share; empty if each file has to be
-            complete in itself, because the check might copy it, or because it is kept.
+        weights: The name of a folder beside that file for weights that all steps share; empty if the file is kept.
+        whole: Whether the file should be complete in itself, because the check might copy it.
     """
 
     def __init__(self, check: Check, section: CheckSection, artifact: str = "") -> None:
         self.artifact = artifact
         self._check, self._section = check, section
         kept = section.no_remove_intermediate or artifact in section.artifacts
-        self.weights = f"{Path(artifact).name}.weights" if artifact and check.reads_in_place and not kept else ""
+        self.weights = f"{Path(artifact).name}.weights" if artifact and not kept else ""
+        self.whole = not check.reads_in_place
         for path in filter(None, (artifact, self._shared())):
             if Path(path).exists():
                 raise UsageError(

@@ -122,7 +122,8 @@ class CheckJudge:
         loader = self._cut(part)
         if loader is None:
             return "unknown"
-        self._model.save_draft(loader, self._stepper.artifact, self._stepper.weights)
+        stepper = self._stepper
+        self._model.save_draft(loader, stepper.artifact, stepper.weights, whole=stepper.whole)
         index, self.steps = self.steps, self.steps + 1
         self._stepper.begin(index)
         checked = self._stepper.check()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from polycmp.report import (
     BAD,
@@ -21,12 +22,15 @@ from polycmp.report import (
 )
 from polycmp_report.page.drawings import bars, histogram_svg, spark_svg
 from polycmp_report.page.elements import Markup, escape, join, tag
+from polycmp_report.page.pictures import pictures
 from polycmp_report.page.sections import facts_list, hint
 
 #: Rows that pass, and rows that fail, which get their details; the one that the verdict speaks of always does.
-DETAILED = 300
+DETAILED = 200
 #: Details that have a large histogram; behind them the small one beside the row has to do, or pages become too large.
-HISTOGRAMS = 40
+HISTOGRAMS = 20
+#: Details of a table with pictures of both sides; failures come first.
+LOOKS = 10
 
 
 def judged_tables(tables: Iterable[Table]) -> tuple[list[Markup], Mapping[str, str]]:
@@ -69,10 +73,12 @@ def _section(table: Table, rows: list[Row], keys: Mapping[int, str], number: int
     head = tag("div", tag("h2", _title(table), id=f"table-{number}"), count, class_="section-head")
     width = len(_headings(table))
     large = set(list(keys)[:HISTOGRAMS])
+    seen = [index for index in keys if rows[index].looks.get("html") is not None]
+    looks = {index: rows[index].looks["html"] for index in seen[:LOOKS]}
     body = [
         part
         for index, row in enumerate(rows)
-        for part in _rows(row, table, keys.get(index, ""), width, large=index in large)
+        for part in _rows(row, table, keys.get(index, ""), width, large=index in large, look=looks.get(index))
     ]
     made = tag(
         "table",
@@ -111,7 +117,7 @@ def _heading(text: str, kind: str) -> Markup:
     return tag("th", tag("button", text, type="button") if sortable else text, scope="col", class_=kind or None)
 
 
-def _rows(row: Row, table: Table, key: str, width: int, *, large: bool) -> Iterator[Markup]:
+def _rows(row: Row, table: Table, key: str, width: int, *, large: bool, look: Any) -> Iterator[Markup]:
     name = tag("span", breakable(row.name), class_="name")
     label = (
         tag("button", name, type="button", class_="toggle", aria_expanded="false", aria_controls=key) if key else name
@@ -129,7 +135,10 @@ def _rows(row: Row, table: Table, key: str, width: int, *, large: bool) -> Itera
     )
     if key:
         yield tag(
-            "tr", tag("td", *_details(row, table, large=large), colspan=width), class_=f"detail {row.state}", id=key
+            "tr",
+            tag("td", *_details(row, table, large=large, look=look), colspan=width),
+            class_=f"detail {row.state}",
+            id=key,
         )
 
 
@@ -166,10 +175,12 @@ def breakable(name: str) -> Markup:
     return Markup("<wbr>".join(escape(part) for part in re.split(r"(?<=[./_:])", name)))
 
 
-def _details(row: Row, table: Table, *, large: bool) -> Iterator[Markup]:
+def _details(row: Row, table: Table, *, large: bool, look: Any) -> Iterator[Markup]:
     if row.reason and not table.reason_title:
         yield tag("p", row.reason)
     yield from (tag("p", text, class_="soft") for text in row.remarks if text)
+    if look is not None:
+        yield pictures(look)
     blocks = [_distribution(row.drawing)] if large and isinstance(row.drawing, Histogram) else []
     blocks += [_list(facts) for facts in row.details]
     if blocks:

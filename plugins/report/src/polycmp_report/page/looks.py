@@ -1,0 +1,157 @@
+"""What a page shows of two arrays: their error as an image, both sides against each other, and the worst elements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polycmp.spec import Compared
+from polycmp.tensors import dtype_class, to_numpy
+from polycmp_report.pictures.errors import GROUP, NOTHING, error_images, errors_of, shrink
+
+#: Pixels of an image along each side, points of a scatter plot, bins of a histogram, and elements that are listed.
+PIXELS, POINTS, BINS, WORST = 96, 300, 40, 10
+#: Elements that a histogram looks at.
+_COUNTED = 100_000
+
+
+@dataclass(frozen=True)
+class Element:
+    """One element of an output.
+
+    Attributes:
+        index: Where it is.
+        candidate: Its value there.
+        reference: Its value in the reference.
+        error: The absolute difference.
+    """
+
+    index: tuple[int, ...]
+    candidate: float
+    reference: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is shown of one output, in the iteration with its largest error.
+
+    Attributes:
+        iteration: That iteration, counted from 0.
+        error: The largest absolute error.
+        image: Absolute errors, `[rows, columns]`, each pixel the largest below it; `NOTHING` where no element is.
+        image_of: What the image shows, in words.
+        reference: Reference values of some elements, the worst among them.
+        candidate: The candidate's values of the same elements.
+        edges: Borders of the bins in which both sides are counted; empty if no value is finite.
+        counts: Elements per bin, of the candidate and of the reference.
+        worst: The elements with the largest errors, the largest first.
+    """
+
+    iteration: int
+    error: float
+    image: NDArray[np.float64]
+    image_of: str
+    reference: NDArray[np.float64]
+    candidate: NDArray[np.float64]
+    edges: NDArray[np.float64]
+    counts: tuple[NDArray[np.int64], NDArray[np.int64]]
+    worst: tuple[Element, ...]
+
+
+class Looker:
+    """Looks at each pair of outputs that is compared, and keeps what a page shows of it.
+
+    Attributes:
+        looks: By the candidate's label and the output's name.
+    """
+
+    def __init__(self) -> None:
+        self.looks: dict[tuple[str, str], Look] = {}
+
+    def __call__(self, pair: Compared) -> None:
+        """Look at one output in one iteration; outputs that are equal, texts or of unequal shapes show nothing."""
+        made, expected = to_numpy(pair.made), to_numpy(pair.expected)
+        kinds = {dtype_class(made.dtype), dtype_class(expected.dtype)}
+        if made.shape != expected.shape or not made.size or kinds & {"string", "complex"}:
+            return
+        best = worst_elements(made, expected)
+        known = self.looks.get((pair.candidate, pair.output))
+        if best and (known is None or best[0].error > known.error):
+            self.looks[pair.candidate, pair.output] = _look(pair.iteration, made, expected, best)
+
+
+def watch() -> Looker:
+    """Return what looks at the arrays of a run for its page."""
+    return Looker()
+
+
+def worst_elements(made: NDArray[Any], expected: NDArray[Any]) -> tuple[Element, ...]:
+    """Return the elements with the largest absolute errors, the largest first; none where all are equal.
+
+    Args:
+        made: The candidate's array.
+        expected: The reference's, of the same shape.
+    """
+    left, right = made.reshape(-1), expected.reshape(-1)
+    found: list[tuple[float, int]] = []
+    for start in range(0, left.size, GROUP):
+        error, _, _ = errors_of(left[start : start + GROUP], right[start : start + GROUP])
+        top = np.argpartition(error, -min(WORST, error.size))[-WORST:]
+        found += [(float(error[at]), start + int(at)) for at in top if error[at] > 0]
+        found = sorted(found, key=lambda item: (-item[0], item[1]))[:WORST]
+    return tuple(
+        Element(tuple(map(int, np.unravel_index(at, made.shape))), float(left[at]), float(right[at]), error)
+        for error, at in found
+    )
+
+
+def _look(iteration: int, made: NDArray[Any], expected: NDArray[Any], worst: tuple[Element, ...]) -> Look:
+    images = error_images(made, expected)
+    best = int(np.argmax(images.absolute.max(axis=(1, 2))))
+    rows, columns = images.shape
+    of = f"{rows} × {columns} elements"
+    if images.folded:
+        of = f"a vector folded into {rows} rows"
+    elif images.total > 1:
+        of += f", image {images.numbers[best]} of {images.total}, that with the largest error"
+    flat, other = made.reshape(-1), expected.reshape(-1)
+    places = np.arange(0, flat.size, max(1, -(-flat.size // POINTS)))
+    worst_at = [int(np.ravel_multi_index(item.index, made.shape)) for item in worst] if made.ndim else [0]
+    places = np.unique(np.concatenate([places, worst_at]))
+    step = max(1, -(-flat.size // _COUNTED))
+    edges, counts = _histograms(flat[::step].astype(np.float64), other[::step].astype(np.float64))
+    return Look(
+        iteration,
+        worst[0].error,
+        shrink(images.absolute[best : best + 1], PIXELS)[0],
+        of,
+        other[places].astype(np.float64),
+        flat[places].astype(np.float64),
+        edges,
+        counts,
+        worst,
+    )
+
+
+def _histograms(
+    made: NDArray[np.float64], expected: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Return common bins of both sides' finite values, and how many of each lie in them."""
+    sides = [side[np.isfinite(side)] for side in (made, expected)]
+    known = np.concatenate(sides)
+    nothing = np.zeros(0, np.int64)
+    if not known.size:
+        return np.zeros(0), (nothing, nothing)
+    low, high = float(known.min()), float(known.max())
+    if not np.isfinite(high - low) or low == high:
+        return np.zeros(0), (nothing, nothing)
+    edges = np.linspace(low, high, BINS + 1)
+    left, right = (np.histogram(side, edges)[0].astype(np.int64) for side in sides)
+    return edges, (left, right)
+
+
+__all__ = ["NOTHING", "Element", "Look", "Looker", "watch", "worst_elements"]
