@@ -3,7 +3,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ALONE := .venv-core
-RAY := .venv-ray
 TRUTH := .venv-truth
 LOWEST := .venv-lowest
 LOWEST_PYTHON ?= python3.10
@@ -13,6 +12,8 @@ PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report pl
 # Backends whose tests need a framework that is large: each has an environment of its own, in the folder ENVS.
 FRAMEWORKS := openvino torch tf
 ENVS ?= .
+RAY := $(ENVS)/.venv-ray
+RAY_PACKAGES := -e core -e plugins/api -e plugins/formats -e plugins/onnx -e 'plugins/onnxrt[cpu]' -e plugins/report
 COMMON := core plugins/onnx 'plugins/onnxrt[cpu]' plugins/report plugins/formats plugins/layerwise plugins/locate plugins/checks plugins/api plugins/testing
 PROJECTS := $(PACKAGES:%=%/pyproject.toml)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
@@ -110,10 +111,12 @@ audit: $(TOOLS)/installed $(VENV)/developed
 
 $(RAY)/developed: core/pyproject.toml plugins/suite/pyproject.toml
 	$(PYTHON) -m venv $(RAY)
-	$(RAY)/bin/python -m pip --disable-pip-version-check install --quiet pytest pytest-timeout -e core -e plugins/onnx -e 'plugins/onnxrt[cpu]' -e plugins/report -e 'plugins/suite[ray]'
+	$(RAY)/bin/python -m pip --disable-pip-version-check install --quiet 'hatchling>=1.27' editables pytest pytest-timeout pytest-xdist $(RAY_PACKAGES) -e 'plugins/suite[ray]'
+	@pwd > $(RAY)/installed
 	@touch $@
 
 test-ray: $(RAY)/developed
+	@test "$$(cat $(RAY)/installed)" = "$$(pwd)" || { $(RAY)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation $(RAY_PACKAGES) -e plugins/suite && pwd > $(RAY)/installed; }
 	$(RAY)/bin/python -m pytest $(PYTEST_ARGS) plugins/suite/tests/test_suite_ray.py
 
 $(ENVS)/.venv-%/created: plugins/%/tests/requirements.txt
