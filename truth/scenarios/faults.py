@@ -182,6 +182,8 @@ _FUSED = [
     ("decoder", "l0.silu", "l0.sigmoid"),
     ("depthwise", "b1.act", "b1.depth"),
     ("u-net", "d1.act", "d1"),
+    ("static int8, symmetric, whole biases", "logits", "flat.dq"),
+    ("static int8, symmetric, whole biases", "s0.c2", "s0.r1.dq"),
 ]
 _PAIRS = [
     Scenario(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 
 from polycmp.graph import GraphNode
 
@@ -40,11 +40,12 @@ class Flow:
                         waiting.append(name)
         return seen
 
-    def before(self, tensor: str) -> set[str]:
-        """Return the tensors that one is made of, itself included."""
+    def before(self, tensor: str, border: Set[str] = frozenset()) -> set[str]:
+        """Return the tensors that one is made of, itself included, no further back than those of a border."""
         seen, waiting = {tensor}, [tensor]
         while waiting:
-            node = self._maker.get(waiting.pop())
+            name = waiting.pop()
+            node = self._maker.get(name) if name not in border else None
             new = set(node.inputs) - seen if node is not None else set()
             seen |= new
             waiting += new

@@ -10,7 +10,9 @@ from typing import Any
 from polycmp.graph import final_outputs
 from polycmp.tensors import Feed
 from polycmp_layerwise.partitioned_run import Lane
+from polycmp_locate.between_steps import is_wrong_between_steps
 from polycmp_locate.decisions import (
+    SHARE,
     explains,
     is_fusion,
     is_moved,
@@ -126,7 +128,8 @@ class FullSearch:
         worst = max(self._beyond, key=lambda name: self._beyond[name])
         self.probe.error = self._beyond[worst]
         self.probe.probed_error = max(self._probed.get(name, math.inf) for name in self._beyond)
-        if not is_fusion(self.probe.error, self.probe.probed_error, self._limit(worst, self.probe.error)):
+        limit = 0.0 if self._is_wrong_between_steps else self._limit(worst, self.probe.error)
+        if not is_fusion(self.probe.error, self.probe.probed_error, limit):
             return None
         # Probes moved one side or both by at least three quarters of the error, whichever moved further is to blame.
         moved = is_moved(self.probe.relative, self.probe.error)
@@ -135,7 +138,16 @@ class FullSearch:
     @cached_property
     def _beyond(self) -> Mapping[str, float]:
         """The failing outputs that are off by more than rounding explains on the way to them."""
-        return {name: error for name, error in self.failing.items() if error > self._limit(name, error)}
+        beyond = {name: error for name, error in self.failing.items() if error > self._limit(name, error)}
+        return beyond or (self.failing if self._is_wrong_between_steps else {})
+
+    @cached_property
+    def _is_wrong_between_steps(self) -> bool:
+        """Whether operators are wrong together by so little that ties of rounding would explain it as well."""
+        gone = [self._probed.get(name, math.inf) <= SHARE * error for name, error in self.failing.items()]
+        if not gone or not all(gone) or not math.isfinite(self.probe.error):
+            return False
+        return is_wrong_between_steps(self.setting, self.feed, self.found.rows, self.failing.keys())
 
     def _limit(self, name: str, error: float) -> float:
         """Return which relative error of an output rounding explains."""
