@@ -219,7 +219,9 @@ class Sweeper:
     def _inputs(self, row: Row, held: Tensors) -> dict[str, Any] | None:
         """Return what an operator reads and does not compute for itself; None if some of it is not known."""
         static = self.windows.layout.static if self.windows.layout is not None else set()
-        inputs = {name: held[name] for name in row.node.inputs if name in held and name not in static}
+        # An operator that depends on weights alone is to run alone, too, and not with all those before it.
+        given = static - self.nodes.keys() if row.tensor in static else static
+        inputs = {name: held[name] for name in row.node.inputs if name in held and name not in given}
         return inputs if all(name in inputs or name in static for name in row.node.inputs) else None
 
     def _passes(self, output: str) -> Callable[[Any, Any], bool]:
