@@ -10,7 +10,7 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,11 @@ class Judged:
     said: Said
     grade: str
     command: str
+
+    def in_few_words(self) -> Judged:
+        """Return the same without what the table does not need, so that processes can hand it over."""
+        bare = replace(self.scenario, net=None, changes=(), feeds=())
+        return replace(self, scenario=bare, said=replace(self.said, document={}))
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ import contextlib
 import io
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -261,32 +261,18 @@ def reached_goal(outcomes: Sequence[Outcome]) -> bool:
     return counted[NAMED] >= 0.99 * total and not any(item.clean == ACCUSED for item in outcomes)
 
 
-def work(seed: int) -> Outcome:
-    """Try out the mutant of a seed in a folder of its own."""
-    from truth.__main__ import folder_of
+def work(seed: str) -> Outcome:
+    """Try out the mutant of a seed, given as text, in a folder of its own."""
+    from truth.working import folder_of
 
-    return try_out(draw(seed), folder_of(f"mutant {seed}"))
-
-
-def try_many(seeds: Sequence[int], processes: int) -> Iterator[Outcome]:
-    """Try out many mutants in several processes, each outcome as soon as it is known."""
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from multiprocessing import get_context
-
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        waiting = [pool.submit(work, seed) for seed in seeds]
-        try:
-            for future in as_completed(waiting):
-                yield future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+    return try_out(draw(int(seed)), folder_of(f"mutant {seed}"))
 
 
 def main(words: Sequence[str]) -> int:
     """Repeat one mutant."""
     parser = argparse.ArgumentParser(prog="python -m truth.mutation", description=__doc__)
     parser.add_argument("--seed", type=int, required=True)
-    found = work(parser.parse_args(words).seed)
+    found = work(str(parser.parse_args(words).seed))
     print(f"{found.grade}: {found.fault} at {found.operator} ({found.kind})\n  {found.command}\n  {found.said[0]}")
     print(f"{found.clean}:\n  {found.clean_command}\n  {found.said[1]}")
     return 0
