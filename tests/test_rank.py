@@ -159,6 +159,19 @@ def test_models_with_nothing_in_common_cannot_be_ranked(polycmp, models):
     assert (done.status, "no tensor in common" in " ".join(done.err.split())) == (3, True), done.out + done.err
 
 
+def test_a_search_that_may_not_go_on_says_so_and_keeps_what_passed(polycmp, models):
+    words = models(narrow.dynamic, 1e4, layers=8, outlier=4)
+    needed = polycmp("locate", *words, "--atol", "0.3", "--rank", *REPORT)
+    assert needed.status == 1, needed.out + needed.err
+    runs = len(found()["trials"])
+    words = (*words, "--atol", "0.3", "--max-runs", 2, "--save-mixed", "mixed.onnx", *REPORT)
+    done = polycmp("locate", *words)
+    assert done.status == 1, done.out + done.err
+    assert not found()["fewest"] or runs <= 2
+    assert Path("mixed.onnx").exists() == (found()["kept"] is not None)
+    assert found()["kept"] is None or meets_the_tolerance(polycmp, "0.3")
+
+
 # --- debug precision
 
 

@@ -50,6 +50,9 @@ class LocateSection:
         metavar="FILE",
         writes=True,
     )
+    max_runs: int = opt(
+        0, help="How many models --rank may try; by default 24, or a tenth as many as there are layers.", metavar="N"
+    )
     save_fixed: str = opt(
         "",
         help="The candidate's file was made of the reference's: take what is wrong in it from there; save the model "
@@ -119,7 +122,7 @@ def _rank(call: Invocation, plan: Plan, section: LocateSection) -> int:
     from polycmp_locate.rank.face import result_of
 
     with call.progress() as on_stage:
-        found = rank(plan, call.registry, RankOptions(save=section.save_mixed), on_stage)
+        found = rank(plan, call.registry, RankOptions(save=section.save_mixed, max_runs=section.max_runs), on_stage)
     return call.present(result_of(found, "locate"))
 
 

@@ -40,6 +40,9 @@ class PrecisionSection:
         "default with --check), or go operator by operator.",
         choices=("guided", "bisect", "linear"),
     )
+    max_runs: int = opt(
+        0, help="How many models guided may try; by default 24, or a tenth as many as there are layers.", metavar="N"
+    )
     to: str = opt("float16", help="The smaller type.", choices=("float16", "bfloat16"), alias="--to")
     direction: str = opt(
         "forward",
@@ -135,6 +138,7 @@ def _with_backends(call: Invocation) -> int:
         section.mode or "guided",
         reverse=section.direction == "reverse",
         save=call.params["output"] or "",
+        max_runs=section.max_runs,
         reduce=None if own else lambda model: _reduced(model, (), section.to),
     )
     with call.progress() as on_stage:

@@ -32,6 +32,7 @@ class RankOptions:
         reverse: Whether layers stay in float from the model's end on, in the model's order.
         top: How many layers' own gain is measured.
         save: Where the mixed model goes; empty for nowhere.
+        max_runs: How many models may be tried; 0 for as many as suit the number of layers.
         reduce: Makes the reduced model of the float model; None where the candidate has a file of its own.
     """
 
@@ -39,6 +40,7 @@ class RankOptions:
     reverse: bool = False
     top: int = 3
     save: str = ""
+    max_runs: int = 0
     reduce: Callable[[Any], Any] | None = None
 
 
@@ -104,7 +106,7 @@ class _Search:
     def _find(self, found: Ranking, order: Sequence[int], trials: Trials) -> Found:
         if self.options.mode != "guided":
             return in_order(order, trials.passes, linear=self.options.mode == "linear")
-        trials.limit = max(_LEAST_RUNS, len(order) // 10)
+        trials.limit = self.options.max_runs or max(_LEAST_RUNS, len(order) // 10)
         first = sum(item.is_ruined for item in found.layers)
         return guided(order, trials.passes, max(first, 1))
 
