@@ -167,6 +167,8 @@ class _Judge:
             if not row.passed and self._is_off(row):
                 self.found.harmless.append(row)
             return False
+        if row.standalone is not None and row.standalone.steps is not None:
+            return True  # a wrong scale is a fault however much the other layers' rounding adds to the outputs' error
         own = row.standalone.relative if row.standalone is not None else 0.0
         in_place = (row.standalone.in_place or 0.0) if row.standalone is not None else 0.0
         final = max(self.evidence.failing[name] for name in reached)
