@@ -302,7 +302,7 @@ class TestAverage:
 
     def test_perfect_iterations_do_not_hide_a_bad_one(self):
         from polycmp.comparator import CompareFunc
-        from polycmp.compare.averages import Means
+        from polycmp_checks.averages import Means
 
         psnr = CompareFunc.psnr()
         means = Means(larger_is_better=True)

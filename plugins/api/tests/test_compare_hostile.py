@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from polycmp.comparator import Comparator, CompareFunc, IterationResult, PostprocessFunc, RunResults
-from polycmp.compare.averages import Means, recorded_metrics
 from polycmp.compare.pair import PairComparer
 from polycmp.errors import ComparisonError, PolycmpError, UsageError
+from polycmp_checks.averages import Means, recorded_metrics
 
 NAN, INF = math.nan, math.inf
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

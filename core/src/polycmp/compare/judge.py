@@ -139,3 +139,18 @@ def compare_strings(candidate: NDArray[Any], reference: NDArray[Any]) -> Detaile
     a, b = _text(candidate[index]), _text(reference[index])
     reason = f"{failed} of {candidate.size} texts differ, the first at {list(index)}: {a!r} instead of {b!r}"
     return DetailedVerdict(False, reason, metrics)
+
+
+def require_metric(metrics: Mapping[str, float], name: str, output: str) -> float:
+    """Return a metric.
+
+    Raises:
+        ComparisonError: It is not there.
+    """
+    if name not in metrics:
+        raise ComparisonError(
+            f"there is no {name} of output {output!r}",
+            why=f"there are: {', '.join(metrics) or 'no metrics at all'}",
+            hint="compare the tensors again: polycmp run",
+        )
+    return metrics[name]

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.compare.averages import require_metric
 from polycmp.compare.blocks import Pair
-from polycmp.compare.judge import OutputJudge, compare_strings
+from polycmp.compare.judge import OutputJudge, compare_strings, require_metric
 from polycmp.compare.order import (
     SMALL,
     approximate_quantiles,

@@ -92,6 +92,7 @@ OPTIONS_OF_COMPARE_FUNCS: Mapping[str, str] = {
 """Options of such functions."""
 
 SERVICES: Mapping[str, tuple[str, str]] = {
+    "averages": _CHECKS,
     "pairing": ("locate", "pip install polycmp-locate"),
     "rounding": _CHECKS,
     "sizes": _DATA,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from polycmp.errors import PolycmpError
@@ -13,8 +13,20 @@ from polycmp.tensors import Feed, Source
 
 if TYPE_CHECKING:
     from polycmp.inputs import Choose
+    from polycmp.plan import ComparePlan
     from polycmp.plugins import Registry
     from polycmp.runs.resolve import Resolved, ResolvedBackend
+
+
+class Averages(Protocol):
+    """Judges the means of a run's metrics over the iterations."""
+
+    def of(self, functions: Mapping[str, CompareFunction], /) -> Callable[[Any], Any]:
+        """Return what makes of a comparer of single iterations one that judges the means.
+
+        Raises:
+            UsageError: A function, called by its name, cannot judge them.
+        """
 
 
 class Rounding(Protocol):
@@ -56,6 +68,17 @@ class Windows(Protocol):
         """Return the outputs that a backend can show, None if all."""
 
 
+class MakeAverages(Protocol):
+    """The factory of the service `averages`."""
+
+    def __call__(self, plan: ComparePlan, registry: Registry, /) -> Averages:
+        """Return the service for a run.
+
+        Raises:
+            UsageError: Means make no sense for the plan.
+        """
+
+
 class MakeRounding(Protocol):
     """The factory of the service `rounding`."""
 
@@ -79,6 +102,30 @@ class MakeWindows(Protocol):
         """Return the way through the models, as `open_windows` is asked for it; None where there is none."""
 
 
+def _required(registry: Registry, name: str, option: str) -> Any:
+    """Return the factory of a service that an option asks for.
+
+    Raises:
+        PluginError: It is not there.
+    """
+    try:
+        return registry.load(registry.find_service(name))
+    except PolycmpError as error:
+        error.whose = error.whose or option
+        raise
+
+
+def open_averages(plan: ComparePlan, registry: Registry) -> Averages:
+    """Return what judges means.
+
+    Raises:
+        PluginError: It is not there.
+        UsageError: Means make no sense for the plan.
+    """
+    make: MakeAverages = _required(registry, "averages", "--check-average")
+    return make(plan, registry)
+
+
 def open_rounding(resolved: Resolved, reference: str, tolerance: str) -> Rounding | None:
     """Return what knows of rounding; None if it is not there, or there is no backend, and nobody asked for it.
 
@@ -94,11 +141,7 @@ def open_rounding(resolved: Resolved, reference: str, tolerance: str) -> Roundin
     registry = resolved.registry
     if not tolerance and ("rounding" not in registry.services or not resolved.backends):
         return None
-    try:
-        make: MakeRounding = registry.load(registry.find_service("rounding"))
-    except PolycmpError as error:
-        error.whose = error.whose or f"--tolerance {tolerance}"
-        raise
+    make: MakeRounding = _required(registry, "rounding", f"--tolerance {tolerance}")
     return make(resolved, reference)
 
 

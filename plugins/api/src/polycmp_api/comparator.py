@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from polycmp import builtin
-from polycmp.compare.averages import MetricsJudge, metrics_judge, no_mean
 from polycmp.compare.pair import PairComparer
 from polycmp.compare.postprocess import PostprocessFunc
 from polycmp.compare.scripted import PairFunction, as_pair_function
@@ -18,7 +17,6 @@ from polycmp.results.outcome import BackendResult
 from polycmp.results.runs import IterationResult
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import LiveRun, copy_outputs
-from polycmp.runs.comparers import AveragingComparer
 from polycmp.runs.loop import Pace, run_steps
 from polycmp.spec import CompareFuncSpec
 from polycmp.tensors import Feed, Source
@@ -36,6 +34,7 @@ from polycmp_api.named import (
     TopKPostprocessFunc,
 )
 from polycmp_checks import plugin as checks
+from polycmp_checks.averages import AveragingComparer, MetricsJudge, metrics_judge, no_mean
 from polycmp_formats.run_results import RunResults, StreamingDataLoader
 
 __all__ = [

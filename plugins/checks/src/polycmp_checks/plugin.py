@@ -198,7 +198,8 @@ def polycmp_compare_funcs() -> Iterable[CompareFuncSpec]:
 
 @hookimpl
 def polycmp_services() -> Iterable[ServiceSpec]:
-    """Contribute what knows of rounding."""
+    """Contribute what judges means, and what knows of rounding."""
+    yield ServiceSpec("averages", "Metrics averaged over the iterations", "polycmp_checks.averages:Averages")
     yield ServiceSpec("rounding", "Tolerances from measured rounding", "polycmp_checks.rounding.floors:NoiseFloors")
 
 

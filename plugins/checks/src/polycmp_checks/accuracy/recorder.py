@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from polycmp.compare.averages import recorded_metrics
 from polycmp.compare.verdicts import DetailedVerdict, OutputComparison
 from polycmp.plan import ComparePlan
 from polycmp.results.outcome import Outcome
-from polycmp.runs.comparers import settings_of
 from polycmp.spec import Verdict
 from polycmp_checks.accuracy.metrics import MetricRecord, MetricsFile, PairRecord
 from polycmp_checks.accuracy.metrics_file import save_metrics
+from polycmp_checks.averages import recorded_metrics, settings_of
 
 if TYPE_CHECKING:
     from polycmp_checks.plugin import AccuracyOptions

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from polycmp.compare.averages import MetricsJudge, metrics_judge, tolerances_matter
 from polycmp.compare.verdicts import (
     DetailedVerdict,
     ErrorStats,
@@ -18,10 +17,10 @@ from polycmp.compare.verdicts import (
 from polycmp.errors import ComparisonError, UsageError, did_you_mean
 from polycmp.options import make_options, option_fields
 from polycmp.results.outcome import BackendResult, Outcome
-from polycmp.runs.comparers import averaged, check_mean, mean_judge
 from polycmp.spec import CompareFuncSpec, CompareFunction, Verdict
 from polycmp.values import pick, unknown_names
 from polycmp_checks.accuracy.metrics import MetricRecord, MetricsFile, PairRecord
+from polycmp_checks.averages import MetricsJudge, averaged, check_mean, mean_judge, metrics_judge, tolerances_matter
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry

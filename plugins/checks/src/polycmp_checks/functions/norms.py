@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.compare.averages import require_metric
 from polycmp.compare.blocks import BLOCK, Pair, for_each_block
 from polycmp.compare.difference import difference_of, is_extended
-from polycmp.compare.judge import OutputJudge, compare_strings
+from polycmp.compare.judge import OutputJudge, compare_strings, require_metric
 from polycmp.compare.statistics import differences
 from polycmp.compare.verdicts import DetailedVerdict
 from polycmp.compare.words import shape_reason, worst_reason

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.compare.averages import require_metric
 from polycmp.compare.blocks import Pair, for_each_block
 from polycmp.compare.difference import difference_of, is_extended
-from polycmp.compare.judge import OutputJudge, compare_strings
+from polycmp.compare.judge import OutputJudge, compare_strings, require_metric
 from polycmp.compare.statistics import differences
 from polycmp.compare.verdicts import DetailedVerdict, Worst
 from polycmp.compare.words import as_scalar, shape_reason, worst_reason

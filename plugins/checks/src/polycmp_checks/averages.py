@@ -1,0 +1,300 @@
+"""Metrics over iterations: what of a verdict is kept as numbers, and their means, which `--check-average` judges."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from polycmp.compare.scripted import as_verdict, judging
+from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison, named_reason
+from polycmp.errors import UsageError
+from polycmp.plan import ComparePlan
+from polycmp.runs.comparers import Comparer
+from polycmp.spec import CompareFuncSpec, CompareFunction, RejudgingFunction, Verdict
+from polycmp.values import pick
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+Outputs = Mapping[str, Any]
+Functions = Mapping[str, CompareFunction]
+
+
+def recorded_metrics(verdict: Verdict) -> dict[str, float]:
+    """Return the numbers of a verdict that allow to judge it again with other tolerances."""
+    metrics = dict(verdict.metrics)
+    stats = verdict.stats if isinstance(verdict, DetailedVerdict) else None
+    if stats is None or "max_abs" not in metrics:
+        return metrics
+    metrics.update(
+        required_abs=stats.required_abs,
+        required_rel=stats.required_rel,
+        elements=float(stats.count),
+        failed_elements=float(stats.failed),
+        nan_candidate=float(stats.nan_candidate),
+        nan_reference=float(stats.nan_reference),
+        nan_mismatched=float(stats.nan_mismatched),
+    )
+    rare = {name: float(getattr(stats, name)) for name in ("nan_failed", "inf_matched", "inf_forgiven", "whole")}
+    metrics.update({name: figure for name, figure in rare.items() if figure})
+    worst = stats.worst
+    if worst is not None and _is_real(worst.candidate) and _is_real(worst.reference):
+        error = abs(worst.candidate - worst.reference)  # type: ignore[operator]
+        size = abs(worst.reference)  # type: ignore[arg-type]
+        metrics["worst_abs"] = float(error)
+        metrics["worst_rel"] = float(error / size) if size else (math.inf if error else 0.0)
+    return metrics
+
+
+def tolerances_matter(metrics: Mapping[str, float]) -> bool:
+    """Return whether metrics can be judged: those of texts and of empty tensors are what they are."""
+    return bool(metrics) and "differing" not in metrics
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
+@dataclass(frozen=True)
+class MetricsJudge:
+    """Judges the metrics of a compare function without the tensors.
+
+    Attributes:
+        function: The compare function.
+        larger_is_better: What its descriptor says.
+    """
+
+    function: RejudgingFunction
+    larger_is_better: bool = False
+
+    def __call__(self, metrics: Mapping[str, float], *, output: str = "") -> Verdict:
+        """Return the verdict on metrics.
+
+        Raises:
+            ComparisonError: The function fails, or returns something else than a verdict.
+        """
+        name = type(self.function).__name__
+        with judging(name, output):
+            return as_verdict(self.function.judge_metrics(metrics, output=output), name, output)
+
+    def means(self) -> Means:
+        """Return what adds up its metrics."""
+        return Means(larger_is_better=self.larger_is_better)
+
+
+def metrics_judge(function: CompareFunction, spec: CompareFuncSpec) -> MetricsJudge | None:
+    """Return what judges a compare function's metrics; None if its descriptor does not say that it can.
+
+    Args:
+        function: The compare function.
+        spec: Its descriptor.
+    """
+    return MetricsJudge(cast("RejudgingFunction", function), spec.larger_is_better) if spec.rejudges else None
+
+
+def no_mean(spec: CompareFuncSpec, options: Any, output: str | None = None) -> tuple[str, str] | None:
+    """Return why there is no mean of a compare function's metrics, and what to choose instead; None if there is one.
+
+    Args:
+        spec: Its descriptor.
+        options: Its options.
+        output: The output in question; by default any.
+    """
+    values = {} if options is None else vars(options)
+    for field_name, value, instead in spec.no_mean:
+        given = values[field_name]
+        if isinstance(given, Mapping):
+            given = tuple(given.values()) if output is None else (pick(given, output, None),)
+        else:
+            given = (given,)
+        if any(value in item if isinstance(item, tuple) else value == item for item in given):
+            return f"there is no mean of {field_name.replace('_', '-')} {value}", f"choose {instead}"
+    return None
+
+
+@dataclass
+class _Sum:
+    total: float = 0.0
+    count: int = 0
+
+    def mean(self) -> float:
+        if not self.count:
+            return math.inf
+        return self.total / self.count
+
+
+@dataclass
+class Means:
+    """The arithmetic mean of each metric over iterations; NaN makes a mean NaN.
+
+    Args:
+        larger_is_better: An infinite metric then says that both sides were equal. Those iterations are left out of
+            the mean unless all are such, since one of them would hide all others.
+    """
+
+    larger_is_better: bool = False
+    sums: dict[str, _Sum] = field(default_factory=dict)
+
+    def add(self, metrics: Mapping[str, float]) -> None:
+        """Take in the metrics of one iteration."""
+        for name, value in metrics.items():
+            item = self.sums.setdefault(name, _Sum())
+            if self.larger_is_better and value == math.inf:
+                continue
+            item.total += value
+            item.count += 1
+
+    def result(self) -> dict[str, float]:
+        """Return the means of the metrics."""
+        return {name: item.mean() for name, item in self.sums.items()}
+
+
+class Averages:
+    """Judges the means of a run's metrics: the service `averages`.
+
+    Args:
+        plan: How to compare.
+        registry: The plugins.
+
+    Raises:
+        UsageError: Means make no sense for the plan.
+    """
+
+    def __init__(self, plan: ComparePlan, registry: Registry) -> None:
+        check_average_plan(plan, registry)
+        self._registry = registry
+
+    def of(self, functions: Functions, /) -> Callable[[Comparer], Comparer]:
+        """Return what makes of a comparer one that judges the means.
+
+        Raises:
+            UsageError: A function cannot judge them.
+        """
+        judges = metrics_judges(functions, self._registry)
+        return lambda pair: AveragingComparer(pair, judges)
+
+
+def check_average_plan(plan: ComparePlan, registry: Registry) -> None:
+    """Check that means over iterations make sense for a plan.
+
+    Raises:
+        UsageError: They do not.
+    """
+    if plan.fail_fast:
+        raise UsageError("--check-average needs all iterations, --fail-fast stops early", hint="leave one of them out")
+    if plan.script:
+        raise UsageError("--check-average: a compare script gives no metrics to average", hint="use --compare NAME")
+    for choice in plan.functions:
+        check_mean(registry.find_compare_func(choice.name).spec, choice.options)
+
+
+def check_mean(spec: CompareFuncSpec, options: Any, output: str | None = None) -> None:
+    """Check that the metrics of a compare function have a mean with its options.
+
+    Args:
+        spec: Its descriptor.
+        options: Its options.
+        output: The output in question; by default any.
+
+    Raises:
+        UsageError: They have none.
+    """
+    found = no_mean(spec, options, output)
+    if found is not None:
+        raise UsageError(f"--check-average: {found[0]}", whose=spec.name, hint=found[1])
+
+
+def metrics_judges(functions: Functions, registry: Registry) -> dict[str, MetricsJudge]:
+    """Return what judges the means of each compare function's metrics.
+
+    Raises:
+        UsageError: A function cannot judge them.
+    """
+    return {name: mean_judge(function, registry.find_compare_func(name).spec) for name, function in functions.items()}
+
+
+def mean_judge(function: CompareFunction, spec: CompareFuncSpec) -> MetricsJudge:
+    """Return what judges the means of a compare function's metrics.
+
+    Raises:
+        UsageError: It cannot judge them.
+    """
+    judge = metrics_judge(function, spec)
+    if judge is None:
+        raise UsageError(
+            "--check-average: its metrics cannot be averaged", whose=spec.name, hint="leave it out of --compare"
+        )
+    return judge
+
+
+class AveragingComparer:
+    """Judge the mean of each metric over all iterations.
+
+    Args:
+        pair: Compares the single iterations.
+        judges: What judges the metrics of each compare function, by name.
+    """
+
+    def __init__(self, pair: Comparer, judges: Mapping[str, MetricsJudge]) -> None:
+        self._pair = pair
+        self._judges = judges
+        self._means: dict[tuple[str, str], Means] = {}
+        self._final: set[str] = set()
+
+    def add(self, candidate: Outputs, reference: Outputs) -> list[OutputComparison]:
+        """Compare one iteration and take in its metrics."""
+        found = self._pair.add(candidate, reference)
+        for item in found:
+            if not item.passed and not all(tolerances_matter(verdict.metrics) for verdict in item.verdicts.values()):
+                self._final.add(item.output)
+            if not item.verdicts:
+                self._final.add(item.output)
+            for name, verdict in item.verdicts.items():
+                if tolerances_matter(verdict.metrics):
+                    means = self._means.setdefault((item.output, name), self._judges[name].means())
+                    means.add(recorded_metrics(verdict))
+        return found
+
+    def result(
+        self, candidate_iterations: int | None = None, reference_iterations: int | None = None
+    ) -> PairComparison:
+        """Return the verdict on the means; an output that failed in some iteration without metrics has failed."""
+        single = self._pair.result(candidate_iterations, reference_iterations)
+        outputs = {name: self._averaged(item) for name, item in single.outputs.items()}
+        passed = not single.reason and all(item.passed for item in outputs.values())
+        return replace(single, passed=passed, outputs=outputs)
+
+    def _averaged(self, item: OutputComparison) -> OutputComparison:
+        if item.output in self._final:
+            return item
+        verdicts = dict(item.verdicts)
+        for name, judge in self._judges.items():
+            if (item.output, name) not in self._means:
+                continue
+            verdict = judge(self._means[item.output, name].result(), output=item.output)
+            verdicts[name] = _with_stats(verdict, item.verdicts.get(name))
+        return averaged(item, verdicts)
+
+
+def averaged(item: OutputComparison, verdicts: Mapping[str, Verdict]) -> OutputComparison:
+    """Return an output's comparison with the verdicts on means in the place of its own."""
+    reasons = [
+        named_reason(name, verdict.reason, len(verdicts)) for name, verdict in verdicts.items() if not verdict.passed
+    ]
+    text = f"mean over {item.iterations} iterations: {'; '.join(reasons)}" if reasons else ""
+    return replace(item, passed=not reasons, reason=text, verdicts=verdicts, failed_iterations=0)
+
+
+def _with_stats(verdict: Verdict, single: Verdict | None) -> Verdict:
+    """Return the verdict on a mean with the error statistics of the worst iteration, for reports."""
+    if isinstance(verdict, DetailedVerdict) and isinstance(single, DetailedVerdict):
+        return replace(verdict, stats=single.stats)
+    return verdict
+
+
+def settings_of(options: Any, output: str) -> dict[str, Any]:
+    """Return a compare function's options as far as they concern one output."""
+    fields = {} if options is None else vars(options)
+    return {name: pick(value, output, None) if isinstance(value, Mapping) else value for name, value in fields.items()}
