@@ -26,7 +26,7 @@ TOUR = (
     " --report r.json --postprocess top-2 --validate --compare simple gap",
     "run m.toy -b toy --report r.html",
     "run m.toy -b toy -b plain --load-inputs i.box --load-outputs o.box --write-config run.toml -v",
-    "run --config run.toml --check-average --check-error-stat max",
+    "run --config run.toml --check-error-stat max",
     "run m.toy -b plain --use-subprocess --save-outputs p.box",
     "run m.toy -b toy -b shut -b plain --compare-func-script c.py --data-loader-script d.py",
     "run m.toy --trt",

@@ -57,23 +57,6 @@ def test_what_costs_more_is_computed_only_for_a_report(polycmp, model, toybox, m
     assert "detail True" in asked.stdout, asked.stderr
 
 
-def test_means_are_judged_by_a_plugins_function(polycmp, model):
-    words = ("run", "m.toy", *BACKENDS, "--iterations", "2", "--compare", "gap", "--check-average", "--gap-allowed")
-    assert polycmp(*words, "0.6").status == 0
-    done = polycmp(*words, "0.4")
-    assert (done.status, "mean over 2 iterations" in done.words) == (1, True)
-
-
-def test_options_without_a_mean_are_refused_with_the_way_out(polycmp, model):
-    done = polycmp("run", "m.toy", *BACKENDS, "--compare", "gap", "--check-average", "--gap-sort", "last")
-    assert (done.status, "no mean of sort last" in done.err, "--gap-sort largest" in done.err) == (2, True, True)
-
-
-def test_a_function_that_does_not_say_it_judges_metrics_is_refused(polycmp, model):
-    done = polycmp("run", "m.toy", *BACKENDS, "--compare", "signs", "--check-average")
-    assert (done.status, "its metrics cannot be averaged" in done.err) == (2, True)
-
-
 def test_a_plugins_function_joins_a_group(polycmp, model):
     done = polycmp("run", "m.toy", *BACKENDS, "--compare", "distance_metrics", "--report", "r.json")
     assert "gap" in outputs(done)["y"]["metrics"]
