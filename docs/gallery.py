@@ -71,15 +71,17 @@ def run(folder: Path, words: list[str], columns: int = 110) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def as_picture(words: list[str], shown: str, columns: int = 110) -> str:
+def as_picture(words: list[str], shown: str) -> str:
     """Return a terminal's content as SVG, which refers to no font of another host."""
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(record=True, width=columns + 2, file=StringIO())
+    content = Text.from_ansi(shown.rstrip())
     command = " ".join(f"'{word}'" if "[" in word else word for word in words)
-    console.print(Text(f"$ polycmp {command}"))
-    console.print(Text.from_ansi(shown.rstrip()))
+    content = Text(f"$ polycmp {command}\n").append(content)
+    width = max(map(len, content.plain.splitlines()))
+    console = Console(record=True, width=width, file=StringIO())
+    console.print(content)
     picture = console.export_svg(title="polycmp", unique_id="polycmp")
     return re.sub(r"@font-face \{.*?\}|<!--.*?-->", "", picture, flags=re.DOTALL)
 
