@@ -13,7 +13,6 @@ PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report pl
 FRAMEWORKS := openvino torch tf
 ENVS ?= .
 RAY := $(ENVS)/.venv-ray
-RAY_PACKAGES := -e core -e plugins/api -e plugins/formats -e plugins/onnx -e 'plugins/onnxrt[cpu]' -e plugins/report
 COMMON := core plugins/onnx 'plugins/onnxrt[cpu]' plugins/report plugins/formats plugins/layerwise plugins/locate plugins/checks plugins/api plugins/testing
 PROJECTS := $(PACKAGES:%=%/pyproject.toml)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
@@ -111,12 +110,12 @@ audit: $(TOOLS)/installed $(VENV)/developed
 
 $(RAY)/developed: core/pyproject.toml plugins/suite/pyproject.toml
 	$(PYTHON) -m venv $(RAY)
-	$(RAY)/bin/python -m pip --disable-pip-version-check install --quiet 'hatchling>=1.27' editables pytest pytest-timeout pytest-xdist $(RAY_PACKAGES) -e 'plugins/suite[ray]'
+	$(RAY)/bin/python -m pip --disable-pip-version-check install --quiet 'hatchling>=1.27' editables pytest pytest-timeout pytest-xdist $(COMMON:%=-e %) -e 'plugins/suite[ray]'
 	@pwd > $(RAY)/installed
 	@touch $@
 
 test-ray: $(RAY)/developed
-	@test "$$(cat $(RAY)/installed)" = "$$(pwd)" || { $(RAY)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation $(RAY_PACKAGES) -e plugins/suite && pwd > $(RAY)/installed; }
+	@test "$$(cat $(RAY)/installed)" = "$$(pwd)" || { $(RAY)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation $(COMMON:%=-e %) -e plugins/suite && pwd > $(RAY)/installed; }
 	$(RAY)/bin/python -m pytest $(PYTEST_ARGS) plugins/suite/tests/test_suite_ray.py
 
 $(ENVS)/.venv-%/created: plugins/%/tests/requirements.txt
