@@ -31,12 +31,14 @@ class Builder:
         return name
 
 
-def decoder(layers: int = 2, forgets: dict[int, int] | None = None, seed: int = 0, wrong: str = "") -> onnx.ModelProto:
+def decoder(
+    layers: int = 2, forgets: dict[int, int | slice] | None = None, seed: int = 0, wrong: str = ""
+) -> onnx.ModelProto:
     """A decoder with random weights, and a cache that has a fault where asked for.
 
     Args:
         layers: How many.
-        forgets: By layer a position whose key goes into the cache as zero; the model's structure stays the same.
+        forgets: By layer a position, or several, whose key goes into the cache as zero; the structure stays the same.
         seed: Of the weights.
         wrong: `offset` if positions are counted without the cache, `padding` if the mask hides nothing.
     """
@@ -84,7 +86,7 @@ def _norm(b: Builder, name: str, x: str) -> str:
     return b.add("LayerNormalization", name, x, np.ones(WIDTH, np.float32), np.zeros(WIDTH, np.float32))
 
 
-def _layer(b: Builder, name: str, x: str, bias: str, normal, forgets: int | None) -> str:
+def _layer(b: Builder, name: str, x: str, bias: str, normal, forgets: int | slice | None) -> str:
     layer = name.split(".")[1]
     y = _norm(b, f"{name}.ln_1", x)
     heads = {}

@@ -90,7 +90,7 @@ def run_on_terminal(site: FakeSite, *words: object) -> str:
 
 def test_what_takes_over_a_second_shows_progress_on_a_terminal(slow, model):
     seen = run_on_terminal(slow, "run", model, "-b", "slow")
-    assert "iteration 0" in seen
+    assert "iteration 1" in seen
     assert "iteration 0" not in run_on_terminal(slow, "run", model, "-b", "slow", "--silent")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from toymodels import node, number, residual, small, write
 
+from polycmp.cli.completion import completion_command
 from polycmp.results.files import open_inputs, open_runs
 
 FOUR = {"x": ["float32", [4]]}
@@ -305,3 +306,12 @@ def test_what_cannot_be_run(polycmp, tmp_path, words, status, says):
 def test_a_model_that_is_one_number(polycmp, tmp_path):
     write(tmp_path / "m.toy", [node("Add", "x k", "y")], {"k": number(1)}, {"x": ["float32", []]})
     assert polycmp("run", "m.toy", *TWO).status == 0
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_what_completes_commands_is_printed(polycmp, shell):
+    assert shell in completion_command.params[0].type.choices
+    done = polycmp("completion", shell)
+    assert done.status == 0
+    assert f"_POLYCMP_COMPLETE={shell}_complete" in done.out
+    assert polycmp("completion", "tcsh").status == 2

@@ -43,8 +43,8 @@ class Runner(Recorded):
         self.inference_time: float | None = None
         self.notes: list[str] = []
         self.backend_version = ""
-        self._measured: float | None = None
-        self._inputs: TensorMetadata | None = None
+        self.__measured: float | None = None
+        self.__inputs: TensorMetadata | None = None
 
     def activate_impl(self) -> None:
         """Load and allocate; on failure free what was taken, and raise."""
@@ -68,8 +68,8 @@ class Runner(Recorded):
         """
         if self.is_active:
             raise BackendError("is active already", whose=self.name, hint="call deactivate() first")
-        self._inputs = None
-        self.inference_time = self._measured = None
+        self.__inputs = None
+        self.inference_time = self.__measured = None
         with same_folder(self.name):
             self.activate_impl()
         self.is_active = True
@@ -79,7 +79,7 @@ class Runner(Recorded):
         """Free everything; does nothing if the runner is not active."""
         if self.is_active:
             self.is_active = False
-            self._inputs = None
+            self.__inputs = None
             with same_folder(self.name):
                 self.deactivate_impl()
 
@@ -101,9 +101,9 @@ class Runner(Recorded):
             BackendError: The runner is not active.
         """
         self._require_active("get_input_metadata()")
-        if self._inputs is None:
-            self._inputs = self.get_input_metadata_impl()
-        return self._inputs
+        if self.__inputs is None:
+            self.__inputs = self.get_input_metadata_impl()
+        return self.__inputs
 
     def infer(self, feed_dict: Feed, check_inputs: bool = True, **kwargs: Any) -> dict[str, Any]:
         """Run the model once.
@@ -127,7 +127,7 @@ class Runner(Recorded):
         with same_folder(self.name):
             start = time.perf_counter()
             outputs = self.infer_impl(dict(feed_dict), **kwargs)
-            self._measured = time.perf_counter() - start
+            self.__measured = time.perf_counter() - start
         if not isinstance(outputs, Mapping):
             raise BackendError(f"infer_impl returned {type(outputs).__name__} instead of a dict", whose=self.name)
         made = dict(outputs)
@@ -141,7 +141,7 @@ class Runner(Recorded):
         Raises:
             BackendError: There was no `infer` since activation.
         """
-        seconds = self.inference_time if self.inference_time is not None else self._measured
+        seconds = self.inference_time if self.inference_time is not None else self.__measured
         if seconds is None:
             raise BackendError("has not run yet", whose=self.name, hint="call infer() first")
         return seconds

@@ -172,7 +172,7 @@ class ProgramGroup(CommandGroup):
 
 
 cli = ProgramGroup(help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
-click.version_option(__version__, prog_name="polycmp", message="%(prog)s %(version)s")(cli)
+click.version_option(__version__, "-V", "--version", prog_name="polycmp", message="%(prog)s %(version)s")(cli)
 
 
 def main(args: Sequence[str] | None = None, registry: Registry | None = None) -> int:
@@ -196,7 +196,7 @@ def main(args: Sequence[str] | None = None, registry: Registry | None = None) ->
 def _status(words: list[str], registry: Registry | None, verbose: bool) -> int:
     """Run a command and turn whatever comes of it into words and an exit status."""
     try:
-        result = cli.main(args=words, prog_name="polycmp", standalone_mode=False, obj=registry)
+        result = cli.main(args=_spelled(words), prog_name="polycmp", standalone_mode=False, obj=registry)
     except PolycmpError as error:
         _say(f"polycmp: {error_text(error)}")
         _trace(verbose)
@@ -222,6 +222,13 @@ def _status(words: list[str], registry: Registry | None, verbose: bool) -> int:
         _trace(verbose)
         return EXIT_FAILED
     return result if isinstance(result, int) else 0
+
+
+def _spelled(words: list[str]) -> list[str]:
+    """Return `polycmp help COMMAND` and `polycmp version` as the options that they mean."""
+    if words[:1] == ["help"]:
+        return [*words[1:], "--help"]
+    return ["--version"] if words == ["version"] else words
 
 
 def _finish(status: int) -> int:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from polycmp.command import BackendCommand
+from polycmp.command.base import common_params
 from polycmp.plan.sections import ResultSection
 
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ EPILOG = """\b
 SPEC is NAME[:KEY=VALUE[,KEY=VALUE]...], a KEY alone means true:
   polycmp run model.onnx -b onnxrt -b onnx
   polycmp run model.onnx -b onnxrt:optimization=off -b onnxrt:optimization=all,threads=1
-  polycmp run new.onnx -b onnxrt -b onnxrt:model=old.onnx
+  polycmp run new.onnx old.onnx -b onnxrt
+  polycmp run new.onnx -b onnxrt -b onnxrt:model=old.onnx,optimization=off
 Keys of every backend: name (label in reports), model (another file), python (another interpreter).
 The last run is the reference, unless --reference names one.
 Exit status: 0 equal, 1 different, 2 wrong usage, 3 could not compare."""
@@ -35,6 +37,7 @@ def _run(call: Invocation) -> int:
         call.registry.require(item)
         call.registry.load(item, item.spec.instead)(plan.report_options[item.name], plan, call.registry)
     if instead:
+        call.tell_written()
         return 0
     call.begin(plan)
     call.warn(unused_options(call.settings, plan, call.table))
@@ -45,6 +48,7 @@ run_command = BackendCommand(
     "run",
     _run,
     watching=True,
+    params=common_params(two_models=True),
     help="Run MODEL on several backends and compare all outputs.",
     epilog=EPILOG,
 )

@@ -137,10 +137,16 @@ def _call(**_: Any) -> None:
     ctx.exit(ctx.command.run(Invocation(ctx, ctx.command)))
 
 
-def common_params() -> list[click.Parameter]:
-    """Return the parameters that every command over a model and backends has."""
+def common_params(*, two_models: bool = False) -> list[click.Parameter]:
+    """Return the parameters that every command over a model and backends has.
+
+    Args:
+        two_models: Whether a second model may follow, which the same backends run, too, as the reference.
+    """
+    second = [click.Argument(["reference_model"], required=False, type=click.Path())] if two_models else []
     return [
-        click.Argument(["model"], required=False),
+        click.Argument(["model"], required=False, type=click.Path()),
+        *second,
         BackendOption(["-b", "--backend"], multiple=True, metavar="SPEC", help="A backend; may repeat. Order matters."),
         click.Option(["-v", "--verbose"], count=True, help="More messages and all outputs; may repeat."),
         click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),

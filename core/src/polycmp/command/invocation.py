@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from polycmp.command.build import Given, build_plan, convert, convert_one, read_run_file, write_run_file
 from polycmp.command.params import collect
-from polycmp.command.paths import refuse_collisions
+from polycmp.command.paths import refuse_collisions, was_written, written_paths
 from polycmp.errors import UsageError
 from polycmp.logger import setup_logging
 from polycmp.plan import Plan
@@ -22,6 +23,8 @@ from polycmp.plan.text import CONFIG, plain_values, to_values
 from polycmp.report import Result
 from polycmp.report.progress import progress
 from polycmp.report.writers import Writer, find_writers, present
+from polycmp.terminal import echo
+from polycmp.values import spell
 
 if TYPE_CHECKING:
     from polycmp.command.base import BackendCommand, BackendContext
@@ -56,6 +59,7 @@ class Invocation:
         self.table: FlagTable = ctx.table
         self.sections: Mapping[str, type] = command.sections
         self._writers: list[Writer] = []
+        self._start = time.time()
 
     @property
     def path(self) -> str:
@@ -77,7 +81,7 @@ class Invocation:
         """
         given = Given(
             model=self.params.get("model") or "",
-            backends=tuple(self.params.get("backend") or ()),
+            backends=_with_second_model(self.params.get("backend") or (), self.params.get("reference_model") or ""),
             values=collect(self._ctx.command.get_params(self._ctx), self._ctx.params),
             command=shlex.join(["polycmp", *sys.argv[1:]]),
         )
@@ -215,7 +219,18 @@ class Invocation:
         Raises:
             PolycmpError: A report cannot be written.
         """
-        return present(result, self._writers, self.registry, verbose=self.verbose)
+        quiet = bool(self.params.get("quiet", 0))
+        try:
+            return present(result, self._writers, self.registry, verbose=self.verbose, quiet=quiet)
+        finally:
+            if not quiet:
+                self.tell_written()
+
+    def tell_written(self) -> None:
+        """Say which of the files that the options name were written since the call began."""
+        for path in dict.fromkeys(written_paths(self.settings, self.table)):
+            if was_written(path, self._start):
+                echo(f"wrote {path}")
 
     def write_run_file(self, plan: Plan, path: str) -> None:
         """Write the run file that repeats a plan with the messages of this call.
@@ -235,3 +250,19 @@ class Invocation:
         """
         if not (self.given.backends or self.given.run_file.backends):
             raise UsageError("no backend given", hint=example)
+
+
+def _with_second_model(specs: Sequence[str], model: str) -> tuple[str, ...]:
+    """Return the instances asked for, and where a second model was given, each with that one, too.
+
+    Raises:
+        UsageError: There is no backend to run it, or one has a model of its own.
+    """
+    if not model:
+        return tuple(specs)
+    if not specs:
+        raise UsageError(f"a second model, {model}, and no backend", hint=f"polycmp run MODEL {model} -b onnxrt")
+    if any(":model=" in spec or ",model=" in spec for spec in specs):
+        raise UsageError(f"a second model, {model}, where -b gives one with model=", hint="leave one of them out")
+    path = spell(model, inline=True)
+    return (*specs, *(f"{spec}{',' if ':' in spec else ':'}model={path}" for spec in specs))

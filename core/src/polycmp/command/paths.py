@@ -11,13 +11,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from polycmp.errors import UsageError
 from polycmp.files import located
 from polycmp.options import OptionField, option_fields
+from polycmp.plan.flags import Key
 from polycmp.values import split_script
 
 if TYPE_CHECKING:
     from polycmp.plan import Plan
     from polycmp.plan.build import Settings
+    from polycmp.plan.flags import FlagTable
 
 _IS_PATH = re.compile(r"\b(FILE|PATH|DIR)\b")
+
+#: Seconds by which the clock of a file system may be behind.
+_GRAIN = 0.05
 
 Named = tuple[str, str]  # an option or what else it is, and the path as it was typed
 
@@ -70,6 +75,31 @@ def refuse_collisions(settings: Settings, plan: Plan | None = None, others: Iter
     for whose, path in of_plugins:
         if whose.rpartition(" ")[2].startswith("save"):
             _refuse_overwriting(whose, path, read)
+
+
+def written_paths(settings: Settings, table: FlagTable) -> Iterator[str]:
+    """Yield the files and folders that options which were given name, and that they write.
+
+    Args:
+        settings: The options.
+        table: What each option is.
+    """
+    yield from (path for field, path in _core_paths(settings) if field.writes and path != "-")
+    for (kind, owner), values in settings.by_owner.items():
+        for name, value in values.items():
+            target = table.targets.get(Key(kind, owner, name))
+            if target is not None and target.field.writes and _IS_PATH.search(target.field.metavar):
+                yield from (path for path in _texts(value) if path != "-")
+
+
+def was_written(path: str, since: float) -> bool:
+    """Return whether there is a file, or a folder with one in it, that was written since a time."""
+    found = located(path)
+    with suppress(OSError):
+        if found.is_dir():
+            return any(item.is_file() and item.stat().st_mtime >= since - _GRAIN for item in found.rglob("*"))
+        return found.stat().st_mtime >= since - _GRAIN
+    return False
 
 
 def _refuse_overwriting(option: str, path: str, read: Iterable[Named], *, fills: bool = False) -> None:

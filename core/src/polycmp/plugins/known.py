@@ -29,6 +29,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("checks", "pip install polycmp-checks"),
     "check accuracy": ("checks", "pip install polycmp-checks"),
     "check lint": _ONNX,
+    "compare": _DATA,
     "convert": _ONNX,
     "data": _DATA,
     "inspect": _ONNX,

@@ -5,30 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rich.console import Console
-from rich.table import Table as RichTable
 from rich.text import Text
 
 from polycmp.report.face import BAD, Column, Facts, NextStep, Note, Problem, Repeat, Result, Row, Series, State, Table
 from polycmp.report.formatting import Excerpt, cell_text, excerpt
-from polycmp.report.screen import STYLES, Sentence, cell, make_console, make_table, whole_line, words
+from polycmp.report.layout import Heading, Line, print_table
+from polycmp.report.screen import STYLES, Sentence, cell, make_console, whole_line, words
 from polycmp.terminal import visible
 
 _ROW_STYLES: dict[State, str] = {"passed": "green", "failed": "red", "error": "yellow", "skipped": "dim", "info": ""}
+#: A reason up to this length says no more of a row that passed than its mark: "within tolerance".
+_SHORT = 16
+#: A longer reason stands below its row in any case, so that it does not stretch the table.
+_INLINE = 40
 _MARKS: dict[State, str] = {"passed": "ok", "failed": "FAIL", "error": "error", "skipped": "-", "info": ""}
 
 
-def print_result(result: Result, *, verbose: bool = False, console: Console | None = None) -> None:
+def print_result(result: Result, *, verbose: bool = False, quiet: bool = False, console: Console | None = None) -> None:
     """Print a result to standard output.
 
     Args:
         result: What to print.
         verbose: Show every row.
+        quiet: Show one line only.
         console: Where to print; by default standard output, as wide as the terminal or 120 columns.
     """
     out = console or make_console()
+    if quiet:
+        out.print(Text(visible(result.summary), STYLES[result.verdict]), soft_wrap=True)
+        return
     for block in result.content:
         if isinstance(block, Table):
-            out.print(_table(block, verbose))
+            _print_table(out, block, verbose=verbose)
             if block.problem is not None:
                 _hint(out, block.problem)
         elif isinstance(block, Repeat):
@@ -76,18 +84,19 @@ def _lines(block: Facts | Note) -> Iterable[str]:
     return (f"{block.label}: {text}" if block.label else f"  {text}",)
 
 
-def _table(table: Table, verbose: bool) -> RichTable:
+def _print_table(out: Console, table: Table, *, verbose: bool) -> None:
     columns = [column for column in table.columns if not column.wide]
-    headings = [*([""] if table.judged else []), table.name_title, *filter(None, [table.type_title])]
-    headings += [column.title if column.kind == "text" else f">{column.title}" for column in columns]
-    headings += [table.reason_title] if table.reason_title else []
-    made = make_table(map(visible, headings), table.title)
-    for cells in _rows(table, columns, verbose):
-        made.add_row(*cells)
-    return made
+    headings = [
+        *([Heading("")] if table.judged else []),
+        Heading(visible(table.name_title), breaks=True),
+        *([Heading(visible(table.type_title), rank=len(columns))] if table.type_title else []),
+        # Of the figures the first says most; what a table shows is not all that a report holds.
+        *(Heading(visible(item.title), item.kind != "text", rank) for rank, item in enumerate(columns)),
+    ]
+    print_table(out, visible(table.title), headings, _rows(table, columns, verbose), visible(table.reason_title))
 
 
-def _rows(table: Table, columns: list[Column], verbose: bool) -> Iterable[list[Text]]:
+def _rows(table: Table, columns: list[Column], verbose: bool) -> Iterable[Line]:
     part = Excerpt(table.rows) if verbose else excerpt(table)
     if part.before:
         yield _remark(table, columns, f"… {part.before} before")
@@ -102,26 +111,27 @@ def _rows(table: Table, columns: list[Column], verbose: bool) -> Iterable[list[T
         yield _remark(table, columns, "" if table.reason_title else why, why, mark)
 
 
-def _remark(
-    table: Table, columns: list[Column], name: str = "", reason: str = "", mark: Text | None = None
-) -> list[Text]:
+def _remark(table: Table, columns: list[Column], name: str = "", reason: str = "", mark: Text | None = None) -> Line:
     """Return a row that stands for others, or for the table as a whole."""
     first = [mark or cell("")] if table.judged else []
     empty = [cell("")] * (len(columns) + bool(table.type_title))
-    return [*first, cell(name), *empty, *([words(reason)] if table.reason_title else [])]
+    return Line([*first, cell(name), *empty], words(reason) if table.reason_title else cell(""))
 
 
-def _row(row: Row, table: Table, columns: list[Column]) -> list[Text]:
+def _row(row: Row, table: Table, columns: list[Column]) -> Line:
     values = [value for column, value in zip(table.columns, row.cells, strict=False) if not column.wide]
     name = " ".join([row.name, *(f"({tag})" for tag in row.tags)])
     texts = [cell(name), *([cell(row.type)] if table.type_title else [])]
     texts += [cell(cell_text(column, value)) for column, value in zip(columns, values, strict=False)]
+    texts += [cell("")] * (len(columns) - len(values))
     if table.judged:
         texts.insert(0, _mark(row.state, row.mark, chosen=row.chosen))
-    if table.reason_title:
-        style = _ROW_STYLES[row.state] if not table.judged and row.state in BAD else ""
-        texts.append(words(row.reason, style))
-    return texts
+    if not table.reason_title:
+        return Line(texts)
+    style = _ROW_STYLES[row.state] if not table.judged and row.state in BAD else ""
+    judged = table.judged and row.state != "info"
+    says_no_more = (judged and row.state == "passed" and len(row.reason) <= _SHORT) or row.reason in ("ran", "read")
+    return Line(texts, words(row.reason, style), below=judged and len(row.reason) > _INLINE, optional=says_no_more)
 
 
 def _mark(state: State, mark: str, *, chosen: bool = False) -> Text:

@@ -70,7 +70,9 @@ def _find(path: str, registry: Registry) -> Contributed[ReportSpec]:
         raise type(error)(f"--report: {error.what}", whose=whose, why=error.why, hint=error.hint) from None
 
 
-def present(result: Result, writers: Iterable[Writer], registry: Registry, *, verbose: bool = False) -> int:
+def present(
+    result: Result, writers: Iterable[Writer], registry: Registry, *, verbose: bool = False, quiet: bool = False
+) -> int:
     """Show a result on the terminal, write its reports, and return the exit status.
 
     Args:
@@ -78,6 +80,7 @@ def present(result: Result, writers: Iterable[Writer], registry: Registry, *, ve
         writers: The reports.
         registry: The plugins.
         verbose: Whether the terminal shows every row.
+        quiet: Whether it shows one line only.
 
     Raises:
         PolycmpError: The first thing that went wrong with a report; the others are written all the same.
@@ -85,7 +88,7 @@ def present(result: Result, writers: Iterable[Writer], registry: Registry, *, ve
     from polycmp.report.console import print_result, result_text
     from polycmp.terminal import PRINTED
 
-    print_result(result, verbose=verbose)
+    print_result(result, verbose=verbose, quiet=quiet)
     if PRINTED.isEnabledFor(logging.INFO):  # a file of messages, which holds every row
         PRINTED.info("%s", result_text(result))
     write_reports(result, writers, registry)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -46,6 +47,7 @@ class Pace:
         on_stage: Told in words what happens next.
         ahead: Whether the next part of a model may run while somebody looks at the last one's tensors.
         together: Whether runs that take part in the same iterations may be activated at the same time.
+        iterations: How many there will be; 0 where that is not known.
     """
 
     sequential: bool = False
@@ -53,6 +55,15 @@ class Pace:
     on_stage: Callable[[str], None] = lambda _: None
     ahead: bool = False
     together: bool = False
+    iterations: int = 0
+
+    def tell(self, index: int, seconds: float) -> None:
+        """Say which iteration comes next, counted from 0, and how long the rest takes if it goes on like this."""
+        text = f"iteration {index + 1}"
+        if self.iterations > 1:
+            left = seconds / index * (self.iterations - index) if index else 0.0
+            text += f" of {self.iterations}" + (f", {left:.0f} s left" if left >= 1.0 else "")
+        self.on_stage(text)
 
 
 def run_steps(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Generator[Step, None, None]:
@@ -76,10 +87,12 @@ def _streaming(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Iterator[
         inputs = _inputs(runs)
         if inputs is None:
             return
+        start = time.monotonic()
         for index, feed in enumerate(open_feeds(source, inputs)):
             if index == 0:
                 _warm_up(runs, feed, pace)
-            pace.on_stage(f"iteration {index}")
+                start = time.monotonic()
+            pace.tell(index, time.monotonic() - start)
             outputs = _infer_all(runs, feed)
             yield Step(index, feed, outputs, {run.label: run.last_seconds for run in runs})
             if not any(run.is_active for run in runs):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.verdicts import PairComparison, merge_windows
 from polycmp.errors import UsageError, did_you_mean
-from polycmp.plan import BackendPlan, Plan
+from polycmp.plan import BackendPlan, DataPlan, Plan
 from polycmp.precision import UNITS
 from polycmp.results.outcome import BackendResult, Outcome, describe_environment
 from polycmp.runs.compare_functions import Recorders, open_lookers, open_watchers, relaxed_tolerances
@@ -69,6 +69,7 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
         sinks = stack.enter_context(Sinks(plan.files, plan.compare, watchers))
         together = all(backend.runs_beside_others for backend in resolved.backends)
         pace = Pace(plan.sequential, plan.warm_up, on_stage, ahead=not plan.compare.fail_fast, together=together)
+        pace = replace(pace, iterations=_iterations(plan.data))
         steps = session.steps(pace)
         stack.callback(steps.close)
         stack.callback(session.close)
@@ -80,6 +81,12 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
     session.outcome.notes += sinks.lacking(run.label for run in prepared.runs)
     session.outcome.seconds = time.perf_counter() - start
     return session.finish()
+
+
+def _iterations(data: DataPlan) -> int:
+    """Return how many iterations a plan's data loader makes; 0 where that is not known."""
+    from_loader = not (data.files or data.script or data.followers)
+    return int(getattr(data.loader.options, "iterations", 0)) if from_loader else 0
 
 
 def _same_twice(backends: Sequence[BackendPlan], loaded: Sequence[str]) -> list[str]:

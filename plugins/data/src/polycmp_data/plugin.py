@@ -9,6 +9,7 @@ from polycmp.spec import CommandSpec, ServiceSpec, hookimpl
 _DATA = "Join files of inputs and outputs, or make inputs from images and arrays."
 _INSPECT = "Show what is in a model, or in a file of inputs or outputs."
 _COMMANDS = (
+    ("compare", "Compare saved outputs.", "compare:compare_command", ""),
     ("inspect data", "Show the tensors in a file of inputs or outputs.", "show:inspect_command", _INSPECT),
     ("data concat", "Append the iterations of several files.", "join:concat_command", _DATA),
     ("data merge", "Put the tensors of several files together.", "join:merge_command", _DATA),

@@ -109,5 +109,5 @@ def new_command(name: str, directory: Path | None) -> None:
     for path in written:
         echo(f"wrote {path}")
     root = written[0].parent
-    echo(f"\nNext:\n  pip install --no-deps --no-build-isolation -e {root}\n  python -m pytest {root}")
+    echo(f"\nNext:\n  pip install -e '{root}[testing]'\n  python -m pytest {root}")
     echo(f"  polycmp plugins check {name}")

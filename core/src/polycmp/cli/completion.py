@@ -1,0 +1,28 @@
+"""`polycmp completion`."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+#: A colon parts words in bash, and stands between a backend's name and its options.
+_BASH = "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}\n"
+
+
+_HELP = """Print what makes a shell complete commands, files, backends and their options.
+
+\b
+bash: polycmp completion bash >> ~/.bashrc
+zsh:  polycmp completion zsh >> ~/.zshrc
+fish: polycmp completion fish > ~/.config/fish/completions/polycmp.fish
+"""
+
+
+@click.command("completion", help=_HELP)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion_command(shell: str) -> None:
+    """Print the shell's script."""
+    kind = get_completion_class(shell)
+    assert kind is not None
+    program = click.get_current_context().find_root().command
+    click.echo((_BASH if shell == "bash" else "") + kind(program, {}, "polycmp", "_POLYCMP_COMPLETE").source())

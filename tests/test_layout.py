@@ -1,0 +1,196 @@
+"""The first screen: what a terminal of 80 × 24, or of 60 columns, shows of passing, failing and erring runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from decoders import decoder, save_all
+from toys import small_model
+
+pty = pytest.importorskip("pty")
+CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+WORDS = ("-b", "onnxrt:model=new.onnx,name=new", "-b", "onnxrt", "--input-shapes", "sequence=11", "past=0")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    list(save_all(tmp_path, old=decoder(), new=decoder(forgets={1: slice(None)})))
+    onnx.save(small_model(), tmp_path / "small.onnx")
+    return tmp_path
+
+
+def screen(folder, columns, *words):
+    """Return the exit status and the lines that a terminal of so many columns gets."""
+    main, child = pty.openpty()
+    shown = {"COLUMNS": str(columns), "LINES": "24", "TERM": "xterm", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "polycmp", *map(str, words), "--silent"]
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=child, stderr=child, stdin=child, env={**os.environ, **shown}, close_fds=True
+    )
+    os.close(child)
+    taken = b""
+    while True:
+        try:
+            part = os.read(main, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        taken += part
+    os.close(main)
+    text = CODES.sub("", taken.decode()).replace("\r", "")
+    return process.wait(), text.splitlines()
+
+
+def table_of(lines, heading):
+    """Return the lines of the table whose first line is a heading."""
+    start = next(index for index, line in enumerate(lines) if line.startswith(heading))
+    end = next((index for index in range(start, len(lines)) if not lines[index]), len(lines))
+    return lines[start:end]
+
+
+@pytest.mark.parametrize("columns", [80, 60])
+def test_a_failure_fits_and_its_reason_has_the_full_width(folder, columns):
+    status, lines = screen(folder, columns, "run", "old.onnx", *WORDS)
+    assert status == 1
+    table = table_of(lines, "new against onnxrt")
+    assert len(table) <= 20
+    assert all(len(line) <= columns for line in table)
+    failed = [index for index, line in enumerate(table) if line.startswith("FAIL")]
+    assert [table[index].split()[1] for index in failed] == ["logits", "present.1.key"]
+    for index in failed:
+        assert re.match(r"    \d+ of \d+ elements differ", table[index + 1])
+        assert len(table[index + 1]) > columns - 25
+    # Below the table stand only the verdict and the next command: together they fit 24 lines.
+    assert lines.index(next(line for line in lines if line.startswith("FAILED"))) - lines.index(table[0]) <= 22
+
+
+@pytest.mark.parametrize("columns", [80, 60])
+def test_a_run_that_passes(folder, columns):
+    status, lines = screen(folder, columns, "run", "small.onnx", "-b", "onnxrt", "-b", "onnx")
+    assert status == 0
+    assert all(len(line) <= columns for line in lines)
+    [row] = [line for line in lines if line.startswith("ok")]
+    assert row.split()[1] == "y"
+    assert lines[-1].startswith("PASSED: 1 output within tolerance")
+
+
+@pytest.mark.parametrize("columns", [80, 60])
+def test_a_run_that_errs(folder, columns):
+    np.savez(folder / "x.npz", x=np.zeros((2, 7), np.float32))
+    status, lines = screen(folder, columns, "run", "small.onnx", "-b", "onnxrt", "-b", "onnx", "--load-inputs", "x.npz")
+    assert status == 3
+    assert all(len(line) <= columns for line in lines if not line.startswith("  next:"))
+    assert lines[-1].startswith("COULD NOT COMPARE") or lines[-2].startswith("COULD NOT COMPARE")
+
+
+@pytest.mark.parametrize("columns", [80, 60])
+def test_locate_breaks_no_name_in_the_middle_of_a_word(folder, columns):
+    status, lines = screen(folder, columns, "locate", "old.onnx", *WORDS)
+    assert status == 1
+    table = table_of(lines, "new against onnxrt")
+    assert all(len(line) <= columns for line in table)
+    [first] = [line for line in table if line.startswith("FIRST")]
+    assert "h.1.attn.key_window" in first
+    assert any("h.1.attn.value_heads" in line for line in table)
+
+
+def test_a_long_name_is_broken_behind_a_joint(folder):
+    model = small_model(output="/encoder/layer.0/attention/output/LayerNorm/LayerNormalization_output_0")
+    onnx.save(model, folder / "long.onnx")
+    _, lines = screen(folder, 60, "run", "long.onnx", "-b", "onnxrt", "-b", "onnx")
+    table = table_of(lines, "onnxrt against onnx")
+    at = next(index for index, line in enumerate(table) if line.startswith("ok"))
+    assert all(len(line) <= 60 for line in table)
+    assert re.search(r"\S*[/._] ", table[at])
+    parts = [table[at].split()[1], *(line.split()[0] for line in table[at + 1 :])]
+    assert "".join(parts) == model.graph.output[0].name
+
+
+def test_quiet_prints_one_line(folder):
+    status, lines = screen(folder, 60, "run", "old.onnx", *WORDS, "-q")
+    assert status == 1
+    assert lines == [lines[0]] and lines[0].startswith("FAILED: 2 of 5 outputs differ")
+
+
+def test_every_file_that_was_written_is_named(polycmp, tmp_path):
+    onnx.save(small_model(), tmp_path / "small.onnx")
+    words = ("--report", "r.json", "--save-outputs", "o.npz", "--save-inputs", "in", "--write-config", "run.toml")
+    done = polycmp("run", "small.onnx", "-b", "onnxrt", "-b", "onnx", *words)
+    assert done.status == 0, done.out + done.err
+    assert {line for line in done.out.splitlines() if line.startswith("wrote ")} == {
+        "wrote r.json",
+        "wrote o.npz",
+        "wrote in",
+        "wrote run.toml",
+    }
+
+
+def test_a_second_model_is_another_run(polycmp, tmp_path):
+    list(save_all(tmp_path, old=decoder(), new=decoder(forgets={1: slice(None)})))
+    done = polycmp("run", "new.onnx", "old.onnx", "-b", "onnxrt", "--input-shapes", "sequence=11", "past=0")
+    assert done.status == 1, done.out + done.err
+    assert "onnxrt:model=old.onnx (reference)" in done.out
+    assert polycmp("run", "new.onnx", "old.onnx").status == 2
+    assert polycmp("run", "new.onnx", "old.onnx", "-b", "onnxrt:model=old.onnx").status == 2
+
+
+def test_saved_outputs_are_compared_by_a_command_of_their_own(polycmp, tmp_path):
+    onnx.save(small_model(), tmp_path / "a.onnx")
+    onnx.save(small_model(seed=1), tmp_path / "b.onnx")
+    for name in "ab":
+        assert polycmp("run", f"{name}.onnx", "-b", "onnxrt", "--save-outputs", f"{name}.npz").status == 0
+    assert polycmp("compare", "a.npz", "b.npz").status == 1
+    assert polycmp("compare", "a.npz", "b.npz", "--atol", "10").status == 0
+    missing = polycmp("compare")
+    assert missing.status == 2 and "polycmp compare NEW.npz OLD.npz" in missing.err
+
+
+def test_words_that_people_try(polycmp):
+    assert polycmp("-V").out == polycmp("version").out == polycmp("--version").out
+    assert polycmp("help", "run").out == polycmp("run", "--help").out
+    assert polycmp("help").out == polycmp("--help").out
+    assert "did you mean 'run'?" in polycmp("rn", "x").err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_what_completes_commands_is_printed(polycmp, shell):
+    done = polycmp("completion", shell)
+    assert done.status == 0
+    assert f"_POLYCMP_COMPLETE={shell}_complete" in done.out
+    assert polycmp("completion", "tcsh").status == 2
+
+
+@pytest.mark.skipif(not os.path.exists("/bin/bash"), reason="needs bash")
+def test_bash_completes_backends_their_options_and_models(folder):
+    (folder / "complete.sh").write_text(
+        f'polycmp() {{ {sys.executable} -m polycmp "$@"; }}\n'
+        'eval "$(polycmp completion bash 2>/dev/null | sed s/nosort/default/)" 2>/dev/null\n'
+        'try() { COMP_WORDS=(polycmp run "$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=();'
+        ' _polycmp_completion polycmp; printf "%s\\n" "${COMPREPLY[@]}"; }\n'
+        "case $COMP_WORDBREAKS in *:*) echo colon;; esac\n"
+        "try -b onnxrt:thr\n"
+    )
+    done = subprocess.run(["bash", "complete.sh"], cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    assert "colon" not in done.stdout
+    environment = {
+        **os.environ,
+        "COMP_WORDS": "polycmp run -b onnxrt:thr",
+        "COMP_CWORD": "3",
+        "_POLYCMP_COMPLETE": "bash_complete",
+    }
+    shown = subprocess.run(
+        [sys.executable, "-m", "polycmp"], env=environment, cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert "onnxrt:threads=" in shown.stdout
+    environment = {**environment, "COMP_WORDS": "polycmp run sma", "COMP_CWORD": "2"}
+    shown = subprocess.run(
+        [sys.executable, "-m", "polycmp"], env=environment, cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert shown.stdout.startswith("file,")
