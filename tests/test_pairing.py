@@ -12,6 +12,7 @@ import pairs
 import pytest
 
 from polycmp_locate.pairing import pair_graphs
+from polycmp_locate.quantised import step_error
 from polycmp_onnx.model_graph import OnnxGraph
 
 REPORT = ("--report", "found.json")
@@ -268,3 +269,12 @@ def test_the_page_shows_how_tensors_were_paired(polycmp, tmp_path):
     assert "without counterpart in new" in page
     assert re.search(r"paired by structure with \S*gelu1\S* of old", page)
     assert "made by Div, Erf, Add, Mul, Mul; in old by Gelu" in page
+
+
+def test_a_mask_that_the_scale_cannot_reach_is_told_as_clipped():
+    mask = np.zeros((8, 8), np.float32)
+    mask[:, 6:] = np.finfo(np.float32).min
+    found = step_error(np.maximum(mask, -128), mask, 2.0**-4)
+    assert found.is_clipped
+    assert not found.is_only_scaled
+    assert (found.low, found.high) == (-128, 0)

@@ -17,6 +17,8 @@ _GAIN = 2.0**-5
 _CLIPPED = 2.0**-6
 #: However few elements a range leaves out, they may lose this share of the largest magnitude. Measured as above: 10 %.
 _LOST = 0.25
+#: A scale is taken for wrong if it is off by less than this factor (choice).
+_LEAST = 2.0**-12
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,8 @@ class StepError:
 
     @property
     def is_only_scaled(self) -> bool:
-        """Whether the factor is all there is to it."""
-        return self.is_scaled and self.left <= _CLIPPED
+        """Whether the factor is all there is to it; one beyond any mistake in a scale is that of a clipped mask."""
+        return self.is_scaled and self.left <= _CLIPPED and _LEAST < abs(self.gain) < 1.0 / _LEAST
 
     @property
     def is_clipped(self) -> bool:
