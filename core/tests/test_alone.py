@@ -38,7 +38,7 @@ TOUR = (
 )
 #: Modules of other packages under names that programs know, and those packages.
 ALIASES = {
-    **dict.fromkeys(("polycmp.comparator", "polycmp.func", "polycmp.json"), "polycmp-api"),
+    **dict.fromkeys(("polycmp.comparator", "polycmp.func", "polycmp.json", "polycmp.logger"), "polycmp-api"),
     "polycmp.testing": "polycmp-testing",
 }
 DRIVER = "import sys; from polycmp.cli.main import main; [main(line.split()) for line in sys.stdin.read().splitlines()]"

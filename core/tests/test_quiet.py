@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from polycmp.logger import setup_logging
+from polycmp.messages import setup_logging
 from polycmp.quiet import only_errors
 
 

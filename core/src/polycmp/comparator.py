@@ -5,11 +5,6 @@ It is in a package of its own: `pip install polycmp-api`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from polycmp.alias import stand_for
-
-if TYPE_CHECKING:
-    from polycmp_api.comparator import *  # noqa: F403
 
 stand_for(__name__, "polycmp_api.comparator")

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from polycmp.logger import ROOT
+from polycmp.messages import ROOT
 
 _here = threading.local()
 

@@ -5,12 +5,7 @@ It is a package of its own: `pip install polycmp-testing`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from polycmp.alias import stand_for
-
-if TYPE_CHECKING:
-    from polycmp_testing import *  # noqa: F403
 
 _MODULES = ("compare_funcs", "contract", "data_loaders", "loaders", "marks", "nodes", "reports", "runners")
 stand_for(__name__, "polycmp_testing", _MODULES)

@@ -12,7 +12,8 @@ import threading
 import pytest
 
 from polycmp.errors import FileError, UsageError
-from polycmp.logger import G_LOGGER, setup_logging
+from polycmp.logger import G_LOGGER
+from polycmp.messages import setup_logging
 from polycmp.quiet import only_errors
 
 

@@ -16,7 +16,7 @@ from polycmp.command.build import Given, build_plan, convert, convert_one, read_
 from polycmp.command.params import collect
 from polycmp.command.paths import refuse_collisions, was_written, written_paths
 from polycmp.errors import UsageError
-from polycmp.logger import setup_logging
+from polycmp.messages import setup_logging
 from polycmp.plan import Plan
 from polycmp.plan.build import Settings, report_options, section_values
 from polycmp.plan.text import CONFIG, plain_values, to_values

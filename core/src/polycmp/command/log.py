@@ -68,7 +68,7 @@ def with_messages(command: click.Command) -> click.Command:
         log_file: str | None,
         **given: Any,
     ) -> Any:
-        from polycmp.logger import setup_logging
+        from polycmp.messages import setup_logging
 
         setup_logging(verbose, quiet, verbosity, silent, log_format=log_format, log_file=log_file)
         return work(**given)

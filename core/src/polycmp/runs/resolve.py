@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from polycmp.errors import UsageError
-from polycmp.inputs import PlanSource, asked_shapes, make_source
+from polycmp.inputs import Choose, PlanSource, asked_shapes, make_source
 from polycmp.loader import Loader
 from polycmp.model import Model, ModelSettings
 from polycmp.options import changed_options, find_field
@@ -17,7 +17,6 @@ from polycmp.precision import allowed_precision
 from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import LiveRun
-from polycmp.runs.services import open_sizes
 from polycmp.tensors import DataSource, ModelDescription
 
 if TYPE_CHECKING:
@@ -161,6 +160,21 @@ class Resolved:
     def backend(self, label: str) -> ResolvedBackend:
         """Return the backend with a label; one must have it."""
         return next(item for item in self.backends if item.label == label)
+
+
+class MakeSizes(Protocol):
+    """The factory of the service `sizes`."""
+
+    def __call__(self, backends: Sequence[ResolvedBackend], registry: Registry, /) -> Choose:
+        """Return what gives sizes to open dimensions."""
+
+
+def open_sizes(backends: Sequence[ResolvedBackend], registry: Registry) -> Choose | None:
+    """Return what gives sizes to open dimensions; None if it is not there."""
+    if "sizes" not in registry.services:
+        return None
+    make: MakeSizes = registry.load(registry.services["sizes"])
+    return make(backends, registry)
 
 
 def resolve(plan: Plan, registry: Registry) -> Resolved:

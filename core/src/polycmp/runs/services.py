@@ -1,4 +1,7 @@
-"""What runs leave to plugins: how such a service is asked for, what it gives, and what a run does without it."""
+"""What runs leave to plugins: how such a service is asked for, what it gives, and what a run does without it.
+
+That of `sizes` is in `polycmp.runs.resolve`.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,9 @@ from polycmp.spec import CompareFunction
 from polycmp.tensors import Feed, Source
 
 if TYPE_CHECKING:
-    from polycmp.inputs import Choose
     from polycmp.plan import ComparePlan
     from polycmp.plugins import Registry
-    from polycmp.runs.resolve import Resolved, ResolvedBackend
+    from polycmp.runs.resolve import Resolved
 
 
 class Averages(Protocol):
@@ -86,13 +88,6 @@ class MakeRounding(Protocol):
         """Return the service for a run; the reference is a label, and need not be a backend's."""
 
 
-class MakeSizes(Protocol):
-    """The factory of the service `sizes`."""
-
-    def __call__(self, backends: Sequence[ResolvedBackend], registry: Registry, /) -> Choose:
-        """Return what gives sizes to open dimensions."""
-
-
 class MakeWindows(Protocol):
     """The factory of the service `windows`."""
 
@@ -143,14 +138,6 @@ def open_rounding(resolved: Resolved, reference: str, tolerance: str) -> Roundin
         return None
     make: MakeRounding = _required(registry, "rounding", f"--tolerance {tolerance}")
     return make(resolved, reference)
-
-
-def open_sizes(backends: Sequence[ResolvedBackend], registry: Registry) -> Choose | None:
-    """Return what gives sizes to open dimensions; None if it is not there."""
-    if "sizes" not in registry.services:
-        return None
-    make: MakeSizes = registry.load(registry.services["sizes"])
-    return make(backends, registry)
 
 
 def open_windows(

@@ -315,7 +315,8 @@ class ServiceSpec:
     Attributes:
         name: One of `SERVICES`.
         summary: One line for tables.
-        factory: Called as the Protocol for this service in `polycmp.runs.services` says.
+        factory: Called as the Protocol for this service in `polycmp.runs.services` says; that for `sizes` is in
+            `polycmp.runs.resolve`.
     """
 
     name: str

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 
-from polycmp.logger import ROOT, SEVERITIES, LogFileHandler, StderrHandler, log_file_handler, logger_name
+from polycmp.messages import ROOT, SEVERITIES, LogFileHandler, StderrHandler, log_file_handler, logger_name
 
-__all__ = ["G_LOGGER", "LogMode", "Logger"]
+__all__ = ["G_LOGGER", "SEVERITIES", "LogMode", "Logger"]
 
 
 class LogMode(Enum):

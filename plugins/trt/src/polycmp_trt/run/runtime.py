@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from polycmp.errors import BackendError, FileError, describe_exception
 from polycmp.loader import Loader, immediate, resolve
-from polycmp.logger import SEVERITIES
+from polycmp.messages import SEVERITIES
 from polycmp_trt.features import import_tensorrt, require, supports
 
 if TYPE_CHECKING:

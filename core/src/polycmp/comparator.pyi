@@ -1,0 +1,1 @@
+from polycmp_api.comparator import *
