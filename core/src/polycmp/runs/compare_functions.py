@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.verdicts import OutputComparison
 from polycmp.errors import OthersCode, PluginError
-from polycmp.plan import ComparePlan, Plan
+from polycmp.plan import ComparePlan
 from polycmp.results.outcome import Outcome
 from polycmp.spec import Compared, CompareFunction, Recorder
 
@@ -72,22 +72,23 @@ class Recorders:
     """What reports keep of a run, each behind a fence: whatever one raises is an error of its plugin.
 
     Args:
-        plan: The run.
+        options: An options instance for each report that was given any, by name.
+        compare: How the run compares.
         registry: The plugins.
 
     Raises:
         PluginError: A report asked for is not there, its plugin is broken, or it lacks a module.
     """
 
-    def __init__(self, plan: Plan, registry: Registry) -> None:
+    def __init__(self, options: Mapping[str, Any], compare: ComparePlan, registry: Registry) -> None:
         self._recorders: list[tuple[str, Recorder]] = []
-        for name, options in plan.report_options.items():
+        for name, chosen in options.items():
             contribution = registry.find_report(name)
             if contribution.spec.record:
                 registry.require(contribution)
                 factory = registry.load(contribution, contribution.spec.record)
                 with OthersCode(PluginError, "cannot record this run", whose=contribution.label):
-                    self._recorders.append((contribution.label, factory(options, plan.compare)))
+                    self._recorders.append((contribution.label, factory(chosen, compare)))
 
     def join(self, label: str, recorder: Recorder) -> None:
         """Let somebody else take part, whose errors name `label`."""
@@ -110,12 +111,12 @@ class Recorders:
                 recorder.finish(outcome)
 
 
-def relaxed_tolerances(plan: Plan, registry: Registry) -> list[str]:
-    """Return notes on what counts as equal with the plan's data loader and would not otherwise."""
-    spec = registry.find_data_loader(plan.data.loader.name).spec
+def relaxed_tolerances(data_loader: str, compare: ComparePlan, registry: Registry) -> list[str]:
+    """Return notes on what counts as equal with a data loader and would not otherwise."""
+    spec = registry.find_data_loader(data_loader).spec
     notes = [
         note
-        for choice in (() if plan.compare.script else plan.compare.functions)
+        for choice in (() if compare.script else compare.functions)
         for field, note in spec.compare_notes.get(choice.name, {}).items()
         if vars(choice.options)[field] == spec.compare_defaults[choice.name][field]
     ]

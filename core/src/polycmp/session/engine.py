@@ -16,6 +16,7 @@ from polycmp.precision import UNITS
 from polycmp.results.outcome import BackendResult, Outcome, describe_environment
 from polycmp.runs.compare_functions import Recorders, open_lookers, open_watchers, relaxed_tolerances
 from polycmp.runs.comparers import Comparer, comparer_maker
+from polycmp.runs.feedback import open_feedback
 from polycmp.runs.loop import Pace, Step, run_steps
 from polycmp.runs.resolve import Resolved, resolve
 from polycmp.runs.saved_run import SavedLane, open_saved
@@ -23,7 +24,7 @@ from polycmp.runs.services import Rounding, open_rounding
 from polycmp.session.check_names import check_output_names
 from polycmp.session.next_steps import next_steps
 from polycmp.session.outputs import Sinks
-from polycmp.session.prepare import Prepared, prepare
+from polycmp.session.prepare import Memory, Prepared, needs_all_outputs, prepare
 from polycmp.session.reproduce import Repeats
 from polycmp.tensors import TensorMetadata
 
@@ -49,9 +50,10 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
     """
     start = time.perf_counter()
     resolved = resolve(plan, registry)
-    prepared = prepare(plan, resolved)
+    feedback = open_feedback(plan, resolved)
+    prepared = prepare(plan.data, plan.compare, resolved, feedback, Memory(plan.max_memory, needs_all_outputs(plan)))
     saved = open_saved(plan.files.load_outputs, (run.label for run in prepared.runs))
-    recorders = Recorders(plan, registry)
+    recorders = Recorders(plan.report_options, plan.compare, registry)
     if prepared.feedback is not None:
         recorders.join(" and ".join(plan.data.followers), prepared.feedback)
     session = _Session(plan, resolved, prepared, saved, recorders)
@@ -60,7 +62,7 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
     session.outcome.command = plan.command
     session.outcome.notes += [
         *_same_twice(plan.backends, plan.files.load_outputs),
-        *relaxed_tolerances(plan, registry),
+        *relaxed_tolerances(plan.data.loader.name, plan.compare, registry),
         *prepared.notes,
     ]
     with ExitStack() as stack:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from polycmp.plan import Plan
+from polycmp.plan import ComparePlan, DataPlan, Plan
 from polycmp.runs.backend_run import LiveRun
-from polycmp.runs.feedback import Feedback, open_feedback
+from polycmp.runs.feedback import Feedback
 from polycmp.runs.resolve import Resolved, ResolvedBackend
 from polycmp.runs.services import Windows, open_windows
 from polycmp.session.check_names import check_names
@@ -38,28 +38,49 @@ class Prepared:
     feedback: Feedback | None = None
 
 
-def prepare(plan: Plan, resolved: Resolved) -> Prepared:
-    """Choose how the plan's backends run; activate nothing.
+@dataclass(frozen=True)
+class Memory:
+    """What the tensors of a run may take.
+
+    Attributes:
+        most: Bytes for the tensors of all runs, 0 for a share of what is free.
+        all_for: The option that needs all outputs of an iteration at once; empty if none was given.
+    """
+
+    most: int
+    all_for: str
+
+
+def prepare(
+    data: DataPlan, compare: ComparePlan, resolved: Resolved, feedback: Feedback | None, memory: Memory
+) -> Prepared:
+    """Choose how backends run; activate nothing.
+
+    Args:
+        data: Where inputs come from, for the names in it.
+        compare: How outputs are compared, likewise.
+        resolved: The backends.
+        feedback: What makes further inputs of the outputs, if anything does.
+        memory: What tensors may take.
 
     Raises:
         UsageError: A tensor named in the plan is not in the model.
         ModelError: A model file cannot be read.
     """
-    checked = check_names(plan.data, plan.compare, resolved)
+    checked = check_names(data, compare, resolved)
     runs = [backend.make_run() for backend in resolved.backends]
-    feedback = open_feedback(plan, resolved) if plan.data.followers else None
     if feedback is not None:
         return Prepared(feedback.join(runs), feedback.source(resolved.source), checked, feedback=feedback)
     if len(runs) < 2 or any(backend.make_worker and backend.plan.python for backend in resolved.backends):
         return Prepared(runs, resolved.source, checked)
     if not has_many_outputs(resolved.backends):
         return Prepared(runs, resolved.source, checked)
-    reason = needs_all_outputs(plan)
-    if reason:
-        note = f"all tensors are held in memory at once, which {reason} needs: memory grows with the model's tensors"
+    if memory.all_for:
+        note = f"all tensors are held in memory at once, which {memory.all_for} needs: "
+        note += "memory grows with the model's tensors"
         return Prepared(runs, resolved.source, checked, notes=[note])
     notes: list[str] = []
-    windows = open_windows(resolved, runs, plan.max_memory, plan.compare.reference, notes)
+    windows = open_windows(resolved, runs, memory.most, compare.reference, notes)
     return Prepared(runs, resolved.source, checked, windows, notes)
 
 
