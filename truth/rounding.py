@@ -5,8 +5,8 @@
 ONNX Runtime runs every operator alone on the tensors of the reference evaluator, and the reference evaluator on those
 of ONNX Runtime. The small architectures and files are measured as they are, and those that hold only float32 converted
 to float16, too; the reference evaluator takes many minutes for ResNet-50 in float16. A unit is what
-`polycmp.precision.granted` lets one operator round: 2**-22 in float32, 2**-11 in float16. The table is written to
-truth/rounding.md.
+`polycmp.precision.operator_rounding` lets one operator round: 2**-22 in float32, 2**-11 in float16. The table is
+written to truth/rounding.md.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import onnx
 from polycmp.graph import final_outputs
 from polycmp.plan.text import from_values
 from polycmp.plugins import Registry
-from polycmp.precision import UNITS, granted
+from polycmp.precision import UNITS, operator_rounding
 from polycmp.runs.compare_functions import make_functions
 from polycmp.runs.loop import open_feeds
 from polycmp.runs.resolve import resolve
@@ -93,9 +93,9 @@ def measure(model: str, path: Path, inputs: Path | None) -> Figures:
     candidate, reference = open_partitioned_runs(resolved)
     windows = Windows([candidate, reference], all_tensors(reference.graph), plan.max_memory)
     feed = next(iter(open_feeds(resolved.source, reference.graph.inputs)))
-    for lane in (candidate, reference):
-        if lane.run_whole(feed, final_outputs(lane.graph)) is None:
-            return Figures(model, failed=f"{lane.label} cannot run it")
+    for partitioned_run in (candidate, reference):
+        if partitioned_run.run_whole(feed, final_outputs(partitioned_run.graph)) is None:
+            return Figures(model, failed=f"{partitioned_run.label} cannot run it")
     windows.plan(feed)
     tester = OperatorTester(candidate, reference)
     sweeper = _Everything(windows, make_functions(plan.compare, registry), final_outputs(reference.graph), tester)
@@ -109,11 +109,11 @@ def measure(model: str, path: Path, inputs: Path | None) -> Figures:
 
 
 def _note(found: Figures, row: Row, place: int) -> None:
-    unit = granted(row.unit)
+    unit = operator_rounding(row.unit)
     if row.standalone is not None:
         found.note(ALONE, row.standalone.relative / unit, row)
         found.note(IN_PLACE, (row.standalone.in_place or 0.0) / unit, row)
-    found.note(WALK, row.relative / granted(max(row.unit, row.path_unit)) / math.sqrt(place + 1), row)
+    found.note(WALK, row.relative / operator_rounding(max(row.unit, row.path_unit)) / math.sqrt(place + 1), row)
     if row.relative > unit:  # growth from nothing to less than one operator rounds is no growth
         found.note(JUMP, row.jump, row)
 
@@ -157,13 +157,14 @@ def page(found: Sequence[Figures]) -> str:
     """Return the table."""
     lines = [_line(["", "tensors", *COLUMNS]), _line(["---"] * (2 + len(COLUMNS)))]
     lines += [_line([item.model, item.operators, *_cells(item)]) for item in found]
+    single, half = (operator_rounding(UNITS[kind]) for kind in ("float32", "float16"))
     return f"""# How far operators without a fault are from the reference
 
 Written by `python -m truth.rounding`. {machine()}.
 
 ONNX Runtime against the reference evaluator. The largest figure of each model with the operator that makes it; all but
-the growth in units of what one operator may round ({granted(UNITS["float32"]):.2g} of the largest value in float32,
-{granted(UNITS["float16"]):.2g} in float16).
+the growth in units of what one operator may round ({single:.2g} of the largest value in float32,
+{half:.2g} in float16).
 
 {chr(10).join(lines)}
 """

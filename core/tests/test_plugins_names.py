@@ -20,40 +20,40 @@ def test_flags_have_hyphens():
 
 def test_backend_gets_its_flag_and_each_option_one():
     rt = brought(RunnerSpec, "rt", "rt", threads=None)
-    granted, refused = assign_flags([rt])
-    assert granted == {"--rt": FlagOwner(rt, ""), "--rt-threads": FlagOwner(rt, "threads")}
+    assigned, refused = assign_flags([rt])
+    assert assigned == {"--rt": FlagOwner(rt, ""), "--rt-threads": FlagOwner(rt, "threads")}
     assert refused == {}
 
 
 def test_only_backends_get_a_flag_of_their_name():
-    granted, _ = assign_flags([brought(DataLoaderSpec, "zeros", "z", scale=None)])
-    assert list(granted) == ["--zeros-scale"]
+    assigned, _ = assign_flags([brought(DataLoaderSpec, "zeros", "z", scale=None)])
+    assert list(assigned) == ["--zeros-scale"]
 
 
 def test_alias_is_granted_if_nobody_else_claims_it():
     rt = brought(RunnerSpec, "rt", "rt", threads=("--threads", "-t"))
-    granted, refused = assign_flags([rt], reserved=["--model"])
-    assert granted["--threads"] == granted["-t"] == FlagOwner(rt, "threads")
+    assigned, refused = assign_flags([rt], reserved=["--model"])
+    assert assigned["--threads"] == assigned["-t"] == FlagOwner(rt, "threads")
     assert refused == {}
 
 
 def test_alias_claimed_by_two_goes_to_neither_and_both_are_named():
     one = brought(RunnerSpec, "one", "one", workers="--threads")
     two = brought(RunnerSpec, "two", "two", threads="--threads")
-    granted, refused = assign_flags([one, two])
-    assert "--threads" not in granted
+    assigned, refused = assign_flags([one, two])
+    assert "--threads" not in assigned
     assert refused == {"--threads": (FlagOwner(one, "workers"), FlagOwner(two, "threads"))}
     assert [str(claim) for claim in refused["--threads"]] == [
         "option 'workers' of backend 'one' of dist-one",
         "option 'threads' of backend 'two' of dist-two",
     ]
-    assert {"--one-workers", "--two-threads"} <= set(granted)
+    assert {"--one-workers", "--two-threads"} <= set(assigned)
 
 
 def test_own_options_of_the_core_win_over_an_alias():
     rt = brought(RunnerSpec, "rt", "rt", path="--model")
-    granted, refused = assign_flags([rt], reserved=["--model"])
-    assert "--model" not in granted
+    assigned, refused = assign_flags([rt], reserved=["--model"])
+    assert "--model" not in assigned
     assert refused == {"--model": (FlagOwner(None, ""), FlagOwner(rt, "path"))}
     assert str(refused["--model"][0]) == "polycmp's own option"
 
@@ -61,39 +61,39 @@ def test_own_options_of_the_core_win_over_an_alias():
 def test_alias_of_a_contribution_of_the_core_wins_over_everybody():
     own = brought(DataLoaderSpec, "random", "polycmp", seed="--seed")
     rt = brought(RunnerSpec, "rt", "rt", seed="--seed")
-    granted, refused = assign_flags([rt, own])
-    assert granted["--seed"] == FlagOwner(own, "seed")
+    assigned, refused = assign_flags([rt, own])
+    assert assigned["--seed"] == FlagOwner(own, "seed")
     assert refused == {"--seed": (FlagOwner(own, "seed"), FlagOwner(rt, "seed"))}
 
 
 def test_generated_flag_wins_over_an_alias():
     one = brought(RunnerSpec, "one", "one", x="--two-y")
     two = brought(RunnerSpec, "two", "two", y=None)
-    granted, refused = assign_flags([one, two])
-    assert granted["--two-y"] == FlagOwner(two, "y")
+    assigned, refused = assign_flags([one, two])
+    assert assigned["--two-y"] == FlagOwner(two, "y")
     assert refused == {"--two-y": (FlagOwner(two, "y"), FlagOwner(one, "x"))}
 
 
 def test_alias_may_repeat_the_generated_flag():
-    granted, refused = assign_flags([brought(RunnerSpec, "rt", "rt", fast="--rt-fast")])
-    assert set(granted) == {"--rt", "--rt-fast"}
+    assigned, refused = assign_flags([brought(RunnerSpec, "rt", "rt", fast="--rt-fast")])
+    assert set(assigned) == {"--rt", "--rt-fast"}
     assert refused == {}
 
 
 def test_generated_flag_of_two_plugins_goes_to_neither():
     long = brought(RunnerSpec, "x", "one", a_b=None)
     short = brought(RunnerSpec, "x_a", "two", b=None)
-    granted, refused = assign_flags([long, short])
-    assert "--x-a-b" not in granted
+    assigned, refused = assign_flags([long, short])
+    assert "--x-a-b" not in assigned
     assert set(refused["--x-a-b"]) == {FlagOwner(long, "a_b"), FlagOwner(short, "b")}
 
 
 def test_loader_and_backend_of_one_name_share_the_prefix():
     loader = brought(LoaderSpec, "onnx", "onnx", outputs="--onnx-marks")
     backend = brought(RunnerSpec, "onnx", "onnx", ops=None)
-    granted, refused = assign_flags([loader, backend])
-    assert granted["--onnx-outputs"] == FlagOwner(loader, "outputs")
-    assert granted["--onnx-ops"] == FlagOwner(backend, "ops")
+    assigned, refused = assign_flags([loader, backend])
+    assert assigned["--onnx-outputs"] == FlagOwner(loader, "outputs")
+    assert assigned["--onnx-ops"] == FlagOwner(backend, "ops")
     assert refused == {}
 
 

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from polycmp.precision import UNITS, allowed_precision, granted
+from polycmp.precision import UNITS, allowed_precision, operator_rounding
 
 REAL_TYPES = {
     "float64": np.float64,
@@ -47,7 +47,7 @@ def test_units_of_what_numpy_does_not_have():
     ],
 )
 def test_what_one_operator_may_be_off(unit, error):
-    assert granted(unit) == error
+    assert operator_rounding(unit) == error
 
 
 @pytest.mark.parametrize(

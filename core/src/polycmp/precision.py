@@ -33,7 +33,7 @@ def allowed_precision(narrows: Mapping[str, str], options: Any) -> str:
     return max((name for name in allowed if name in UNITS), key=UNITS.__getitem__, default="")
 
 
-def granted(unit: float) -> float:
+def operator_rounding(unit: float) -> float:
     """Return which relative error a single operator may make in a type of this unit roundoff.
 
     In float32 and wider types sums are formed in that type, so a few roundings add up. Narrower types are summed in

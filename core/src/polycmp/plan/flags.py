@@ -103,10 +103,10 @@ def build_table(
     # An alias means the same for every command, so what one of them leaves out stays reserved.
     reserved = [*CORE_FLAGS, *(flag for target in core_targets(sections) for flag in target.flags)]
     contributions = [item for item in registry.unique_contributions if item.kind in PLUGIN_KINDS]
-    granted, refused = assign_flags(contributions, reserved)
+    assigned, refused = assign_flags(contributions, reserved)
     owned: dict[tuple[int, str], list[str]] = {}
     backends = {}
-    for flag, claim in granted.items():
+    for flag, claim in assigned.items():
         if claim.field and claim.contribution is not None:
             owned.setdefault((id(claim.contribution), claim.field), []).append(flag)
         elif claim.contribution is not None and "runner" in kinds:
@@ -118,7 +118,7 @@ def build_table(
         heading = _heading(item)
         headings[heading] = item.spec.summary
         targets += _plugin_targets(item, heading, owned)
-    targets = [_with_negative(target, {*reserved, *granted, *refused}) for target in targets]
+    targets = [_with_negative(target, {*reserved, *assigned, *refused}) for target in targets]
     by_flag = {flag: target for target in targets for flag in target.flags}
     return FlagTable({target.key: target for target in targets}, by_flag, backends, refused, headings)
 

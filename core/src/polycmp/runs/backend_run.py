@@ -22,7 +22,7 @@ T = TypeVar("T")
 log = logging.getLogger("polycmp.session")
 
 
-class LiveRun:
+class BackendRun:
     """One runner in a session.
 
     Args:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from polycmp.errors import OthersCode, PluginError, UsageError
-from polycmp.runs.backend_run import LiveRun
+from polycmp.runs.backend_run import BackendRun
 from polycmp.spec import Recorder
 from polycmp.tensors import DataSource, Feed, Source, TensorMetadata
 
@@ -31,7 +31,7 @@ class Feedback(Recorder, Protocol):
     def notes(self) -> Sequence[str]:
         """What was chosen without being asked for."""
 
-    def join(self, runs: Sequence[LiveRun]) -> list[LiveRun]:
+    def join(self, runs: Sequence[BackendRun]) -> list[BackendRun]:
         """Return the runs that take part: these, and more that run the same backends on other inputs."""
 
     def source(self, source: DataSource) -> DataSource:

@@ -13,7 +13,7 @@ from typing import Any
 from polycmp.arrays import copied
 from polycmp.data.dimensions import merge_inputs
 from polycmp.errors import DataError, OthersCode
-from polycmp.runs.backend_run import LiveRun, copy_outputs
+from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.sharing import sharing
 from polycmp.tensors import Feed, Source, TensorMetadata
 
@@ -66,7 +66,7 @@ class Pace:
         self.on_stage(text)
 
 
-def run_steps(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Generator[Step, None, None]:
+def run_steps(runs: Sequence[BackendRun], source: Source, pace: Pace) -> Generator[Step, None, None]:
     """Yield one step per feed of the data source.
 
     The runs that can be activated tell the data source what inputs there are, in a sequence only the first. Streaming
@@ -79,7 +79,7 @@ def run_steps(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Generator[
     yield from (_sequential if pace.sequential else _streaming)(runs, source, pace)
 
 
-def _streaming(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Iterator[Step]:
+def _streaming(runs: Sequence[BackendRun], source: Source, pace: Pace) -> Iterator[Step]:
     with ExitStack() as stack:
         for run in runs:
             stack.callback(run.deactivate)
@@ -99,7 +99,7 @@ def _streaming(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Iterator[
                 return
 
 
-def _activate(runs: Sequence[LiveRun], pace: Pace) -> None:
+def _activate(runs: Sequence[BackendRun], pace: Pace) -> None:
     """Activate runs, at the same time where they may: making a session takes long, and mostly one core."""
     if not pace.together or len(runs) < 2:
         for run in runs:
@@ -119,7 +119,7 @@ def _activate(runs: Sequence[LiveRun], pace: Pace) -> None:
     pool.shutdown()
 
 
-def _sequential(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Iterator[Step]:
+def _sequential(runs: Sequence[BackendRun], source: Source, pace: Pace) -> Iterator[Step]:
     feeds: list[Feed] | None = None
     collected: list[Step] = []
     for run in runs:
@@ -146,13 +146,13 @@ def _sequential(runs: Sequence[LiveRun], source: Source, pace: Pace) -> Iterator
         yield collected.pop(0)
 
 
-def _inputs(runs: Iterable[LiveRun]) -> TensorMetadata | None:
+def _inputs(runs: Iterable[BackendRun]) -> TensorMetadata | None:
     """Return what the runs that are well say of their inputs, as one; None if none is."""
     known = [inputs for inputs in (run.inputs() for run in runs) if inputs is not None]
     return merge_inputs(known) if known else None
 
 
-def _infer_all(runs: Sequence[LiveRun], feed: Feed) -> dict[str, Mapping[str, Any]]:
+def _infer_all(runs: Sequence[BackendRun], feed: Feed) -> dict[str, Mapping[str, Any]]:
     outputs: dict[str, Mapping[str, Any]] = {}
     for run in runs:
         result = run.infer(feed)
@@ -171,14 +171,14 @@ def _infer_all(runs: Sequence[LiveRun], feed: Feed) -> dict[str, Mapping[str, An
     return outputs
 
 
-def _separate(one: LiveRun, two: LiveRun) -> None:
+def _separate(one: BackendRun, two: BackendRun) -> None:
     """Have the outputs of two runs copied from now on, and note why."""
     for run, other in ((one, two), (two, one)):
         run.shares_memory = True
         run.add_notes([f"puts its outputs into the same memory as {other.label}: they are copied"])
 
 
-def _warm_up(runs: Iterable[LiveRun], feed: Feed, pace: Pace) -> None:
+def _warm_up(runs: Iterable[BackendRun], feed: Feed, pace: Pace) -> None:
     for run in runs:
         for _ in range(pace.warm_up):
             run.infer(feed, measure=False)

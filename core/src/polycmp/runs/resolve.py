@@ -16,7 +16,7 @@ from polycmp.plan import BackendPlan, DataPlan, Plan
 from polycmp.precision import allowed_precision
 from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
-from polycmp.runs.backend_run import LiveRun
+from polycmp.runs.backend_run import BackendRun
 from polycmp.tensors import DataSource, ModelDescription
 
 if TYPE_CHECKING:
@@ -98,9 +98,9 @@ class ResolvedBackend:
             result.precision = allowed_precision(dict(self.contribution.spec.narrows), self.plan.options)
         return result
 
-    def make_run(self) -> LiveRun:
+    def make_run(self) -> BackendRun:
         """Return a run of the whole model, not active."""
-        return LiveRun(self.make_result(), self.make_runner, self.needs)
+        return BackendRun(self.make_result(), self.make_runner, self.needs)
 
     def make_runner(self, part: Loader[Any] | None = None, same_inputs: bool = True) -> Runner:
         """Return a runner, not active.

@@ -12,7 +12,7 @@ from polycmp.tensors import TensorMetadata
 from polycmp.values import unique_label
 
 
-class SavedLane:
+class SavedBackendRun:
     """One saved run, read one iteration at a time.
 
     Args:
@@ -41,14 +41,14 @@ class SavedLane:
         return outputs
 
 
-def open_saved(paths: Iterable[str], taken: Iterable[str]) -> list[SavedLane]:
+def open_saved(paths: Iterable[str], taken: Iterable[str]) -> list[SavedBackendRun]:
     """Open every run in the files, labels made unique.
 
     Raises:
         FileError: A file is missing, damaged, or holds no runs.
     """
     used = set(taken)
-    lanes = []
+    found = []
     for path in paths:
         runs = open_runs(path)
         if not runs or any(run.count == 0 for run in runs):
@@ -61,5 +61,5 @@ def open_saved(paths: Iterable[str], taken: Iterable[str]) -> list[SavedLane]:
         for run in runs:
             label = unique_label(run.label, used)
             used.add(label)
-            lanes.append(SavedLane(run, label))
-    return lanes
+            found.append(SavedBackendRun(run, label))
+    return found

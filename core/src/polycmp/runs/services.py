@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from polycmp.errors import PolycmpError
-from polycmp.runs.backend_run import LiveRun
+from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.loop import Pace, Step
 from polycmp.spec import CompareFunction
 from polycmp.tensors import Feed, Source
@@ -92,7 +92,7 @@ class MakeWindows(Protocol):
     """The factory of the service `windows`."""
 
     def __call__(
-        self, resolved: Resolved, runs: Sequence[LiveRun], max_memory: int, reference: str, notes: list[str], /
+        self, resolved: Resolved, runs: Sequence[BackendRun], max_memory: int, reference: str, notes: list[str], /
     ) -> Windows | None:
         """Return the way through the models, as `open_windows` is asked for it; None where there is none."""
 
@@ -141,7 +141,7 @@ def open_rounding(resolved: Resolved, reference: str, tolerance: str) -> Roundin
 
 
 def open_windows(
-    resolved: Resolved, runs: Sequence[LiveRun], max_memory: int, reference: str, notes: list[str]
+    resolved: Resolved, runs: Sequence[BackendRun], max_memory: int, reference: str, notes: list[str]
 ) -> Windows | None:
     """Return the way through models in parts; None where there is none, or nothing that knows one.
 

@@ -19,11 +19,11 @@ from polycmp.runs.comparers import Comparer, comparer_maker
 from polycmp.runs.feedback import open_feedback
 from polycmp.runs.loop import Pace, Step, run_steps
 from polycmp.runs.resolve import Resolved, resolve
-from polycmp.runs.saved_run import SavedLane, open_saved
+from polycmp.runs.saved_run import SavedBackendRun, open_saved
 from polycmp.runs.services import Rounding, open_rounding
 from polycmp.session.check_names import check_output_names
 from polycmp.session.next_steps import next_steps
-from polycmp.session.outputs import Sinks
+from polycmp.session.outputs import StepWriters
 from polycmp.session.prepare import Memory, Prepared, needs_all_outputs, prepare
 from polycmp.session.reproduce import Repeats
 from polycmp.tensors import TensorMetadata
@@ -68,7 +68,7 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
     with ExitStack() as stack:
         lookers = open_lookers(plan.files.reports, registry)
         watchers = [*open_watchers(plan.report_options, registry), *lookers.values()]
-        sinks = stack.enter_context(Sinks(plan.files, plan.compare, watchers))
+        writers = stack.enter_context(StepWriters(plan.files, plan.compare, watchers))
         together = all(backend.runs_beside_others for backend in resolved.backends)
         pace = Pace(plan.sequential, plan.warm_up, on_stage, ahead=not plan.compare.fail_fast, together=together)
         pace = replace(pace, iterations=_iterations(plan.data))
@@ -76,11 +76,11 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
         stack.callback(steps.close)
         stack.callback(session.close)
         for step in steps:
-            if not session.take(step, sinks):
+            if not session.take(step, writers):
                 break
     session.outcome.looks = {name: looker.looks for name, looker in lookers.items()}
     session.outcome.notes += [f"inputs: {note}" for note in prepared.source.notes]
-    session.outcome.notes += sinks.lacking(run.label for run in prepared.runs)
+    session.outcome.notes += writers.lacking(run.label for run in prepared.runs)
     session.outcome.seconds = time.perf_counter() - start
     return session.finish()
 
@@ -115,7 +115,7 @@ class _Session:
         plan: Plan,
         resolved: Resolved,
         prepared: Prepared,
-        saved: list[SavedLane],
+        saved: list[SavedBackendRun],
         recorders: Recorders,
     ) -> None:
         self._plan, self._resolved = plan, resolved
@@ -127,7 +127,7 @@ class _Session:
         self._comparers: dict[str, dict[int, Comparer]] = {}
         self._recorders = recorders
         self._names_checked = prepared.names_checked
-        results = [run.result for run in prepared.runs] + [lane.result for lane in saved]
+        results = [run.result for run in prepared.runs] + [run.result for run in saved]
         self.outcome = Outcome(backends=results, expected=len(results) > 1, reference=self._reference(results))
 
     def judge_by(self, make_comparer: Callable[[str, str], Comparer], rounding: Rounding | None) -> None:
@@ -159,7 +159,7 @@ class _Session:
             index += 1
             yield Step(index, {}, outputs)
 
-    def take(self, step: Step, sinks: Sinks) -> bool:
+    def take(self, step: Step, writers: StepWriters) -> bool:
         """Save, check and compare one step; return whether to go on."""
         self.outcome.inputs = TensorMetadata.from_feed_dict(step.feed) if step.feed else self.outcome.inputs
         if self._prepared.feedback is not None:
@@ -167,14 +167,14 @@ class _Session:
         self._check_names(step)
         self._repeats.add_errors(step.index, step.feed, self.outcome.backends)
         if not step.window:
-            sinks.save(step, [run.label for run in self._prepared.runs])
+            writers.save(step, [run.label for run in self._prepared.runs])
         if self._rounding is not None:
             self._rounding.begin(step.feed)
-        invalid = sinks.validate(step.index, step.outputs)
-        outputs = sinks.postprocess(step)
+        invalid = writers.validate(step.index, step.outputs)
+        outputs = writers.postprocess(step)
         self.outcome.invalid += invalid
         self._repeats.add_invalid(step.index, step.feed, invalid)
-        same = self._compare(outputs, sinks, step)
+        same = self._compare(outputs, writers, step)
         return (same and not invalid) or not self._compare_plan.fail_fast
 
     def finish(self) -> Outcome:
@@ -241,10 +241,10 @@ class _Session:
 
     def _next_saved(self) -> Outputs:
         outputs: Outputs = {}
-        for lane in self._saved:
-            made = lane.next()
+        for run in self._saved:
+            made = run.next()
             if made is not None:
-                outputs[lane.result.label] = made
+                outputs[run.result.label] = made
         return outputs
 
     def _check_names(self, step: Step) -> None:
@@ -254,7 +254,7 @@ class _Session:
                 self._compare_plan, dict.fromkeys(name for made in step.outputs.values() for name in made)
             )
 
-    def _compare(self, outputs: Outputs, sinks: Sinks, step: Step) -> bool:
+    def _compare(self, outputs: Outputs, writers: StepWriters, step: Step) -> bool:
         reference = self._stand_in(outputs)
         if reference not in outputs:
             return True
@@ -267,11 +267,11 @@ class _Session:
                 continue  # one of the two shows nothing of this part of the model
             if self._compare_plan.postprocess:
                 raw = step.outputs[label], step.outputs[reference]
-                mine, expected = sinks.unhidden((mine, expected), raw)
+                mine, expected = writers.unhidden((mine, expected), raw)
             found = self._comparer(label, reference, step.window).add(mine, expected)
             self._recorders.add(step.index, label, reference, found)
             self._repeats.add(step.index, step.feed, label, found)
-            sinks.show(step.index, label, reference, mine, expected)
+            writers.show(step.index, label, reference, mine, expected)
             passed = passed and all(item.passed for item in found)
         return passed
 

@@ -22,7 +22,7 @@ from polycmp.values import pick, split_script
 Watcher = Callable[[Compared], None]
 
 
-class Sinks:
+class StepWriters:
     """What happens to each step, as far as the plan asks for it.
 
     Single files appear when the session ends well; an error or an interrupt leaves what was there before.
@@ -43,7 +43,7 @@ class Sinks:
         self._postprocess = _postprocess(compare)
         self._watchers = watchers
 
-    def __enter__(self) -> Sinks:
+    def __enter__(self) -> StepWriters:
         if self._files.save_inputs:
             self._inputs = self._stack.enter_context(InputsWriter(self._files.save_inputs))
         if self._files.save_outputs:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from polycmp.plan import ComparePlan, DataPlan, Plan
-from polycmp.runs.backend_run import LiveRun
+from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.feedback import Feedback
 from polycmp.runs.resolve import Resolved, ResolvedBackend
 from polycmp.runs.services import Windows, open_windows
@@ -30,7 +30,7 @@ class Prepared:
         feedback: What makes further inputs of the outputs.
     """
 
-    runs: list[LiveRun]
+    runs: list[BackendRun]
     source: DataSource
     names_checked: bool
     windows: Windows | None = None

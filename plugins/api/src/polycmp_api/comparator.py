@@ -16,7 +16,7 @@ from polycmp.results.files import save_input_blob
 from polycmp.results.outcome import BackendResult
 from polycmp.results.runs import IterationResult
 from polycmp.runner import Runner
-from polycmp.runs.backend_run import LiveRun, copy_outputs
+from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.loop import Pace, run_steps
 from polycmp.spec import CompareFuncSpec
 from polycmp.tensors import Feed, Source
@@ -95,10 +95,10 @@ class Comparator:
         del subprocess_timeout, subprocess_polling_interval
         if use_subprocess:
             raise _no_subprocess()
-        runs: list[LiveRun] = []
+        runs: list[BackendRun] = []
         for runner in runners:
             runner.name = unique_label(runner.name, (run.label for run in runs))
-            runs.append(LiveRun(BackendResult(runner.name, type(runner).__name__), _giving(runner)))
+            runs.append(BackendRun(BackendResult(runner.name, type(runner).__name__), _giving(runner)))
         results = RunResults((run.label, []) for run in runs)
         feeds: list[Feed] = []
         for step in run_steps(runs, _source(data_loader), Pace(not streaming, warm_up or 0)):
@@ -327,7 +327,7 @@ def _giving(runner: Runner) -> Callable[[], Runner]:
     return lambda: runner
 
 
-def _raise_first(runs: Iterable[LiveRun]) -> None:
+def _raise_first(runs: Iterable[BackendRun]) -> None:
     for run in runs:
         if run.error is not None:
             raise run.error

@@ -13,21 +13,23 @@ from polycmp.options import make_options
 from polycmp.plan import BackendPlan
 from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
-from polycmp.runs.backend_run import LiveRun
+from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.comparers import Comparer
 from polycmp.runs.resolve import Resolved, ResolvedBackend
-from polycmp_layerwise.partitioned_run import Lane, MakeRunner
+from polycmp_layerwise.partitioned_run import MakeRunner, PartitionedRun
 from polycmp_layerwise.windows import Windows, comparable, suits
 
 Graphs = Mapping[str, "ModelGraph | None"]
 
 
-def open_partitioned_runs(resolved: Resolved, lane: type[Lane] = Lane) -> list[Lane]:
+def open_partitioned_runs(
+    resolved: Resolved, partitioned_run: type[PartitionedRun] = PartitionedRun
+) -> list[PartitionedRun]:
     """Return one run through the model's graph for each backend, in their order.
 
     Args:
         resolved: The backends.
-        lane: What to make of each.
+        partitioned_run: What to make of each.
 
     Raises:
         UsageError: A backend does not run parts of a model.
@@ -46,10 +48,10 @@ def open_partitioned_runs(resolved: Resolved, lane: type[Lane] = Lane) -> list[L
                 f"the loader of {backend.model.kind} models gives no view of their operators", whose=backend.model.path
             )
     results = [backend.make_result() for backend in resolved.backends]
-    return _partitioned_runs(resolved.backends, results, graphs, lane)
+    return _partitioned_runs(resolved.backends, results, graphs, partitioned_run)
 
 
-def open_precise_run(resolved: Resolved, graph: ModelGraph) -> Lane | None:
+def open_precise_run(resolved: Resolved, graph: ModelGraph) -> PartitionedRun | None:
     """Return a backend that calculates the last backend's model in float64; None if none is installed.
 
     Args:
@@ -65,11 +67,11 @@ def open_precise_run(resolved: Resolved, graph: ModelGraph) -> Lane | None:
         if spec.precise and spec.intermediates == "graph" and model.can_load(spec.accepts):
             options = make_options(spec.options, dict(spec.precise), spec.name)
             backend = ResolvedBackend(BackendPlan(f"{spec.name} in float64", spec.name, options), model, contribution)
-            return Lane(BackendResult(backend.label, spec.name), graph, backend.make_runner, spec.needs)
+            return PartitionedRun(BackendResult(backend.label, spec.name), graph, backend.make_runner, spec.needs)
     return None
 
 
-def _precise_own_run(backend: ResolvedBackend, graph: ModelGraph) -> Lane | None:
+def _precise_own_run(backend: ResolvedBackend, graph: ModelGraph) -> PartitionedRun | None:
     """Return a backend with a graph of its own, calculating in float64; None if it cannot."""
     spec = backend.contribution.spec if backend.contribution is not None else None
     if spec is None or not spec.precise:
@@ -79,7 +81,9 @@ def _precise_own_run(backend: ResolvedBackend, graph: ModelGraph) -> Lane | None
         precise = precise.with_option(name, value) if precise is not None else None
     if precise is None:
         return None
-    return Lane(BackendResult(f"{spec.name} in float64", spec.name), graph, _maker(precise, graph), spec.needs)
+    return PartitionedRun(
+        BackendResult(f"{spec.name} in float64", spec.name), graph, _maker(precise, graph), spec.needs
+    )
 
 
 def _maker(backend: ResolvedBackend, own: ModelGraph) -> MakeRunner:
@@ -95,18 +99,19 @@ class Paired(NamedTuple):
     """Runs of models that differ, made to go through them side by side.
 
     Attributes:
-        lanes: The same runs in the same order; their graphs have the same operators between tensors of the same names.
+        partitioned_runs: The same runs in the same order; their graphs have the same operators between tensors of
+            the same names.
         notes: What a reader should know of how the tensors were paired.
         judge: Makes of a comparer one that knows by how much tensors of these models may differ.
     """
 
-    lanes: list[Lane]
+    partitioned_runs: list[PartitionedRun]
     notes: list[str]
     judge: Callable[[Comparer], Comparer]
 
 
 def open_windows(
-    resolved: Resolved, runs: Sequence[LiveRun], max_memory: int, reference: str, notes: list[str]
+    resolved: Resolved, runs: Sequence[BackendRun], max_memory: int, reference: str, notes: list[str]
 ) -> Windows | None:
     """Return the way through the models in windows; None where they cannot be gone through side by side.
 
@@ -133,7 +138,7 @@ def open_windows(
         paired = _paired(resolved, partitioned, reference) if all(inside) else None
     if paired is None:
         return None
-    partitioned = paired.lanes
+    partitioned = paired.partitioned_runs
     notes += paired.notes
     wanted = comparable(partitioned[-1].graph)
     if any(set(run.graph.outputs) != set(wanted) for run in partitioned):
@@ -147,12 +152,12 @@ def open_windows(
     return Windows(partitioned, wanted, max_memory, whole, concurrent=concurrent, judge=paired.judge)
 
 
-def _paired(resolved: Resolved, lanes: list[Lane], reference: str) -> Paired | None:
+def _paired(resolved: Resolved, partitioned_runs: list[PartitionedRun], reference: str) -> Paired | None:
     """Return what the service `pairing` makes of runs whose models differ; None where it is not there, or cannot."""
     contribution = resolved.registry.services.get("pairing")
     if contribution is None:
         return None
-    paired: Paired | None = resolved.registry.load(contribution)(lanes, reference)
+    paired: Paired | None = resolved.registry.load(contribution)(partitioned_runs, reference)
     return paired
 
 
@@ -161,8 +166,11 @@ def _graphs(backends: Iterable[ResolvedBackend]) -> Graphs:
 
 
 def _partitioned_runs(
-    backends: Sequence[ResolvedBackend], results: Sequence[BackendResult], graphs: Graphs, lane: type[Lane] = Lane
-) -> list[Lane]:
+    backends: Sequence[ResolvedBackend],
+    results: Sequence[BackendResult],
+    graphs: Graphs,
+    partitioned_run: type[PartitionedRun] = PartitionedRun,
+) -> list[PartitionedRun]:
     runs = []
     for backend, result in zip(backends, results, strict=True):
         own = backend.inside
@@ -170,14 +178,14 @@ def _partitioned_runs(
         if graph is not None:
             make = backend.make_runner if isinstance(own, str) else _maker(backend, own)
             join = backend.model.joiner() if backend.compiles else None
-            runs.append(lane(result, graph, make, backend.needs, compiles=backend.compiles, join=join))
+            runs.append(partitioned_run(result, graph, make, backend.needs, compiles=backend.compiles, join=join))
     return runs
 
 
-def _whole_run(backend: ResolvedBackend, run: LiveRun, graph: ModelGraph | None) -> LiveRun:
+def _whole_run(backend: ResolvedBackend, run: BackendRun, graph: ModelGraph | None) -> BackendRun:
     """Return a run of the whole model with its own outputs, for a backend that shows no tensors inside it."""
     run.result.notes.append("shows no tensors inside the model, so only the model's outputs are compared")
     if graph is None:
         return run
     loader = graph.mark(final_outputs(graph))
-    return LiveRun(run.result, lambda: backend.make_runner(loader), backend.needs)
+    return BackendRun(run.result, lambda: backend.make_runner(loader), backend.needs)

@@ -12,7 +12,7 @@ from polycmp.loader import Loader
 from polycmp.quiet import only_errors
 from polycmp.results.outcome import BackendResult, Timing
 from polycmp.runner import Runner
-from polycmp.runs.backend_run import LiveRun
+from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.sharing import sharing
 from polycmp.tensors import Feed, TensorMetadata, dtype_of
 from polycmp_layerwise.observable import a_few, largest_working, real_numbers
@@ -32,11 +32,11 @@ class _Attempt(NamedTuple):
     """A segment with what came of running it."""
 
     segment: Segment
-    live: LiveRun
+    live: BackendRun
     outputs: Mapping[str, Any] | None
 
 
-class Lane:
+class PartitionedRun:
     """A backend that runs a graph in parts.
 
     Each part is a model of its own with only its weights. What crosses from one part to the next is this backend's own
@@ -78,8 +78,8 @@ class Lane:
         self.make = make
         self.needs = needs
         self._dead: set[str] = set()
-        self._kept: dict[int, LiveRun] = {}
-        self._current: LiveRun | None = None
+        self._kept: dict[int, BackendRun] = {}
+        self._current: BackendRun | None = None
         self._iterations: list[float] = []
         self._seconds = 0.0
         self._seen: dict[str, tuple[Any, tuple[int, ...]]] = {}
@@ -292,7 +292,7 @@ class Lane:
         self._note(live)
         return kept
 
-    def _session(self, segment: Segment, whole: bool) -> LiveRun:
+    def _session(self, segment: Segment, whole: bool) -> BackendRun:
         kept = self._kept.pop(segment.start, None)
         if kept is not None and self._fits(kept, segment):
             return kept
@@ -307,9 +307,9 @@ class Lane:
         live.activate()
         return live
 
-    def _live(self, loader: Loader[Any] | None, *, same_inputs: bool) -> LiveRun:
+    def _live(self, loader: Loader[Any] | None, *, same_inputs: bool) -> BackendRun:
         scratch = BackendResult(label=self.label, backend=self.result.backend)
-        return LiveRun(scratch, lambda: self.make(loader, same_inputs), self.needs)
+        return BackendRun(scratch, lambda: self.make(loader, same_inputs), self.needs)
 
     def _declared(self, feed: Feed) -> TensorMetadata:
         """Return types and shapes of a feed, the model's own inputs with the types that the model declares."""
@@ -320,13 +320,13 @@ class Lane:
             metadata.add(name, declared.dtype if known and declared is not None else dtype_of(array), array.shape)
         return metadata
 
-    def _fits(self, live: LiveRun, segment: Segment) -> bool:
+    def _fits(self, live: BackendRun, segment: Segment) -> bool:
         inputs = live.inputs()
         return inputs is not None and all(
             name in inputs and inputs[name].accepts_shape(self.tensors[name].shape) for name in segment.inputs
         )
 
-    def _carry(self, segment: Segment, outputs: Mapping[str, Any], live: LiveRun) -> None:
+    def _carry(self, segment: Segment, outputs: Mapping[str, Any], live: BackendRun) -> None:
         for name in segment.wanted:
             self._seen[name] = (dtype_of(outputs[name]), tuple(outputs[name].shape))
         self._dead = set(segment.last_use)
@@ -341,7 +341,7 @@ class Lane:
             some = a_few(sorted(self.hidden))
             self.result.notes.append(f"{_HIDDEN} {count} inside the model, not compared: {some} ({self._why_hidden})")
 
-    def _note(self, live: LiveRun) -> None:
+    def _note(self, live: BackendRun) -> None:
         """Take over what became of a part's runner."""
         self._seconds += live.last_seconds
         mine, other = self.result, live.result
@@ -351,7 +351,7 @@ class Lane:
             mine.error, mine.hint = other.error, other.hint
 
 
-def _lasting(live: LiveRun, array: Any) -> Any:
+def _lasting(live: BackendRun, array: Any) -> Any:
     """Return an array that outlives the runner."""
     return array if live.outputs_stay_valid else copy.deepcopy(array)
 

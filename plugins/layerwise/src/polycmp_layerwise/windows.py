@@ -12,16 +12,16 @@ from typing import Any
 from polycmp.cores import sharing_cores
 from polycmp.graph import ModelGraph, final_outputs, same_structure
 from polycmp.quiet import only_errors
-from polycmp.runs.backend_run import LiveRun, copy_outputs
+from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.comparers import Comparer
 from polycmp.runs.loop import Pace, Step, copy_feed, open_feeds
 from polycmp.runs.sharing import sharing
 from polycmp.tensors import Feed, Source, TensorMetadata
 from polycmp_layerwise.at_once import AtOnce
 from polycmp_layerwise.partition import MOST_WEIGHTS, Layout, Segment, memory_budget, plan_segments
-from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.partitioned_run import PartitionedRun
 
-#: Gives what each lane makes of a segment, None for those that failed.
+#: Gives what each run makes of a segment, None for those that failed.
 _Begun = Callable[[], Iterable[Mapping[str, Any] | None]]
 
 
@@ -44,27 +44,27 @@ class Windows:
     """Several backends going through one graph side by side.
 
     Args:
-        lanes: The backends; their models have the same structure.
+        partitioned_runs: The backends; their models have the same structure.
         wanted: The tensors to compare, in the order of the graph.
-        max_memory: Bytes for the tensors of all lanes, 0 for a share of what is free.
+        max_memory: Bytes for the tensors of all runs, 0 for a share of what is free.
         closed: Backends that show no tensors inside the model: they run all of it and have its outputs only.
-        concurrent: Whether the lanes may run at the same time, each in a thread and with its part of the cores.
+        concurrent: Whether the backends may run at the same time, each in a thread and with its part of the cores.
         judge: Makes of a comparer one that also knows what to expect of the models.
     """
 
     def __init__(
         self,
-        lanes: Sequence[Lane],
+        partitioned_runs: Sequence[PartitionedRun],
         wanted: Sequence[str],
         max_memory: int = 0,
-        closed: Sequence[LiveRun] = (),
+        closed: Sequence[BackendRun] = (),
         *,
         concurrent: bool = False,
         judge: Callable[[Comparer], Comparer] = lambda comparer: comparer,
     ) -> None:
         self.judge = judge
-        self.lanes = list(lanes)
-        self._at_once: AtOnce[Lane] = AtOnce(len(self.lanes), concurrent=concurrent)
+        self.partitioned_runs = list(partitioned_runs)
+        self._at_once: AtOnce[PartitionedRun] = AtOnce(len(self.partitioned_runs), concurrent=concurrent)
         self._closed = list(closed)
         self._held: dict[str, dict[str, Any]] = {}
         self.wanted = tuple(wanted)
@@ -74,8 +74,8 @@ class Windows:
 
     @property
     def graph(self) -> ModelGraph:
-        """The graph of the last lane, the reference unless somebody says otherwise."""
-        return self.lanes[-1].graph
+        """The graph of the last run, the reference unless somebody says otherwise."""
+        return self.partitioned_runs[-1].graph
 
     @cached_property
     def _finals(self) -> frozenset[str]:
@@ -85,7 +85,10 @@ class Windows:
         """Return the tensors that a backend can show, None if all."""
         if any(run.label == label for run in self._closed):
             return self._finals
-        hidden = next((lane.hidden for lane in self.lanes if lane.label == label), None)
+        hidden = next(
+            (partitioned_run.hidden for partitioned_run in self.partitioned_runs if partitioned_run.label == label),
+            None,
+        )
         return frozenset(self.wanted) - hidden if hidden else None
 
     def steps(self, source: Source, pace: Pace) -> Generator[Step, None, None]:
@@ -101,10 +104,14 @@ class Windows:
             while feed is not None:
                 following = next(iterator, None)
                 for window, outputs in self.windows(feed, pace, keep=following is not None):
-                    done = {lane.label: lane.finish() for lane in self.lanes} if window.last else {}
+                    done = (
+                        {partitioned_run.label: partitioned_run.finish() for partitioned_run in self.partitioned_runs}
+                        if window.last
+                        else {}
+                    )
                     done.update({run.label: run.last_seconds for run in self._closed if window.last})
                     yield Step(index, feed, outputs, done, window.number)
-                if not any(lane.is_well for lane in self.lanes):
+                if not any(partitioned_run.is_well for partitioned_run in self.partitioned_runs):
                     return
                 feed, index = following, index + 1
         finally:
@@ -113,7 +120,7 @@ class Windows:
     def windows(
         self, feed: Feed, pace: Pace | None = None, *, keep: bool = False
     ) -> Iterator[tuple[Window, dict[str, Any]]]:
-        """Run all segments on one feed; yield each with the wanted tensors by lane, valid until the next.
+        """Run all segments on one feed; yield each with the wanted tensors by run, valid until the next.
 
         Args:
             feed: The inputs.
@@ -125,16 +132,16 @@ class Windows:
         keep = keep and self._weights_fit()
         begin = partial(self._begin, pace=pace, keep=keep, whole=len(self.segments) == 1)
         self._run_closed(feed)
-        for lane in self.lanes:
-            lane.begin(feed)
+        for partitioned_run in self.partitioned_runs:
+            partitioned_run.begin(feed)
         begun: deque[_Begun] = deque()
         for number, segment in enumerate(self.segments):
             wait_for_it = begun.popleft() if begun else begin(segment)
             outputs = {**self._well(wait_for_it()), **self._of_closed(segment)}
             if number == 0:
-                ahead = ahead and all(lane.outputs_stay_valid for lane in self.lanes)
+                ahead = ahead and all(partitioned_run.outputs_stay_valid for partitioned_run in self.partitioned_runs)
                 begun.extend(begin(each, ahead=True) for each in self.segments[1 : 1 + ahead])
-            with sharing_cores(len(self.lanes) + 1 if ahead else 1):
+            with sharing_cores(len(self.partitioned_runs) + 1 if ahead else 1):
                 yield Window(segment, number, number == len(self.segments) - 1), outputs
             outputs.clear()  # whoever still holds the step must not hold its tensors
             # Not earlier, so that there are never the tensors of more than two windows.
@@ -151,17 +158,17 @@ class Windows:
             types = self.graph.types(TensorMetadata.from_feed_dict(feed))
             self.layout = Layout(self.graph, self.wanted, types)
             most = MOST_WEIGHTS if ahead else None
-            self.segments = plan_segments(self.layout, self._budget(ahead=ahead), len(self.lanes), most)
+            self.segments = plan_segments(self.layout, self._budget(ahead=ahead), len(self.partitioned_runs), most)
 
     def close(self) -> None:
         """Let all sessions go; an iteration that was stopped half way counts as far as it came."""
         self._at_once.close()
-        for lane in self.lanes:
-            if lane in self._at_once.busy:
+        for partitioned_run in self.partitioned_runs:
+            if partitioned_run in self._at_once.busy:
                 continue
-            if lane.is_under_way:
-                lane.finish()
-            lane.close()
+            if partitioned_run.is_under_way:
+                partitioned_run.finish()
+            partitioned_run.close()
         for run in self._closed:
             run.deactivate()
         self._held.clear()
@@ -184,39 +191,47 @@ class Windows:
         }
 
     def _begin(self, segment: Segment, pace: Pace | None, *, keep: bool, whole: bool, ahead: bool = False) -> _Begun:
-        """Return what gives what the lanes make of a segment, which is begun now if it runs ahead, else then."""
+        """Return what gives what the runs make of a segment, which is begun now if it runs ahead, else then."""
         if pace is not None:
             pace.on_stage(f"operators {segment.start} to {segment.stop} of {len(self.graph.nodes)}")
 
-        def run(lane: Lane) -> Mapping[str, Any] | None:
-            # Where lanes do not take turns, the level of logging, which is the process's, is none of theirs.
+        def run(partitioned_run: PartitionedRun) -> Mapping[str, Any] | None:
+            # Where runs do not take turns, the level of logging, which is the process's, is none of theirs.
             with only_errors(unless=whole, of_thread=self._at_once.is_concurrent):
-                return lane.run(segment, keep=keep, whole=whole)
+                return partitioned_run.run(segment, keep=keep, whole=whole)
 
-        return self._at_once.begin(run, self.lanes) if ahead else lambda: self._at_once.map(run, self.lanes)
+        return (
+            self._at_once.begin(run, self.partitioned_runs)
+            if ahead
+            else lambda: self._at_once.map(run, self.partitioned_runs)
+        )
 
     def _well(self, outputs: Iterable[Mapping[str, Any] | None]) -> dict[str, Any]:
-        """Return the outputs of those lanes that are well; one that has failed since then was so here."""
+        """Return the outputs of those runs that are well; one that has failed since then was so here."""
         made: dict[str, Mapping[str, Any]] = {}
         failed = set()
-        for lane, mine in zip(self.lanes, outputs, strict=True):
+        for partitioned_run, mine in zip(self.partitioned_runs, outputs, strict=True):
             if mine is None:
                 continue
             overwritten = sharing(mine, made)
             if overwritten:
-                lane.fail(
+                partitioned_run.fail(
                     f"puts its outputs into the same memory as {overwritten[0]}, which overwrites them",
                     "run each in a process of its own: --use-subprocess",
                 )
-                failed.add(lane.label)
-            made[lane.label] = mine
+                failed.add(partitioned_run.label)
+            made[partitioned_run.label] = mine
         return {label: mine for label, mine in made.items() if label not in failed}
 
     def _budget(self, *, ahead: bool = False) -> int:
-        """Return the bytes for the tensors of one window; where lanes run ahead there are those of two for a while."""
-        graphs = {id(lane.graph): lane.graph for lane in self.lanes}.values()
+        """Return the bytes for the tensors of one window; where runs are ahead there are those of two for a while."""
+        graphs = {
+            id(partitioned_run.graph): partitioned_run.graph for partitioned_run in self.partitioned_runs
+        }.values()
         weights = sum(sum(graph.weights.values()) for graph in graphs)
-        budget = memory_budget(self._max_memory, weights, few=any(lane.compiles for lane in self.lanes))
+        budget = memory_budget(
+            self._max_memory, weights, few=any(partitioned_run.compiles for partitioned_run in self.partitioned_runs)
+        )
         if not ahead:
             return budget
         # Most of the second is not there yet when the first is dropped: on MiniLM and ResNet-50, nine tenths take no
@@ -224,7 +239,7 @@ class Windows:
         return budget // 2 if self._max_memory else budget * 9 // 10
 
     def _weights_fit(self) -> bool:
-        return sum(self.graph.weights.values()) * len(self.lanes) <= self._budget()
+        return sum(self.graph.weights.values()) * len(self.partitioned_runs) <= self._budget()
 
 
 def suits(graphs: Sequence[ModelGraph | None]) -> bool:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from polycmp.tensors import Feed
-from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.partitioned_run import PartitionedRun
 
 #: Attempts to compile operators together, where not all of them can be at once; each may take a minute.
 _ATTEMPTS = 8
 
 
-def run_together(candidate: Lane, feeds: Mapping[str, Feed]) -> dict[str, dict[str, Any] | None]:
+def run_together(candidate: PartitionedRun, feeds: Mapping[str, Feed]) -> dict[str, dict[str, Any] | None]:
     """Run operators, each on tensors of its own, in few models; what is refused together is tried in halves.
 
     Args:

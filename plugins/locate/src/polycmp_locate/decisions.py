@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import math
 
-from polycmp.precision import UNITS
-from polycmp.precision import granted as operator_rounding
+from polycmp.precision import UNITS, operator_rounding
 from polycmp_locate.kinds import NORMALISING, READ_BESIDE_ONE, SELECTING
 from polycmp_locate.result import Row, Standalone
 

@@ -18,7 +18,7 @@ from polycmp.runs.resolve import Resolved, resolve
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_layerwise.observable import a_few
 from polycmp_layerwise.open import open_partitioned_runs, open_precise_run
-from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_layerwise.windows import Windows
 from polycmp_locate.bisect import bisect, judge_bisected
 from polycmp_locate.failing import find_failing
@@ -59,21 +59,26 @@ def locate(
     start = time.perf_counter()
     options = options or LocateOptions()
     resolved = resolve(plan, registry)
-    lanes = open_partitioned_runs(resolved, SteppingLane)
+    partitioned_runs = open_partitioned_runs(resolved, SteppingLane)
     if plan.files.load_outputs:
-        found = _against_record(plan, registry, resolved, lanes, options, on_stage)
+        found = _against_record(plan, registry, resolved, partitioned_runs, options, on_stage)
     else:
-        found = _against_backend(plan, registry, resolved, lanes, options, on_stage)
+        found = _against_backend(plan, registry, resolved, partitioned_runs, options, on_stage)
     found.command = plan.command
     found.seconds = time.perf_counter() - start
     return found
 
 
 def _against_backend(
-    plan: Plan, registry: Registry, resolved: Resolved, lanes: list[Lane], options: LocateOptions, on_stage: Stage
+    plan: Plan,
+    registry: Registry,
+    resolved: Resolved,
+    partitioned_runs: list[PartitionedRun],
+    options: LocateOptions,
+    on_stage: Stage,
 ) -> Located:
-    reference = _reference(lanes, plan.compare.reference)
-    candidates = [lane for lane in lanes if lane is not reference]
+    reference = _reference(partitioned_runs, plan.compare.reference)
+    candidates = [partitioned_run for partitioned_run in partitioned_runs if partitioned_run is not reference]
     precise = open_precise_run(resolved, reference.graph) if options.float64 else None
     functions = make_functions(plan.compare, registry)
     chooser = Chooser(plan, resolved, functions, on_stage)
@@ -92,15 +97,20 @@ def _against_backend(
             break
     if found is None:
         raise UsageError("the data loader gave no inputs")
-    if len(lanes) > 2:
-        _vote(found, lanes, functions)
+    if len(partitioned_runs) > 2:
+        _vote(found, partitioned_runs, functions)
     found.notes += [f"inputs: {note}" for note in chooser.notes]
-    found.backends = [lane.result for lane in lanes]
+    found.backends = [partitioned_run.result for partitioned_run in partitioned_runs]
     return found
 
 
 def _against_record(
-    plan: Plan, registry: Registry, resolved: Resolved, lanes: list[Lane], options: LocateOptions, on_stage: Stage
+    plan: Plan,
+    registry: Registry,
+    resolved: Resolved,
+    partitioned_runs: list[PartitionedRun],
+    options: LocateOptions,
+    on_stage: Stage,
 ) -> Located:
     """Search with a saved run as the reference."""
     if plan.data.followers:
@@ -109,10 +119,10 @@ def _against_record(
             why="a saved run cannot take steps",
             hint="give the inputs of its steps with --load-inputs; polycmp run takes both",
         )
-    record = Record(*open_record(plan, [lane.label for lane in lanes]), plan, resolved)
+    record = Record(*open_record(plan, [partitioned_run.label for partitioned_run in partitioned_runs]), plan, resolved)
     functions = make_functions(plan.compare, registry)
     found: Located | None = None
-    for candidate in lanes:
+    for candidate in partitioned_runs:
         for index, (feed, tensors) in enumerate(record.iterations(candidate.graph.inputs)):
             setting = record.setting(candidate, feed, tensors, functions)
             one = search(setting, feed, replace(options, float64=False), on_stage)
@@ -124,7 +134,7 @@ def _against_record(
         raise UsageError("there are no inputs for the saved run", hint="give them with --load-inputs FILE")
     found.notes += record.notes
     found.notes += [f"inputs: {note}" for note in resolved.source.notes]
-    found.backends = [*(lane.result for lane in lanes), record.result]
+    found.backends = [*(partitioned_run.result for partitioned_run in partitioned_runs), record.result]
     return found
 
 
@@ -158,7 +168,11 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
     found.explain = explanation(found)
     found.notes += [*notes_of(found, judgement), *hints_of(found, setting, feed)]
     sweeper.windows.close()
-    found.notes += [f"{lane.label} {note}" for lane in (candidate, reference) for note in lane.result.notes]
+    found.notes += [
+        f"{partitioned_run.label} {note}"
+        for partitioned_run in (candidate, reference)
+        for note in partitioned_run.result.notes
+    ]
     return found
 
 
@@ -174,10 +188,12 @@ def _blame(found: Located, setting: Setting, feed: Feed, on_stage: Stage) -> Non
         found.sentence = f"{FAILS}: {found.candidate} cannot run {row.node.label}, not even alone{why}"
 
 
-def _vote(found: Located, lanes: list[Lane], functions: Mapping[str, Callable[..., Any]]) -> None:
+def _vote(found: Located, partitioned_runs: list[PartitionedRun], functions: Mapping[str, Callable[..., Any]]) -> None:
     """Name the backend that disagrees with all others while those agree with each other."""
-    final = final_outputs(lanes[-1].graph)
-    made = {lane.label: lane.run_whole(found.inputs, final) for lane in lanes}
+    final = final_outputs(partitioned_runs[-1].graph)
+    made = {
+        partitioned_run.label: partitioned_run.run_whole(found.inputs, final) for partitioned_run in partitioned_runs
+    }
     well = {label: outputs for label, outputs in made.items() if outputs is not None}
 
     def agree(one: str, two: str) -> bool:
@@ -196,11 +212,13 @@ def _vote(found: Located, lanes: list[Lane], functions: Mapping[str, Callable[..
         found.notes.append("no single backend is the odd one out: several pairs disagree")
 
 
-def _coarsest(*lanes: Lane) -> str:
+def _coarsest(*partitioned_runs: PartitionedRun) -> str:
     """Return who may calculate in a coarser type than float32, and in which, in words; empty if nobody."""
-    lane = max(lanes, key=lambda lane: UNITS.get(lane.result.precision, 0.0))
-    coarse = UNITS.get(lane.result.precision, 0.0) > UNITS["float32"]
-    return f"{lane.result.precision}, which {lane.label} may calculate in" if coarse else ""
+    partitioned_run = max(
+        partitioned_runs, key=lambda partitioned_run: UNITS.get(partitioned_run.result.precision, 0.0)
+    )
+    coarse = UNITS.get(partitioned_run.result.precision, 0.0) > UNITS["float32"]
+    return f"{partitioned_run.result.precision}, which {partitioned_run.label} may calculate in" if coarse else ""
 
 
 def _sweeper(setting: Setting, feed: Feed) -> Sweeper:
@@ -208,7 +226,7 @@ def _sweeper(setting: Setting, feed: Feed) -> Sweeper:
     windows = Windows([setting.candidate, setting.reference], all_tensors(graph), setting.max_memory)
     windows.plan(feed)
     if setting.precise is not None and _elements(windows) <= AFFORDABLE:
-        windows.lanes.append(setting.precise)
+        windows.partitioned_runs.append(setting.precise)
     tester = OperatorTester(setting.candidate, setting.reference, setting.precise)
     return Sweeper(windows, setting.functions, final_outputs(graph), tester)
 
@@ -219,15 +237,15 @@ def _elements(windows: Windows) -> int:
     return (sum(sizes.values()) + sum(windows.graph.weights.values())) // 4
 
 
-def _reference(lanes: list[Lane], wanted: str) -> Lane:
-    if len(lanes) < 2:
+def _reference(partitioned_runs: list[PartitionedRun], wanted: str) -> PartitionedRun:
+    if len(partitioned_runs) < 2:
         raise UsageError("a search needs two backends", hint="polycmp locate MODEL -b CANDIDATE -b REFERENCE")
     if not wanted:
-        return lanes[-1]
-    for lane in lanes:
-        if wanted in (lane.label, lane.result.backend):
-            return lane
-    labels = [lane.label for lane in lanes]
+        return partitioned_runs[-1]
+    for partitioned_run in partitioned_runs:
+        if wanted in (partitioned_run.label, partitioned_run.result.backend):
+            return partitioned_run
+    labels = [partitioned_run.label for partitioned_run in partitioned_runs]
     raise UsageError(f"--reference: no run is called {wanted!r}", why=did_you_mean(wanted, labels))
 
 
@@ -265,7 +283,7 @@ def make_setting(setting: Setting, feed: Feed) -> Setting:
     )
 
 
-def _check_interface(candidate: Lane, reference: Lane) -> None:
+def _check_interface(candidate: PartitionedRun, reference: PartitionedRun) -> None:
     one, two = set(candidate.graph.inputs), set(reference.graph.inputs)
     if one - two:
         raise ModelError(

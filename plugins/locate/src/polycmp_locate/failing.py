@@ -7,14 +7,14 @@ from typing import Any
 
 from polycmp.graph import GraphNode
 from polycmp.tensors import Feed, TensorEntry, dtype_of
-from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_layerwise.windows import Windows
 from polycmp_locate.figures import figures
 from polycmp_locate.result import Row
 
 
 def find_failing(
-    candidate: Lane, windows: Windows, feed: Feed, on_stage: Callable[[str], None] = lambda _: None
+    candidate: PartitionedRun, windows: Windows, feed: Feed, on_stage: Callable[[str], None] = lambda _: None
 ) -> Row | None:
     """Return the first tensor that the candidate cannot compute from the reference's tensors.
 
@@ -26,7 +26,7 @@ def find_failing(
         feed: The inputs.
         on_stage: Told what happens next.
     """
-    reference = windows.lanes[0]
+    reference = windows.partitioned_runs[0]
     for window, outputs in windows.windows(feed):
         segment = window.segment
         on_stage(f"operators {segment.start} to {segment.stop}")
@@ -41,7 +41,7 @@ def find_failing(
     return None
 
 
-def _try_node(candidate: Lane, node: GraphNode, held: Mapping[str, Any], windows: Windows) -> Row | None:
+def _try_node(candidate: PartitionedRun, node: GraphNode, held: Mapping[str, Any], windows: Windows) -> Row | None:
     static = windows.layout.static if windows.layout is not None else set()
     inputs = {name: held[name] for name in node.inputs if name in held and name not in static}
     outputs = [name for name in node.outputs if name in held]

@@ -9,7 +9,7 @@ from typing import Any
 
 from polycmp.graph import final_outputs
 from polycmp.tensors import Feed
-from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.between_steps import is_wrong_between_steps
 from polycmp_locate.decisions import (
     SHARE,
@@ -117,7 +117,7 @@ class FullSearch:
 
     # --- operators that are right alone and wrong together
 
-    def _fusing_side(self) -> Lane | None:
+    def _fusing_side(self) -> PartitionedRun | None:
         """Return the backend whose outputs probing makes right, if there is one."""
         if self.probe.plain_passed or self.found.probe is None:
             return None
@@ -157,20 +157,20 @@ class FullSearch:
         quantised = sum(row.in_steps for row in rows)
         return max(self.noise.limit(len(self.found.rows), unit, error), quantisation_limit(quantised))
 
-    def _blame_fusion(self, lane: Lane) -> Judgement:
+    def _blame_fusion(self, partitioned_run: PartitionedRun) -> Judgement:
         self.on_stage("looking for the operators that are wrong together")
         self.sweeper.windows.plan(self.feed)
         groups = [segment.wanted for segment in self.sweeper.windows.segments]
-        target = self.expected if lane is self.setting.candidate else self.plain
+        target = self.expected if partitioned_run is self.setting.candidate else self.plain
 
         def removes(made: Mapping[str, Any]) -> bool:
             left = max((distance(made[name], target[name]) for name in self._beyond), default=0.0)
             return is_removed(left, self.probe.error)
 
-        probes = find_probes(lane, self.feed, groups, final_outputs(lane.graph), removes)
+        probes = find_probes(partitioned_run, self.feed, groups, final_outputs(partitioned_run.graph), removes)
         judgement = self._judge()
         judgement.first_bad = judgement.origin = judgement.turning = None
-        describe_fusion(self.found, lane, probes)
+        describe_fusion(self.found, partitioned_run, probes)
         return judgement
 
     # --- single operators

@@ -9,7 +9,7 @@ from typing import Any
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.tensors import Feed
 from polycmp_layerwise.observable import a_few
-from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.result import FUSION, Located
 
 Tensors = Mapping[str, Any]
@@ -18,7 +18,7 @@ _TRIALS = 48
 
 
 def find_probes(
-    lane: Lane,
+    partitioned_run: PartitionedRun,
     feed: Feed,
     groups: Sequence[Sequence[str]],
     final: Sequence[str],
@@ -27,7 +27,7 @@ def find_probes(
     """Return the tensors, as few as few trials find, that as further outputs make the final outputs right.
 
     Args:
-        lane: The backend in question.
+        partitioned_run: The backend in question.
         feed: The inputs.
         groups: Tensors that may be outputs at the same time, in the order of the graph.
         final: The model's outputs.
@@ -38,7 +38,7 @@ def find_probes(
     def helps(probes: Sequence[str]) -> bool:
         nonlocal left
         left -= 1
-        made = lane.run_whole(feed, list(dict.fromkeys([*final, *probes])))
+        made = partitioned_run.run_whole(feed, list(dict.fromkeys([*final, *probes])))
         return made is not None and removes({name: made[name] for name in final})
 
     wanted = [[name for name in group if name not in final] for group in groups]
@@ -69,12 +69,12 @@ def around(graph: ModelGraph, tensor: str) -> tuple[GraphNode | None, list[Graph
     return maker, [node for node in graph.nodes if tensor in node.inputs]
 
 
-def describe_fusion(found: Located, lane: Lane, probes: tuple[str, ...]) -> None:
+def describe_fusion(found: Located, partitioned_run: PartitionedRun, probes: tuple[str, ...]) -> None:
     """Write down which fused operators are wrong.
 
     Args:
         found: What is known so far.
-        lane: The backend in question.
+        partitioned_run: The backend in question.
         probes: What prevents the fault; empty if only cutting the model does.
     """
     found.verdict, found.first_bad, found.origin = FUSION, None, None
@@ -86,17 +86,18 @@ def describe_fusion(found: Located, lane: Lane, probes: tuple[str, ...]) -> None
     if not probes:
         probe.sentence += "; no probes in the whole model prevent it, only cutting the model does"
         found.sentence = (
-            f"{FUSION}: {was} is {probe.probed_error:.2g} once {lane.label} computes the model in parts; "
+            f"{FUSION}: {was} is {probe.probed_error:.2g} once {partitioned_run.label} computes the model in parts; "
             "the operators are right one by one, and wrong together"
         )
         return
-    maker, readers = around(lane.graph, probes[0])
+    maker, readers = around(partitioned_run.graph, probes[0])
     names = [node.label for node in [maker, *readers] if node is not None]
     found.first_bad = next((row for row in found.rows if readers and row.tensor in readers[0].outputs), None)
     found.last_good = next((row for row in found.rows if row.tensor == probes[0]), None)
     one = len(probes) == 1
     found.sentence = (
-        f"{FUSION}: {lane.label} is right once {a_few(probes)} {'is an output' if one else 'are outputs'}; that "
+        f"{FUSION}: {partitioned_run.label} is right once {a_few(probes)} "
+        f"{'is an output' if one else 'are outputs'}; that "
         f"breaks its fusion of {' with '.join(names)}{'' if one else f' and {len(probes) - 1} more'}, so the fused "
         f"operator is wrong: {was} is {probe.probed_error:.2g} with probes"
     )

@@ -14,7 +14,7 @@ from polycmp.compare.verdicts import ErrorStats, OutputComparison
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
 from polycmp.tensors import dtype_of, is_floating, to_numpy
-from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.compiled import run_together
 from polycmp_locate.decisions import (
     AT_LIMIT,
@@ -160,14 +160,17 @@ def coarser(of_type: float, allowed: float) -> float:
     return max(of_type, allowed) if of_type else 0.0
 
 
-def unit_of(*lanes: Lane) -> float:
+def unit_of(*partitioned_runs: PartitionedRun) -> float:
     """Return the unit roundoff of the coarsest type that some backends may calculate in; 0 for the model's own."""
-    return UNITS.get(allowed_type(*lanes), 0.0)
+    return UNITS.get(allowed_type(*partitioned_runs), 0.0)
 
 
-def allowed_type(*lanes: Lane) -> str:
+def allowed_type(*partitioned_runs: PartitionedRun) -> str:
     """Return the coarsest type that some backends may calculate in; empty for the model's own."""
-    return max((lane.result.precision for lane in lanes), key=lambda name: UNITS.get(name, 0.0))
+    return max(
+        (partitioned_run.result.precision for partitioned_run in partitioned_runs),
+        key=lambda name: UNITS.get(name, 0.0),
+    )
 
 
 def _largest(stats: ErrorStats) -> float:
@@ -222,7 +225,9 @@ class OperatorTester:
         precise: A backend that calculates in float64; None if there is none.
     """
 
-    def __init__(self, candidate: Lane, reference: Lane, precise: Lane | None = None) -> None:
+    def __init__(
+        self, candidate: PartitionedRun, reference: PartitionedRun, precise: PartitionedRun | None = None
+    ) -> None:
         self.candidate = candidate
         self.reference = reference
         self.precise = precise

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from polycmp.tensors import Feed, dtype_of, is_floating
-from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.decisions import accumulated_limit
 from polycmp_locate.measure import distance
 from polycmp_locate.perturbing import nudged
@@ -23,7 +23,7 @@ class Noise:
         outputs: Its final outputs for them.
     """
 
-    def __init__(self, reference: Lane, feed: Feed, outputs: Mapping[str, Any]) -> None:
+    def __init__(self, reference: PartitionedRun, feed: Feed, outputs: Mapping[str, Any]) -> None:
         self._reference = reference
         self._feed = feed
         self._outputs = outputs

@@ -52,5 +52,5 @@ def polycmp_services() -> Iterable[ServiceSpec]:
     yield ServiceSpec(
         "pairing",
         "Tensors of models that differ, by name, through casts and quantisation, by weight and by structure",
-        "polycmp_locate.pairing.side_by_side:pair_lanes",
+        "polycmp_locate.pairing.side_by_side:pair_runs",
     )

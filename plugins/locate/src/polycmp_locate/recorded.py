@@ -15,7 +15,7 @@ from polycmp.runs.resolve import Resolved
 from polycmp.tensors import Feed, TensorMetadata, dtype_of, to_numpy
 from polycmp.values import unique_label
 from polycmp_layerwise.partition import Segment
-from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.modules import pair_modules
 from polycmp_locate.pairing.names import pair_names
 from polycmp_locate.pairing.parts import join
@@ -29,7 +29,7 @@ GIVEN = "--map-output"
 _SHOWN = 4
 
 
-class RecordedLane(Lane):
+class RecordedLane(PartitionedRun):
     """A run that is over: it shows what was recorded, and computes nothing.
 
     Args:
@@ -141,7 +141,9 @@ class Record:
                 return
             yield feed, tensors
 
-    def setting(self, candidate: Lane, feed: Feed, tensors: Mapping[str, Any], functions: Mapping[str, Any]) -> Setting:
+    def setting(
+        self, candidate: PartitionedRun, feed: Feed, tensors: Mapping[str, Any], functions: Mapping[str, Any]
+    ) -> Setting:
         """Return what to search with.
 
         Raises:
@@ -160,8 +162,8 @@ class Record:
         graph = SharedGraph(side, nodes, mine, outputs)
         arrays = {name: tensors[record] for name, record in names.items()}
         made = under_names(candidate, graph)
-        lane = RecordedLane(self.result, graph, arrays, feed)
-        return Setting(made, lane, None, functions, self._plan.max_memory, pairing)
+        partitioned_run = RecordedLane(self.result, graph, arrays, feed)
+        return Setting(made, partitioned_run, None, functions, self._plan.max_memory, pairing)
 
     def _matches(self, side: Side, tensors: Mapping[str, Any]) -> tuple[Match, ...]:
         inner = [name for name in side.made if name not in side.graph.inputs]

@@ -84,8 +84,8 @@ class _Saver:
         self.registry = registry
         self.folder = folder
         self.resolved = resolve(plan, registry)
-        lanes = open_partitioned_runs(self.resolved)
-        by_label = {lane.label: lane for lane in lanes}
+        partitioned_runs = open_partitioned_runs(self.resolved)
+        by_label = {partitioned_run.label: partitioned_run for partitioned_run in partitioned_runs}
         self.candidate, self.reference = by_label[found.candidate], by_label[found.reference]
         self.backend = next(item for item in plan.backends if item.label == found.candidate)
         self.functions = make_functions(plan.compare, registry)

@@ -12,7 +12,7 @@ from polycmp.builtin import DEFAULT_COMPARE
 from polycmp.compare.pair import PairComparer
 from polycmp.options import make_options
 from polycmp.plan import Choice, Plan
-from polycmp.runs.backend_run import LiveRun
+from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.compare_functions import make_functions
 from polycmp.runs.feedback import Feedback, open_feedback
 from polycmp.runs.loop import copy_feed, open_feeds
@@ -126,7 +126,7 @@ class _Rollout:
     """
 
     def __init__(
-        self, feedback: Feedback, candidate: LiveRun, reference: LiveRun, functions: Functions, on_stage: Stage
+        self, feedback: Feedback, candidate: BackendRun, reference: BackendRun, functions: Functions, on_stage: Stage
     ) -> None:
         self.feedback, self.functions, self.on_stage = feedback, functions, on_stage
         self.candidate, self.reference = candidate, reference
@@ -181,7 +181,7 @@ class _Rollout:
         )
 
 
-def _infer(run: LiveRun, feed: Feed) -> Tensors | None:
+def _infer(run: BackendRun, feed: Feed) -> Tensors | None:
     """Return outputs that outlive the next call; None if the backend failed."""
     made = run.infer(feed)
     if made is None or run.outputs_stay_valid:

@@ -67,8 +67,8 @@ class Sweeper:
         self.functions = functions
         self.final = frozenset(final)
         self.tester = tester
-        self.candidate, self.reference = windows.lanes[:2]
-        self.precise = windows.lanes[2] if len(windows.lanes) > 2 else None
+        self.candidate, self.reference = windows.partitioned_runs[:2]
+        self.precise = windows.partitioned_runs[2] if len(windows.partitioned_runs) > 2 else None
         self.nodes: dict[str, GraphNode] = {name: node for node in self.reference.graph.nodes for name in node.outputs}
         self.allowed = allowed_type(self.candidate, self.reference)
         self.unit = unit_of(self.candidate, self.reference)
@@ -94,8 +94,8 @@ class Sweeper:
             if not {self.candidate.label, self.reference.label} <= set(outputs):
                 break
             self._take(found, comparer, outputs)
-            for lane, finals in ((self.candidate, found.finals), (self.reference, found.expected)):
-                made = outputs[lane.label]
+            for partitioned_run, finals in ((self.candidate, found.finals), (self.reference, found.expected)):
+                made = outputs[partitioned_run.label]
                 finals.update(
                     {name: np.array(to_numpy(made[name])) for name in window.segment.wanted
                      if name in self.final and name in made}
@@ -105,17 +105,17 @@ class Sweeper:
 
     def _windows(self, feed: Feed) -> Iterator[tuple[Window, dict[str, Any]]]:
         self.windows.plan(feed)
-        compiled = [lane for lane in self.windows.lanes if lane.compiles]
-        for lane in compiled:
+        compiled = [partitioned_run for partitioned_run in self.windows.partitioned_runs if partitioned_run.compiles]
+        for partitioned_run in compiled:
             count = len(self.windows.segments)
             windows = f"{count} windows" if count > 1 else "one window"
-            self._on_stage(f"{lane.label} builds the model with all its tensors as outputs, in {windows}")
+            self._on_stage(f"{partitioned_run.label} builds the model with all its tensors as outputs, in {windows}")
         for window, outputs in self.windows.windows(feed, keep=bool(compiled)):
             self._on_stage(f"operators {window.segment.start} to {window.segment.stop}")
             yield window, outputs
             if window.last:
-                for lane in self.windows.lanes:
-                    lane.finish()
+                for partitioned_run in self.windows.partitioned_runs:
+                    partitioned_run.finish()
 
     def _take(self, found: Sweep, comparer: PairComparer, outputs: Mapping[str, Tensors]) -> None:
         made, expected = outputs[self.candidate.label], outputs[self.reference.label]

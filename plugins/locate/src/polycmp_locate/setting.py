@@ -8,7 +8,7 @@ from typing import Any
 
 from polycmp.compare.pair import PairComparer
 from polycmp.graph import ModelGraph
-from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.pairing.result import Pairing
 
 Tensors = Mapping[str, Any]
@@ -41,9 +41,9 @@ class Setting:
         pairing: Which tensors of two different models belong together; None where both have the same operators.
     """
 
-    candidate: Lane
-    reference: Lane
-    precise: Lane | None
+    candidate: PartitionedRun
+    reference: PartitionedRun
+    precise: PartitionedRun | None
     functions: Mapping[str, Callable[..., Any]]
     max_memory: int = 0
     pairing: Pairing | None = None

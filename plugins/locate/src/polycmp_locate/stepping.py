@@ -11,12 +11,12 @@ from typing import Any
 from polycmp.graph import GraphNode, final_outputs
 from polycmp.tensors import Feed
 from polycmp_layerwise.partition import Layout, Segment
-from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_layerwise.windows import Windows
 from polycmp_locate.setting import Setting, all_tensors
 
 
-class SteppingLane(Lane):
+class SteppingLane(PartitionedRun):
     """A backend that runs a graph in parts, some of which another backend runs for it.
 
     Attributes:
@@ -24,12 +24,12 @@ class SteppingLane(Lane):
         gaps: The outputs of those operators.
     """
 
-    stand_in: Lane | None = None
+    stand_in: PartitionedRun | None = None
     gaps: frozenset[str] = frozenset()
     _read: frozenset[str] = frozenset()
 
     def run(self, segment: Segment, *, keep: bool = False, whole: bool = False) -> Mapping[str, Any] | None:
-        """Run one segment, as `Lane.run` does."""
+        """Run one segment, as `PartitionedRun.run` does."""
         nodes = self.graph.nodes[segment.start : segment.stop]
         if self.stand_in is None or not any(self._is_gap(node) for node in nodes):
             return super().run(segment, keep=keep, whole=whole)
@@ -49,14 +49,14 @@ class SteppingLane(Lane):
         return made
 
     def release(self) -> None:
-        """Let go what `Lane.release` lets go, and what the last segment was the last to read."""
+        """Let go what `PartitionedRun.release` lets go, and what the last segment was the last to read."""
         super().release()
         for name in self._read:
             self.tensors.pop(name, None)
         self._read = frozenset()
 
     def run_part(self, inputs: Feed, outputs: Sequence[str]) -> dict[str, Any] | None:
-        """Run any part of the model, as `Lane.run_part` does."""
+        """Run any part of the model, as `PartitionedRun.run_part` does."""
         if self.stand_in is None:
             return super().run_part(inputs, outputs)
         nodes = self._between(inputs, outputs)
@@ -77,7 +77,7 @@ class SteppingLane(Lane):
         return {name: held[name] for name in outputs if name in held}
 
     def run_whole(self, feed: Feed, outputs: Sequence[str] | None = None) -> dict[str, Any] | None:
-        """Run the whole model once, as `Lane.run_whole` does."""
+        """Run the whole model once, as `PartitionedRun.run_whole` does."""
         if self.stand_in is None:
             return super().run_whole(feed, outputs)
         made = self.run_part(feed, final_outputs(self.graph) if outputs is None else outputs)
@@ -87,7 +87,7 @@ class SteppingLane(Lane):
 
     @property
     def can_join(self) -> bool:
-        """Whether several parts can run as one model, as `Lane.can_join` says: not where another backend runs some."""
+        """Whether several parts can run as one model: not where another backend runs some."""
         return self.stand_in is None and super().can_join
 
     @cached_property
@@ -97,7 +97,7 @@ class SteppingLane(Lane):
     def _is_gap(self, node: GraphNode) -> bool:
         return not self.gaps.isdisjoint(node.outputs)
 
-    def _borrow(self, stand_in: Lane, part: Segment) -> dict[str, Any] | None:
+    def _borrow(self, stand_in: PartitionedRun, part: Segment) -> dict[str, Any] | None:
         made = stand_in.run_part({name: self.tensors[name] for name in part.inputs}, part.outputs)
         if made is None:
             self.fail(f"lacks operators that {stand_in.label} cannot run alone either")
@@ -141,7 +141,7 @@ def step_over(setting: Setting, feed: Feed, on_stage: Callable[[str], None] = la
     return True
 
 
-def not_judged(reference: Lane) -> str:
+def not_judged(reference: PartitionedRun) -> str:
     """Return which operators nothing is said of, in words that end a sentence; empty if there are none."""
     if not isinstance(reference, SteppingLane) or reference.stand_in is None:
         return ""
@@ -170,16 +170,18 @@ def _lacking(setting: Setting, feed: Feed, on_stage: Callable[[str], None]) -> I
     windows.close()
 
 
-def _failing(lane: Lane, layout: Layout, held: Mapping[str, Any], start: int, stop: int) -> Iterator[GraphNode]:
+def _failing(
+    partitioned_run: PartitionedRun, layout: Layout, held: Mapping[str, Any], start: int, stop: int
+) -> Iterator[GraphNode]:
     part = layout.segment(start, stop)
     outputs = [name for name in part.outputs if name in held]
     if not outputs or any(name not in held for name in part.inputs):
         return
-    if lane.run_part({name: held[name] for name in part.inputs}, outputs) is not None:
+    if partitioned_run.run_part({name: held[name] for name in part.inputs}, outputs) is not None:
         return
     if stop - start == 1:
         yield layout.graph.nodes[start]
         return
     middle = (start + stop) // 2
-    yield from _failing(lane, layout, held, start, middle)
-    yield from _failing(lane, layout, held, middle, stop)
+    yield from _failing(partitioned_run, layout, held, start, middle)
+    yield from _failing(partitioned_run, layout, held, middle, stop)

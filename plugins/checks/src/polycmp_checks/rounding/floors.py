@@ -14,9 +14,9 @@ from polycmp.graph import ModelGraph
 from polycmp.options import find_field, make_options
 from polycmp.plan import BackendPlan
 from polycmp.plugins import missing_modules
-from polycmp.precision import UNITS, allowed_precision, granted
+from polycmp.precision import UNITS, allowed_precision, operator_rounding
 from polycmp.quiet import only_errors
-from polycmp.runs.backend_run import LiveRun, copy_outputs
+from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.resolve import Resolved, ResolvedBackend
 from polycmp.tensors import Feed, TensorMetadata, dtype_class, dtype_name, is_floating, to_numpy
 from polycmp_checks.rounding.judge import NoiseFloor, NoiseJudge, root_mean_square
@@ -55,7 +55,7 @@ class NoiseFloors:
         self._resolved = resolved
         self._reference = resolved.backend(reference if reference in labels else labels[-1])
         self._graphs: dict[str, ModelGraph | None] = {}
-        self._runs: dict[str, LiveRun] = {}
+        self._runs: dict[str, BackendRun] = {}
         self._feed: Feed = {}
         self._made: dict[str, Tensors | None] = {}
 
@@ -108,7 +108,7 @@ class NoiseFloors:
         errors = self._errors(kind, output)
         moved = self._moved(output, reference) if errors is None else None
         # One operator's roundings are there in any case; few elements may all be near the exact result by luck.
-        steps = granted(unit) if errors is not None and errors.size >= FEW else unit * math.sqrt(depth)
+        steps = operator_rounding(unit) if errors is not None and errors.size >= FEW else unit * math.sqrt(depth)
         # Functions with results up to 1, such as Sigmoid, have errors of that scale however small these are.
         largest, rms = steps * float(values.max(initial=0.0)) + unit, steps * root_mean_square(values) + unit
         source = f"{kind} in {depth} operators in a row, estimated"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import UsageError
 from polycmp.plan import Plan
-from polycmp.runs.backend_run import LiveRun
+from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.loop import copy_feed, open_feeds
 from polycmp.tensors import DataSource, Feed, FeedPerRun, Source, TensorMetadata
 from polycmp_checks.steps.findings import Findings
@@ -80,10 +80,10 @@ class Steps:
 
     # --- who takes part
 
-    def join(self, runs: Sequence[LiveRun]) -> list[LiveRun]:
+    def join(self, runs: Sequence[BackendRun]) -> list[BackendRun]:
         """Return the runs, each candidate a second time: on the reference's state."""
         self._reference = self._reference_of(runs)
-        joined: list[LiveRun] = []
+        joined: list[BackendRun] = []
         for run, backend in zip(runs, self._resolved.backends, strict=True):
             if run.label == self._reference or len(runs) + len(self._plan.files.load_outputs) < 2:
                 joined.append(run)
@@ -92,7 +92,7 @@ class Steps:
             joined += _twice(run, backend)
         return joined
 
-    def _reference_of(self, runs: Sequence[LiveRun]) -> str:
+    def _reference_of(self, runs: Sequence[BackendRun]) -> str:
         """Return the reference's label, as far as it is a live run; a saved run is known when it has spoken."""
         wanted, labels = self._plan.compare.reference, [run.label for run in runs]
         if not wanted:
@@ -272,11 +272,11 @@ class _StepSource(DataSource):
         return self._steps.feeds(self._inner, inputs)
 
 
-def _twice(run: LiveRun, backend: ResolvedBackend) -> list[LiveRun]:
+def _twice(run: BackendRun, backend: ResolvedBackend) -> list[BackendRun]:
     """Return a run on its own state and one on the reference's, with one runner between them."""
     shared = Shared(backend.make_runner)
     results = [run.result, replace(run.result, label=run.label + OTHERS_STATE, notes=[])]
     return [
-        LiveRun(result, lambda label=result.label: Handle(shared, label), backend.needs)  # type: ignore[misc]
+        BackendRun(result, lambda label=result.label: Handle(shared, label), backend.needs)  # type: ignore[misc]
         for result in results
     ]

@@ -14,7 +14,7 @@ from polycmp.precision import UNITS
 from polycmp.runs.comparers import Comparer
 from polycmp.tensors import dtype_of, is_floating, to_numpy
 from polycmp_layerwise.open import Paired
-from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.decisions import AT_LIMIT, accumulated_limit
 from polycmp_locate.figures import largest_of
 from polycmp_locate.pairing.parts import PartNode
@@ -26,17 +26,28 @@ Outputs = Mapping[str, Any]
 _USUAL = 1e-5
 
 
-def pair_lanes(lanes: Sequence[Lane], reference: str) -> Paired | None:
+def pair_runs(partitioned_runs: Sequence[PartitionedRun], reference: str) -> Paired | None:
     """Return runs of two different models as ones of equal graphs; None for more models, or too little in common.
 
     Args:
-        lanes: The runs.
+        partitioned_runs: The runs.
         reference: Label of the reference; empty for the last.
     """
-    believed = next((lane for lane in lanes if reference in (lane.label, lane.result.backend)), lanes[-1])
-    others = [lane for lane in lanes if not same_structure(lane.graph, believed.graph)]
+    believed = next(
+        (
+            partitioned_run
+            for partitioned_run in partitioned_runs
+            if reference in (partitioned_run.label, partitioned_run.result.backend)
+        ),
+        partitioned_runs[-1],
+    )
+    others = [
+        partitioned_run
+        for partitioned_run in partitioned_runs
+        if not same_structure(partitioned_run.graph, believed.graph)
+    ]
     first = others[0] if others else None
-    if first is None or not all(same_structure(first.graph, lane.graph) for lane in others):
+    if first is None or not all(same_structure(first.graph, partitioned_run.graph) for partitioned_run in others):
         return None
     if set(first.graph.inputs) - set(believed.graph.inputs):
         return None
@@ -44,7 +55,10 @@ def pair_lanes(lanes: Sequence[Lane], reference: str) -> Paired | None:
     mine = aligned.candidate.graph
     if not mine.outputs or not isinstance(mine, SharedGraph):
         return None
-    made = [under_names(lane, mine if lane in others else aligned.reference_graph) for lane in lanes]
+    made = [
+        under_names(partitioned_run, mine if partitioned_run in others else aligned.reference_graph)
+        for partitioned_run in partitioned_runs
+    ]
     limits = Limits(mine.nodes)
     notes = pairing_notes(aligned.pairing, first.label, believed.label)
     return Paired(made, list(notes), lambda comparer: PairedComparer(comparer, limits))

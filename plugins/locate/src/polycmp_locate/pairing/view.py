@@ -11,7 +11,7 @@ from polycmp.graph import GraphNode
 from polycmp.loader import Loader
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, dtype_of, is_floating, to_numpy
-from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.pairing.matching import pair_sides
 from polycmp_locate.pairing.parts import join
 from polycmp_locate.pairing.result import Pairing
@@ -28,13 +28,15 @@ class Aligned(NamedTuple):
         reference_graph: The reference's model under these names.
     """
 
-    candidate: Lane
-    reference: Lane
+    candidate: PartitionedRun
+    reference: PartitionedRun
     pairing: Pairing
     reference_graph: SharedGraph
 
 
-def align(candidate: Lane, reference: Lane, inputs: TensorMetadata, given: Mapping[str, str] | None = None) -> Aligned:
+def align(
+    candidate: PartitionedRun, reference: PartitionedRun, inputs: TensorMetadata, given: Mapping[str, str] | None = None
+) -> Aligned:
     """Return two backends as ones with equal graphs.
 
     Args:
@@ -59,11 +61,11 @@ def align(candidate: Lane, reference: Lane, inputs: TensorMetadata, given: Mappi
     return Aligned(made, under_names(reference, graph), pairing, graph)
 
 
-def under_names(lane: Lane, graph: SharedGraph) -> Lane:
+def under_names(partitioned_run: PartitionedRun, graph: SharedGraph) -> PartitionedRun:
     """Return a backend that calls its tensors by other names.
 
     Args:
-        lane: The backend.
+        partitioned_run: The backend.
         graph: Its model under these names.
     """
 
@@ -72,9 +74,9 @@ def under_names(lane: Lane, graph: SharedGraph) -> Lane:
             loader = graph.mark(graph.outputs)  # of the model's own outputs none has a counterpart
         part = loader if isinstance(loader, SharedPart) else None
         own = loader if part is None else part.own
-        return SharedRunner(lane.make(own, same_inputs), graph, part)
+        return SharedRunner(partitioned_run.make(own, same_inputs), graph, part)
 
-    return Lane(lane.result, graph, make, lane.needs)
+    return PartitionedRun(partitioned_run.result, graph, make, partitioned_run.needs)
 
 
 class SharedGraph:

@@ -11,10 +11,10 @@ import numpy as np
 from polycmp.errors import ModelError
 from polycmp.graph import ModelGraph
 from polycmp.results.outcome import BackendResult
-from polycmp.runs.backend_run import LiveRun
+from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.resolve import ResolvedBackend
 from polycmp.tensors import Feed, TensorMetadata, to_numpy
-from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.partitioned_run import PartitionedRun
 
 if TYPE_CHECKING:
     from polycmp_onnx.mixed import Layer, Mixer
@@ -46,23 +46,23 @@ def chunks_of(layers: Sequence[Layer], graph: ModelGraph, feed: Feed) -> Iterato
         yield chunk
 
 
-def shown(lane: Lane, feed: Feed, names: Sequence[str]) -> dict[str, Any]:
+def shown(partitioned_run: PartitionedRun, feed: Feed, names: Sequence[str]) -> dict[str, Any]:
     """Return tensors inside a model.
 
     Args:
-        lane: What runs it.
+        partitioned_run: What runs it.
         feed: Its inputs.
         names: The tensors.
 
     Raises:
         ModelError: The backend does not show all of them.
     """
-    made = lane.run_whole(feed, names)
+    made = partitioned_run.run_whole(feed, names)
     if made is None or not all(name in made for name in names):
         raise ModelError(
             "does not show the tensors between the layers",
-            whose=lane.label,
-            why=lane.result.error or "some are missing from its outputs",
+            whose=partitioned_run.label,
+            why=partitioned_run.result.error or "some are missing from its outputs",
             hint="polycmp run MODEL -b BACKEND: does it run at all?",
         )
     return {name: to_numpy(made[name]) for name in names}
@@ -90,7 +90,7 @@ def make_alone(mixer: Mixer, backend: ResolvedBackend, layers: Sequence[Layer], 
         for size in feed[value.name].shape:
             value.type.tensor_type.shape.dim.add().dim_value = size
     scratch = BackendResult(label=backend.label, backend=backend.plan.backend)
-    live = LiveRun(scratch, lambda: backend.make_runner(Made(forced.model), False), backend.needs)
+    live = BackendRun(scratch, lambda: backend.make_runner(Made(forced.model), False), backend.needs)
     live.activate()
     made = live.infer(feed) if live.is_active else None
     if made is None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from polycmp.runs.resolve import ResolvedBackend
 from polycmp.tensors import Feed, dtype_of
-from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.rank.alone import Tensors, chunks_of, make_alone, shown
 from polycmp_locate.rank.codes import codes_of, steps_of
 from polycmp_locate.rank.figures import peak_channel, powers, ratio_db
@@ -41,8 +41,8 @@ class Measurer:
     def __init__(
         self,
         mixer: Mixer,
-        reference: Lane,
-        candidate: Lane,
+        reference: PartitionedRun,
+        candidate: PartitionedRun,
         backend: ResolvedBackend,
         feed: Feed,
         on_stage: Callable[[str], None] = lambda _: None,

@@ -13,7 +13,7 @@ from polycmp.runs.loop import copy_feed, open_feeds
 from polycmp.runs.resolve import Resolved, ResolvedBackend, resolve
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_layerwise.open import open_partitioned_runs
-from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.pairing import pair_graphs
 from polycmp_locate.rank.trials import Trials
 
@@ -62,11 +62,15 @@ class Setup:
         self.candidate, self.reference = _two(self._resolved, plan.compare.reference, made=reduce is not None)
         on_stage("reading the models")
         self.exact = _onnx(self.reference)
-        lanes = {lane.label: lane for lane in open_partitioned_runs(self._resolved)}
-        self.believed, self.judged = lanes[self.reference.label], lanes[self.candidate.label]
+        partitioned_runs = {
+            partitioned_run.label: partitioned_run for partitioned_run in open_partitioned_runs(self._resolved)
+        }
+        self.believed, self.judged = partitioned_runs[self.reference.label], partitioned_runs[self.candidate.label]
         given = _onnx(self.candidate) if reduce is None else reduce(self.exact)
         if reduce is not None:  # its model has no file, so what was opened for it is the float model
-            self.judged = Lane(self.judged.result, graph_of(given), self.candidate.make_runner, self.candidate.needs)
+            self.judged = PartitionedRun(
+                self.judged.result, graph_of(given), self.candidate.make_runner, self.candidate.needs
+            )
         self.use(given)
 
     def use(self, model: ModelProto) -> None:

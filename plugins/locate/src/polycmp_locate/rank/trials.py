@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.plan import ComparePlan
 from polycmp.results.outcome import BackendResult
-from polycmp.runs.backend_run import LiveRun, copy_outputs
+from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.comparers import comparer_maker
 from polycmp.runs.resolve import ResolvedBackend
 from polycmp.tensors import Feed, to_numpy
@@ -85,7 +85,7 @@ class Trials:
 
         loader = Made(self._mixer.mix(self._layers[index] for index in kept))
         scratch = BackendResult(label=self._backend.label, backend=self._backend.plan.backend)
-        live = LiveRun(scratch, lambda: self._backend.make_runner(loader), self._backend.needs)
+        live = BackendRun(scratch, lambda: self._backend.make_runner(loader), self._backend.needs)
         comparer = self._comparer(self._backend.label, self._reference)
         ratio, reasons = float("inf"), []
         live.activate()

@@ -16,7 +16,7 @@ from polycmp.results.outcome import BackendResult
 from polycmp.runs.loop import open_feeds
 from polycmp.runs.resolve import ResolvedBackend
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class
-from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.debug.replay import Replay
 from polycmp_locate.debug.steps import Stepper
 from polycmp_locate.reduce.case import Case, make_folder, write_model
@@ -91,8 +91,10 @@ class Shapes:
                 continue
             plan = BackendPlan(spec.name, spec.name, make_options(spec.options, {}, spec.name))
             backend = ResolvedBackend(plan, self._model, contribution)
-            lane = Lane(BackendResult(spec.name, spec.name), self._graph, backend.make_runner, spec.needs)
-            made = lane.run_part(feed, names)
+            partitioned_run = PartitionedRun(
+                BackendResult(spec.name, spec.name), self._graph, backend.make_runner, spec.needs
+            )
+            made = partitioned_run.run_part(feed, names)
             if made is not None:
                 self.known.update({name: TensorEntry(array.dtype, tuple(array.shape)) for name, array in made.items()})
                 return

@@ -18,7 +18,7 @@ from polycmp.runs.resolve import Resolved
 from polycmp.session.check_names import for_outputs
 from polycmp.tensors import Feed
 from polycmp_layerwise.open import open_partitioned_runs
-from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.reduce.parts import Part
 from polycmp_locate.reduce.search import State
 
@@ -41,8 +41,8 @@ class Failure:
         outputs: The outputs that differ, with the reason.
     """
 
-    candidate: Lane
-    reference: Lane
+    candidate: PartitionedRun
+    reference: PartitionedRun
     feed: Feed
     iteration: int
     error: str
@@ -83,11 +83,11 @@ class WholeModel:
             UsageError: There are not two backends, or the reference is not among them.
             ModelError: The backends' models have different operators.
         """
-        lanes = open_partitioned_runs(self._resolved)
-        reference = reference_of(lanes, self._plan.compare.reference)
-        candidates = [lane for lane in lanes if lane is not reference]
-        for lane in candidates:
-            _check_structure(lane, reference)
+        partitioned_runs = open_partitioned_runs(self._resolved)
+        reference = reference_of(partitioned_runs, self._plan.compare.reference)
+        candidates = [partitioned_run for partitioned_run in partitioned_runs if partitioned_run is not reference]
+        for partitioned_run in candidates:
+            _check_structure(partitioned_run, reference)
         runs = {backend.label: backend.make_run() for backend in self._resolved.backends}
         self.results = [run.result for run in runs.values()]
         pace = Pace(self._plan.sequential, 0, self._on_stage)
@@ -96,12 +96,12 @@ class WholeModel:
             expected = step.outputs.get(reference.label)
             if expected is None:
                 return None
-            for lane in candidates:
-                made = step.outputs.get(lane.label)
-                wrong = {} if made is None else self._differing(lane.label, reference.label, made, expected)
+            for partitioned_run in candidates:
+                made = step.outputs.get(partitioned_run.label)
+                wrong = {} if made is None else self._differing(partitioned_run.label, reference.label, made, expected)
                 if made is None or wrong:
-                    error = runs[lane.label].result.error if made is None else ""
-                    return Failure(lane, reference, copy_feed(step.feed), step.index, error, wrong)
+                    error = runs[partitioned_run.label].result.error if made is None else ""
+                    return Failure(partitioned_run, reference, copy_feed(step.feed), step.index, error, wrong)
         return None
 
     def _differing(self, label: str, reference: str, made: Tensors, expected: Tensors) -> dict[str, str]:
@@ -109,25 +109,26 @@ class WholeModel:
         return {item.output: item.reason for item in comparer.add(made, expected) if not item.passed}
 
 
-def reference_of(lanes: list[Lane], label: str) -> Lane:
+def reference_of(partitioned_runs: list[PartitionedRun], label: str) -> PartitionedRun:
     """Return the run to believe: the one with a label, by default the last.
 
     Raises:
         UsageError: There are not two, or none has the label.
     """
-    if len(lanes) < 2:
+    if len(partitioned_runs) < 2:
         raise UsageError("two backends are needed: one to judge, and one to believe", hint="-b CANDIDATE -b REFERENCE")
     if not label:
-        return lanes[-1]
-    found = next((lane for lane in lanes if lane.label == label), None)
+        return partitioned_runs[-1]
+    found = next((partitioned_run for partitioned_run in partitioned_runs if partitioned_run.label == label), None)
     if found is None:
         raise UsageError(
-            f"--reference: there is no backend {label!r}", why=did_you_mean(label, [lane.label for lane in lanes])
+            f"--reference: there is no backend {label!r}",
+            why=did_you_mean(label, [partitioned_run.label for partitioned_run in partitioned_runs]),
         )
     return found
 
 
-def _check_structure(one: Lane, two: Lane) -> None:
+def _check_structure(one: PartitionedRun, two: PartitionedRun) -> None:
     if not same_structure(one.graph, two.graph):
         raise ModelError(
             f"the models of {one.label} and {two.label} have different operators",

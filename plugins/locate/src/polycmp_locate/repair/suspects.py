@@ -11,7 +11,7 @@ import numpy as np
 from polycmp.errors import ModelError
 from polycmp.runs.resolve import ResolvedBackend
 from polycmp.tensors import Feed
-from polycmp_layerwise.partitioned_run import Lane
+from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.rank.alone import Tensors, chunks_of, make_alone, shown
 from polycmp_locate.rank.figures import ratio_db
 
@@ -25,7 +25,7 @@ _QUANTISED_DB = 12.0
 
 
 def errors_alone(
-    mixer: Mixer, believed: Lane, backend: ResolvedBackend, feed: Feed, on_stage: Callable[[str], None]
+    mixer: Mixer, believed: PartitionedRun, backend: ResolvedBackend, feed: Feed, on_stage: Callable[[str], None]
 ) -> list[float]:
     """Return for each layer the signal-to-noise ratio in dB of what it makes of the source's tensors.
 

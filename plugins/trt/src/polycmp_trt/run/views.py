@@ -179,7 +179,7 @@ class _DLDevice(ctypes.Structure):
 
 
 class _DLDataType(ctypes.Structure):
-    _fields_ = (("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16))
+    _fields_ = (("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("partitioned_runs", ctypes.c_uint16))
 
 
 class _DLTensor(ctypes.Structure):
@@ -207,7 +207,7 @@ def _from_dlpack(capsule: object, source: object, device: int) -> DeviceView:
     tensor = ctypes.cast(capsule_pointer(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents
     code, bits = tensor.dtype.code, tensor.dtype.bits
     name = _DL_TYPES.get((code, bits))
-    if name is None or tensor.dtype.lanes != 1:
+    if name is None or tensor.dtype.partitioned_runs != 1:
         raise DataError(f"DLPack type (code {code}, {bits} bits) has no counterpart here")
     shape = tuple(tensor.shape[axis] for axis in range(tensor.ndim))
     dtype = as_dtype(name)
