@@ -1,1 +1,1 @@
-"""Results in memory and on disk, one module a format."""
+"""Results in memory, files of inputs and outputs in the formats of plugins, and the outcome of a run."""
