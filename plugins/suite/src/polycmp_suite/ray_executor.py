@@ -126,8 +126,8 @@ class RayExecutor:
         with suppress(Exception):  # the cluster may be gone
             for task in tasks:
                 ray.cancel(task)
-            if tasks:
-                ray.wait(tasks, num_returns=len(tasks), timeout=GRACE + 1.0)
+            if tasks:  # Ray itself crashes where a task that is just ending is forced to
+                _, tasks = ray.wait(tasks, num_returns=len(tasks), timeout=GRACE + 1.0)
             for task in tasks:
                 ray.cancel(task, force=True)
 
