@@ -105,6 +105,10 @@ class Runner(Recorded):
             self.__inputs = self.get_input_metadata_impl()
         return self.__inputs
 
+    def forget_inputs(self) -> None:
+        """Have `get_input_metadata` look again, after something has changed what the model takes."""
+        self.__inputs = None
+
     def infer(self, feed_dict: Feed, check_inputs: bool = True, **kwargs: Any) -> dict[str, Any]:
         """Run the model once.
 

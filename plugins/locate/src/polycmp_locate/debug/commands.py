@@ -95,6 +95,7 @@ def _run(call: Invocation, name: str, artifact: str, prepare: Callable[[], None]
         raise UsageError("it is not said when to end", hint="--until good, --until bad, or --until N")
     replay = Replay(replays.load_debug_replay, replays.save_debug_replay)
     stepper = Stepper(make_check(call.params["check"], section, call.registry), section, artifact)
+    stepper.start()  # before an engine is built here: a copy of a process that uses CUDA cannot use it
     start = time.perf_counter()
     with call.progress() as on_stage:
         done = repeat(until, stepper, replay, prepare, on_stage)

@@ -143,7 +143,8 @@ class TrtRunner(Runner):
         self._require_active("set_profile()")
         with errors_as("cannot switch the profile", self.name), current(self.device):
             choose_profile(self.context, index, self._stream, self.name)
-        self._inputs = self._fast_path = None
+        self.forget_inputs()
+        self._fast_path = None
         self._ready = False
 
     def set_debug_listener(self, listener: trt.IDebugListener) -> None:
