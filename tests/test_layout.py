@@ -124,7 +124,7 @@ def test_every_file_that_was_written_is_named(polycmp, tmp_path):
     words = ("--report", "r.json", "--save-outputs", "o.npz", "--save-inputs", "in", "--write-config", "run.toml")
     done = polycmp("run", "small.onnx", "-b", "onnxrt", "-b", "onnx", *words)
     assert done.status == 0, done.out + done.err
-    assert {line for line in done.out.splitlines() if line.startswith("wrote ")} == {
+    assert {line for line in done.err.splitlines() if line.startswith("wrote ")} == {
         "wrote r.json",
         "wrote o.npz",
         "wrote in",

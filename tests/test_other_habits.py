@@ -118,7 +118,8 @@ def test_options_of_an_absent_package_name_it(polycmp, shop, monkeypatch, flag, 
 def test_the_core_knows_the_options_of_all_our_backends_for_those_who_lack_them():
     short: dict[str, str] = {}
     for item in Registry.discover().contributions:
-        if item.kind in {"runner", "loader"} and item.plugin in {"onnx", "onnxrt", "trt", "pluginref"}:
+        ours = {"onnx", "onnxrt", "trt", "pluginref", "openvino", "tf", "torch"}
+        if item.kind in {"runner", "loader"} and item.plugin in ours:
             aliases = (alias for field in option_fields(item.spec.options) for alias in field.aliases)
             short |= {alias: item.plugin for alias in aliases if not alias.startswith(f"--{item.plugin}-")}
     assert dict(OPTIONS_OF_BACKENDS) == short

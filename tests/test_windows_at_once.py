@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 
 import guilty
@@ -284,3 +285,21 @@ def test_cores_are_shared_by_those_of_a_thread_only():
     with sharing_cores(2):
         assert usable_cores() == max(1, all_cores() // 2)
     assert usable_cores() == all_cores()
+
+
+def test_loading_in_threads_leaves_standard_output_as_it_was(tmp_path, monkeypatch):
+    registry = Registry.discover()
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, seconds in (("first_slow", 0.3), ("second_slow", 0.6)):
+        (tmp_path / f"{name}.py").write_text(f"import time\ntime.sleep({seconds})\nmade = print\n")
+    before, contribution = sys.stdout, registry.find_runner("onnxrt")
+    threads = [
+        threading.Thread(target=registry.load, args=(contribution, f"{name}:made"))
+        for name in ("first_slow", "second_slow")
+    ]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.1)
+    for thread in threads:
+        thread.join()
+    assert sys.stdout is before

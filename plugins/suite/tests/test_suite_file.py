@@ -96,7 +96,7 @@ expected-failure = { until = 2027-01-01 }
         ('[[case]]\nmodel = "one.onnx"\n', "no backend given"),
         ('[[case]]\nbackend = "onnx"\n', "no model given"),
         ('[[case]]\nmodel = "one.onnx"\nbackend = "nobody"\n', "line 3: there is no backend 'nobody'"),
-        ('[[case]]\nmodel = "one.onnx"\nbackend = "onnx"\ncommand = "lcoate"\n', "did you mean 'locate'?"),
+        ('[[case]]\nmodel = "one.onnx"\nbackend = "onnx"\ncommand = "lcoate"\n', "did you mean 'locate'"),
         ('[[case]]\nmodel = "one.onnx"\nbackend = "onnx"\nreport = ["x.json"]\n', "'report' has no place in a case"),
         ('[[case]]\nmodel = "one.onnx"\nbackend = "onnx"\nbackends = "onnx"\n', "says again"),
         ('[[case]]\nmodel = "one.onnx"\nbackend = "onnx"\n' * 2, "the case 'one' is already in line 1"),

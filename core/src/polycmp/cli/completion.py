@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from polycmp.terminal import echo
+
 #: A colon parts words in bash, and stands between a backend's name and its options.
 _BASH = "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}\n"
 
@@ -25,4 +27,4 @@ def completion_command(shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None
     program = click.get_current_context().find_root().command
-    click.echo((_BASH if shell == "bash" else "") + kind(program, {}, "polycmp", "_POLYCMP_COMPLETE").source())
+    echo((_BASH if shell == "bash" else "") + kind(program, {}, "polycmp", "_POLYCMP_COMPLETE").source())

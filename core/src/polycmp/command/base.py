@@ -77,24 +77,23 @@ class BackendCommand(click.Command):
         if unknown := [item for item in named if item not in every]:
             raise ValueError(f"{name}: there is no section {unknown[0]!r}; there are {', '.join(SECTIONS)}")
         self.sections: dict[str, type] = {owner: every[owner] for owner in (*named, *every)}
-        self._built: tuple[Registry, FlagTable, list[click.Parameter]] | None = None
+        self._table: tuple[Registry, FlagTable] | None = None
+        self._params: tuple[Registry, list[click.Parameter]] | None = None
 
     def table_of(self, registry: Registry) -> FlagTable:
-        """Return all options, those of plugins included."""
-        return self._build(registry)[1]
-
-    def params_of(self, registry: Registry) -> list[click.Parameter]:
-        """Return the same as click sees them."""
-        return self._build(registry)[2]
-
-    def _build(self, registry: Registry) -> tuple[Registry, FlagTable, list[click.Parameter]]:
-        """Return the table for some plugins: a process that runs one command after the other builds it once."""
-        if self._built is None or self._built[0] is not registry:
+        """Return all options, those of plugins included; a process of many commands builds them once."""
+        if self._table is None or self._table[0] is not registry:
             table = build_table(
                 registry, self.sections, chosen=self._chosen, kinds=self._kinds, watching=self._watching
             )
-            self._built = registry, table, table_options(table)
-        return self._built
+            self._table = registry, table
+        return self._table[1]
+
+    def params_of(self, registry: Registry) -> list[click.Parameter]:
+        """Return the same as click sees them."""
+        if self._params is None or self._params[0] is not registry:
+            self._params = registry, table_options(self.table_of(registry))
+        return self._params[1]
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the fixed parameters and those of the table."""

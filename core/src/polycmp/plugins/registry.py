@@ -8,6 +8,7 @@ import importlib.util
 import os
 import re
 import sys
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib import metadata
@@ -43,6 +44,9 @@ from polycmp.spec import (
     RunnerSpec,
     ServiceSpec,
 )
+
+#: Backends that run side by side are loaded in threads; each puts back the stream that it found.
+_STDOUT = threading.RLock()
 
 
 class Registry:
@@ -239,7 +243,7 @@ class Registry:
         target = factory_string or getattr(contribution.spec, "factory", None) or contribution.spec.target
         module_name, _, attribute = target.partition(":")
         try:
-            with contextlib.redirect_stdout(sys.stderr):  # stdout is for results
+            with _STDOUT, contextlib.redirect_stdout(sys.stderr):  # stdout is for results
                 value = importlib.import_module(module_name)
             for part in attribute.split("."):
                 value = getattr(value, part)

@@ -32,7 +32,7 @@ def print_result(result: Result, *, verbose: bool = False, quiet: bool = False, 
     """
     out = console or make_console()
     if quiet:
-        out.print(Text(visible(result.summary), STYLES[result.verdict]), soft_wrap=True)
+        out.print(whole_line(result.summary, STYLES[result.verdict]), soft_wrap=True)
         return
     for block in result.content:
         if isinstance(block, Table):

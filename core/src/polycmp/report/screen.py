@@ -76,9 +76,9 @@ class Sentence:
             yield line
 
 
-def whole_line(text: str) -> Text:
-    """Return a command to copy, which is never broken into lines; print it with `soft_wrap`."""
-    return Text(visible(text))
+def whole_line(text: str, style: str = "") -> Text:
+    """Return a command to copy, or the only line, which is never broken into lines; print it with `soft_wrap`."""
+    return Text(visible(text), style=style)
 
 
 def make_table(columns: Iterable[str], title: str = "", **how: Any) -> Table:
