@@ -172,7 +172,7 @@ def test_every_text_on_the_terminal_is_made_in_one_place():
             if isinstance(node, ast.Call):
                 name = ast.unparse(node.func)
                 raw = name in {"Text", "Console", "click.echo", "click.secho", "sys.stdout.write", "sys.stderr.write"}
-                ours = (path.name, name) == ("script.py", "sys.stdout.write")  # a script, which is to be run and not read
+                ours = (path.name, name) == ("script.py", "sys.stdout.write")  # it is run, not read
                 assert not raw or ours, f"{path}:{node.lineno} calls {name}"
 
 
