@@ -228,9 +228,11 @@ class Invocation:
 
     def tell_written(self) -> None:
         """Say which of the files that the options name were written since the call began."""
-        log = self.settings.core["log"].log_file  # in which this would be the last line
+        log = self.settings.core["log"]
+        if log.silent:
+            return
         for path in dict.fromkeys(written_paths(self.settings, self.table)):
-            if path != log and was_written(path, self._start):
+            if path != log.log_file and was_written(path, self._start):
                 echo(f"wrote {path}", err=True)
 
     def write_run_file(self, plan: Plan, path: str) -> None:
