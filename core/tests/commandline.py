@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from toymodels import small
 
 HERE = Path(__file__).parent
 ALONE, TOYDIST = HERE / "alone", HERE / "toydist"
@@ -91,6 +92,18 @@ def polycmp(toybox, capfd, monkeypatch, tmp_path):
         return Done(status, captured.out, captured.err, tmp_path)
 
     return run
+
+
+@pytest.fixture
+def run(polycmp, tmp_path):
+    """Run the small model; return what was printed, and the report."""
+    small(tmp_path / "m.toy")
+
+    def go(*words):
+        done = polycmp("run", "m.toy", *words, "--report", "r.json")
+        return done, done.report()
+
+    return go
 
 
 @pytest.fixture(autouse=True)

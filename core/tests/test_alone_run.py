@@ -12,18 +12,6 @@ FOUR = {"x": ["float32", [4]]}
 TWO = ("-b", "toy", "-b", "plain")
 
 
-@pytest.fixture
-def run(polycmp, tmp_path):
-    """Run the small model; return what was printed, and the report."""
-    small(tmp_path / "m.toy")
-
-    def go(*words):
-        done = polycmp("run", "m.toy", *words, "--report", "r.json")
-        return done, done.report()
-
-    return go
-
-
 def shape_of(found, label="plain"):
     return found["inference_results"][label]["outputs"]["y"]["shape"]
 

@@ -5,20 +5,8 @@ from __future__ import annotations
 import sys
 
 import pytest
-from toymodels import small
 
 HERE = f"python={sys.executable}"
-
-
-@pytest.fixture
-def run(polycmp, tmp_path):
-    small(tmp_path / "m.toy")
-
-    def go(*words):
-        done = polycmp("run", "m.toy", *words, "--report", "r.json")
-        return done, done.report()
-
-    return go
 
 
 def test_workers_give_what_this_process_gives(run):

@@ -456,3 +456,18 @@ def test_results_in_python_are_saved_and_loaded(tmp_path, name):
     twice = RunResults([*results, *results])
     with pytest.raises(FileError, match="same label"):
         twice.save(tmp_path / name)
+
+
+def test_a_folder_of_json_files_is_read_one_by_one(tmp_path):
+    for index in range(3):
+        with InputsWriter(tmp_path / "folder" / f"{index:010d}.json") as writer:
+            writer.add({"i": np.array([index])})
+    assert [int(feed["i"][0]) for feed in open_inputs([tmp_path / "folder"])] == [0, 1, 2]
+
+
+def test_a_suffix_that_nothing_has_is_wrong_usage_and_lists_those_there_are(tmp_path):
+    with pytest.raises(UsageError, match=r"'\.pt'; known are \.json, .*\.npz"):
+        OutputsWriter(tmp_path / "results.pt")
+    (tmp_path / "a.bin").touch()
+    with pytest.raises(FileError, match=r"'\.bin'"):
+        open_runs(tmp_path / "a.bin")

@@ -5,21 +5,9 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
-from toymodels import residual, small, straight
+from toymodels import residual, straight
 
 TWO = ("-b", "toy", "-b", "plain")
-
-
-@pytest.fixture
-def run(polycmp, tmp_path):
-    """Run the small model; return what was printed, and the report."""
-    small(tmp_path / "m.toy")
-
-    def go(*words):
-        done = polycmp("run", "m.toy", *words, "--report", "r.json")
-        return done, done.report()
-
-    return go
 
 
 @pytest.mark.parametrize("memory", [(), ("--max-memory", "1")])

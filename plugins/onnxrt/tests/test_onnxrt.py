@@ -19,9 +19,10 @@ from packaging.version import Version
 from polycmp.errors import BackendError, DataError, ModelError, PluginError
 from polycmp.loader import BytesFromPath, Loader, SaveBytes
 from polycmp.tensors import as_dtype
+from polycmp_onnx.packing import pack, unpack
 from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx, session_from_onnx
 from polycmp_onnxrt import source as source_module
-from polycmp_onnxrt.arrays import ONNX_TYPES, pack, unpack
+from polycmp_onnxrt.arrays import ONNX_TYPES
 from polycmp_onnxrt.plugin import Options
 from polycmp_onnxrt.runner import make_runner
 from polycmp_onnxrt.source import path_of

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from polycmp.command import BackendCommand
 from polycmp.spec import opt
+from polycmp_locate.options import MODEL_AND_INPUTS
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
@@ -65,14 +66,7 @@ class LocateSection:
 
 #: What of the core's options has a meaning for tensors inside a model.
 OPTIONS = (
-    "model",
-    "data.input_shapes",
-    "data.data_loader",
-    "data.data_loader_script",
-    "data.data_loader_func_name",
-    "data.load_inputs",
-    "run.use_subprocess",
-    "run.timeout",
+    *MODEL_AND_INPUTS,
     "run.max_memory",
     "compare.compare",
     "compare.reference",

@@ -90,7 +90,7 @@ def _against_backend(
                 setting = make_setting(Setting(candidate, reference, precise, functions, plan.max_memory), chosen.feed)
             one = search(replace(setting, functions=chooser.functions(chosen)), chosen.feed, options, on_stage)
             chosen.tell(one)
-            found = one if found is None or (found.exit_code == 0 and one.exit_code) else found
+            found = _of_more_weight(found, one)
             if one.exit_code:
                 break
         if found is not None and found.exit_code:
@@ -127,7 +127,7 @@ def _against_record(
             setting = record.setting(candidate, feed, tensors, functions)
             one = search(setting, feed, replace(options, float64=False), on_stage)
             Chosen(feed, index).tell(one)
-            found = one if found is None or (found.exit_code == 0 and one.exit_code) else found
+            found = _of_more_weight(found, one)
             if one.exit_code:
                 break
     if found is None:
@@ -136,6 +136,11 @@ def _against_record(
     found.notes += [f"inputs: {note}" for note in resolved.source.notes]
     found.backends = [*(partitioned_run.result for partitioned_run in partitioned_runs), record.result]
     return found
+
+
+def _of_more_weight(found: Located | None, one: Located) -> Located:
+    """Return the first of two findings, unless only the second one is a fault."""
+    return one if found is None or (found.exit_code == 0 and one.exit_code) else found
 
 
 def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage) -> Located:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from polycmp.errors import BackendError
 from polycmp.tensors import as_dtype, is_low_bit
+from polycmp_onnx.packing import pack, unpack
 
 #: Numbers of ONNX's element types (onnx.TensorProto.DataType) that NumPy lacks, by the name of their dtype.
 ONNX_TYPES = {
@@ -87,23 +88,3 @@ def memory(value: Any) -> NDArray[np.uint8]:
     buffer = (ctypes.c_uint8 * count).from_address(value.data_ptr())
     buffer.owner = value
     return np.frombuffer(buffer, np.uint8)
-
-
-def pack(array: NDArray[Any], bits: int) -> NDArray[np.uint8]:
-    """Return elements of `bits` bits packed into bytes, the first element lowest (the layout of ONNX)."""
-    per_byte = 8 // bits
-    codes = array.reshape(-1).view(np.uint8) & ((1 << bits) - 1)
-    codes = np.concatenate([codes, np.zeros(-codes.size % per_byte, np.uint8)]).reshape(-1, per_byte)
-    shifts = np.arange(per_byte, dtype=np.uint8) * bits
-    return np.asarray(np.bitwise_or.reduce(codes << shifts, axis=1), np.uint8)
-
-
-def unpack(raw: NDArray[np.uint8], bits: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return what `pack` packed; signed integers get their sign back."""
-    per_byte = 8 // bits
-    shifts = np.arange(per_byte, dtype=np.uint8) * bits
-    codes = ((raw[:, None] >> shifts) & ((1 << bits) - 1)).reshape(-1)[: math.prod(shape)].astype(np.uint8)
-    if dtype.name.startswith("int"):
-        signed = ((codes.astype(np.int8) ^ (1 << (bits - 1))) - (1 << (bits - 1))).astype(np.int8)
-        return signed.astype(dtype).reshape(shape)
-    return (codes.astype(dtype) if dtype.name.startswith("uint") else codes.view(dtype)).reshape(shape)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from polycmp.errors import BackendError
 from polycmp.tensors import as_dtype, is_low_bit
+from polycmp_onnx.packing import pack, unpack
 
 #: OpenVINO's names of element types -> polycmp's.
 _TYPES = {
@@ -69,23 +69,3 @@ def from_tensor(array: NDArray[Any], dtype: np.dtype[Any], shape: tuple[int, ...
     raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     bits = _BITS.get(dtype.name)
     return raw.view(dtype).reshape(shape) if bits is None else unpack(raw, bits, dtype, shape)
-
-
-def pack(array: NDArray[Any], bits: int) -> NDArray[np.uint8]:
-    """Return elements of `bits` bits packed into bytes, the first element lowest."""
-    per_byte = 8 // bits
-    codes = array.reshape(-1).view(np.uint8) & ((1 << bits) - 1)
-    codes = np.concatenate([codes, np.zeros(-codes.size % per_byte, np.uint8)]).reshape(-1, per_byte)
-    shifts = np.arange(per_byte, dtype=np.uint8) * bits
-    return np.asarray(np.bitwise_or.reduce(codes << shifts, axis=1), np.uint8)
-
-
-def unpack(raw: NDArray[np.uint8], bits: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return what `pack` packed; signed integers get their sign back."""
-    per_byte = 8 // bits
-    shifts = np.arange(per_byte, dtype=np.uint8) * bits
-    codes = ((raw[:, None] >> shifts) & ((1 << bits) - 1)).reshape(-1)[: math.prod(shape)].astype(np.uint8)
-    if dtype.name.startswith("int"):
-        signed = ((codes.astype(np.int8) ^ (1 << (bits - 1))) - (1 << (bits - 1))).astype(np.int8)
-        return signed.astype(dtype).reshape(shape)
-    return (codes.astype(dtype) if dtype.name.startswith("uint") else codes.view(dtype)).reshape(shape)

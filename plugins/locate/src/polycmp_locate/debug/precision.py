@@ -13,6 +13,7 @@ import click
 from polycmp.command import common_params
 from polycmp.spec import opt
 from polycmp_locate.debug.sections import CheckingCommand, CheckSection, ReplaySection, check_option
+from polycmp_locate.options import MODEL_AND_INPUTS
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
@@ -54,14 +55,7 @@ class PrecisionSection:
 
 #: What of the core's options has a meaning for models in mixed precision.
 OPTIONS = (
-    "model",
-    "data.input_shapes",
-    "data.data_loader",
-    "data.data_loader_script",
-    "data.data_loader_func_name",
-    "data.load_inputs",
-    "run.use_subprocess",
-    "run.timeout",
+    *MODEL_AND_INPUTS,
     "compare.compare",
     "compare.reference",
     "result.report",

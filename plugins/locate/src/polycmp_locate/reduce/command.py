@@ -11,6 +11,7 @@ import click
 from polycmp.command import common_params
 from polycmp.spec import opt
 from polycmp_locate.debug.sections import CheckingCommand, CheckSection, ReplaySection, check_option
+from polycmp_locate.options import MODEL_AND_INPUTS
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
@@ -51,14 +52,7 @@ class ReduceSection:
 
 #: What of the core's options has a meaning for parts of a model.
 OPTIONS = (
-    "model",
-    "data.input_shapes",
-    "data.data_loader",
-    "data.data_loader_script",
-    "data.data_loader_func_name",
-    "data.load_inputs",
-    "run.use_subprocess",
-    "run.timeout",
+    *MODEL_AND_INPUTS,
     "run.sequential_runners",
     "compare.compare",
     "compare.compare_func_script",

@@ -1,0 +1,15 @@
+"""What all commands of this package take of the core's options."""
+
+from __future__ import annotations
+
+#: The model, its inputs, and where backends run.
+MODEL_AND_INPUTS = (
+    "model",
+    "data.input_shapes",
+    "data.data_loader",
+    "data.data_loader_script",
+    "data.data_loader_func_name",
+    "data.load_inputs",
+    "run.use_subprocess",
+    "run.timeout",
+)
