@@ -83,3 +83,88 @@ def test_boxes_in_another_order_are_the_same(polycmp, tmp_path):
     done = polycmp("run", "fewer.onnx", "-b", "onnxrt", "-b", "onnxrt:model=old.onnx", "--compare", "iou_match")
     assert done.status == 1
     assert "0.6667 of the boxes overlap by 0.9 or more, and 1 must" in " ".join(done.out.split())
+
+
+def detector(boxes, scores) -> onnx.ModelProto:
+    """Return a detector with the operator that real ones end with: it keeps as many boxes as it finds good."""
+    constants = {
+        "boxes_in": np.asarray(boxes, np.float32)[None],
+        "scores_in": np.asarray(scores, np.float32)[None, None],
+        "most": np.array([10], np.int64),
+        "overlap": np.array([0.5], np.float32),
+        "least": np.array([0.3], np.float32),
+        "last": np.array([2], np.int64),
+    }
+    nodes = [
+        helper.make_node("Add", ["scores_in", "x"], ["scores"]),
+        helper.make_node("NonMaxSuppression", ["boxes_in", "scores", "most", "overlap", "least"], ["kept"]),
+        helper.make_node("Gather", ["kept", "last"], ["column"], axis=1),
+        helper.make_node("Squeeze", ["column", "one"], ["index"]),
+        helper.make_node("Squeeze", ["boxes_in", "zero"], ["flat"]),
+        helper.make_node("Gather", ["flat", "index"], ["boxes"]),
+    ]
+    constants |= {"one": np.array([1], np.int64), "zero": np.array([0], np.int64)}
+    graph = helper.make_graph(
+        nodes,
+        "detector",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])],
+        [helper.make_tensor_value_info("boxes", TensorProto.FLOAT, ["n", 4])],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+DATA_OF_DETECTORS = """
+import numpy as np
+
+def load_data():
+    yield {"x": np.zeros(1, np.float32)}
+"""
+BOXES = [[0, 0, 10, 10], [20, 20, 30, 40], [50, 50, 60, 60]]
+
+
+def detectors(tmp_path):
+    """Write a detector that finds all three boxes, and one that finds the first two, in another order."""
+    (tmp_path / "data.py").write_text(DATA_OF_DETECTORS)
+    onnx.save(detector(BOXES, [0.9, 0.8, 0.7]), tmp_path / "old.onnx")
+    onnx.save(detector(BOXES, [0.8, 0.9, 0.1]), tmp_path / "new.onnx")
+    onnx.save(detector(BOXES, [0.1, 0.1, 0.1]), tmp_path / "none.onnx")
+    return ["-b", "onnxrt:model=old.onnx", "--data-loader-script", "data.py", "--compare", "iou_match"]
+
+
+def test_a_side_that_finds_fewer_boxes_misses_some_and_does_not_differ_in_shape(polycmp, tmp_path):
+    words = detectors(tmp_path)
+    done = polycmp("run", "new.onnx", "-b", "onnxrt", *words, "--report", "r.json")
+    assert done.status == 1, done.err
+    output = done.report(tmp_path / "r.json")["comparison_results"][0]["outputs"]["boxes"]
+    # Two of two found, two of three expected: four of five have a partner.
+    assert output["metrics"]["matched"] == pytest.approx(0.8)
+    assert "the reference's box 2 of image 0 has no partner" in " ".join(done.out.split())
+    assert polycmp("run", "new.onnx", "-b", "onnxrt", *words, "--iou-match-threshold", "0.75").status == 0
+
+
+def test_no_box_at_all_is_a_miss_of_each(polycmp, tmp_path):
+    words = detectors(tmp_path)
+    done = polycmp("run", "none.onnx", "-b", "onnxrt", *words, "--report", "r.json")
+    assert done.status == 1, done.err
+    assert done.report(tmp_path / "r.json")["comparison_results"][0]["outputs"]["boxes"]["metrics"]["matched"] == 0.0
+
+
+def test_what_judges_element_by_element_still_differs_in_shape(polycmp, tmp_path):
+    words = detectors(tmp_path)
+    done = polycmp("run", "new.onnx", "-b", "onnxrt", *words, "simple")
+    assert done.status == 1, done.err
+    assert "shape [2,4] instead of [3,4]" in " ".join(done.out.split())
+
+
+def test_the_comparator_of_programs_matches_any_number_of_boxes(polycmp, tmp_path):
+    from polycmp.comparator import Comparator, IterationResult, RunResults
+    from polycmp_checks.metric_options import IouMatchOptions
+    from polycmp_checks.metrics import IouMatch
+
+    runs = RunResults()
+    for name, count in (("new", 2), ("old", 3)):
+        runs.append((name, [IterationResult({"boxes": np.asarray(BOXES[:count], np.float32)})]))
+    found = Comparator.compare_accuracy(runs, compare_func=IouMatch(IouMatchOptions()))
+    [judged] = found["new", "old"]
+    assert judged["boxes"].verdicts["iou_match"].metrics["matched"] == pytest.approx(0.8)

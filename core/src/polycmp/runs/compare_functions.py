@@ -34,6 +34,12 @@ def make_functions(plan: ComparePlan, registry: Registry) -> dict[str, CompareFu
     return functions
 
 
+def takes_any_shape(plan: ComparePlan, registry: Registry) -> bool:
+    """Return whether all functions of a plan judge arrays of different shapes."""
+    chosen = () if plan.script else plan.functions
+    return bool(chosen) and all(registry.find_compare_func(choice.name).spec.any_shape for choice in chosen)
+
+
 def open_watchers(options: Mapping[str, Any], registry: Registry) -> list[Callable[[Compared], None]]:
     """Return what watches the arrays that are compared.
 

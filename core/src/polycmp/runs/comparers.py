@@ -12,7 +12,7 @@ from polycmp.compare.scripted import PairFunction, as_pair_function, load_compar
 from polycmp.compare.verdicts import OutputComparison, PairComparison, WorstIterations
 from polycmp.errors import UsageError
 from polycmp.plan import ComparePlan
-from polycmp.runs.compare_functions import make_functions
+from polycmp.runs.compare_functions import make_functions, takes_any_shape
 from polycmp.runs.services import Rounding, open_averages
 from polycmp.spec import CompareFunction
 from polycmp.values import split_script
@@ -64,13 +64,17 @@ def comparer_maker(
         functions = make_functions(plan, registry)
     of_means = averages.of(functions) if averages is not None else lambda pair: pair
 
+    any_shape = takes_any_shape(plan, registry)
+
     def make(candidate: str, reference: str) -> Comparer:
         mine = functions
         if rounding is not None and plan.tolerance:
             options = next(choice.options for choice in plan.functions if choice.name == DEFAULT_COMPARE)
             judge = rounding.judge(options, candidate, reference, detail=plan.detail)
             mine = {**functions, DEFAULT_COMPARE: judge}
-        pair = PairComparer(candidate, reference, mine, map_output=plan.map_output, shape_check=plan.shape_check)
+        pair = PairComparer(
+            candidate, reference, mine, map_output=plan.map_output, shape_check=plan.shape_check, any_shape=any_shape
+        )
         made: Comparer = of_means(pair)
         return made
 

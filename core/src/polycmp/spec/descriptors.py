@@ -236,6 +236,7 @@ class CompareFuncSpec:
         no_mean: Values of options with which there is no mean to judge, as triples of field, value, and what to give
             instead: `(("statistic", "elemwise", "--statistic max"),)`.
         yields: Suggested options that a given one makes void, as pairs of the suggested field and the given one.
+        any_shape: It judges arrays of different shapes, too: any number of boxes, say. Else those differ unseen.
         groups: Further names that `--compare` takes for this function together with the others of the same group.
         python: `"package.module:attribute"` of what makes it in a Python program, called with the options' fields as
             keyword arguments, or with the value of the only one. Without it `--gen-script` is refused.
@@ -250,6 +251,7 @@ class CompareFuncSpec:
     larger_is_better: bool = False
     no_mean: tuple[tuple[str, Any, str], ...] = ()
     yields: tuple[tuple[str, str], ...] = ()
+    any_shape: bool = False
     groups: tuple[str, ...] = ()
     python: str = ""
 

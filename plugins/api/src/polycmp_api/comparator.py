@@ -257,7 +257,10 @@ class _Settings:
         checked = self.shape_check and getattr(self.function, "check_shapes", True)
         spec = _spec_of(self.function)
         functions = {spec.name if spec else "compare": self.function}
-        return PairComparer(candidate, reference, functions, map_output=self.map_output, shape_check=checked)
+        any_shape = spec is not None and spec.any_shape
+        return PairComparer(
+            candidate, reference, functions, map_output=self.map_output, shape_check=checked, any_shape=any_shape
+        )
 
 
 def _compare_pair(

@@ -225,18 +225,3 @@ class IouMatch:
             return Verdict(True, "", metrics)
         reason = f"{found:.4g} of the boxes overlap by {self.options.min_iou:g} or more, and {wanted:g} must"
         return Verdict(False, reason, metrics)
-
-
-def make_topk_agreement(options: TopkAgreementOptions) -> TopkAgreement:
-    """Return `topk_agreement`."""
-    return TopkAgreement(options)
-
-
-def make_kl_divergence(options: KlDivergenceOptions) -> KlDivergence:
-    """Return `kl_divergence`."""
-    return KlDivergence(options)
-
-
-def make_iou_match(options: IouMatchOptions) -> IouMatch:
-    """Return `iou_match`."""
-    return IouMatch(options)

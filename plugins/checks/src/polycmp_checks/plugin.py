@@ -174,7 +174,7 @@ def polycmp_compare_funcs() -> Iterable[CompareFuncSpec]:
     yield CompareFuncSpec(
         name="topk_agreement",
         summary="Share of the K largest entries on which both sides agree",
-        factory="polycmp_checks.metrics:make_topk_agreement",
+        factory="polycmp_checks.metrics:TopkAgreement",
         options=TopkAgreementOptions,
         rejudges=True,
         larger_is_better=True,
@@ -182,17 +182,18 @@ def polycmp_compare_funcs() -> Iterable[CompareFuncSpec]:
     yield CompareFuncSpec(
         name="kl_divergence",
         summary="Kullback-Leibler divergence of the distributions",
-        factory="polycmp_checks.metrics:make_kl_divergence",
+        factory="polycmp_checks.metrics:KlDivergence",
         options=KlDivergenceOptions,
         rejudges=True,
     )
     yield CompareFuncSpec(
         name="iou_match",
         summary="Share of boxes that overlap with one of the other side",
-        factory="polycmp_checks.metrics:make_iou_match",
+        factory="polycmp_checks.metrics:IouMatch",
         options=IouMatchOptions,
         rejudges=True,
         larger_is_better=True,
+        any_shape=True,
     )
 
 

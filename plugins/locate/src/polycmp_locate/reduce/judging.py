@@ -11,7 +11,7 @@ from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.graph import same_structure
 from polycmp.plan import ComparePlan, Plan
 from polycmp.results.outcome import BackendResult
-from polycmp.runs.compare_functions import make_functions
+from polycmp.runs.compare_functions import make_functions, takes_any_shape
 from polycmp.runs.comparers import comparer_maker
 from polycmp.runs.loop import Pace, copy_feed, run_steps
 from polycmp.runs.resolve import Resolved
@@ -193,5 +193,6 @@ class BackendJudge:
             comparer = comparer_maker(plan, self._registry)(self.failure.candidate.label, self.failure.reference.label)
             return all(item.passed for item in comparer.add(made, expected))
         functions = make_functions(plan, self._registry)
-        pair = PairComparer("candidate", "reference", functions, shape_check=plan.shape_check)
+        any_shape = takes_any_shape(plan, self._registry)
+        pair = PairComparer("candidate", "reference", functions, shape_check=plan.shape_check, any_shape=any_shape)
         return all(item.passed for item in pair.add(made, expected))
