@@ -8,15 +8,15 @@ LOWEST := .venv-lowest
 LOWEST_PYTHON ?= python3.10
 DOCS := .venv-docs
 TOOLS := .venv-tools
-PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/formats plugins/layerwise plugins/locate plugins/checks plugins/api plugins/data plugins/suite plugins/testing plugins/trt plugins/openvino plugins/tf plugins/torch
+PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/formats plugins/layerwise plugins/workers plugins/locate plugins/checks plugins/api plugins/data plugins/suite plugins/testing plugins/trt plugins/openvino plugins/tf plugins/torch
 # Backends whose tests need a framework that is large: each has an environment of its own, in the folder ENVS.
 FRAMEWORKS := openvino torch tf
 ENVS ?= .
 RAY := $(ENVS)/.venv-ray
-COMMON := core plugins/onnx 'plugins/onnxrt[cpu]' plugins/report plugins/formats plugins/layerwise plugins/locate plugins/checks plugins/api plugins/testing
+COMMON := core plugins/onnx 'plugins/onnxrt[cpu]' plugins/report plugins/formats plugins/layerwise plugins/workers plugins/locate plugins/checks plugins/api plugins/testing
 PROJECTS := $(PACKAGES:%=%/pyproject.toml)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-EDITABLE := -e core -e 'plugins/onnx[fp16]' -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e 'plugins/formats[safetensors]' -e plugins/layerwise -e plugins/locate -e plugins/checks -e plugins/api -e 'plugins/data[images]' -e plugins/testing -e plugins/suite
+EDITABLE := -e core -e 'plugins/onnx[fp16]' -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e 'plugins/formats[safetensors]' -e plugins/layerwise -e plugins/workers -e plugins/locate -e plugins/checks -e plugins/api -e 'plugins/data[images]' -e plugins/testing -e plugins/suite
 # `make test-lowest`: the lowest releases are chosen for what a package names itself; what those need in turn is as new as it can be.
 UV := $(TOOLS)/bin/uv pip install --quiet --system-certs --python $(LOWEST)
 

@@ -63,8 +63,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "plan": {"errors", "values", "spec", "options", "builtin", "plugins"},
     "report": {*GROUND, "tensors", "plugins", "compare", "results"},
     "inputs": {*GROUND, "tensors", "plugins", "data", "results", "plan"},
-    "workers": {*GROUND, *MODELS, "plugins", "model", "inputs", "plan", "calls", "ending", "process"},
-    "runs": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "inputs", "workers"},
+    "runs": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "inputs"},
     "session": {*GROUND, *MODELS, "plugins", "compare", "results", "plan", "ending", "runs"},
     # Other names for modules of packages that may not be there.
     "alias": set(),
@@ -81,7 +80,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         "model",
         "plan",
         "inputs",
-        "workers",
         "session",
         "report",
         "command",
@@ -255,7 +253,7 @@ def test_light_modules_import_only_the_standard_library_and_the_spec(path):
 
 #: How many lines of Python, and how many files, the core may have. It compares models and nothing else: what goes
 #: beyond these belongs into a package of its own, and whoever makes it smaller lowers them.
-LINES, FILES = 17_700, 122
+LINES, FILES = 17_250, 122
 
 
 def test_the_core_stays_small():

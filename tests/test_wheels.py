@@ -39,6 +39,7 @@ PROJECTS = {
     "polycmp-tf": "plugins/tf",
     "polycmp-torch": "plugins/torch",
     "polycmp-trt": "plugins/trt",
+    "polycmp-workers": "plugins/workers",
 }
 LEFTOVERS = shutil.ignore_patterns("__pycache__", "*.egg-info", "dist", ".*")
 
@@ -128,6 +129,7 @@ def everything(wheels, tmp_path_factory) -> Environment:
         "polycmp-tf",
         "polycmp-torch",
         "polycmp-trt",
+        "polycmp-workers",
     ]
     environment = Environment(tmp_path_factory.mktemp("everything"), list(wheels.values()), requirements)
     model = environment.folder / "model.onnx"

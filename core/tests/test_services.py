@@ -75,3 +75,15 @@ def test_one_that_cannot_be_loaded_is_an_error_that_names_it(polycmp, install):
 def test_tolerances_by_rounding_name_the_package_that_brings_them(polycmp, install):
     done = polycmp(*RUN, "--tolerance", "auto")
     assert (done.status, "pip install polycmp-checks" in done.err) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        (("--use-subprocess",), "--use-subprocess"),
+        (("-b", "tony:python=/envs/a/bin/python"), "python=/envs/a/bin/python"),
+    ],
+)
+def test_backends_in_other_processes_name_the_package_that_runs_them(polycmp, install, words, asked):
+    done = polycmp(*RUN, *words)
+    assert (done.status, asked in done.err, "pip install polycmp-workers" in done.err) == (3, True, True), done.err

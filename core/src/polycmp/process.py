@@ -181,7 +181,10 @@ class Connection:
         parent: The number of the parent process.
     """
 
+    is_made = False
+
     def __init__(self, parent: int) -> None:
+        Connection.is_made = True
         _die_with(parent)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         self._reading = os.fdopen(os.dup(0), "rb")
@@ -204,6 +207,11 @@ class Connection:
         """Return the next message; None if the parent wants no more."""
         line = self._reading.readline()
         return _parse(line) if line else None
+
+
+def is_child() -> bool:
+    """Return whether this process is a child that was started to answer another."""
+    return Connection.is_made
 
 
 def beside_standard(descriptor: int) -> int:

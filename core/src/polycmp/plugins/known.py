@@ -98,6 +98,7 @@ SERVICES: Mapping[str, tuple[str, str]] = {
     "rounding": _CHECKS,
     "sizes": _DATA,
     "windows": ("layerwise", "pip install polycmp-layerwise"),
+    "workers": ("workers", "pip install polycmp-workers"),
 }
 """What runs make use of, likewise."""
 

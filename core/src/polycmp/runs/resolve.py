@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,11 +12,12 @@ from polycmp.inputs import Choose, PlanSource, asked_shapes, make_source
 from polycmp.loader import Loader
 from polycmp.model import Model, ModelSettings
 from polycmp.options import changed_options, find_field
-from polycmp.plan import BackendPlan, DataPlan, Plan
+from polycmp.plan import BackendPlan, Plan
 from polycmp.precision import allowed_precision
 from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import BackendRun
+from polycmp.runs.services import open_workers
 from polycmp.tensors import DataSource, ModelDescription
 
 if TYPE_CHECKING:
@@ -200,15 +201,10 @@ def resolve(plan: Plan, registry: Registry) -> Resolved:
     if plan.data.input_shapes or plan.data.dimensions:
         for model in models.values():  # what follows from dimensions of one name concerns builders of engines, too
             model.input_shapes = asked_shapes(plan.data, model.describe())
-    make_worker = _worker_maker(plan.data, plan.timeout)
+    workers = _make_workers(plan, registry)
     backends = tuple(
-        ResolvedBackend(
-            backend,
-            models[backend.model or plan.model],
-            contribution,
-            make_worker if contribution is None or plan.subprocess or backend.python else None,
-        )
-        for backend, contribution in zip(plan.backends, contributions, strict=True)
+        ResolvedBackend(backend, models[backend.model or plan.model], contribution, make_worker)
+        for backend, contribution, make_worker in zip(plan.backends, contributions, workers, strict=True)
     )
     return Resolved(backends, models, registry, source)
 
@@ -219,15 +215,8 @@ def _contribution(backend: BackendPlan, registry: Registry) -> Contributed[Runne
     return registry.find_runner(backend.backend)
 
 
-def _worker_maker(data: DataPlan, timeout: float) -> MakeWorker:
-    """Return what makes the runners of backends in worker processes."""
-
-    def make(backend: ResolvedBackend, part: Loader[Any] | None, same_inputs: bool) -> Runner:
-        from polycmp.workers.protocol import make_job
-        from polycmp.workers.runner import PartWorkerRunner, WorkerRunner
-
-        if part is None:
-            return WorkerRunner(make_job(backend.plan, backend.model, data), backend.plan.python, timeout)
-        return PartWorkerRunner(backend.plan, backend.model, data, part, timeout, same_inputs)
-
-    return make
+def _make_workers(plan: Plan, registry: Registry) -> Iterator[MakeWorker | None]:
+    """Yield for each backend what makes its runners in another process; None for those of this one."""
+    for backend in plan.backends:
+        option = f"python={backend.python}" if backend.python else "--use-subprocess" if plan.subprocess else ""
+        yield open_workers(registry, plan.data, plan.timeout, option) if option else None

@@ -9,15 +9,15 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from polycmp.errors import PolycmpError
-from polycmp.runs.backend_run import BackendRun
-from polycmp.runs.loop import Pace, Step
-from polycmp.spec import CompareFunction
-from polycmp.tensors import Feed, Source
 
 if TYPE_CHECKING:
-    from polycmp.plan import ComparePlan
+    from polycmp.plan import ComparePlan, DataPlan
     from polycmp.plugins import Registry
-    from polycmp.runs.resolve import Resolved
+    from polycmp.runs.backend_run import BackendRun
+    from polycmp.runs.loop import Pace, Step
+    from polycmp.runs.resolve import MakeWorker, Resolved
+    from polycmp.spec import CompareFunction
+    from polycmp.tensors import Feed, Source
 
 
 class Averages(Protocol):
@@ -97,6 +97,18 @@ class MakeWindows(Protocol):
         """Return the way through the models, as `open_windows` is asked for it; None where there is none."""
 
 
+class MakeWorkers(Protocol):
+    """The factory of the service `workers`."""
+
+    def __call__(self, data: DataPlan, timeout: float, /) -> MakeWorker:
+        """Return what makes runners of backends whose work is done in other processes.
+
+        Args:
+            data: Where inputs come from: backends may calibrate with them.
+            timeout: Seconds after which a process that does not answer counts as hung; 0 waits for ever.
+        """
+
+
 def _required(registry: Registry, name: str, option: str) -> Any:
     """Return the factory of a service that an option asks for.
 
@@ -119,6 +131,22 @@ def open_averages(plan: ComparePlan, registry: Registry) -> Averages:
     """
     make: MakeAverages = _required(registry, "averages", "--check-average")
     return make(plan, registry)
+
+
+def open_workers(registry: Registry, data: DataPlan, timeout: float, option: str) -> MakeWorker:
+    """Return what makes runners in other processes, as the factory is asked for it.
+
+    Args:
+        registry: The plugins.
+        data: Where inputs come from.
+        timeout: Seconds to wait for an answer.
+        option: What the user asked for it with.
+
+    Raises:
+        PluginError: It is not there.
+    """
+    make: MakeWorkers = _required(registry, "workers", option)
+    return make(data, timeout)
 
 
 def open_rounding(resolved: Resolved, reference: str, tolerance: str) -> Rounding | None:

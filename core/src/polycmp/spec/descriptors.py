@@ -306,6 +306,7 @@ SERVICES: Mapping[str, str] = {
     "rounding": "how far rounding takes the outputs of a model, for `--tolerance auto`",
     "sizes": "sizes for dimensions that a model leaves open",
     "windows": "a way through models whose outputs may not fit the memory all at once",
+    "workers": "backends in processes of their own, for `--use-subprocess` and `-b NAME:python=PATH`",
 }
 """What a run leaves to plugins, and does in the plainest way, or not at all, where none is there."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.errors import BackendError
+from polycmp.process import is_child
 from polycmp.tensors import dtype_class, is_low_bit
 
 Array = NDArray[Any]
@@ -117,7 +117,7 @@ def end_fatally(fault: str) -> None:
     Raises:
         BackendError: This is not a worker process, and polycmp itself would end.
     """
-    if "polycmp.workers.child" not in sys.modules:  # only workers load it
+    if not is_child():
         raise BackendError(
             f"the fault {fault!r} needs a process of its own",
             why="it would end polycmp itself",

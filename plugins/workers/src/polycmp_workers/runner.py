@@ -18,14 +18,31 @@ from polycmp.model import Model
 from polycmp.plan import BackendPlan, DataPlan
 from polycmp.process import ChildProcess
 from polycmp.runner import Runner
+from polycmp.runs.resolve import MakeWorker, ResolvedBackend
 from polycmp.tensors import TensorMetadata
-from polycmp.workers.memory import Arena, create
-from polycmp.workers.protocol import PROTOCOL, Job, error_from_json, make_job
+from polycmp_workers.memory import Arena, create
+from polycmp_workers.protocol import PROTOCOL, Job, error_from_json, make_job
 
-log = logging.getLogger("polycmp.workers")
+log = logging.getLogger("polycmp_workers")
 
 #: How long a worker may take to import polycmp and answer, in seconds.
 START_SECONDS = 60.0
+
+
+def make_workers(data: DataPlan, timeout: float) -> MakeWorker:
+    """Return what makes the runners of backends in worker processes.
+
+    Args:
+        data: Where inputs come from: backends may calibrate with them.
+        timeout: As for `WorkerRunner`.
+    """
+
+    def make(backend: ResolvedBackend, part: Loader[Any] | None, same_inputs: bool) -> Runner:
+        if part is None:
+            return WorkerRunner(make_job(backend.plan, backend.model, data), backend.plan.python, timeout)
+        return PartWorkerRunner(backend.plan, backend.model, data, part, timeout, same_inputs)
+
+    return make
 
 
 class WorkerRunner(Runner):
@@ -87,7 +104,7 @@ class WorkerRunner(Runner):
         shared = [arena.descriptor for arena in self._arenas]
         try:
             self._process = ChildProcess(
-                "polycmp.workers.child",
+                "polycmp_workers.child",
                 [str(descriptor) for descriptor in shared],
                 python=self._python,
                 environ=environ,
@@ -107,7 +124,7 @@ class WorkerRunner(Runner):
             raise PluginError(
                 f"polycmp {answer['polycmp']} in {self._python} does not understand polycmp {__version__}",
                 whose=self.name,
-                hint=f"{self._python} -m pip install --upgrade polycmp",
+                hint=f"{self._python} -m pip install --upgrade polycmp polycmp-workers",
             )
 
     def _ask(self, message: dict[str, Any], timeout: float) -> dict[str, Any]:
@@ -144,7 +161,7 @@ class WorkerRunner(Runner):
             return PluginError(
                 f"{self._python} cannot run polycmp",
                 why=ending.last_line,
-                hint=f"{self._python} -m pip install polycmp and the plugin that brings {self._job.backend!r}",
+                hint=f"{self._python} -m pip install polycmp-workers and the plugin that brings {self._job.backend!r}",
             )
         return WorkerError(str(ending), why=ending.last_line)
 

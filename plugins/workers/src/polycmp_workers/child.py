@@ -18,8 +18,8 @@ from polycmp.plugins import Registry
 from polycmp.process import Connection
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, dtype_name
-from polycmp.workers.memory import Arena
-from polycmp.workers.protocol import PROTOCOL, error_to_json
+from polycmp_workers.memory import Arena
+from polycmp_workers.protocol import PROTOCOL, error_to_json
 
 
 class _Relay(logging.Handler):
