@@ -227,6 +227,22 @@ def running_mean() -> Net:
     return g.net()
 
 
+def kept_digits() -> Net:
+    """Sums in float16 whose rounding makes values equal; ONNX Runtime keeps the digits, so more of them differ.
+
+    One output is as wrong as another shape, although each operator rounds as its type does.
+    """
+    g = Graph("kept_digits", seed=55)
+    x = g.input("x", (1 + 1e-4 * np.arange(96)).astype(np.float32), [96])
+    half = g.node("Cast", [g.node("Cosh", [x], "wide")], "half", to=TensorProto.FLOAT16)
+    back = g.node("Cast", [g.node("Add", [half, half], "sum")], "back", to=TensorProto.FLOAT)
+    g.node("Unique", [back], ["values", "", "", "counts"])
+    g.node("Relu", [g.linear(g.node("Reshape", [x, g.ints("rows", 6, 16)], "table"), "h", 16, 8)], "y")
+    g.output("values", "y")
+    g.output("counts", kind=TensorProto.INT64)
+    return g.net()
+
+
 def lacking() -> Net:
     """An operator that the reference evaluator does not know, among others."""
     g = Graph("lacking", seed=54)

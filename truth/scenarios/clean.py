@@ -69,6 +69,8 @@ _HARD = [
     _hard("remainder", hard.remainder),
     _hard("two outputs", hard.two_outputs),
     _hard("two outputs, unoptimised", hard.two_outputs, reference="onnxrt:optimization=off"),
+    _hard("kept digits", hard.kept_digits, Expect(NOTHING.verdicts, exit=0, says=("where onnxrt fuses operators",))),
+    _hard("kept digits, unoptimised", hard.kept_digits, reference="onnxrt:optimization=off"),
     _hard("unknown operator", hard.lacking, Expect((EQUAL,), exit=0, says=("Inverse 'inverse', which onnx lacks",))),
     _hard("static int8, symmetric, eight bits", eight_bits, here=not saturates()),
 ]

@@ -58,14 +58,15 @@ _PLANTED = [
     ("mixed precision", "layout", "m1.product"), ("mixed precision", "row-noise", "m0.relu"),
     ("bfloat16", "shuffle", "b1.product"), ("bfloat16", "saturate", "b0.tanh"),
     ("four bits", "row-noise", "n1"), ("four bits", "fp16", "n0"),
-    ("float16", "row-noise", "s1.c1"), ("float16", "layout", "s0.bn1"),
+    ("float16", "row-noise", "s1.c1"), ("float16", "layout", "s0.bn1"), ("float16", "row-noise", "s2.add"),
     ("float16 encoder", "saturate", "l0.up.matmul"), ("float16 encoder", "shuffle", "l1.att.mixed"),
 ]  # fmt: skip
 
 #: Faults that change nothing where they are: zeros reversed, an axis of one element reversed.
 _WITHOUT_EFFECT = [("mixture of experts", "shuffle", "gates"), ("speech", "shuffle", "spectrum")]
 _AGAINST_ITSELF = [
-    ("four bits", "layout", "n0.norm"), ("decoder", "row-noise", "l1.qk"), ("depthwise", "row-noise", "b1.down"),
+    ("speech", "row-noise", "power"), ("four bits", "layout", "n0.norm"),
+    ("decoder", "row-noise", "l1.qk"), ("depthwise", "row-noise", "b1.down"),
 ]  # fmt: skip
 #: In int8 models the fused file is compared with probes anyway; both sides run operator by operator.
 _QUANTISED = [
@@ -167,6 +168,8 @@ _SPECIAL = [
              "faulty:backend=onnxrt,fault=fp16,at=product", net=hard.two_outputs),
     Scenario("a mean written over a bias", "running mean", "a fused pair", Expect((FUSED,), ("normal",)),
              net=hard.running_mean),
+    Scenario("a row reversed beside kept digits", "kept digits", "layout", at("h.matmul"),
+             "faulty:backend=onnxrt,fault=layout,at=h.matmul", net=hard.kept_digits),
     *(Scenario(f"unknown operator: row-noise at {name}", "unknown operator", "row-noise", at(name),
                f"faulty:backend=onnxrt,fault=row-noise,at={name}", net=hard.lacking) for name in ("h", "z.matmul")),
     Scenario("a crash", "residual", "crash", at("s1.c1", verdicts=(FAILS,)),

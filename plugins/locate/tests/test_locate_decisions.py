@@ -43,7 +43,8 @@ def row(relative=0.0, tensor="t", reads=(), op="Op", **changes):
         "passed": False, "stats": ErrorStats(), "candidate": NUMBERS, "reference": NUMBERS, "relative": relative,
         "max_abs": relative, "unit": FLOAT32, "path_unit": FLOAT32, "jump": math.inf,
     }  # fmt: skip
-    return Row(tensor, GraphNode(op, tensor, inputs=reads, outputs=(tensor,)), "float32[4]", **{**values, **changes})
+    kind = changes.pop("type", "float32[4]")
+    return Row(tensor, GraphNode(op, tensor, inputs=reads, outputs=(tensor,)), kind, **{**values, **changes})
 
 
 # --- one operator
@@ -101,12 +102,19 @@ class TestGain:
         ("float64", "", 2.0**-47), ("float32", "", 2.0**-18), ("float16", "", 2.0**-7), ("tf32", "", 2.0**-7),
         ("bfloat16", "", 2.0**-4), ("int8", "", 2.0**-4), ("float8_e5m2", "", 2.0**-2),
         ("float32", "Relu", 2.0**-21), ("float16", "MaxPool", 2.0**-10), ("float16", "Conv", 2.0**-7),
+        ("float32", "Add", 2.0**-18), ("float16", "Add", 2.0**-9), ("bfloat16", "Cast", 2.0**-6),
     ],
 )  # fmt: skip
 def test_how_much_of_one_operator_is_rounding(unit, op, limit):
-    assert d.worth_running(UNITS[unit], op) == limit
-    assert d.standalone_is_rounding(row(op=op, unit=UNITS[unit], standalone=alone(limit)))
-    assert not d.standalone_is_rounding(row(op=op, unit=UNITS[unit], standalone=alone(above(limit))))
+    one = {"op": op, "unit": UNITS[unit], "type": f"{unit}[4]"}
+    assert d.operator_limit(row(**one)) == limit
+    assert d.standalone_is_rounding(row(standalone=alone(limit), **one))
+    assert not d.standalone_is_rounding(row(standalone=alone(above(limit)), **one))
+
+
+def test_an_operator_that_may_calculate_in_a_coarser_type_than_its_own_rounds_what_it_reads_too():
+    allowed = row(op="Add", unit=UNITS["float16"], type="float32[4]", standalone=alone(2.0**-7))
+    assert d.standalone_is_rounding(allowed)
 
 
 @pytest.mark.parametrize(("relative", "explained"), [(2.0**-8, True), (above(2.0**-8), False)])

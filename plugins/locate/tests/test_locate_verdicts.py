@@ -151,7 +151,7 @@ def test_a_fault_that_hides_from_probes(locate, polycmp, tmp_path, memory):
     done, found = locate(*fused(tmp_path), "--keep-tap", "cured.toy", *memory)
     assert (done.status, found["words"]) == (1, "probing removes the fault")
     assert found["probe"]["cured_by"] == ["r"]
-    assert "fusing is right once 'r' is an output; that breaks its fusion of Relu 'n_r' with Softmax" in done.words
+    assert "fusing is right once 'r' is an output; that keeps apart Relu 'n_r' and Softmax" in done.words
     assert polycmp("run", "cured.toy", "-b", fused(tmp_path)[1], "-b", "plain").status == 0
     assert polycmp("run", "m.toy", "-b", fused(tmp_path)[1], "-b", "plain").status == 1
 

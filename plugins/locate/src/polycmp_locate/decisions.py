@@ -15,14 +15,15 @@ from __future__ import annotations
 import math
 
 from polycmp.precision import UNITS, operator_rounding
-from polycmp_locate.kinds import NORMALISING, READ_BESIDE_ONE, SELECTING
+from polycmp_locate.kinds import NORMALISING, READ_BESIDE_ONE, ROUNDED_ONCE, SELECTING
+from polycmp_locate.pairing.parts import unit_inside
 from polycmp_locate.result import Row, Standalone
 
 #: An error up to this many times its noise floor is rounding. Higham and Mary bound what n roundings add up to by
 #: lambda * sqrt(n) * u. Measured on single operators of real numbers: at most 6.6 units in float32 (the last Gemm of
 #: ResNet-50; MiniLM 3.3, small architectures 2.2) and 2.8 in float16 (LSTM; MiniLM 1.4); in their place 4.8 and 2.8.
-#: On tensors inside the model, over the root of their place: 2.3 and 1.9. Not counted are operators of models
-#: with int8 inside: up to 2.6e4 alone and 2.6e2 in place; why, was not looked into. 16 is a choice above the rest.
+#: On tensors inside the model, over the root of their place: 2.3 and 1.9. Models with int8 inside are judged in steps
+#: and not counted. 16 is a choice above the rest.
 MARGIN = 16.0
 #: An error that grows by more than this in one operator is looked at closely: a choice, which costs time and accuses
 #: nobody. Operators of conditions around 1 let an error grow by less (Higham, section 1.6). Measured, it grows by up to
@@ -53,6 +54,9 @@ _HALF = 0.5
 STEP_TYPES = frozenset({"int2", "uint2", "int4", "uint4", "int8", "uint8", "int16", "uint16"})
 #: How many units are left to operators that round nothing themselves (choice).
 _SELECTION_MARGIN = 2.0
+#: How many units are left to operators of coarse types that round once: two backends differ by at most a step, which is
+#: two units (Higham, section 2.1), one rounding to nearest and one cutting off; twice that is a choice.
+_ONCE_MARGIN = 4.0
 #: An error of a whole row by the same factor is a fault from so many units on: rounding of elements is independent
 #: (Higham and Mary), that of one factor makes half a unit. Measured without a fault: 0.4. A choice above that.
 _GAIN_MARGIN = 4.0
@@ -97,23 +101,27 @@ def may_mask(scale: float) -> bool:
     return scale >= _MASKING
 
 
-def worth_running(unit: float, op_type: str = "") -> float:
-    """Return the relative error from which on an operator is run alone; below it there is nothing to explain.
+def worth_running(unit: float) -> float:
+    """Return the relative error up to which nothing needs an explanation in a type of this unit roundoff."""
+    return MARGIN * operator_rounding(unit)
 
-    Args:
-        unit: Unit roundoff to judge by.
-        op_type: The operator's type.
-    """
-    return (_SELECTION_MARGIN if op_type in SELECTING else MARGIN) * operator_rounding(unit)
+
+def operator_limit(row: Row) -> float:
+    """Return the relative error of a tensor from which on its operator is run alone."""
+    return _margin(row) * operator_rounding(row.unit)
+
+
+def _margin(row: Row) -> float:
+    if row.node.op_type in SELECTING:
+        return _SELECTION_MARGIN
+    own = row.unit > UNITS["float32"] and row.unit == UNITS.get(row.type.partition("[")[0])
+    return _ONCE_MARGIN if own and row.node.op_type in ROUNDED_ONCE and not unit_inside(row.node) else MARGIN
 
 
 def step_limit(unit: float) -> float:
-    """Return by how many steps of a scale rounding moves a quantised value: one, or more in a coarse type.
+    """Return by how many steps of a scale rounding in a type of this unit roundoff moves a quantised value.
 
     x, the scale and their quotient are rounded once each (Higham, section 2.2).
-
-    Args:
-        unit: Unit roundoff of what was quantised.
     """
     return max(1.0, float(math.ceil(4.0 * _LEVELS * unit)))
 
@@ -136,7 +144,7 @@ def bounded_floor(reference_error: float, moved: float, unit: float) -> float:
 def standalone_limit(row: Row) -> float:
     """Return which relative error of an operator alone rounding explains."""
     floor = row.standalone.floor if row.standalone is not None and row.standalone.floor is not None else 0.0
-    return max(MARGIN * floor, worth_running(row.unit, row.node.op_type)) if row.unit else 0.0
+    return max(_margin(row) * floor, operator_limit(row)) if row.unit else 0.0
 
 
 def is_tie(steps: float, share: float, count: int, unit: float) -> bool:
@@ -238,11 +246,7 @@ def accumulated_limit(position: int, unit: float, moved: float) -> float:
 
 
 def quantisation_limit(quantised: int) -> float:
-    """Return which relative error of a model's outputs ties in its quantised tensors explain.
-
-    Args:
-        quantised: How many tensors are quantised.
-    """
+    """Return which relative error of a model's outputs ties in so many quantised tensors explain."""
     return min(_NO_DIGIT_LEFT, 4.0 * _STEP * math.sqrt(quantised)) if quantised else 0.0
 
 
@@ -279,7 +283,7 @@ def needs_measuring(row: Row, limit: float) -> bool:
         return row.inputs_finite or is_new_nan(row)
     if is_gain(row.gain, row.unit):
         return True
-    if row.relative <= worth_running(row.unit, row.node.op_type):
+    if row.relative <= operator_limit(row):
         return False
     return row.jump > JUMP or is_off(row, limit)
 
@@ -367,7 +371,7 @@ def is_moved(moved: float, error: float) -> bool:
 
 
 def is_removed(left: float, error: float) -> bool:
-    """Return whether a probe, with which an error is `left`, takes most of the error away."""
+    """Return whether a probe that leaves so much of an error takes most of it away."""
     return left < error and left <= _HALF * error
 
 

@@ -22,7 +22,7 @@ from polycmp_locate.decisions import (
     worth_running,
 )
 from polycmp_locate.flow import Flow
-from polycmp_locate.fusion import describe_fusion, find_probes
+from polycmp_locate.fusion import Turned, describe_fusion, describe_turned, find_probes, rounding_that_turns
 from polycmp_locate.judge import Evidence, Judgement, judge
 from polycmp_locate.measure import distance
 from polycmp_locate.narrowing import lone_narrowing
@@ -68,15 +68,20 @@ class FullSearch:
         self.noise = Noise(setting.reference, feed, self.expected)
         self.flow = Flow(setting.reference.graph.nodes)
         self._trials = 0
+        self._turned: Turned | None = None
 
     def run(self) -> Judgement:
         """Look, and return the verdict; it and what led to it are written down, too."""
         sweep = self._sweep(distrust=False)
         self._check_probe(sweep)
         side = self._fusing_side()
-        if side is not None:
-            return self._blame_fusion(side)
+        judgement = self._blame_fusion(side) if side is not None else None
+        if judgement is not None:
+            return judgement
         judgement = self._judge()
+        if self._turned is not None and side is not None and judgement.first_bad is None:
+            describe_turned(self.found, side.label, self._turned)
+            return judgement
         if judgement.verdict == UNDECIDED or (judgement.first_bad is None and self._is_unexplained()):
             self._sweep(distrust=True)
             judgement = self._judge()
@@ -157,17 +162,27 @@ class FullSearch:
         quantised = sum(row.in_steps for row in rows)
         return max(self.noise.limit(len(self.found.rows), unit, error), quantisation_limit(quantised))
 
-    def _blame_fusion(self, partitioned_run: PartitionedRun) -> Judgement:
+    def _blame_fusion(self, partitioned_run: PartitionedRun) -> Judgement | None:
+        """Blame operators that are wrong together; None where what they make is within rounding."""
         self.on_stage("looking for the operators that are wrong together")
         self.sweeper.windows.plan(self.feed)
         groups = [segment.wanted for segment in self.sweeper.windows.segments]
-        target = self.expected if partitioned_run is self.setting.candidate else self.plain
+        sides = (self.setting.candidate, self.setting.reference)
+        target = self.expected
+        if partitioned_run is self.setting.reference:
+            sides, target = (sides[1], sides[0]), self.plain
 
         def removes(made: Mapping[str, Any]) -> bool:
             left = max((distance(made[name], target[name]) for name in self._beyond), default=0.0)
             return is_removed(left, self.probe.error)
 
+        def is_wrong(made: Mapping[str, Any]) -> bool:
+            return not removes(made)
+
         probes = find_probes(partitioned_run, self.feed, groups, final_outputs(partitioned_run.graph), removes)
+        self._turned = rounding_that_turns(sides, self.feed, self.found.rows, probes, self._beyond, is_wrong)
+        if self._turned is not None:
+            return None
         judgement = self._judge()
         judgement.first_bad = judgement.origin = judgement.turning = None
         describe_fusion(self.found, partitioned_run, probes)

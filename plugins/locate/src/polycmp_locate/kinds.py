@@ -12,6 +12,8 @@ SELECTING = frozenset(
     {"Relu", "MaxPool", "GlobalMaxPool", "Reshape", "Transpose", "Identity", "Concat", "Slice", "Gather", "Squeeze",
      "Unsqueeze", "Expand", "Flatten", "Split", "Pad", "Clip", "Max", "Min", "Where", "Neg", "Abs", "Tile"}
 )  # fmt: skip
+#: Operators whose result IEEE 754-2019 (section 5.4) defines as the exact one, rounded once.
+ROUNDED_ONCE = frozenset({"Add", "Sub", "Mul", "Div", "Sqrt", "Cast"})
 #: Operators that multiply 8-bit numbers exactly, where a kernel may add products in too few bits.
 INTEGER_PRODUCTS = frozenset({"MatMulInteger", "ConvInteger", "QLinearConv", "QLinearMatMul", "QGemm"})
 #: Operators that divide many elements by the same number, which is rounded once: a sum in a coarse type makes it wrong

@@ -26,6 +26,7 @@ from polycmp_locate.decisions import (
     least_scale,
     may_have_gain,
     may_mask,
+    operator_limit,
     worth_running,
 )
 from polycmp_locate.figures import figures, gain, largest_of, rounding
@@ -274,7 +275,7 @@ class OperatorTester:
                 return result
             ties = row.in_steps and result.max_abs <= 1.0 and self._are_ties(row, inputs, own, other)
             return replace(result, same_if_rounded=self._same_if_rounded(row, inputs, own), are_ties=ties)
-        if result.steps is not None or result.relative <= worth_running(row.unit, row.node.op_type):
+        if result.steps is not None or result.relative <= operator_limit(row):
             return result  # so small an error needs no explanation
         again = None if self.reference.can_join else self.reference.run_part(inputs, [row.tensor])
         if again is not None and distance(again[row.tensor], expected) > 0.0:  # in the model it fuses this operator
