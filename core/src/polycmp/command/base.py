@@ -79,6 +79,7 @@ class BackendCommand(click.Command):
         self.sections: dict[str, type] = {owner: every[owner] for owner in (*named, *every)}
         self._table: tuple[Registry, FlagTable] | None = None
         self._params: tuple[Registry, list[click.Parameter]] | None = None
+        self._parsed: tuple[Registry, list[str], dict[str, Any], dict[str, Any], list[str]] | None = None
 
     def table_of(self, registry: Registry) -> FlagTable:
         """Return all options, those of plugins included; a process of many commands builds them once."""
@@ -101,10 +102,20 @@ class BackendCommand(click.Command):
         return [*self.params, *_context(ctx).table_params, *([help_option] if help_option else [])]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse, several values behind one flag included."""
+        """Parse, several values behind one flag included; a process of many commands parses the same words once."""
         if ctx.resilient_parsing:  # the shell asks what may come next; the words are not complete
             return super().parse_args(ctx, args)
-        return super().parse_args(ctx, rewrite(args, _context(ctx).table, registry_of(ctx)))
+        registry, words = registry_of(ctx), list(args)
+        if self._parsed is None or self._parsed[0] is not registry or self._parsed[1] != words:
+            left = super().parse_args(ctx, rewrite(args, _context(ctx).table, registry))
+            sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
+            self._parsed = registry, words, dict(ctx.params), sources, left
+        _, _, params, sources, left = self._parsed
+        ctx.params.update(params)
+        for name, source in sources.items():
+            ctx.set_parameter_source(name, source)
+        ctx.args = [*left]
+        return ctx.args
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run; from here on there is work, and so there may be garbage to collect."""

@@ -69,7 +69,7 @@ def rewrite(words: Sequence[str], table: FlagTable, registry: Registry) -> list[
             return [*result, word, *queue]
         flag, equals, _ = word.partition("=")
         if flag in table.backends and not equals:
-            result += ["-b", table.backends[flag]]
+            result += ["--backend", table.backends[flag]]  # click looks for names like a short one's first
         elif flag in table.by_flag and not equals:
             result += _use(table.by_flag[flag], flag, queue)
         else:

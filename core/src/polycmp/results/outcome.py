@@ -7,6 +7,7 @@ import os
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -222,6 +223,7 @@ def describe_environment() -> dict[str, str]:
     }
 
 
+@cache
 def _version(distribution: str) -> str:
     try:
         return metadata.version(distribution)

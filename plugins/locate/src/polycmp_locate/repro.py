@@ -24,8 +24,8 @@ from polycmp.runs.compare_functions import make_functions
 from polycmp.runs.resolve import resolve
 from polycmp.session.check_names import for_outputs
 from polycmp.tensors import Feed
-from polycmp.values import split_script
 from polycmp_layerwise.open import open_partitioned_runs
+from polycmp_locate.reduce.writing import absolute
 from polycmp_locate.result import Located, Row
 
 if TYPE_CHECKING:
@@ -139,7 +139,8 @@ class _Saver:
             file.write(to_bytes(self._readme(row)))
 
     def _script(self) -> str:
-        from polycmp_locate.reduce.case import remade_by, remaking  # which finds the files of backends with this module
+        from polycmp_locate.reduce.case import remade_by
+        from polycmp_locate.reduce.saving import remaking  # which finds the files of backends with this module
 
         command = shlex.join(["polycmp", *self._words()])
         remake = remaking(self.plan, self.registry, self.found.reference, self.model)
@@ -216,11 +217,3 @@ def anywhere(backend: BackendPlan) -> BackendPlan:
     options = replace(backend.options, **changed) if changed else backend.options
     has_folder = Path(backend.python).name != backend.python
     return replace(backend, options=options, python=absolute(backend.python) if has_folder else backend.python)
-
-
-def absolute(text: Any) -> Any:
-    """Return the absolute path of a file that is there, with the name of something in it if that was given."""
-    path, name = split_script(text, "") if isinstance(text, str) else ("", "")
-    if not path or not Path(path).exists():
-        return text
-    return f"{Path(path).absolute()}:{name}" if name else str(Path(path).absolute())

@@ -24,7 +24,15 @@ if TYPE_CHECKING:
 #: The program whose commands are run without starting it anew each time.
 _SERVED = "polycmp"
 #: What its commands import before they look at a model.
-_MODULES = ("polycmp.session.engine", "polycmp.report.console")
+_MODULES = (
+    "polycmp.session.engine",
+    "polycmp.compare.simple",
+    "polycmp.data.shapes",
+    "numpy.random",
+    "polycmp.report.run_result",
+)
+#: What this process needs at its end, too.
+_SHARED = ("polycmp.report.console",)
 
 
 @dataclass(frozen=True)
@@ -97,9 +105,9 @@ class CommandCheck:
     def start(self) -> None:
         """Start the process of a `polycmp` command, which imports what it needs while the model is looked at here."""
         if self.words[0] == _SERVED and self._server is None:
-            for name in _MODULES:
+            for name in _SHARED:
                 import_module(name)
-            self._server, self._registry = Server(self._modules, self._registry), None
+            self._server, self._registry = Server(self._modules, self._registry, self.words[1:]), None
 
     def run(self) -> Checked:
         """Run the command once.
@@ -204,7 +212,7 @@ def _modules(words: Sequence[str], registry: Registry) -> list[str]:
     loaders = [item.spec for item in registry.loaders.values() if suffixes & {*item.spec.suffixes}]
     factories = [*(spec.factory for spec in loaders), *(spec.factory for spec in runners)]
     modules = [factory.partition(":")[0] for factory in factories]
-    return list(dict.fromkeys([*_MODULES, *modules, *(module for spec in runners for module in spec.needs)]))
+    return list(dict.fromkeys([*_SHARED, *_MODULES, *modules, *(module for spec in runners for module in spec.needs)]))
 
 
 def _pattern(text: str) -> re.Pattern[str]:

@@ -18,6 +18,8 @@ from importlib.metadata import entry_points
 from multiprocessing.connection import Connection
 from typing import Any
 
+from polycmp.command import BackendCommand
+from polycmp.errors import PolycmpError
 from polycmp.plugins import Registry
 
 
@@ -27,16 +29,17 @@ class Server:
     Args:
         modules: What the commands will import: the process does so while it waits for the first one.
         registry: The plugins; None if the process is to look for them itself.
+        words: The command that is expected, so that its options are put together while the process waits.
     """
 
-    def __init__(self, modules: Sequence[str], registry: Registry | None) -> None:
+    def __init__(self, modules: Sequence[str], registry: Registry | None, words: Sequence[str] = ()) -> None:
         # A copy of this process knows the plugins and has imported most of what commands need. Later on there may be
         # threads of backends here, which a copy lacks although their locks are there.
         is_copy = registry is not None and sys.platform == "linux"
         context: Any = multiprocessing.get_context("fork" if is_copy else "spawn")
         self._ours, theirs = multiprocessing.Pipe()
         given = (registry, self._ours) if is_copy else (None, None)
-        self._process = context.Process(target=_serve, args=(theirs, modules, *given))
+        self._process = context.Process(target=_serve, args=(theirs, modules, words, *given))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # NumPy's threads: they are made for such copies
             self._process.start()
@@ -73,7 +76,11 @@ class Server:
 
 
 def _serve(
-    connection: Connection, modules: Sequence[str], registry: Registry | None, parents_end: Connection | None
+    connection: Connection,
+    modules: Sequence[str],
+    words: Sequence[str],
+    registry: Registry | None,
+    parents_end: Connection | None,
 ) -> None:
     """Run what the parent asks for until it asks no more."""
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -85,10 +92,21 @@ def _serve(
         with suppress(ImportError):  # the command that needs it will say so
             import_module(name)
     known = Registry.discover() if registry is None else registry
+    _prepare(known, words)
     with suppress(EOFError, ConnectionError):
         while True:
             words, output = connection.recv()
             connection.send(_run(partial(command, known), words, output))
+
+
+def _prepare(registry: Registry, words: Sequence[str]) -> None:
+    """Put the options of a command together."""
+    found = [registry.commands.get(" ".join(words[:count])) for count in (1, 2)]
+    with suppress(PolycmpError):  # the command itself will say so
+        for contribution in filter(None, found):
+            command = registry.load(contribution, contribution.spec.target)
+            if isinstance(command, BackendCommand):
+                command.params_of(registry)
 
 
 def _run(command: Callable[[], Any], words: Sequence[str], output: str) -> int:

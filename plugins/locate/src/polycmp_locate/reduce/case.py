@@ -1,4 +1,4 @@
-"""Writing what a search ended with: models, and a folder with a script that shows the fault."""
+"""A folder with a script that shows a fault."""
 
 from __future__ import annotations
 
@@ -8,25 +8,13 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, FileError, describe_exception
+from polycmp.errors import FileError, describe_exception
 from polycmp.files import atomic_write, to_bytes
-from polycmp.loader import Loader
-from polycmp.model import Model
-from polycmp.plan import ComparePlan, DataPlan, FilesPlan, Plan
-from polycmp.plan.build import without_written_files
-from polycmp.plan.text import to_words
-from polycmp.results.files import InputsWriter, OutputsWriter
-from polycmp_locate.reduce.judging import BackendJudge
-from polycmp_locate.reduce.parts import Part
-from polycmp_locate.repro import absolute, anywhere
-
-if TYPE_CHECKING:
-    from polycmp.plugins import Registry
+from polycmp_locate.reduce.writing import absolute
 
 INPUTS, EXPECTED, SCRIPT = "inputs.npz", "expected.npz", "run.sh"
 _REMAKE = f"# {EXPECTED} is what this makes: "
@@ -121,109 +109,3 @@ def run_in(folder: Path, words: Sequence[str], programs: str = "") -> int:
 def remade_by(words: Sequence[str]) -> str:
     """Return the line of a script that says how the expected outputs are made."""
     return f"{_REMAKE}{shlex.join(words)}"
-
-
-def make_folder(path: str) -> Path:
-    """Make a folder for a case.
-
-    Raises:
-        FileError: It cannot be made.
-    """
-    folder = Path(path)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"cannot make the folder {folder}", why=describe_exception(error)) from error
-    return folder
-
-
-def write_model(model: Model, loader: Loader[Any], path: str) -> None:
-    """Write a part of a model.
-
-    Raises:
-        FileError: The file cannot be written.
-        ModelError: Models of this kind cannot be written.
-    """
-    try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"cannot write {path}", why=describe_exception(error)) from error
-    model.save(loader, path)
-
-
-def save_case(folder: str, plan: Plan, registry: Registry, judge: BackendJudge, part: Part, model: Model) -> bool:
-    """Write a folder with the failing part, its inputs, what the reference makes of them, and a script; run it.
-
-    Args:
-        folder: Where it goes.
-        plan: The search's plan.
-        registry: The plugins.
-        judge: Knows the tensors.
-        part: The part.
-        model: The candidate's model.
-
-    Returns:
-        Whether the script showed the fault.
-
-    Raises:
-        FileError: Something cannot be written.
-    """
-    place, failure = make_folder(folder), judge.failure
-    tensors, expected = judge.tensors(part.inputs) or {}, judge.expected(part)
-    name = f"model{Path(model.path).suffix}"
-    write_model(model, failure.candidate.part(tensors, part.outputs), str(place / name))
-    _write_tensors(place, tensors, failure.reference.label, expected)
-    words = _words(plan, registry, judge, part, name)
-    status = EXIT_FAILED if failure.error else EXIT_DIFFERENT
-    remake = remaking(plan, registry, failure.reference.label, name)
-    case = Case(["polycmp", *words], status, failure.sentence, plan.command, remake)
-    case.write(place)
-    return case.shows_the_fault(place)
-
-
-def remaking(plan: Plan, registry: Registry, label: str, model: str) -> list[str]:
-    """Return the words that make the expected outputs of a case; none if no backend made them.
-
-    Args:
-        plan: The search's plan.
-        registry: The plugins.
-        label: The reference.
-        model: The case's model file.
-    """
-    backend = next((item for item in plan.backends if item.label == label), None)
-    if backend is None:
-        return []
-    alone = replace(
-        plan,
-        model=model,
-        loader_options={},
-        backends=(anywhere(replace(backend, model="")),),
-        data=DataPlan(files=(INPUTS,)),
-        compare=ComparePlan(),
-        files=FilesPlan(save_outputs=EXPECTED),
-    )
-    kept = replace(without_written_files(alone), files=alone.files)
-    return ["polycmp", *to_words(kept, registry)]
-
-
-def _write_tensors(place: Path, tensors: Mapping[str, Any], label: str, expected: Mapping[str, Any]) -> None:
-    with InputsWriter(str(place / INPUTS)) as writer:
-        writer.add(tensors)
-    with OutputsWriter(str(place / EXPECTED)) as outputs:
-        outputs.add(label, expected, 0.0)
-
-
-def _words(plan: Plan, registry: Registry, judge: BackendJudge, part: Part, model: str) -> list[str]:
-    """Return the words of the command that repeats the fault in the folder."""
-    label = judge.failure.candidate.label
-    backend = next(item for item in plan.backends if item.label == label)
-    repeated = replace(
-        plan,
-        model=model,
-        loader_options={},
-        backends=(anywhere(replace(backend, model="")),),
-        data=DataPlan(files=(INPUTS,)),
-        compare=judge.comparison(part.outputs),
-        files=FilesPlan(load_outputs=(EXPECTED,)),
-    )
-    return to_words(without_written_files(repeated), registry)

@@ -10,21 +10,14 @@ from polycmp.errors import ModelError
 from polycmp.graph import ModelGraph
 from polycmp.loader import Loader
 from polycmp.model import Model
-from polycmp.options import make_options
-from polycmp.plan import BackendPlan
-from polycmp.results.outcome import BackendResult
-from polycmp.runs.loop import open_feeds
-from polycmp.runs.resolve import ResolvedBackend
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class
-from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.debug.replay import Replay
 from polycmp_locate.debug.steps import Stepper
-from polycmp_locate.reduce.case import Case, make_folder, write_model
-from polycmp_locate.reduce.engine import Search, Stage, Wanted
-from polycmp_locate.reduce.face import Reduction
 from polycmp_locate.reduce.parts import Part, Parts
+from polycmp_locate.reduce.reduction import Reduction
 from polycmp_locate.reduce.search import State, Wishes
-from polycmp_locate.repro import absolute
+from polycmp_locate.reduce.searching import Search, Stage, Wanted
+from polycmp_locate.reduce.writing import absolute, make_folder, write_model
 
 #: What is fed where a model leaves a dimension open and nothing says how large it is.
 _OPEN = 1
@@ -81,6 +74,14 @@ class Shapes:
 
     def _run(self, names: list[str]) -> None:
         """Run the model on an installed backend that shows what is inside."""
+        # Few models need this, and what it imports takes as long as several steps.
+        from polycmp.options import make_options
+        from polycmp.plan import BackendPlan
+        from polycmp.results.outcome import BackendResult
+        from polycmp.runs.loop import open_feeds
+        from polycmp.runs.resolve import ResolvedBackend
+        from polycmp_layerwise.partitioned_run import PartitionedRun
+
         registry, source = self._model.registry, self._model.data_loader
         if source is None or not names:
             return
@@ -193,6 +194,8 @@ def reduce_with_check(
 
 
 def _write(found: Reduction, wanted: Wanted, judge: CheckJudge, artifact: str, check: tuple[str, ...]) -> None:
+    from polycmp_locate.reduce.case import Case
+
     assert found.failing is not None
     judge.write(found.failing, wanted.output)
     found.files.append(("fails", wanted.output))

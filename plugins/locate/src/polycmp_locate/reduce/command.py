@@ -16,9 +16,9 @@ from polycmp_locate.options import MODEL_AND_INPUTS
 if TYPE_CHECKING:
     from polycmp.command import Invocation
     from polycmp_locate.debug.replay import Replay
-    from polycmp_locate.reduce.engine import Wanted
-    from polycmp_locate.reduce.face import Reduction
+    from polycmp_locate.reduce.reduction import Reduction
     from polycmp_locate.reduce.search import Wishes
+    from polycmp_locate.reduce.searching import Wanted
 
 EPILOG = """\b
 The last backend is the reference, unless --reference names one:
@@ -79,8 +79,8 @@ def _asked(call: Invocation) -> tuple[Wishes, Wanted, Replay]:
     """Return how to search, what is to be written, and what keeps the steps."""
     # None of this is needed for a help text, which has to come at once.
     from polycmp_locate.debug.replay import Replay
-    from polycmp_locate.reduce.engine import Wanted
     from polycmp_locate.reduce.search import Wishes
+    from polycmp_locate.reduce.searching import Wanted
 
     section, replays = call.section(ReduceSection), call.section(ReplaySection)
     directions = (not section.no_reduce_outputs, not section.no_reduce_inputs)

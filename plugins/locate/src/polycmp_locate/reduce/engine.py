@@ -3,89 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polycmp.graph import ModelGraph
 from polycmp.model import Model
 from polycmp.plan import Plan
 from polycmp.report import backend_failure
 from polycmp.runs.resolve import resolve
 from polycmp_locate.debug.replay import Replay
-from polycmp_locate.reduce.case import save_case, write_model
-from polycmp_locate.reduce.face import Reduction
 from polycmp_locate.reduce.judging import BackendJudge, WholeModel
 from polycmp_locate.reduce.parts import Part, Parts
-from polycmp_locate.reduce.search import Judge, Reducer, State, Wishes
+from polycmp_locate.reduce.reduction import Reduction
+from polycmp_locate.reduce.saving import save_case
+from polycmp_locate.reduce.search import Wishes
+from polycmp_locate.reduce.searching import Search, Stage, Wanted
+from polycmp_locate.reduce.writing import write_model
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
-
-Stage = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What is to be written.
-
-    Attributes:
-        output: The failing model.
-        passing: The passing model; empty for none.
-        folder: The folder of a case; empty for none.
-    """
-
-    output: str
-    passing: str = ""
-    folder: str = ""
-
-
-class Search:
-    """A search that is written down step by step, and that Ctrl-C ends with what it has found so far.
-
-    Args:
-        graph: The model.
-        parts: Cuts parts out of it.
-        judge: Says what becomes of a part.
-        wishes: How to search.
-        replay: Keeps the steps.
-        on_stage: Told what happens next.
-    """
-
-    def __init__(
-        self, graph: ModelGraph, parts: Parts, judge: Judge, wishes: Wishes, replay: Replay, on_stage: Stage
-    ) -> None:
-        self.found = Reduction(graph)
-        self._judge, self._replay, self._on_stage = judge, replay, on_stage
-        self._reducer = Reducer(parts, self._step, wishes)
-
-    def run(self) -> Reduction:
-        """Search; the result lacks what the whole model does wrong."""
-        try:
-            if self._reducer.start(self.found.graph.outputs):
-                self._reducer.reduce()
-        except KeyboardInterrupt:
-            if self._reducer.failing is None:
-                raise
-            self.found.stopped = True
-            self.found.notes.append(
-                "the search was stopped before its end; with --save-debug-replay FILE it can go on: "
-                "--load-debug-replay FILE"
-            )
-        self.found.failing, self.found.passing = self._reducer.failing, self._reducer.nearest_passing()
-        self.found.steps, self.found.taken = len(self._reducer.judged), self._replay.taken
-        return self.found
-
-    def _step(self, part: Part) -> State:
-        index = len(self._reducer.judged)
-        self._on_stage(f"step {index}: {part.size} operators")
-        state = {"num_nodes": part.size, "inputs": list(part.inputs), "outputs": list(part.outputs)}
-        known = self._replay.find(state)
-        verdict: State = self._judge(part) if known is None else ("passes" if known else "fails")
-        if verdict != "unknown":
-            self._replay.add(index, "", state, verdict == "passes")
-        return verdict
 
 
 def reduce_with_backends(

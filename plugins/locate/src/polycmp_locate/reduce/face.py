@@ -3,47 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from polycmp.graph import ModelGraph
-from polycmp.report import Block, Cell, Column, Fact, Note, Problem, Result, Row, Table, Verdict
+from polycmp.report import Block, Cell, Column, Fact, Note, Result, Row, Table, Verdict
 from polycmp_locate.reduce.parts import Part
+from polycmp_locate.reduce.reduction import Reduction
+
+if TYPE_CHECKING:
+    from polycmp.graph import ModelGraph
 
 _SHOWN = 20
-
-
-@dataclass
-class Reduction:
-    """What reducing ended with.
-
-    Attributes:
-        graph: The model.
-        failing: The smallest part that fails; None if the whole model does not.
-        passing: The passing part nearest to it.
-        sentence: What the whole model does wrong; empty if nothing.
-        steps: How many parts were judged.
-        taken: How many verdicts came from an earlier search.
-        stopped: Whether the user stopped the search.
-        problem: What kept the search from starting.
-        files: What was written: what it is, and where.
-        notes: Remarks.
-        command: What was typed.
-        seconds: How long it took.
-    """
-
-    graph: ModelGraph
-    failing: Part | None = None
-    passing: Part | None = None
-    sentence: str = ""
-    steps: int = 0
-    taken: int = 0
-    stopped: bool = False
-    problem: Problem | None = None
-    files: list[tuple[str, str]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    command: str = ""
-    seconds: float = 0.0
 
 
 def result_of(found: Reduction) -> Result:

@@ -1,0 +1,101 @@
+"""Writing what a search with two backends ended with: a folder that shows the fault by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED
+from polycmp.model import Model
+from polycmp.plan import ComparePlan, DataPlan, FilesPlan, Plan
+from polycmp.plan.build import without_written_files
+from polycmp.plan.text import to_words
+from polycmp.results.files import InputsWriter, OutputsWriter
+from polycmp_locate.reduce.case import EXPECTED, INPUTS, Case
+from polycmp_locate.reduce.judging import BackendJudge
+from polycmp_locate.reduce.parts import Part
+from polycmp_locate.reduce.writing import make_folder, write_model
+from polycmp_locate.repro import anywhere
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+
+def save_case(folder: str, plan: Plan, registry: Registry, judge: BackendJudge, part: Part, model: Model) -> bool:
+    """Write a folder with the failing part, its inputs, what the reference makes of them, and a script; run it.
+
+    Args:
+        folder: Where it goes.
+        plan: The search's plan.
+        registry: The plugins.
+        judge: Knows the tensors.
+        part: The part.
+        model: The candidate's model.
+
+    Returns:
+        Whether the script showed the fault.
+
+    Raises:
+        FileError: Something cannot be written.
+    """
+    place, failure = make_folder(folder), judge.failure
+    tensors, expected = judge.tensors(part.inputs) or {}, judge.expected(part)
+    name = f"model{Path(model.path).suffix}"
+    write_model(model, failure.candidate.part(tensors, part.outputs), str(place / name))
+    _write_tensors(place, tensors, failure.reference.label, expected)
+    words = _words(plan, registry, judge, part, name)
+    status = EXIT_FAILED if failure.error else EXIT_DIFFERENT
+    remake = remaking(plan, registry, failure.reference.label, name)
+    case = Case(["polycmp", *words], status, failure.sentence, plan.command, remake)
+    case.write(place)
+    return case.shows_the_fault(place)
+
+
+def remaking(plan: Plan, registry: Registry, label: str, model: str) -> list[str]:
+    """Return the words that make the expected outputs of a case; none if no backend made them.
+
+    Args:
+        plan: The search's plan.
+        registry: The plugins.
+        label: The reference.
+        model: The case's model file.
+    """
+    backend = next((item for item in plan.backends if item.label == label), None)
+    if backend is None:
+        return []
+    alone = replace(
+        plan,
+        model=model,
+        loader_options={},
+        backends=(anywhere(replace(backend, model="")),),
+        data=DataPlan(files=(INPUTS,)),
+        compare=ComparePlan(),
+        files=FilesPlan(save_outputs=EXPECTED),
+    )
+    kept = replace(without_written_files(alone), files=alone.files)
+    return ["polycmp", *to_words(kept, registry)]
+
+
+def _write_tensors(place: Path, tensors: Mapping[str, Any], label: str, expected: Mapping[str, Any]) -> None:
+    with InputsWriter(str(place / INPUTS)) as writer:
+        writer.add(tensors)
+    with OutputsWriter(str(place / EXPECTED)) as outputs:
+        outputs.add(label, expected, 0.0)
+
+
+def _words(plan: Plan, registry: Registry, judge: BackendJudge, part: Part, model: str) -> list[str]:
+    """Return the words of the command that repeats the fault in the folder."""
+    label = judge.failure.candidate.label
+    backend = next(item for item in plan.backends if item.label == label)
+    repeated = replace(
+        plan,
+        model=model,
+        loader_options={},
+        backends=(anywhere(replace(backend, model="")),),
+        data=DataPlan(files=(INPUTS,)),
+        compare=judge.comparison(part.outputs),
+        files=FilesPlan(load_outputs=(EXPECTED,)),
+    )
+    return to_words(without_written_files(repeated), registry)

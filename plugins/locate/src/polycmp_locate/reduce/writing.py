@@ -1,0 +1,49 @@
+"""Writing parts of a model, folders for them, and commands that find their files from there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polycmp.errors import FileError, describe_exception
+from polycmp.values import split_script
+
+if TYPE_CHECKING:
+    from polycmp.loader import Loader
+    from polycmp.model import Model
+
+
+def make_folder(path: str) -> Path:
+    """Make a folder for a case.
+
+    Raises:
+        FileError: It cannot be made.
+    """
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {folder}", why=describe_exception(error)) from error
+    return folder
+
+
+def write_model(model: Model, loader: Loader[Any], path: str) -> None:
+    """Write a part of a model.
+
+    Raises:
+        FileError: The file cannot be written.
+        ModelError: Models of this kind cannot be written.
+    """
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot write {path}", why=describe_exception(error)) from error
+    model.save(loader, path)
+
+
+def absolute(text: Any) -> Any:
+    """Return the absolute path of a file that is there, with the name of something in it if that was given."""
+    path, name = split_script(text, "") if isinstance(text, str) else ("", "")
+    if not path or not Path(path).exists():
+        return text
+    return f"{Path(path).absolute()}:{name}" if name else str(Path(path).absolute())
