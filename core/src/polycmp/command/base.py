@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from polycmp.command.params import BackendOption, registry_of, rewrite, table_options, write_sections
 from polycmp.plan.flags import PLUGIN_KINDS, FlagTable, build_table
@@ -79,7 +80,7 @@ class BackendCommand(click.Command):
         self.sections: dict[str, type] = {owner: every[owner] for owner in (*named, *every)}
         self._table: tuple[Registry, FlagTable] | None = None
         self._params: tuple[Registry, list[click.Parameter]] | None = None
-        self._parsed: tuple[Registry, list[str], dict[str, Any], dict[str, Any], list[str]] | None = None
+        self._parsed: tuple[Registry, list[str], dict[str, Any], dict[str, ParameterSource], list[str]] | None = None
 
     def table_of(self, registry: Registry) -> FlagTable:
         """Return all options, those of plugins included; a process of many commands builds them once."""
@@ -108,7 +109,7 @@ class BackendCommand(click.Command):
         registry, words = registry_of(ctx), list(args)
         if self._parsed is None or self._parsed[0] is not registry or self._parsed[1] != words:
             left = super().parse_args(ctx, rewrite(args, _context(ctx).table, registry))
-            sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
+            sources = {name: source for name in ctx.params if (source := ctx.get_parameter_source(name)) is not None}
             self._parsed = registry, words, dict(ctx.params), sources, left
         _, _, params, sources, left = self._parsed
         ctx.params.update(params)
