@@ -65,12 +65,6 @@ def test_a_plugins_function_joins_a_group(polycmp, model):
 # --- data loaders
 
 
-def test_feeds_that_say_what_they_are_are_named_and_repeated(polycmp, model):
-    words = ("--data-loader", "edges", "--edges-values", "1", "3", "--gap-allowed", "0.1")
-    done = polycmp("run", "m.toy", *BACKENDS, *words, "--compare", "gap", "--report", "r.json")
-    assert (done.status, "all 3" in done.words, "--edges-values 3" in done.words) == (1, True, True)
-
-
 def test_suggestions_of_a_data_loader_reach_a_function_and_are_told(polycmp, model):
     words = ("run", "m.toy", *BACKENDS, "--data-loader", "edges", "--compare", "gap")
     done = polycmp(*words)

@@ -94,6 +94,7 @@ OPTIONS_OF_COMPARE_FUNCS: Mapping[str, str] = {
 
 SERVICES: Mapping[str, tuple[str, str]] = {
     "averages": _CHECKS,
+    "follow_ups": _CHECKS,
     "pairing": ("locate", "pip install polycmp-locate"),
     "rounding": _CHECKS,
     "sizes": _DATA,

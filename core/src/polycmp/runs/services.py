@@ -5,14 +5,16 @@ That of `sizes` is in `polycmp.runs.resolve`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from polycmp.errors import PolycmpError
 
 if TYPE_CHECKING:
-    from polycmp.plan import ComparePlan, DataPlan
+    from polycmp.compare.verdicts import OutputComparison
+    from polycmp.plan import ComparePlan, DataPlan, Plan
     from polycmp.plugins import Registry
+    from polycmp.results.outcome import BackendResult, Invalid, Outcome
     from polycmp.runs.backend_run import BackendRun
     from polycmp.runs.loop import Pace, Step
     from polycmp.runs.resolve import MakeWorker, Resolved
@@ -29,6 +31,32 @@ class Averages(Protocol):
         Raises:
             UsageError: A function, called by its name, cannot judge them.
         """
+
+
+class FollowUps(Protocol):
+    """Knows what to type after a run in which something failed."""
+
+    def take(
+        self,
+        iteration: int,
+        feed: Feed,
+        backends: Iterable[BackendResult],
+        invalid: Iterable[Invalid],
+        compared: Mapping[str, Sequence[OutputComparison]],
+        /,
+    ) -> None:
+        """Take in what was found in an iteration.
+
+        Args:
+            iteration: The iteration, counted from 0.
+            feed: Its inputs.
+            backends: The backends; those with an error have failed by now.
+            invalid: The outputs that hold NaN or infinity, where that was looked for.
+            compared: What was found of each output, by label of the run that was compared with the reference.
+        """
+
+    def finish(self, outcome: Outcome, /) -> None:
+        """Put the commands into what was found in the whole run."""
 
 
 class Rounding(Protocol):
@@ -81,6 +109,13 @@ class MakeAverages(Protocol):
         """
 
 
+class MakeFollowUps(Protocol):
+    """The factory of the service `follow_ups`."""
+
+    def __call__(self, plan: Plan, resolved: Resolved, /) -> FollowUps:
+        """Return the service for a run."""
+
+
 class MakeRounding(Protocol):
     """The factory of the service `rounding`."""
 
@@ -131,6 +166,14 @@ def open_averages(plan: ComparePlan, registry: Registry) -> Averages:
     """
     make: MakeAverages = _required(registry, "averages", "--check-average")
     return make(plan, registry)
+
+
+def open_follow_ups(plan: Plan, resolved: Resolved) -> FollowUps | None:
+    """Return what knows what to type after a run; None if it is not there."""
+    if "follow_ups" not in resolved.registry.services:
+        return None
+    make: MakeFollowUps = resolved.registry.load(resolved.registry.services["follow_ups"])
+    return make(plan, resolved)
 
 
 def open_workers(registry: Registry, data: DataPlan, timeout: float, option: str) -> MakeWorker:

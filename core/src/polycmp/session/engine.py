@@ -9,23 +9,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp.compare.verdicts import PairComparison, merge_windows
+from polycmp.compare.verdicts import OutputComparison, PairComparison, merge_windows
 from polycmp.errors import UsageError, did_you_mean
-from polycmp.plan import BackendPlan, DataPlan, Plan
+from polycmp.plan import BackendPlan, ComparePlan, DataPlan, Plan
 from polycmp.precision import UNITS
 from polycmp.results.outcome import BackendResult, Outcome, describe_environment
 from polycmp.runs.compare_functions import Recorders, open_lookers, open_watchers, relaxed_tolerances
 from polycmp.runs.comparers import Comparer, comparer_maker
 from polycmp.runs.feedback import open_feedback
 from polycmp.runs.loop import Pace, Step, run_steps
-from polycmp.runs.resolve import Resolved, resolve
+from polycmp.runs.resolve import resolve
 from polycmp.runs.saved_run import SavedBackendRun, open_saved
-from polycmp.runs.services import Rounding, open_rounding
+from polycmp.runs.services import FollowUps, Rounding, open_follow_ups, open_rounding
 from polycmp.session.check_names import check_output_names
-from polycmp.session.next_steps import next_steps
 from polycmp.session.outputs import StepWriters
 from polycmp.session.prepare import Memory, Prepared, needs_all_outputs, prepare
-from polycmp.session.reproduce import Repeats
 from polycmp.tensors import TensorMetadata
 
 if TYPE_CHECKING:
@@ -56,7 +54,7 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
     recorders = Recorders(plan.report_options, plan.compare, registry)
     if prepared.feedback is not None:
         recorders.join(" and ".join(plan.data.followers), prepared.feedback)
-    session = _Session(plan, resolved, prepared, saved, recorders)
+    session = _Session(plan.compare, prepared, saved, recorders, open_follow_ups(plan, resolved))
     rounding = open_rounding(resolved, session.outcome.reference, plan.compare.tolerance)
     session.judge_by(comparer_maker(plan.compare, registry, rounding), rounding)
     session.outcome.command = plan.command
@@ -112,17 +110,16 @@ class _Session:
 
     def __init__(
         self,
-        plan: Plan,
-        resolved: Resolved,
+        compare: ComparePlan,
         prepared: Prepared,
         saved: list[SavedBackendRun],
         recorders: Recorders,
+        follow_ups: FollowUps | None,
     ) -> None:
-        self._plan, self._resolved = plan, resolved
-        self._compare_plan = plan.compare
+        self._compare_plan = compare
         self._prepared = prepared
         self._saved = saved
-        self._repeats = Repeats(plan, resolved.registry)
+        self._follow_ups = follow_ups
         self._rounding: Rounding | None = None
         self._comparers: dict[str, dict[int, Comparer]] = {}
         self._recorders = recorders
@@ -165,7 +162,6 @@ class _Session:
         if self._prepared.feedback is not None:
             self._prepared.feedback.made(step.outputs)
         self._check_names(step)
-        self._repeats.add_errors(step.index, step.feed, self.outcome.backends)
         if not step.window:
             writers.save(step, [run.label for run in self._prepared.runs])
         if self._rounding is not None:
@@ -173,12 +169,14 @@ class _Session:
         invalid = writers.validate(step.index, step.outputs)
         outputs = writers.postprocess(step)
         self.outcome.invalid += invalid
-        self._repeats.add_invalid(step.index, step.feed, invalid)
-        same = self._compare(outputs, writers, step)
+        compared = self._compare(outputs, writers, step)
+        if self._follow_ups is not None:
+            self._follow_ups.take(step.index, step.feed, self.outcome.backends, invalid, compared)
+        same = all(item.passed for found in compared.values() for item in found)
         return (same and not invalid) or not self._compare_plan.fail_fast
 
     def finish(self) -> Outcome:
-        """Close the books and return the outcome."""
+        """Finalize comparisons and return the outcome."""
         counts = {result.label: result.iterations for result in self.outcome.backends}
         reference = self.outcome.reference
         self.outcome.comparisons = [
@@ -190,8 +188,8 @@ class _Session:
         self.outcome.notes += self._about_precision()
         self.outcome.environment = describe_environment()
         self._recorders.finish(self.outcome)
-        self.outcome.repeats = self._repeats.found()
-        self.outcome.next_steps = next_steps(self._plan, self._resolved, self.outcome, self._repeats.first_options())
+        if self._follow_ups is not None:
+            self._follow_ups.finish(self.outcome)
         return self.outcome
 
     def _explained(self, pair: PairComparison) -> PairComparison:
@@ -254,11 +252,12 @@ class _Session:
                 self._compare_plan, dict.fromkeys(name for made in step.outputs.values() for name in made)
             )
 
-    def _compare(self, outputs: Outputs, writers: StepWriters, step: Step) -> bool:
+    def _compare(self, outputs: Outputs, writers: StepWriters, step: Step) -> dict[str, list[OutputComparison]]:
+        """Return what was found of the outputs of each run that is compared with the reference."""
         reference = self._stand_in(outputs)
         if reference not in outputs:
-            return True
-        passed = True
+            return {}
+        compared: dict[str, list[OutputComparison]] = {}
         for label, made in outputs.items():
             if label == reference:
                 continue
@@ -270,10 +269,9 @@ class _Session:
                 mine, expected = writers.unhidden((mine, expected), raw)
             found = self._comparer(label, reference, step.window).add(mine, expected)
             self._recorders.add(step.index, label, reference, found)
-            self._repeats.add(step.index, step.feed, label, found)
             writers.show(step.index, label, reference, mine, expected)
-            passed = passed and all(item.passed for item in found)
-        return passed
+            compared[label] = found
+        return compared
 
     def _shown(self, outputs: Mapping[str, Any], other: str) -> Mapping[str, Any]:
         """Return those of a run's outputs that another run can show, too."""

@@ -302,6 +302,7 @@ class FormatSpec:
 
 SERVICES: Mapping[str, str] = {
     "averages": "judging the mean of each metric over the iterations, for `--check-average`",
+    "follow_ups": "the commands to type after a run in which something failed",
     "pairing": "a way to go side by side through models that differ, tensor by tensor",
     "rounding": "how far rounding takes the outputs of a model, for `--tolerance auto`",
     "sizes": "sizes for dimensions that a model leaves open",

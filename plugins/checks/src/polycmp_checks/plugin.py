@@ -199,8 +199,9 @@ def polycmp_compare_funcs() -> Iterable[CompareFuncSpec]:
 
 @hookimpl
 def polycmp_services() -> Iterable[ServiceSpec]:
-    """Contribute what judges means, and what knows of rounding."""
+    """Contribute what judges means, what knows of rounding, and what to type after a failure."""
     yield ServiceSpec("averages", "Metrics averaged over the iterations", "polycmp_checks.averages:Averages")
+    yield ServiceSpec("follow_ups", "Commands to type after a failure", "polycmp_checks.follow_ups.collect:FollowUps")
     yield ServiceSpec("rounding", "Tolerances from measured rounding", "polycmp_checks.rounding.floors:NoiseFloors")
 
 
