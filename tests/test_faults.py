@@ -132,7 +132,7 @@ class TestWrongUsage:
 
 def test_nobody_meets_it_without_asking(polycmp):
     assert "faulty" not in polycmp("plugins", "list").out
-    assert "faulty" not in polycmp("run", "--help").out
+    assert "faulty" not in polycmp("run", "--help", "all").out
 
 
 def test_it_needs_no_pytest(chain, tmp_path):

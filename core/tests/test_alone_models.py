@@ -52,7 +52,7 @@ def test_a_command_of_a_plugin(polycmp, tmp_path):
     ("words", "holds"),
     [
         (("--help",), ["run", "toy", "plugins"]),
-        (("run", "--help"), ["--toy-threads", "--toy-workers", "--toy-mark-all", "--ramp-count", "--atol"]),
+        (("run", "--help", "all"), ["--toy-threads", "--toy-workers", "--toy-mark-all", "--ramp-count", "--atol"]),
     ],
 )  # fmt: skip
 def test_help_texts_show_what_is_installed(polycmp, words, holds):
@@ -120,3 +120,11 @@ def test_plugins_that_are_switched_off(polycmp, tmp_path, monkeypatch):
     monkeypatch.setenv("POLYCMP_PLUGINS", "none")
     rows = json.loads(polycmp("plugins", "list", "--json").out)["plugins"]
     assert [row["state"] for row in rows if row["name"] == "toybox"] == ["disabled"]
+
+
+def test_help_for_a_plugin_that_is_not_there_says_how_to_get_it(polycmp):
+    done = polycmp("run", "--help", "trt")
+    assert (done.status, done.out) == (3, "")
+    assert "pip install 'polycmp-trt" in done.err
+    assert "--toy-threads" in polycmp("run", "--help", "toy").out
+    assert "--toy-threads" not in polycmp("run", "--help").out

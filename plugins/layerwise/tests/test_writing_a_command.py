@@ -68,7 +68,7 @@ def test_its_report_works_for_run_too(polycmp, tmp_path):
 
 def test_it_stands_beside_our_own_commands(polycmp):
     assert "drift Show how far two backends drift apart." in " ".join(polycmp("--help").out.split())
-    shown = polycmp("drift", "--help").out
+    shown = polycmp("drift", "--help", "all").out
     assert all(flag in shown for flag in ("--limit", "--toy-dtype", "--input-shapes", "--max-memory", "-b, --backend"))
     assert not any(flag in shown for flag in ("--warm-up", "--fail-fast", "--load-outputs"))
 

@@ -86,7 +86,7 @@ def test_the_example_shows_up_everywhere(package):
     listed = run("polycmp plugins list --json", package).stdout
     for name in ("fewbits", "same_class", "ramp", "chain", "fewbits weights", "csv"):
         assert f'"{name}"' in listed
-    text = run("polycmp run --help", package).stdout
+    text = run("polycmp run --help all", package).stdout
     for flag in ("--fewbits-bits", "--ramp-feeds", "--same-class-share"):
         assert flag in text
     refused = run("python make_model.py && polycmp run model.onnx -b fewbits:bits=40", package)

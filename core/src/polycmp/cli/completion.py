@@ -14,9 +14,10 @@ _BASH = "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}\n"
 _HELP = """Print what makes a shell complete commands, files, backends and their options.
 
 \b
-bash: polycmp completion bash >> ~/.bashrc
-zsh:  polycmp completion zsh >> ~/.zshrc
-fish: polycmp completion fish > ~/.config/fish/completions/polycmp.fish
+Examples:
+  polycmp completion bash >> ~/.bashrc
+  polycmp completion zsh >> ~/.zshrc
+  polycmp completion fish > ~/.config/fish/completions/polycmp.fish
 """
 
 

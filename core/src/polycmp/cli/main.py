@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -128,28 +129,24 @@ def _below(path: tuple[str, ...], registry: Registry) -> Iterator[Contribution]:
             yield item
 
 
-class _NotEmpty:
-    """A click callback that refuses an empty value before an option's own callback sees it.
-
-    Args:
-        further: The option's own callback.
-    """
-
-    def __init__(self, further: Callable[[click.Context, click.Parameter, Any], Any] | None) -> None:
-        self._further = further
-
-    def __call__(self, ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-        given = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
-        if given and (value == "" or (isinstance(value, tuple) and "" in value)):
-            raise click.BadParameter("it needs a value, and was given an empty one", ctx, param)
-        return value if self._further is None else self._further(ctx, param, value)
+def _not_empty(
+    further: Callable[[click.Context, click.Parameter, Any], Any] | None,
+    ctx: click.Context,
+    param: click.Parameter,
+    value: Any,
+) -> Any:
+    """Refuse an empty value before an option's own callback sees it."""
+    given = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+    if given and (value == "" or (isinstance(value, tuple) and "" in value)):
+        raise click.BadParameter("it needs a value, and was given an empty one", ctx, param)
+    return value if further is None else further(ctx, param, value)
 
 
 def _refuse_empty_values(command: click.Command) -> None:
     """Make a plugin's command refuse `--option "$UNSET"`, as the core's own commands do."""
     for param in command.params:
-        if isinstance(param, click.Option) and not isinstance(param.callback, _NotEmpty):
-            param.callback = _NotEmpty(param.callback)
+        if isinstance(param, click.Option) and not isinstance(param.callback, partial):
+            param.callback = partial(_not_empty, param.callback)
     for inner in command.commands.values() if isinstance(command, click.Group) else ():
         _refuse_empty_values(inner)
 

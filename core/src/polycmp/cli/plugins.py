@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.command.log import with_messages
+from polycmp.command import examples, with_messages
 from polycmp.errors import PluginError, did_you_mean
 from polycmp.terminal import echo, visible
 
@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from polycmp.plugins.isolated import CheckResult
 
 HEADINGS = ("name", "package", "version", "state", "provides", "reason")
+_LIST = "Show every plugin: what it provides, or why it does not work." + examples("polycmp plugins list --json")
+_CHECK = "Import all that plugins name, each in a process of its own." + examples("polycmp plugins check onnxrt")
 STYLES = {"ok": "green", "broken": "red", "excluded": "red", "incomplete": "yellow", "disabled": "dim"}
 
 
 @with_messages
-@click.command("list", help="Show every plugin: what it provides, or why it does not work.")
+@click.command("list", help=_LIST)
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of a table.")
 def list_command(as_json: bool) -> None:
     """Print the table of plugins; exit status 0 whatever state they are in."""
@@ -85,7 +87,7 @@ def _provides(entries: Iterable[Mapping[str, Any]]) -> str:
 
 
 @with_messages
-@click.command("check", help="Import everything the plugins name, each in a process of its own.")
+@click.command("check", help=_CHECK)
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds that one import may take.")
 def check_command(names: tuple[str, ...], timeout: float) -> None:

@@ -5,21 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from polycmp.command import BackendCommand
-from polycmp.command.base import common_params
+from polycmp.command import BackendCommand, common_params, examples
 from polycmp.plan.sections import ResultSection
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
 
+HELP = "Run MODEL on several backends and compare all outputs; the last run is the reference." + examples(
+    "polycmp run model.onnx -b onnxrt -b onnx",
+    "polycmp run new.onnx old.onnx -b onnxrt",
+    "polycmp run model.onnx -b onnxrt:optimization=off -b onnxrt:threads=1,name=all",
+)
 EPILOG = """\b
-SPEC is NAME[:KEY=VALUE[,KEY=VALUE]...], a KEY alone means true:
-  polycmp run model.onnx -b onnxrt -b onnx
-  polycmp run model.onnx -b onnxrt:optimization=off -b onnxrt:optimization=all,threads=1
-  polycmp run new.onnx old.onnx -b onnxrt
-  polycmp run new.onnx -b onnxrt -b onnxrt:model=old.onnx,optimization=off
-Keys of every backend: name (label in reports), model (another file), python (another interpreter).
-The last run is the reference, unless --reference names one.
+SPEC is NAME[:KEY=VALUE[,KEY=VALUE]...], a KEY alone means true. Keys of every backend:
+name (label in reports), model (another file), python (another interpreter).
 Exit status: 0 equal, 1 different, 2 wrong usage, 3 could not compare."""
 
 
@@ -49,6 +48,6 @@ run_command = BackendCommand(
     _run,
     watching=True,
     params=common_params(two_models=True),
-    help="Run MODEL on several backends and compare all outputs.",
+    help=HELP,
     epilog=EPILOG,
 )

@@ -25,9 +25,10 @@ work needs is imported inside the function, so that `--help` stays quick.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from polycmp.command.base import BackendCommand, BackendContext, common_params
+from polycmp.command.base import BackendCommand, BackendContext, common_params, examples
 from polycmp.command.log import with_messages
 from polycmp.command.params import registry_of
 
@@ -43,23 +44,17 @@ __all__ = [
     "Invocation",
     "Settings",
     "common_params",
+    "examples",
     "registry_of",
     "with_messages",
 ]
 
 
+#: What a call needs is imported by the call, not by a help text.
+_LATER = {"Invocation": "command.invocation", "Given": "command.build", "Settings": "plan.build"}
+
+
 def __getattr__(name: str) -> Any:
-    # What a call needs is imported by the call, not by a help text.
-    if name == "Invocation":
-        from polycmp.command.invocation import Invocation
-
-        return Invocation
-    if name == "Given":
-        from polycmp.command.build import Given
-
-        return Given
-    if name == "Settings":
-        from polycmp.plan.build import Settings
-
-        return Settings
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"polycmp.{_LATER[name]}"), name)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from polycmp.command.params import BackendOption, registry_of, rewrite, table_options, write_sections
+from polycmp.command.params import (
+    TOPIC,
+    BackendOption,
+    registry_of,
+    rewrite,
+    table_options,
+    take_topic,
+    write_sections,
+)
 from polycmp.plan.flags import PLUGIN_KINDS, FlagTable, build_table
 from polycmp.plan.sections import SECTIONS
 
@@ -48,6 +56,7 @@ class BackendCommand(click.Command):
         options: Its options, in the order of the help text: sections of the core by name (`"data"`), single options of
             them (`"result.report"`), and frozen dataclasses of its own with `opt()` fields.
         plugins: The kinds of contribution whose options it takes.
+        unfolded: Those of these kinds whose options its help shows without being asked for them.
         watching: Whether reports may watch and record what is compared; only a command that tells them says so.
         params: Click's own parameters; by default a model, backends, and how much to say.
         kwargs: As for `click.Command`: `help`, `epilog` and so on.
@@ -62,6 +71,7 @@ class BackendCommand(click.Command):
         *,
         options: Iterable[str | type] = tuple(SECTIONS),
         plugins: Iterable[str] = PLUGIN_KINDS,
+        unfolded: Iterable[str] = (),
         watching: bool = False,
         params: Sequence[click.Parameter] | None = None,
         **kwargs: Any,
@@ -70,9 +80,10 @@ class BackendCommand(click.Command):
         fixed = list(common_params() if params is None else params)
         super().__init__(name, params=fixed, callback=_call, **{"context_settings": settings, **kwargs})
         self.run = run
-        self._kinds, self._watching = tuple(plugins), watching
-        own = {_owner(item): item for item in options if isinstance(item, type)}
-        self._chosen = tuple(item if isinstance(item, str) else _owner(item) for item in options)
+        self._kinds, self._unfolded, self._watching = tuple(plugins), tuple(unfolded), watching
+        # The key of a command's own section is the name of its class; the core's are lower case.
+        own = {item.__name__: item for item in options if isinstance(item, type)}
+        self._chosen = tuple(item if isinstance(item, str) else item.__name__ for item in options)
         named = dict.fromkeys(item.partition(".")[0] for item in self._chosen)
         every = {**SECTIONS, **own}
         if unknown := [item for item in named if item not in every]:
@@ -85,10 +96,8 @@ class BackendCommand(click.Command):
     def table_of(self, registry: Registry) -> FlagTable:
         """Return all options, those of plugins included; a process of many commands builds them once."""
         if self._table is None or self._table[0] is not registry:
-            table = build_table(
-                registry, self.sections, chosen=self._chosen, kinds=self._kinds, watching=self._watching
-            )
-            self._table = registry, table
+            shown = {"chosen": self._chosen, "kinds": self._kinds, "unfolded": self._unfolded}
+            self._table = registry, build_table(registry, self.sections, **shown, watching=self._watching)
         return self._table[1]
 
     def params_of(self, registry: Registry) -> list[click.Parameter]:
@@ -106,9 +115,9 @@ class BackendCommand(click.Command):
         """Parse, several values behind one flag included; a process of many commands parses the same words once."""
         if ctx.resilient_parsing:  # the shell asks what may come next; the words are not complete
             return super().parse_args(ctx, args)
-        registry, words = registry_of(ctx), list(args)
+        registry, words = registry_of(ctx), take_topic(ctx, args)
         if self._parsed is None or self._parsed[0] is not registry or self._parsed[1] != words:
-            left = super().parse_args(ctx, rewrite(args, _context(ctx).table, registry))
+            left = super().parse_args(ctx, rewrite(words, _context(ctx).table, registry))
             sources = {name: source for name in ctx.params if (source := ctx.get_parameter_source(name)) is not None}
             self._parsed = registry, words, dict(ctx.params), sources, left
         _, _, params, sources, left = self._parsed
@@ -124,15 +133,14 @@ class BackendCommand(click.Command):
         gc.enable()
         return super().invoke(ctx)
 
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write all there is to say, or the options of the plugin that was asked for."""
+        (self.format_options if ctx.meta.get(TOPIC, "all") != "all" else super().format_help)(ctx, formatter)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in sections, one per plugin."""
         params = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         write_sections(formatter, ctx, params, _context(ctx).table)
-
-
-def _owner(options: type) -> str:
-    """Return the key of a command's own section; the core's are lower case."""
-    return options.__name__
 
 
 def _context(ctx: click.Context) -> BackendContext:
@@ -146,6 +154,11 @@ def _call(**_: Any) -> None:
     ctx = _context(click.get_current_context())
     assert isinstance(ctx.command, BackendCommand)
     ctx.exit(ctx.command.run(Invocation(ctx, ctx.command)))
+
+
+def examples(*commands: str) -> str:
+    """Return the end of a command's `help` that shows these command lines; it stands before all options."""
+    return "\n\n\b\nExamples:\n" + "\n".join(f"  {command}" for command in commands)
 
 
 def common_params(*, two_models: bool = False) -> list[click.Parameter]:

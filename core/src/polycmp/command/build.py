@@ -56,15 +56,8 @@ def convert(given: Given, table: FlagTable, sections: Mapping[str, type] = SECTI
     Raises:
         UsageError: A text cannot be its option's value.
     """
-    return settings_of({**given.run_file.values, **_typed(given, table)}, sections)
-
-
-def _typed(given: Given, table: FlagTable) -> dict[Key, Any]:
-    """Return the values of the options on the command line."""
-    values = {}
-    for key, occurrences in given.values.items():
-        values[key] = convert_one(table.targets[key], occurrences)
-    return values
+    typed = {key: convert_one(table.targets[key], occurrences) for key, occurrences in given.values.items()}
+    return settings_of({**given.run_file.values, **typed}, sections)
 
 
 def convert_one(target: Target, occurrences: Occurrences) -> Any:

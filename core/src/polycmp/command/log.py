@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _SWITCHES = frozenset({"--verbose", "--quiet", "--silent"})
 _ONE_VALUE = frozenset({"--log-file"})
 _SEVERAL_VALUES = frozenset({"--verbosity", "--log-format"})
+_NAMES = ("verbose", "quiet", "verbosity", "silent", "log_format", "log_file")
 
 
 def behind_the_command(words: Sequence[str], commands: Collection[str]) -> list[str]:
@@ -58,19 +59,10 @@ def with_messages(command: click.Command) -> click.Command:
     work: Callable[..., Any] = command.callback or (lambda **_: None)
 
     @wraps(work)
-    def run(
-        *,
-        verbose: int,
-        quiet: int,
-        verbosity: Sequence[str],
-        silent: bool,
-        log_format: Sequence[str],
-        log_file: str | None,
-        **given: Any,
-    ) -> Any:
+    def run(**given: Any) -> Any:
         from polycmp.messages import setup_logging
 
-        setup_logging(verbose, quiet, verbosity, silent, log_format=log_format, log_file=log_file)
+        setup_logging(**{name: given.pop(name) for name in _NAMES})
         return work(**given)
 
     command.callback = run

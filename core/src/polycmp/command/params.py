@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.errors import PluginError, PolycmpError, UsageError
+from polycmp.errors import PluginError, PolycmpError, UsageError, did_you_mean
 from polycmp.options import option_fields
 from polycmp.plan.flags import FlagTable, Key, Target
 from polycmp.plugins import Registry
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 JOINT = "\x1f"
 #: A flag for several values with none behind it, which is not the same as one that is empty.
 NOTHING = JOINT
+#: Where the context holds the plugin whose options help is to show; "all" for those of everybody.
+TOPIC = "polycmp.help"
 
 #: Flags outside the table whose value stands behind them as a word of its own.
 TAKES_A_WORD = frozenset({"-b", "--backend", "-o", "--output"})
@@ -52,6 +54,15 @@ def registry_of(ctx: click.Context) -> Registry:
         root.obj = Registry.discover()
     registry: Registry = root.obj
     return registry
+
+
+def take_topic(ctx: click.Context, words: Sequence[str]) -> list[str]:
+    """Return the words without the name behind `--help`, which the context keeps for the help text."""
+    at = next((index for index, word in enumerate(words[:-1]) if word in {"-h", "--help"}), None)
+    if at is None or is_flag(words[at + 1]):
+        return list(words)
+    ctx.meta[TOPIC] = words[at + 1]
+    return [*words[: at + 1], *words[at + 2 :]]
 
 
 def rewrite(words: Sequence[str], table: FlagTable, registry: Registry) -> list[str]:
@@ -274,25 +285,37 @@ def collect(params: Iterable[click.Parameter], values: dict[str, Any]) -> dict[K
 def write_sections(
     formatter: click.HelpFormatter, ctx: click.Context, params: Sequence[click.Parameter], table: FlagTable
 ) -> None:
-    """Write the options under the headings of the table, then the flags that were refused."""
+    """Write the options under the headings of the table; of those that are folded only what was asked for.
+
+    Raises:
+        PolycmpError: The plugin asked for has no options here, or is not there.
+    """
     sections: dict[str, list[tuple[str, str]]] = {}
     for param in params:
         record = param.get_help_record(ctx)
         if record is not None:
             heading = param.target.section if isinstance(param, TableOption) else "Options"
             sections.setdefault(heading, []).append(record)
-    for heading, summary in table.sections.items():
-        if heading.startswith("Backend"):
-            sections.setdefault(heading, [])
-        name = heading.partition(" ")[2]
-        flag = next((flag for flag, backend in table.backends.items() if backend == name), "")
-        if flag and heading.startswith("Backend"):
-            sections[heading].insert(0, (flag, f"{summary}; the same as -b {name}."))
+    for flag, name in table.backends.items():
+        heading = f"Backend {name}"
+        sections.setdefault(heading, []).insert(0, (flag, f"{table.sections[heading]}; the same as -b {name}."))
+    topic = ctx.meta.get(TOPIC, "")
+    if topic in ("", "all"):
+        names: dict[str, list[str]] = {}
+        for heading in [] if topic else [item for item in table.folded if sections.pop(item, None)]:
+            kind, _, name = heading.rpartition(" ")
+            names.setdefault(kind, []).append(name)
+        title = f"Options of plugins, shown by {ctx.command_path} --help NAME, or --help all"
+        sections[title] = [(kind, ", ".join(found)) for kind, found in names.items()]
+    else:
+        sections = {heading: rows for heading, rows in sections.items() if heading.endswith(f" {topic}")}
+    if not sections:
+        _refuse_missing(f"--{topic}", registry_of(ctx))
+        why = did_you_mean(topic, [heading.rpartition(" ")[2] for heading in table.sections])
+        raise UsageError(
+            f"{ctx.command_path} takes no options of {topic!r}", why=why, hint=f"{ctx.command_path} --help"
+        )
     for heading, records in sections.items():
-        with formatter.section(heading):
-            formatter.write_dl(records)
-    if table.refused:
-        with formatter.section("Refused because several claim them"):
-            formatter.write_dl(
-                [(flag, " and ".join(dict.fromkeys(map(str, claims)))) for flag, claims in table.refused.items()]
-            )
+        if records:
+            with formatter.section(heading):
+                formatter.write_dl(records)

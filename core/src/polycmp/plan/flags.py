@@ -13,8 +13,10 @@ from polycmp.plugins import BUILTIN, FlagOwner, assign_flags, flag_of
 if TYPE_CHECKING:
     from polycmp.plugins import Contribution, Registry
 
-#: The kinds of contribution that bring options.
-PLUGIN_KINDS = ("runner", "loader", "data_loader", "compare_func", "report")
+#: The kinds of contribution that bring options, and what help calls them.
+HEADINGS = {"runner": "Backend", "loader": "Model loader", "data_loader": "Data loader",
+            "compare_func": "Compare function", "report": "Report"}  # fmt: skip
+PLUGIN_KINDS = tuple(HEADINGS)
 CORE_FLAGS = ("-b", "--backend", "-v", "--verbose", "-q", "--quiet", "-h", "--help")
 
 
@@ -55,6 +57,7 @@ class FlagTable:
         backends: `--NAME` to the backend's name.
         refused: Flags that several claim, with their claimants.
         sections: Heading to the text under it.
+        folded: Headings of plugins whose options help shows only to those who ask for them.
     """
 
     targets: Mapping[Key, Target]
@@ -62,6 +65,7 @@ class FlagTable:
     backends: Mapping[str, str]
     refused: Mapping[str, tuple[FlagOwner, ...]] = field(default_factory=dict)
     sections: Mapping[str, str] = field(default_factory=dict)
+    folded: tuple[str, ...] = ()
 
 
 def core_targets(sections: Mapping[str, type] = SECTIONS, chosen: Collection[str] | None = None) -> list[Target]:
@@ -88,6 +92,7 @@ def build_table(
     *,
     chosen: Collection[str] | None = None,
     kinds: Collection[str] = PLUGIN_KINDS,
+    unfolded: Collection[str] = (),
     watching: bool = True,
 ) -> FlagTable:
     """Return the options of the core and of every working plugin.
@@ -97,6 +102,7 @@ def build_table(
         sections: The core's own options, or a command's.
         chosen: Of these sections only the ones named, as `SECTION` or `SECTION.OPTION`; None for all.
         kinds: The kinds of contribution whose options there are.
+        unfolded: The kinds of which help shows all options; those of the core are always shown.
         watching: Whether reports may watch and record what is compared; else those that do have no options here.
     """
     targets = core_targets(sections, chosen)
@@ -111,16 +117,17 @@ def build_table(
             owned.setdefault((id(claim.contribution), claim.field), []).append(flag)
         elif claim.contribution is not None and "runner" in kinds:
             backends[flag] = claim.contribution.name
-    headings = {}
+    headings, folded = {}, []
     for item in contributions:
         if item.kind not in kinds or (item.kind == "report" and item.spec.attends and not watching):
             continue
-        heading = _heading(item)
+        heading = f"{HEADINGS[item.kind]} {item.name}"
         headings[heading] = item.spec.summary
+        folded += [heading] if item.plugin != BUILTIN and item.kind not in unfolded else []
         targets += _plugin_targets(item, heading, owned)
     targets = [_with_negative(target, {*reserved, *assigned, *refused}) for target in targets]
     by_flag = {flag: target for target in targets for flag in target.flags}
-    return FlagTable({target.key: target for target in targets}, by_flag, backends, refused, headings)
+    return FlagTable({target.key: target for target in targets}, by_flag, backends, refused, headings, tuple(folded))
 
 
 def _with_negative(target: Target, taken: Container[str]) -> Target:
@@ -140,14 +147,3 @@ def _plugin_targets(item: Contribution, heading: str, owned: Mapping[tuple[int, 
         if flags:
             found.append(Target(Key(item.kind, item.name, option.name), option, tuple(flags), heading))
     return found
-
-
-def _heading(item: Contribution) -> str:
-    words = {
-        "runner": "Backend",
-        "loader": "Model loader",
-        "data_loader": "Data loader",
-        "compare_func": "Compare function",
-        "report": "Report",
-    }
-    return f"{words[item.kind]} {item.name}"

@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from polycmp.command import BackendCommand
+from polycmp.command import BackendCommand, examples
 from polycmp.spec import opt
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
     from polycmp_checks.accuracy.reevaluate import Criteria
 
+HELP = (
+    "Judge the metrics in FILE, which `polycmp run --save-accuracy-results` wrote, with other tolerances; without "
+    "options with those that they were saved with."
+) + examples(
+    "polycmp run model.onnx -b onnxrt -b onnx --save-accuracy-results metrics.json",
+    "polycmp check accuracy metrics.json --atol 1e-3",
+)
 EPILOG = """\b
-Without options every metric is judged with the tolerances that it was saved with.
-  polycmp run model.onnx -b onnxrt -b onnx --save-accuracy-results metrics.json
-  polycmp check accuracy metrics.json --atol 1e-3
 Exit status: 0 equal, 1 different, 2 wrong usage, 3 could not be judged."""
 
 
@@ -70,11 +74,12 @@ accuracy_command = BackendCommand(
     _accuracy,
     options=(JudgeSection, "result.report", "log"),
     plugins=("compare_func", "report"),
+    unfolded=("compare_func",),
     params=[
         click.Argument(["file"]),
         click.Option(["-v", "--verbose"], count=True, help="More messages and all outputs; may repeat."),
         click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
     ],
-    help="Judge the metrics in FILE, which `polycmp run --save-accuracy-results` wrote, with other tolerances.",
+    help=HELP,
     epilog=EPILOG,
 )

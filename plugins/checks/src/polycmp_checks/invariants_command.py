@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from polycmp.command import BackendCommand
+from polycmp.command import BackendCommand, examples
 from polycmp.plan.sections import DataSection
 from polycmp.spec import opt
 from polycmp_checks.invariants.settings import CHECKS, OF_STEPS
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 EPILOG = (
     """\b
-Needs no reference, and one backend is enough:
-  polycmp invariants model.onnx -b onnxrt
-  polycmp invariants model.onnx -b onnxrt:threads=4 -b onnx --checks repeat permute
 Checks:
 """
     + "\n".join(f"  {name:13} {what}" for name, what in CHECKS.items())
@@ -112,6 +109,11 @@ invariants_command = BackendCommand(
     "invariants",
     _invariants,
     options=("model", "data", InvariantsSection, "result.report", "log"),
-    help="Check backends against themselves: repeated, permuted, split, with other threads. Needs no reference.",
+    help="Check backends against themselves: repeated, permuted, split, with other threads. Needs no reference, "
+    "and one backend is enough."
+    + examples(
+        "polycmp invariants model.onnx -b onnxrt",
+        "polycmp invariants model.onnx -b onnxrt:threads=4 -b onnx --checks repeat permute",
+    ),
     epilog=EPILOG,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from polycmp.command import BackendCommand
+from polycmp.command import BackendCommand, examples
 from polycmp.spec import opt
 from polycmp_checks.plugin import FAULTS
 
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
 EPILOG = (
     """\b
-Without MODEL a small built-in one is used:
-  polycmp selftest -b onnxrt
-  polycmp selftest model.onnx -b onnxrt --atol 1e-2 --faults fp16 row-noise
 Faults:
 """
     + "\n".join(f"  {name:10} {what}" for name, what in FAULTS.items())
@@ -89,6 +86,11 @@ selftest_command = BackendCommand(
     "selftest",
     _selftest,
     options=("model", "data", SelftestSection, "compare", "result.report", "log"),
-    help="Prove that a comparison can go red: wrap backends in known faults, and see that each is seen.",
+    help="Prove that a comparison can go red: wrap backends in known faults, and see that each is seen. Without MODEL "
+    "a small built-in one is used."
+    + examples(
+        "polycmp selftest -b onnxrt",
+        "polycmp selftest model.onnx -b onnxrt --atol 1e-2 --faults fp16 row-noise",
+    ),
     epilog=EPILOG,
 )

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from polycmp.command import BackendCommand
+from polycmp.command import BackendCommand, examples
 from polycmp.errors import UsageError
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
 
 EPILOG = """\b
-The last file holds the reference, unless --reference names a run:
-  polycmp compare new.npz old.npz
-  polycmp compare new.json old.json --atol 1e-3 --report r.json
 Exit status: 0 equal, 1 different, 2 wrong usage, 3 could not compare."""
 
 
@@ -36,12 +33,15 @@ compare_command = BackendCommand(
     _compare,
     options=("compare", "result.report", "log"),
     plugins=("compare_func", "report"),
+    unfolded=("compare_func",),
     watching=True,
     params=[
         click.Argument(["files"], nargs=-1, type=click.Path()),
         click.Option(["-v", "--verbose"], count=True, help="More messages and all outputs; may repeat."),
         click.Option(["-q", "--quiet"], count=True, help="Fewer messages, and one line of the result; may repeat."),
     ],
-    help="Compare saved outputs: .json, a type of file that plugins bring, or folders.",
+    help="Compare saved outputs: .json, a type of file that plugins bring, or folders. The last one holds the "
+    "reference, unless --reference names a run."
+    + examples("polycmp compare new.npz old.npz", "polycmp compare new.json old.json --atol 1e-3 --report r.json"),
     epilog=EPILOG,
 )

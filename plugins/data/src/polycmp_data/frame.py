@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.command import BackendCommand
+from polycmp.command import BackendCommand, examples
 
 if TYPE_CHECKING:
     from polycmp.results.files import SavedInputs, SavedRun
 
 
 def data_command(
-    name: str, run: Any, text: str, options: Sequence[type] = (), params: Iterable[Any] = (), **kwargs: Any
+    name: str, run: Any, text: str, options: Sequence[type] = (), params: Iterable[Any] = (), shown: Sequence[str] = ()
 ) -> BackendCommand:
     """Return a command over files of inputs and outputs, with the options of logging.
 
@@ -25,14 +25,14 @@ def data_command(
         text: Its help text.
         options: Its own options.
         params: Click's own parameters.
-        kwargs: As for `BackendCommand`.
+        shown: Command lines that show how it is used.
     """
     common = [
         click.Option(["-v", "--verbose"], count=True, help="More messages; may repeat."),
         click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
     ]
     return BackendCommand(
-        name, run, options=(*options, "log"), plugins=(), params=[*params, *common], help=text, **kwargs
+        name, run, options=(*options, "log"), plugins=(), params=[*params, *common], help=text + examples(*shown)
     )
 
 

@@ -178,10 +178,12 @@ concat_command = data_command(
     _concat,
     "Append the iterations of files or folders, all of them inputs or all of them outputs.",
     params=[_FILES, output_option(_OUTPUT)],
+    shown=["polycmp data concat first.json second.npz -o all.safetensors"],
 )
 merge_command = data_command(
     "merge",
     _merge,
     "Put the tensors of files or folders, inputs or outputs, together into inputs, iteration by iteration.",
     params=[_FILES, output_option(_OUTPUT)],
+    shown=["polycmp data merge inputs.json outputs.npz -o together.json"],
 )

@@ -251,6 +251,7 @@ images_command = data_command(
     "Make a file of inputs from images, or from folders of them.",
     [ImageSection],
     [_PATHS, output_option(_OUTPUT)],
+    ["polycmp data from-images photos --name image --size 224x224 --crop -o photos.npz"],
 )
 numpy_command = data_command(
     "from-numpy",
@@ -259,4 +260,5 @@ numpy_command = data_command(
     "inside is one iteration.",
     [NumpySection],
     [_PATHS, output_option(_OUTPUT)],
+    ["polycmp data from-numpy arrays -o arrays.npz", "polycmp run model.onnx -b onnxrt --load-inputs arrays.npz"],
 )

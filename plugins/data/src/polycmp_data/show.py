@@ -47,4 +47,5 @@ inspect_command = data_command(
         click.Option(["-s", "values"], is_flag=True, help="The same as --show-values."),
         click.Option(["-n", "--num-items"], default=3, help="Values shown at each end of a dimension; -1 shows all."),
     ],
+    ["polycmp inspect data outputs.npz --all -s"],
 )

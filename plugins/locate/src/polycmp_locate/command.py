@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from polycmp.command import BackendCommand
+from polycmp.command import BackendCommand, examples
 from polycmp.spec import opt
 from polycmp_locate.options import MODEL_AND_INPUTS
 
@@ -14,11 +14,6 @@ if TYPE_CHECKING:
     from polycmp.plan import Plan
 
 EPILOG = """\b
-The last backend is the reference, unless --reference names one:
-  polycmp locate model.onnx -b onnxrt -b onnx
-  polycmp locate new.onnx -b onnxrt -b onnxrt:model=old.onnx
-  polycmp locate model.onnx -b onnxrt -b onnx --save-repro case
-  polycmp locate float.onnx -b onnxrt:model=int8.onnx -b onnxrt --save-mixed mixed.onnx
 Exit status: 0 nothing found, 1 found, 2 wrong usage, 3 could not compare."""
 
 
@@ -124,6 +119,13 @@ locate_command = BackendCommand(
     "locate",
     _locate,
     options=OPTIONS,
-    help="Find the first tensor inside MODEL that goes wrong on a backend, in bounded memory.",
+    help="Find the first tensor inside MODEL that goes wrong on a backend, in bounded memory. The last backend is the "
+    "reference, unless --reference names one."
+    + examples(
+        "polycmp locate model.onnx -b onnxrt -b onnx",
+        "polycmp locate new.onnx -b onnxrt -b onnxrt:model=old.onnx",
+        "polycmp locate model.onnx -b onnxrt -b onnx --save-repro case",
+        "polycmp locate float.onnx -b onnxrt:model=int8.onnx -b onnxrt --save-mixed mixed.onnx",
+    ),
     epilog=EPILOG,
 )

@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.command import BackendCommand
+from polycmp.command import BackendCommand, examples
 from polycmp.spec import opt
 from polycmp.values import parse_size
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
 
+SUITE_EXAMPLES = examples(
+    "polycmp suite nightly.toml -j 4 --report junit.xml summary.md",
+    "polycmp suite nightly.toml -k 'resnet and not fp16' --failed-first -x",
+    "polycmp suite nightly.toml --resume",
+    "polycmp suite diff OLD NEW          # what changed between two runs",
+)
 EPILOG = """\b
-  polycmp suite nightly.toml -j 4 --report junit.xml summary.md
-  polycmp suite nightly.toml -k 'resnet and not fp16' --failed-first -x
-  polycmp suite nightly.toml --resume
-  polycmp suite diff OLD NEW          what changed between two runs (see polycmp suite diff --help)
 Exit status: 0 all as expected, 1 a case differs or is worse than the baseline, 2 wrong usage, 3 a case could not be
 compared, 130 interrupted (finished cases are kept; go on with --resume)."""
 
@@ -119,7 +121,7 @@ run_command = BackendCommand(
         click.Option(["-v", "--verbose"], count=True, help="Show every case; may repeat."),
         click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
     ],
-    help="Run the cases of SUITE.toml, each in a process of its own, and give one answer.",
+    help="Run the cases of SUITE.toml, each in a process of its own, and give one answer." + SUITE_EXAMPLES,
     epilog=EPILOG,
 )
 
@@ -152,4 +154,6 @@ def _commands() -> dict[str, Any]:
     return {"run": run_command, "diff": diff_command}
 
 
-suite_command = SuiteGroup("suite", commands=_commands(), help="Run many models on many backends, with one answer.")
+suite_command = SuiteGroup(
+    "suite", commands=_commands(), help="Run many models on many backends, with one answer." + SUITE_EXAMPLES
+)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from polycmp.command import BackendCommand
+from polycmp.command import BackendCommand, examples
 from polycmp.spec import opt
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 EPILOG = """\b
 OLD and NEW are folders of one run, folders of runs, or SQLite files written with --history. Of several runs, OLD is the
 last that passed, and NEW the last; past times come from all of them.
-  polycmp suite diff nightly-results/2026-01-31T02-00-00Z nightly-results/latest
-  polycmp suite diff history.sqlite nightly-results/latest --max-slowdown 1.2
 Exit status: 0 nothing is worse, 1 something is, 2 wrong usage, 3 a run cannot be read."""
 
 
@@ -98,6 +96,10 @@ diff_command = BackendCommand(
         click.Option(["-v", "--verbose"], count=True, help="Show every change; may repeat."),
         click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
     ],
-    help="Show what changed between two runs of a suite.",
+    help="Show what changed between two runs of a suite."
+    + examples(
+        "polycmp suite diff nightly-results/2026-01-31T02-00-00Z nightly-results/latest",
+        "polycmp suite diff history.sqlite nightly-results/latest --max-slowdown 1.2",
+    ),
     epilog=EPILOG,
 )

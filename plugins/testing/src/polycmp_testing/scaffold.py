@@ -9,6 +9,7 @@ from string import Template
 
 import click
 
+from polycmp.command import examples
 from polycmp.errors import FileError, UsageError, describe_exception
 from polycmp.plugins import BUILTIN, INSTALL_COMMANDS, NAME_PATTERN
 from polycmp.terminal import echo
@@ -95,7 +96,10 @@ def _values(name: str) -> dict[str, str]:
     }
 
 
-@click.command("new", help="Write a complete distribution for a new backend: code, tests, README.")
+@click.command(
+    "new",
+    help="Write a complete distribution for a new backend: code, tests, README." + examples("polycmp plugins new mine"),
+)
 @click.argument("name")
 @click.option(
     "--directory",

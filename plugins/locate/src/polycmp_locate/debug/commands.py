@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from polycmp.command import examples
 from polycmp.spec import opt
 from polycmp_locate.debug.sections import CheckingCommand, CheckSection, ReplaySection, check_option
 
@@ -20,14 +21,8 @@ if TYPE_CHECKING:
 
 _STATUS = "Exit status: 0 found, or nothing failed; 1 failures and nothing found; 2 wrong usage; 3 could not go on."
 _REPEAT = f"""\b
-Runs a check again and again, and sorts what each run leaves:
-  polycmp debug repeat --until 10 --check polycmp run model.onnx -b onnxrt -b onnx
-  polycmp debug repeat --until bad --artifacts out.npz --check python flaky.py
 {_STATUS}"""
 _BUILD = f"""\b
-Builds the engine anew for each check, and sorts what each build leaves:
-  polycmp debug build model.onnx --fp16 --save-tactics replay.json --artifacts replay.json --until 10 \\
-      --check polycmp run polycmp_debug.engine --trt --load-outputs golden.json
 {_STATUS}"""
 ENGINE = "polycmp_debug.engine"
 
@@ -113,7 +108,11 @@ repeat_command = CheckingCommand(
     options=("result.report", "log", UntilSection, CheckSection, ReplaySection),
     plugins=(),
     params=[*_QUIET, check_option()],
-    help="Run a check again and again, and sort files into good and bad.",
+    help="Run a check again and again, and sort what each run leaves into good and bad."
+    + examples(
+        "polycmp debug repeat --until 10 --check polycmp run model.onnx -b onnxrt -b onnx",
+        "polycmp debug repeat --until bad --artifacts out.npz --check python flaky.py",
+    ),
     epilog=_REPEAT,
 )
 
@@ -134,6 +133,10 @@ build_command = CheckingCommand(
     ),
     plugins=("runner", "loader", "data_loader"),
     params=[click.Argument(["model"], required=False), *_QUIET, check_option()],
-    help="Build an engine of MODEL again and again, check each, and sort files into good and bad.",
+    help="Build an engine of MODEL anew for each check, and sort what each build leaves into good and bad."
+    + examples(
+        "polycmp debug build model.onnx --fp16 --save-tactics replay.json --artifacts replay.json --until 10 \\",
+        "    --check polycmp run polycmp_debug.engine --trt --load-outputs golden.json",
+    ),
     epilog=_BUILD,
 )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from polycmp.command import examples
 from polycmp.errors import ModelError
 from polycmp.files import atomic_write, to_bytes
 from polycmp.terminal import echo, visible
@@ -28,7 +29,12 @@ print("Saved model: " + {updated!r})
 '''
 
 
-@click.command("onnx-gs", help="Write a Python script that changes MODEL with ONNX GraphSurgeon.")
+_HELP = "Write a Python script that changes MODEL with ONNX GraphSurgeon." + examples(
+    "polycmp template onnx-gs model.onnx -o change.py"
+)
+
+
+@click.command("onnx-gs", help=_HELP)
 @click.argument("model", metavar="MODEL")
 @click.option("-o", "--output", required=True, metavar="FILE.py", help="Where to write the script.")
 def onnx_gs(model: str, output: str) -> None:

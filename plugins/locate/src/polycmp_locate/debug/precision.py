@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.command import common_params
+from polycmp.command import common_params, examples
 from polycmp.spec import opt
 from polycmp_locate.debug.sections import CheckingCommand, CheckSection, ReplaySection, check_option
 from polycmp_locate.options import MODEL_AND_INPUTS
@@ -22,12 +22,8 @@ if TYPE_CHECKING:
     from polycmp_locate.debug.steps import Stepper
 
 EPILOG = """\b
-With backends: the model in float16 on the first one, judged by the float model on the last one:
-  polycmp debug precision model.onnx -b trt -b onnxrt --atol 1e-2 -o mixed.onnx
-  polycmp debug precision model.onnx -b onnxrt:model=int8.onnx -b onnxrt --atol 1e-1 -o mixed.onnx
-With a check, each step writes polycmp_debug.onnx, in float16 but for some operators, and runs it:
-  polycmp debug precision model.onnx -o mixed.onnx \\
-      --check polycmp run polycmp_debug.onnx -b onnxrt -b onnxrt:model=model.onnx --atol 1e-2
+With backends: the model in float16 on the first one, judged by the float model on the last one.
+With a check, each step writes polycmp_debug.onnx, in float16 but for some operators, and runs it.
 Exit status: 0 found, or all of float16 passes; 1 not even float32 passes; 2 wrong usage; 3 could not search."""
 
 
@@ -280,6 +276,12 @@ precision_command = CheckingCommand(
         click.Option(["-o", "--output"], metavar="FILE", help="Where the mixed model that passes goes."),
         check_option(),
     ],
-    help="Find what of an ONNX MODEL has to stay in float32 to be within the tolerance, or for a check to pass.",
+    help="Find what of an ONNX MODEL has to stay in float32 to be within the tolerance, or for a check to pass."
+    + examples(
+        "polycmp debug precision model.onnx -b trt -b onnxrt --atol 1e-2 -o mixed.onnx",
+        "polycmp debug precision model.onnx -b onnxrt:model=int8.onnx -b onnxrt --atol 1e-1 -o mixed.onnx",
+        "polycmp debug precision model.onnx -o mixed.onnx \\",
+        "    --check polycmp run polycmp_debug.onnx -b onnxrt -b onnxrt:model=model.onnx --atol 1e-2",
+    ),
     epilog=EPILOG,
 )

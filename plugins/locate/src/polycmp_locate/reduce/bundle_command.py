@@ -6,16 +6,18 @@ from pathlib import Path
 
 import click
 
+from polycmp.command import examples
 from polycmp.errors import UsageError
 from polycmp.terminal import echo, visible
 
+HELP = "Put the FOLDER of a fault into a zip file that is fit to be posted." + examples(
+    "polycmp debug reduce model.onnx -b trt:fp16 -b onnxrt --save-repro case", "polycmp debug bundle case"
+)
 EPILOG = """\b
-  polycmp debug reduce model.onnx -b trt:fp16 -b onnxrt --save-repro case
-  polycmp debug bundle case
 Exit status: 0 written, and shows the fault; 2 wrong usage; 3 there is no fault to show."""
 
 
-@click.command("bundle", help="Put the FOLDER of a fault into a zip file that is fit to be posted.", epilog=EPILOG)
+@click.command("bundle", help=HELP, epilog=EPILOG)
 @click.argument("folder", metavar="FOLDER")
 @click.option("-o", "--output", metavar="FILE.zip", help="Where it goes; by default FOLDER.zip.")
 @click.option("--keep-names", is_flag=True, help="Leave the names in the model as they are.")

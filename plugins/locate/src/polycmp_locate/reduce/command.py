@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from polycmp.command import common_params
+from polycmp.command import common_params, examples
 from polycmp.spec import opt
 from polycmp_locate.debug.sections import CheckingCommand, CheckSection, ReplaySection, check_option
 from polycmp_locate.options import MODEL_AND_INPUTS
@@ -21,11 +21,8 @@ if TYPE_CHECKING:
     from polycmp_locate.reduce.searching import Wanted
 
 EPILOG = """\b
-The last backend is the reference, unless --reference names one:
-  polycmp debug reduce model.onnx -b onnxrt -b onnx
-  polycmp debug reduce model.onnx -b trt:fp16 -b onnxrt -o small.onnx --save-repro case
-A command may say what fails; each step writes polycmp_debug.onnx for it:
-  polycmp debug reduce model.onnx --check polycmp run polycmp_debug.onnx --trt --onnxrt
+The last backend is the reference, unless --reference names one. For a command that says what fails, each step writes
+polycmp_debug.onnx.
 Exit status: 0 reduced, or nothing fails; 2 wrong usage; 3 could not search."""
 
 
@@ -140,6 +137,11 @@ reduce_command = CheckingCommand(
         ),
         check_option(),
     ],
-    help="Make MODEL smaller, as long as a backend differs from the reference or fails on it, or a command does.",
+    help="Make MODEL smaller, as long as a backend differs from the reference or fails on it, or a command does."
+    + examples(
+        "polycmp debug reduce model.onnx -b onnxrt -b onnx",
+        "polycmp debug reduce model.onnx -b trt:fp16 -b onnxrt -o small.onnx --save-repro case",
+        "polycmp debug reduce model.onnx --check polycmp run polycmp_debug.onnx -b trt -b onnxrt",
+    ),
     epilog=EPILOG,
 )

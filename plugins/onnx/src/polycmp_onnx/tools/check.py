@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp.command import BackendCommand
+from polycmp.command import BackendCommand, examples
 from polycmp.spec import opt
 from polycmp.terminal import echo, visible
 from polycmp_onnx.tools.frame import ReadSection, model_argument, open_onnx, output_option, read_onnx, verbosity_params
@@ -78,6 +78,7 @@ lint_command = BackendCommand(
              ReadSection, "log"),
     plugins=("data_loader",),
     params=[model_argument(), output_option("Write what was found as JSON.", required=False), *verbosity_params()],
-    help="Find everything that is wrong with MODEL: what ONNX's rules forbid, and which nodes do not run.",
+    help="Find everything that is wrong with MODEL: what ONNX's rules forbid, and which nodes do not run."
+    + examples("polycmp check lint model.onnx -o report.json"),
     epilog="Exit status: 0 nothing wrong, 1 something is, 2 wrong usage, 3 there is no such file.",
 )  # fmt: skip

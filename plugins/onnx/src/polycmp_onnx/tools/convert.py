@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from polycmp.command import examples
 from polycmp.spec import opt
 from polycmp.terminal import echo
 from polycmp_onnx.tools.frame import OutsideSection, model_argument, output_option, verbosity_params
@@ -94,5 +95,8 @@ convert_command = ModelCommand(
     options=(ConvertSection, OutsideSection, "model", "data.input_shapes", "data.data_loader",
              "data.data_loader_script", "data.data_loader_func_name", "data.load_inputs", "log"),
     params=[model_argument(), output_option("Where to write."), *verbosity_params()],
-    help="Turn MODEL into another kind of model, or change it, with the options of a run.",
+    help="Turn MODEL into another kind of model, or change it, with the options of a run."
+    + examples("polycmp convert model.onnx -o half.onnx --fp-to-fp16 --keep-float Softmax",
+               "polycmp convert model.onnx -o marked.onnx --onnx-outputs hidden logits",
+               "polycmp convert model.onnx -o model.engine --fp16"),
 )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from polycmp.command import BackendCommand
+from polycmp.command import BackendCommand, examples
 from polycmp.spec import opt
 from polycmp.terminal import echo, visible
 from polycmp_onnx.tools.frame import ReadSection, model_argument, open_onnx, read_onnx, verbosity_params
@@ -171,7 +171,8 @@ model_command = ModelCommand(
     without=("save", "save_external_data", "external_data_size_threshold", "no_save_all_tensors_to_one_file"),
     options=("model", "data.input_shapes", InspectSection, "log"),
     params=[model_argument(), *verbosity_params()],
-    help="Show the inputs, outputs and, if asked for, the layers of MODEL.",
+    help="Show the inputs, outputs and, if asked for, the layers of MODEL."
+    + examples("polycmp inspect model model.onnx --show layers attrs", "polycmp inspect model model.onnx --json"),
 )
 
 
@@ -197,5 +198,6 @@ sparsity_command = BackendCommand(
     options=("model", ReadSection, "log"),
     plugins=(),
     params=[model_argument(), *verbosity_params()],
-    help="Show which weights of MODEL are 2:4 sparse: of every four values that are summed, two are zero.",
+    help="Show which weights of MODEL are 2:4 sparse: of every four values that are summed, two are zero."
+    + examples("polycmp inspect sparsity model.onnx"),
 )

@@ -25,7 +25,9 @@ class ModelCommand(BackendCommand):
     """
 
     def __init__(self, name: str, run: Any, *, without: Iterable[str] = (), **kwargs: Any) -> None:
-        super().__init__(name, run, **{"plugins": ("runner", "loader", "data_loader"), **kwargs})
+        super().__init__(
+            name, run, **{"plugins": ("runner", "loader", "data_loader"), "unfolded": ("loader",), **kwargs}
+        )
         self._without = frozenset(without)
 
     def table_of(self, registry: Registry) -> Any:

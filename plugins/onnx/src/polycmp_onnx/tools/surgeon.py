@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.command import BackendCommand
+from polycmp.command import BackendCommand, examples
 from polycmp.spec import opt, parse_size
 from polycmp_onnx.tools.frame import (
     OutsideSection,
@@ -330,10 +330,14 @@ def _reconstruct(call: Invocation) -> int:
     return change(call, open_onnx(call), edit)
 
 
-def _command(name: str, run: Any, options: tuple[str | type, ...], text: str, data: bool = False) -> BackendCommand:
+def _command(
+    name: str, run: Any, options: tuple[str | type, ...], text: str, example: str, data: bool = False
+) -> BackendCommand:
     params: list[click.Parameter] = [model_argument(), output_option(), *verbosity_params()]
     kinds = ("data_loader",) if data else ()
-    return BackendCommand(name, run, options=(*options, *_FILES), plugins=kinds, params=params, help=text)
+    return BackendCommand(
+        name, run, options=(*options, *_FILES), plugins=kinds, params=params, help=text + examples(example)
+    )
 
 
 extract_command = _command(
@@ -341,6 +345,7 @@ extract_command = _command(
     _extract,
     (ExtractSection, ShapeSection, *_DATA),
     "Cut the part of MODEL that leads from some tensors to others out of it, with the weights that it needs.",
+    "polycmp surgeon extract model.onnx --inputs hidden:auto:auto --outputs logits:auto -o part.onnx",
     data=True,
 )
 sanitize_command = _command(
@@ -348,6 +353,7 @@ sanitize_command = _command(
     _sanitize,
     (SanitizeSection, FoldSection, *_DATA),
     "Clean MODEL up: fold constants, change input shapes, take out what is not used, sort its nodes.",
+    "polycmp surgeon sanitize model.onnx --override-input-shapes image:[1,3,32,32] --fold-constants -o clean.onnx",
     data=True,
 )
 insert_command = _command(
@@ -355,22 +361,26 @@ insert_command = _command(
     _insert,
     (InsertSection, "model", ShapeSection),
     "Put one node into MODEL, in place of whatever lies between the tensors that it reads and those that it makes.",
+    "polycmp surgeon insert model.onnx --op Clip --inputs logits --outputs logits -o clipped.onnx",
 )
 prune_command = _command(
     "prune",
     _prune,
     (),
     "Make the weights of MODEL 2:4 sparse, to test what that does for speed. The accuracy is lost.",
+    "polycmp surgeon prune model.onnx -o pruned.onnx",
 )
 weight_strip_command = _command(
     "weight-strip",
     _strip,
     (StripSection,),
     "Leave the values of MODEL's weights out, so that its structure can be passed on.",
+    "polycmp surgeon weight-strip model.onnx -o stripped.onnx",
 )
 weight_reconstruct_command = _command(
     "weight-reconstruct",
     _reconstruct,
     (ReconstructSection,),
     "Give the weights that `polycmp surgeon weight-strip` left out of MODEL random values.",
+    "polycmp surgeon weight-reconstruct stripped.onnx -o again.onnx",
 )

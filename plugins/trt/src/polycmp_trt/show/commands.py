@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from polycmp.command import with_messages
+from polycmp.command import examples, with_messages
 from polycmp.errors import FileError, UsageError
 from polycmp.files import atomic_write
 from polycmp.terminal import echo, visible
@@ -17,7 +17,11 @@ __all__ = ["capability", "diff_tactics", "suspects", "tactics"]
 
 
 @with_messages
-@click.command("tactics", help="Show what a tactic replay file records: the algorithm of each layer.")
+@click.command(
+    "tactics",
+    help="Show what a tactic replay file records: the algorithm of each layer."
+    + examples("polycmp inspect tactics replay.json"),
+)
 @click.argument("tactic_replay", metavar="FILE")
 def tactics(tactic_replay: str) -> None:
     """Print the file as text; TensorRT need not be installed.
@@ -35,7 +39,7 @@ def tactics(tactic_replay: str) -> None:
 @click.command(
     "diff-tactics",
     help="Show the tactics that only bad engines use: those in the replay files of a folder `bad` and never in those "
-    "of `good`, as `debug build` sorts them.",
+    "of `good`, as `debug build` sorts them." + examples("polycmp inspect diff-tactics --dir replays"),
 )
 @click.option("--dir", "folder", metavar="DIR", help="Folder with the folders good and bad.")
 @click.option("--good", metavar="PATH", help="File or folder of good replays; by default DIR/good.")
@@ -107,7 +111,13 @@ def suspects(good: list[TacticReplayData], bad: list[TacticReplayData]) -> dict[
 
 
 @with_messages
-@click.command("capability", help="Show which parts of an ONNX model TensorRT can parse, and why not the others.")
+@click.command(
+    "capability",
+    help="Show which parts of an ONNX model TensorRT can parse, and why not the others."
+    + examples(
+        "polycmp inspect capability model.onnx", "polycmp inspect capability model.onnx --with-partitioning -o parts"
+    ),
+)
 @click.argument("model", metavar="MODEL")
 @click.option("--with-partitioning", is_flag=True, help="Divide the model and write each part to a file.")
 @click.option(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from polycmp.command import examples
 from polycmp.errors import ModelError
 from polycmp.files import atomic_write, to_bytes
 from polycmp.terminal import echo, visible
@@ -38,7 +39,11 @@ def load_config(config):
 '''
 
 
-@click.command("trt-network", help="Write a Python script that defines a TensorRT network, or edits that of MODEL.")
+@click.command(
+    "trt-network",
+    help="Write a Python script that defines a TensorRT network, or edits that of MODEL."
+    + examples("polycmp template trt-network model.onnx -o network.py"),
+)
 @click.argument("model", metavar="[MODEL]", required=False)
 @click.option("-o", "--output", required=True, metavar="FILE.py", help="Where to write the script.")
 def trt_network(model: str | None, output: str) -> None:
@@ -56,7 +61,11 @@ def trt_network(model: str | None, output: str) -> None:
     _write(output, head + _NETWORK.format(arguments="builder, network, parser" if model else "builder, network"))
 
 
-@click.command("trt-config", help="Write a Python script that makes a TensorRT builder configuration.")
+@click.command(
+    "trt-config",
+    help="Write a Python script that makes a TensorRT builder configuration."
+    + examples("polycmp template trt-config model.onnx -o config.py"),
+)
 @click.argument("model", metavar="[MODEL]", required=False)
 @click.option("-o", "--output", required=True, metavar="FILE.py", help="Where to write the script.")
 def trt_config(model: str | None, output: str) -> None:
