@@ -187,6 +187,7 @@ BASES = {
     "polycmp_layerwise": ROOT / "plugins" / "layerwise" / "src",
     "polycmp_onnx": ROOT / "plugins" / "onnx" / "src",
     "polycmp_testing": ROOT / "plugins" / "testing" / "src",
+    "polycmp_workers": ROOT / "plugins" / "workers" / "src",
 }
 
 

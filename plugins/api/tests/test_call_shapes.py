@@ -202,13 +202,6 @@ def test_inputs_are_saved_as_bare_bytes(tmp_path):
     assert np.frombuffer(written.read_bytes(), np.float32).tolist() == [1.0, 2.0]
 
 
-def test_another_process_is_refused_with_the_command_that_has_one():
-    with pytest.raises(InvalidValueError, match="use_subprocess") as caught:
-        Comparator.run([Half("half")], use_subprocess=True)
-    assert "--use-subprocess" in caught.value.hint
-    assert len(Comparator.run([Half("half")], use_subprocess=False, warm_up=None)) == 1
-
-
 # results and JSON
 
 

@@ -36,6 +36,7 @@ from polycmp_api.named import (
 from polycmp_checks import plugin as checks
 from polycmp_checks.averages import AveragingComparer, MetricsJudge, metrics_judge, no_mean
 from polycmp_formats.run_results import RunResults, StreamingDataLoader
+from polycmp_workers.forked import ForkedRunner
 
 __all__ = [
     "AccuracyResult",
@@ -80,9 +81,10 @@ class Comparator:
             data_loader: An iterable of feeds, or a callable that gives one for the first runner's inputs; by default
                 one feed of random numbers.
             warm_up: Calls per runner before the first that counts; 0.
-            use_subprocess: Refused: a runner object cannot be handed to another process without pickle.
-            subprocess_timeout: Of use with `use_subprocess` only.
-            subprocess_polling_interval: Of use with `use_subprocess` only.
+            use_subprocess: Run each runner in a copy of this process, so that a crash is an error, and so that what it
+                holds is gone when it is done. A GPU that this process has used already cannot be used in a copy.
+            subprocess_timeout: Seconds after which a runner there that does not answer is ended; None waits for ever.
+            subprocess_polling_interval: Of no effect: answers are noticed when they come.
             save_inputs_path: Also write the inputs there.
             save_outputs_path: Also write the outputs there.
             save_input_blob_path: Also write the bare bytes of the inputs into this folder.
@@ -90,15 +92,15 @@ class Comparator:
 
         Raises:
             PolycmpError: A runner or the data loader failed; the runner's own error where it raised one.
-            InvalidValueError: `use_subprocess` is asked for.
+            WorkerError: A runner's process died or hung.
+            InvalidValueError: `use_subprocess` is asked for on a system that makes no copies of processes.
         """
-        del subprocess_timeout, subprocess_polling_interval
-        if use_subprocess:
-            raise _no_subprocess()
+        del subprocess_polling_interval
         runs: list[BackendRun] = []
         for runner in runners:
             runner.name = unique_label(runner.name, (run.label for run in runs))
-            runs.append(BackendRun(BackendResult(runner.name, type(runner).__name__), _giving(runner)))
+            used = ForkedRunner(runner, subprocess_timeout or 0.0) if use_subprocess else runner
+            runs.append(BackendRun(BackendResult(runner.name, type(runner).__name__), _giving(used)))
         results = RunResults((run.label, []) for run in runs)
         feeds: list[Feed] = []
         for step in run_steps(runs, _source(data_loader), Pace(not streaming, warm_up or 0)):
@@ -308,14 +310,6 @@ def _mean_judges(function: Any) -> dict[str, MetricsJudge]:
         whose = spec.name if spec else "the compare function"
         raise InvalidValueError(f"check_average: {whose} has no mean", why=why, hint=hint)
     return {spec.name: judge}
-
-
-def _no_subprocess() -> InvalidValueError:
-    return InvalidValueError(
-        "use_subprocess: a runner object stays in the process that made it",
-        why="handing it to another one needs pickle, which polycmp never uses",
-        hint="polycmp run MODEL -b NAME --use-subprocess runs each backend in a process of its own",
-    )
 
 
 def _source(data_loader: Source | Iterable[Feed] | None) -> Source:

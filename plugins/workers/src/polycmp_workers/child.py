@@ -45,14 +45,14 @@ def main(arguments: list[str]) -> int:
     logger.addHandler(_Relay(connection))
     logger.setLevel(request["level"])
     logger.propagate = False
-    worker = _Worker(Arena(inputs), Arena(outputs))
+    worker = Served(Arena(inputs), Arena(outputs))
     while True:
         message = connection.receive()
         if message is None:
             abandon_threads(0)
             return 0
         try:
-            answer = getattr(worker, message["do"])(message)
+            answer = worker.answer(message)
         except BaseException as error:
             if not is_users_failure(error):
                 raise
@@ -60,17 +60,26 @@ def main(arguments: list[str]) -> int:
         connection.send(answer)
 
 
-class _Worker:
-    """The runner and what the session may ask of it."""
+class Served:
+    """A runner and what the session may ask of it.
+
+    Args:
+        inputs: Where the session puts inputs.
+        outputs: Where the outputs go.
+    """
 
     def __init__(self, inputs: Arena, outputs: Arena) -> None:
         self._inputs = inputs
         self._outputs = outputs
         self._runner: Runner | None = None
 
-    def activate(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Make and activate the runner of a job."""
-        job = message["job"]
+    def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Do what a message asks for; return what is to be sent back."""
+        answers = {"activate": self._activate, "infer": self._infer, "deactivate": self._deactivate}
+        return answers[message["do"]](message)
+
+    def make(self, job: Mapping[str, Any]) -> tuple[Runner, tuple[str, ...]]:
+        """Return the runner of a job, and the modules whose version tells which backend it is."""
         registry = Registry.discover()
         plan = from_values(job["plan"], registry)
         [backend] = plan.backends
@@ -83,18 +92,23 @@ class _Worker:
             model = model.part(model.load(model.kind), same_inputs=bool(model.input_shapes))
         registry.require(contribution)
         runner: Runner = registry.load(contribution)(model, backend.options, name=backend.label)
+        return runner, contribution.spec.needs
+
+    def _activate(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Make and activate the runner of a job."""
+        runner, needs = self.make(message["job"])
         runner.activate()
         self._runner = runner
-        version = runner.backend_version or _version(contribution.spec.needs)
+        version = runner.backend_version or _version(needs)
         return {"inputs": _metadata(input_metadata(runner)), "version": version}
 
-    def infer(self, message: Mapping[str, Any]) -> dict[str, Any]:
+    def _infer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Run once on the tensors in shared memory."""
         assert self._runner is not None
         outputs = infer(self._runner, self._inputs.get(message["inputs"]))
         return {"outputs": self._outputs.put(outputs), "seconds": self._runner.last_inference_time()}
 
-    def deactivate(self, _message: Mapping[str, Any]) -> dict[str, Any]:
+    def _deactivate(self, _message: Mapping[str, Any]) -> dict[str, Any]:
         """Deactivate the runner."""
         assert self._runner is not None
         self._runner.deactivate()

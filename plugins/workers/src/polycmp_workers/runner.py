@@ -9,7 +9,7 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polycmp import __version__
 from polycmp.errors import PluginError, PolycmpError, WorkerError
@@ -22,6 +22,9 @@ from polycmp.runs.resolve import MakeWorker, ResolvedBackend
 from polycmp.tensors import TensorMetadata
 from polycmp_workers.memory import Arena, create
 from polycmp_workers.protocol import PROTOCOL, Job, error_from_json, make_job
+
+if TYPE_CHECKING:
+    from polycmp_workers.forked import ForkedProcess
 
 log = logging.getLogger("polycmp_workers")
 
@@ -54,12 +57,15 @@ class WorkerRunner(Runner):
         timeout: Seconds after which a worker that does not answer counts as hung; 0 waits for ever.
     """
 
+    #: What lets a worker take longer.
+    patience = "--timeout SECONDS"
+
     def __init__(self, job: Job, python: str = "", timeout: float = 0.0) -> None:
         super().__init__(job.label)
         self._job = job
         self._python = python or sys.executable
         self._timeout = timeout
-        self._process: ChildProcess | None = None
+        self._process: ChildProcess | ForkedProcess | None = None
         self._metadata = TensorMetadata()
         self._waiting = False
 
@@ -142,7 +148,7 @@ class WorkerRunner(Runner):
         except TimeoutError:
             self._process.kill()
             raise WorkerError(
-                f"hung: no answer for {timeout:g} s, so it was killed", hint="--timeout SECONDS"
+                f"hung: no answer for {timeout:g} s, so it was killed", whose=self.name, hint=self.patience
             ) from None
         self._waiting = False
         if answer is None:
@@ -156,14 +162,14 @@ class WorkerRunner(Runner):
         assert self._process is not None
         ending = self._process.ending()
         if ending.status == -signal.SIGKILL:
-            return WorkerError(str(ending), why="perhaps killed by the system for lack of memory")
+            return WorkerError(str(ending), whose=self.name, why="perhaps killed by the system for lack of memory")
         if ending.status >= 0 and starting:
             return PluginError(
                 f"{self._python} cannot run polycmp",
                 why=ending.last_line,
                 hint=f"{self._python} -m pip install polycmp-workers and the plugin that brings {self._job.backend!r}",
             )
-        return WorkerError(str(ending), why=ending.last_line)
+        return WorkerError(str(ending), whose=self.name, why=ending.last_line)
 
     def _end(self) -> None:
         """Make sure that no process and no memory is left."""
