@@ -9,7 +9,8 @@ import onnx
 import pytest
 
 from polycmp.errors import ModelError, UsageError
-from polycmp_onnx.compose import describe, make_loader
+from polycmp_onnx.compose import make_loader
+from polycmp_onnx.describe import describe
 from polycmp_onnx.inspect import inspect
 from polycmp_onnx.plugin import LoaderOptions, RunnerOptions, polycmp_loaders, polycmp_runners
 from polycmp_onnx.save import save

@@ -9,7 +9,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from toys import graph_model
 
-from polycmp_onnx.compose import describe
+from polycmp_onnx.describe import describe
 
 INT64, INT32, FLOAT = TensorProto.INT64, TensorProto.INT32, TensorProto.FLOAT
 

@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from polycmp.errors import ModelError
-from polycmp_onnx.compose import describe
+from polycmp_onnx.describe import describe
 from polycmp_onnx.load import LARGE_FILE, structure_from_path
 from polycmp_onnx.shapes import value_types
 

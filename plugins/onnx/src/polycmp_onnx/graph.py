@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from polycmp.tensors import TensorMetadata
 
 #: Operators whose results are sequences, optionals or maps: no backend compares those, so "all" leaves them out.
@@ -17,6 +19,14 @@ NO_TENSOR = frozenset(
     }
 )  # fmt: skip
 
+#: ONNX's numbers of the element types that NumPy has; the others are asked of `onnx`, whose import takes long.
+_DTYPES = {
+    number: np.dtype(name)
+    for number, name in {
+        1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool",
+        10: "float16", 11: "float64", 12: "uint32", 13: "uint64", 14: "complex64", 15: "complex128",
+    }.items()
+}  # fmt: skip
 
 #: What one protobuf message can hold, less a little for what lies around the weights.
 PROTOBUF_LIMIT = 2**31 - 2**24
@@ -58,11 +68,14 @@ def tensor_metadata(values: Iterable[Any]) -> TensorMetadata:
 
 def element_type(value: Any) -> Any:
     """Return the NumPy dtype of a tensor's elements, or None if it is not declared or the value is no tensor."""
-    import onnx
-
     if value.type.WhichOneof("value") != "tensor_type" or value.type.tensor_type.elem_type == 0:
         return None
-    return onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+    number = value.type.tensor_type.elem_type
+    if number in _DTYPES:
+        return _DTYPES[number]
+    import onnx
+
+    return onnx.helper.tensor_dtype_to_np_dtype(number)
 
 
 def shape_of(value: Any) -> list[int | str] | None:

@@ -101,7 +101,7 @@ def polycmp_loaders() -> Iterable[LoaderSpec]:
         options=LoaderOptions,
         suffixes=(".onnx", ".onnxtxt", ".onnxtext", ".onnxjson", ".textproto"),
         produces="onnx",
-        describe="polycmp_onnx.compose:describe",
+        describe="polycmp_onnx.describe:describe",
         inspect="polycmp_onnx.inspect:inspect",
         save="polycmp_onnx.save:save",
         draft="polycmp_onnx.draft:draft",

@@ -23,7 +23,8 @@ RAW_DATA, EXTERNAL_DATA, DATA_LOCATION = 9, 13, 14
 _REFERENCE = frozenset({RAW_DATA, EXTERNAL_DATA, DATA_LOCATION})
 #: Initializers up to this many bytes keep their content, since shape inference wants the shapes that some hold.
 KEPT_BYTES = 4096
-_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
+#: How a field is encoded.
+VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 
 
 def read_structure(file: Path, location: str = "") -> ModelProto:
@@ -73,7 +74,7 @@ def _rewritten(message: memoryview, number: int, change: Callable[[memoryview, i
         if field == number and content is not None:
             changed = change(content, offset + end - len(content))
             content.release()
-            parts += [_varint(number << 3 | _LENGTH), _varint(len(changed)), changed]
+            parts += [_varint(number << 3 | LENGTH), _varint(len(changed)), changed]
         else:
             parts.append(bytes(message[start:end]))
     return b"".join(parts)
@@ -96,11 +97,11 @@ def _referring(tensor: memoryview, offset: int, location: str) -> bytes:
     parts = [bytes(tensor[start:stop]) for field, start, stop, _ in fields if field not in _REFERENCE]
     for key, text in entries.items():
         parts.append(_message(EXTERNAL_DATA, _message(1, key.encode()) + _message(2, text.encode())))
-    return b"".join([*parts, _varint(DATA_LOCATION << 3 | _VARINT), _varint(1)])
+    return b"".join([*parts, _varint(DATA_LOCATION << 3 | VARINT), _varint(1)])
 
 
 def _message(number: int, content: bytes) -> bytes:
-    return _varint(number << 3 | _LENGTH) + _varint(len(content)) + content
+    return _varint(number << 3 | LENGTH) + _varint(len(content)) + content
 
 
 def _fields(message: memoryview) -> Iterator[tuple[int, int, int, memoryview | None]]:
@@ -108,17 +109,17 @@ def _fields(message: memoryview) -> Iterator[tuple[int, int, int, memoryview | N
     position = 0
     while position < len(message):
         start = position
-        tag, position = _read_varint(message, position)
+        tag, position = read_varint(message, position)
         content = None
         kind = tag & 7
-        if kind == _VARINT:
-            _, position = _read_varint(message, position)
-        elif kind == _LENGTH:
-            length, position = _read_varint(message, position)
+        if kind == VARINT:
+            _, position = read_varint(message, position)
+        elif kind == LENGTH:
+            length, position = read_varint(message, position)
             content = message[position : position + length]
             position += length
-        elif kind in {_FIXED32, _FIXED64}:
-            position += 4 if kind == _FIXED32 else 8
+        elif kind in {FIXED32, FIXED64}:
+            position += 4 if kind == FIXED32 else 8
         else:
             raise ValueError("it is no protobuf message")
         if position > len(message):
@@ -126,7 +127,12 @@ def _fields(message: memoryview) -> Iterator[tuple[int, int, int, memoryview | N
         yield tag >> 3, start, position, content
 
 
-def _read_varint(message: memoryview, position: int) -> tuple[int, int]:
+def read_varint(message: memoryview, position: int) -> tuple[int, int]:
+    """Return a number and the position behind it.
+
+    Raises:
+        ValueError: The message ends before it, or it is too long.
+    """
     value = shift = 0
     while True:
         if position >= len(message) or shift > 63:

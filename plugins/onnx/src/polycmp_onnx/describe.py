@@ -1,0 +1,98 @@
+"""What a model file says of itself before it is loaded, as the loader's options will make it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from polycmp.errors import UsageError
+from polycmp.tensors import ModelDescription
+from polycmp_onnx.graph import computed_tensors, graph_inputs, tensor_metadata
+from polycmp_onnx.load import structure_from_path
+from polycmp_onnx.outline import read_outline
+from polycmp_onnx.outputs import MARK_ALL, chosen_outputs, means_all
+from polycmp_onnx.plugin import LoaderOptions
+from polycmp_onnx.ranges import with_ranges
+from polycmp_onnx.shapes import value_types
+
+
+def describe(source: Any, options: LoaderOptions | None = None) -> ModelDescription:
+    """Return names, types and shapes of a model's inputs and outputs, and the names of all its tensors.
+
+    Weights outside the file are not read. Outputs are those after the options; what the model does not say of them and
+    ONNX cannot infer is None.
+
+    Args:
+        source: Path of the model, or a loader that gives one.
+        options: Those that `make_loader` gets.
+
+    Raises:
+        ModelError: The file is no ONNX model.
+        UsageError: A name, pattern or type among the options fits nothing in the model.
+    """
+    options = options or LoaderOptions()
+    check_options(options)
+    file = Path(source) if isinstance(source, (str, Path)) else None
+    outline = read_outline(file) if file is not None and file.suffix == ".onnx" else None
+    if outline is not None:
+        try:
+            found = _described(outline, options)
+        except ValueError:  # damaged inside; `onnx` says what is wrong with it
+            found = None
+        if found is not None:
+            return found
+    model = structure_from_path(file) if file is not None else source()
+    return _described(model, options) or _inferred(model, options)
+
+
+def _described(model: Any, options: LoaderOptions) -> ModelDescription | None:
+    """Return what a model says of its inputs and outputs; None if it says nothing of some of them."""
+    names = _names(model, options)
+    known = {value.name: value for value in model.graph.output}
+    return _description(model, names, known) if all(name in known for name in names) else None
+
+
+def _inferred(model: Any, options: LoaderOptions) -> ModelDescription:
+    """Return the same with what follows from the operators' types and shapes."""
+    return _description(model, _names(model, options), value_types(model))
+
+
+def _names(model: Any, options: LoaderOptions) -> list[str]:
+    return chosen_outputs(model.graph, outputs_of(options), options.exclude_outputs, options.outputs_by_type)
+
+
+def _description(model: Any, names: list[str], known: Mapping[str, Any]) -> ModelDescription:
+    graph = model.graph
+    outputs = tensor_metadata(known[name] if name in known else _unknown(name) for name in names)
+    inputs = with_ranges(tensor_metadata(graph_inputs(graph)), model)
+    return ModelDescription(inputs, outputs, tuple(dict.fromkeys([*inputs, *computed_tensors(graph), *names])))
+
+
+def _unknown(name: str) -> Any:
+    import onnx
+
+    return onnx.ValueInfoProto(name=name)
+
+
+def outputs_of(options: LoaderOptions) -> str | list[str] | None:
+    """Return what the options make outputs, as `ModifyOutputs` takes it; None for the model's own."""
+    if options.mark_all or means_all(options.outputs):
+        return MARK_ALL
+    return list(options.outputs) or None
+
+
+def check_options(options: LoaderOptions) -> None:
+    """Check that options go together.
+
+    Raises:
+        UsageError: Some contradict or need each other.
+    """
+    if options.ignore_external_data and options.external_data_dir is not None:
+        raise UsageError("--ignore-external-data and --external-data-dir contradict each other")
+    if options.fp_to_fp16 and options.fp_to_bf16:
+        raise UsageError("--fp-to-fp16 and --fp-to-bf16 contradict each other", hint="give one")
+    if options.keep_float and not options.fp_to_fp16:
+        raise UsageError("--keep-float says what stays float32 in a conversion to float16", hint="add --fp-to-fp16")
+    if options.save_external_data is not None and not options.save:
+        raise UsageError("--save-external-data needs to know the model's file", hint="add --save-onnx PATH")

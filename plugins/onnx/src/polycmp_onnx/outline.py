@@ -1,0 +1,172 @@
+"""What a model file says of its inputs, outputs and operators, read without `onnx`.
+
+Importing `onnx` takes as long as running a small model. The messages here are read from the file's bytes on demand;
+they have the names of the fields of `onnx.proto` that a description needs. Fields are told apart by their numbers
+there, in the encoding that protobuf documents as its wire format.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from polycmp_onnx.structure import FIXED32, FIXED64, LENGTH, VARINT, read_varint
+
+#: Beyond this many bytes of structure, parsing it in `onnx` is faster than reading it here.
+_MOST_BYTES = 1 << 18
+
+
+class _Field(NamedTuple):
+    """A field: its number, `"int"`, `"str"` or the kind of message in it, and whether there may be several."""
+
+    number: int
+    kind: str
+    several: bool = False
+
+
+_KINDS: Mapping[str, Mapping[str, _Field]] = {
+    "model": {"graph": _Field(7, "graph"), "opset_import": _Field(8, "opset", several=True)},
+    "opset": {},
+    "graph": {
+        "node": _Field(1, "node", several=True),
+        "initializer": _Field(5, "tensor", several=True),
+        "input": _Field(11, "value", several=True),
+        "output": _Field(12, "value", several=True),
+        "value_info": _Field(13, "value", several=True),
+        "sparse_initializer": _Field(15, "sparse", several=True),
+    },
+    "node": {
+        "input": _Field(1, "str", several=True),
+        "output": _Field(2, "str", several=True),
+        "op_type": _Field(4, "str"),
+        "attribute": _Field(5, "attribute", several=True),
+    },
+    "attribute": {"name": _Field(1, "str"), "i": _Field(3, "int"), "t": _Field(5, "tensor")},
+    "sparse": {"values": _Field(1, "tensor")},
+    "tensor": {"dims": _Field(1, "int", several=True), "name": _Field(8, "str")},
+    "value": {"name": _Field(1, "str"), "type": _Field(2, "type")},
+    "type": {
+        "tensor_type": _Field(1, "tensor_type"),
+        "sequence_type": _Field(4, "opset"),
+        "map_type": _Field(5, "opset"),
+        "sparse_tensor_type": _Field(8, "opset"),
+        "optional_type": _Field(9, "opset"),
+    },
+    "tensor_type": {"elem_type": _Field(1, "int"), "shape": _Field(2, "shape")},
+    "shape": {"dim": _Field(1, "dim", several=True)},
+    "dim": {"dim_value": _Field(1, "int"), "dim_param": _Field(2, "str")},
+}
+
+
+def read_outline(file: Path) -> Any | None:
+    """Return what has the fields of an `onnx.ModelProto` that a description needs.
+
+    Args:
+        file: The file.
+
+    Returns:
+        None where `onnx` had better read the file: it is large even without weights, is no model in protobuf's binary
+        form, or cannot be read; `onnx` then says why.
+    """
+    try:
+        with file.open("rb") as stream:
+            content = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
+        model = Message(content, "model")
+        if not (model.opset_import and model.HasField("graph")) or _structure_bytes(model.graph) > _MOST_BYTES:
+            return None
+    except (OSError, ValueError):
+        return None
+    return model
+
+
+def _structure_bytes(graph: Message) -> int:
+    names = ("node", "input", "output", "value_info")
+    return sum(graph.bytes_of(name) for name in names) + 64 * len(graph.initializer)
+
+
+class Message:
+    """A message whose fields are decoded when they are asked for.
+
+    Args:
+        content: Its bytes.
+        kind: What it is, a key of `_KINDS`.
+
+    Raises:
+        ValueError: It ends too early, or is no protobuf; a field may raise the same when it is asked for.
+    """
+
+    def __init__(self, content: memoryview, kind: str) -> None:
+        self._known = _KINDS[kind]
+        self._found = _split(content)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a field's value, or the default of its kind."""
+        field = None if name.startswith("_") else self._known.get(name)
+        if field is None:
+            raise AttributeError(name)
+        values = [part for item in self._found.get(field.number, ()) for part in _decoded(item, field.kind)]
+        if field.several:
+            value: Any = values
+        elif values:
+            value = values[-1]
+        else:
+            value = {"int": 0, "str": ""}.get(field.kind)
+            value = Message(memoryview(b""), field.kind) if value is None else value
+        setattr(self, name, value)
+        return value
+
+    def HasField(self, name: str) -> bool:  # noqa: N802  protobuf's name
+        """Return whether a field is there."""
+        return self._known[name].number in self._found
+
+    def WhichOneof(self, _group: str) -> str | None:  # noqa: N802  protobuf's name
+        """Return the name of the field that is there, of a kind of message in which there is at most one."""
+        return next((name for name in self._known if self.HasField(name)), None)
+
+    def bytes_of(self, name: str) -> int:
+        """Return how many bytes a field takes that holds texts or messages."""
+        return sum(len(item) for item in self._found.get(self._known[name].number, ()) if not isinstance(item, int))
+
+
+def _decoded(item: int | memoryview, kind: str) -> list[Any]:
+    """Return the values in one occurrence of a field: of numbers there may be several, one behind the other."""
+    if kind == "int":
+        if isinstance(item, int):
+            return [_signed(item)]
+        values, position = [], 0
+        while position < len(item):
+            value, position = read_varint(item, position)
+            values.append(_signed(value))
+        return values
+    if isinstance(item, int):
+        raise ValueError("it has a number where it should have a text or a message")
+    return [str(item, "utf-8") if kind == "str" else Message(item, kind)]
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >> 63 else value
+
+
+def _split(content: memoryview) -> dict[int, list[int | memoryview]]:
+    """Return what a message holds by the numbers of its fields; those of fixed width are left out."""
+    found: dict[int, list[int | memoryview]] = {}
+    position, end = 0, len(content)
+    while position < end:
+        tag, position = read_varint(content, position)
+        kind = tag & 7
+        if kind == LENGTH:
+            length, position = read_varint(content, position)
+            found.setdefault(tag >> 3, []).append(content[position : position + length])
+            position += length
+        elif kind == VARINT:
+            value, position = read_varint(content, position)
+            found.setdefault(tag >> 3, []).append(value)
+        elif kind in {FIXED32, FIXED64}:
+            position += 4 if kind == FIXED32 else 8
+        else:
+            raise ValueError("it is no protobuf message")
+    if position > end:
+        raise ValueError("it ends in the middle of a field")
+    return found
