@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Any
 
 from polycmp.errors import PluginError, describe_exception
@@ -18,6 +17,7 @@ from polycmp.plugins.names import is_hidden, with_notes
 from polycmp.plugins.registry import Registry, install_command, lacks, missing_modules
 from polycmp.plugins.validation import validate
 from polycmp.process import ChildProcess, Connection
+from polycmp.records import dataclass, replace
 
 LIST_TIMEOUT = 10.0
 """Seconds that one light module may take; a proper one takes milliseconds."""

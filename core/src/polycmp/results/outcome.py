@@ -6,7 +6,6 @@ import math
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 from polycmp.compare.verdicts import PairComparison
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, describe_exception
+from polycmp.records import dataclass, field
 from polycmp.tensors import TensorMetadata
 
 

@@ -9,6 +9,8 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from polycmp.records import dataclass
+
 
 def opt(
     default: Any,
@@ -65,7 +67,7 @@ def opt(
     return dataclasses.field(default=default, metadata=metadata)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class RunnerSpec:
     """A backend.
 
@@ -123,7 +125,7 @@ class RunnerSpec:
     hidden: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class LoaderSpec:
     """A way to get a model of one kind, from a file or from a model of another kind.
 
@@ -180,7 +182,7 @@ class LoaderSpec:
     rewrites: bool = True
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class DataLoaderSpec:
     """A source of input data, chosen with `--data-loader NAME`.
 
@@ -218,7 +220,7 @@ class DataLoaderSpec:
     python: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class CompareFuncSpec:
     """A way to judge one output, chosen with `--compare NAME...`.
 
@@ -256,7 +258,7 @@ class CompareFuncSpec:
     python: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class CommandSpec:
     """A command of its own.
 
@@ -279,7 +281,7 @@ class CommandSpec:
     after_difference: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class FormatSpec:
     """A type of files for inputs and outputs, chosen by the suffix: `--save-outputs FILE.npz`.
 
@@ -312,7 +314,7 @@ SERVICES: Mapping[str, str] = {
 """What a run leaves to plugins, and does in the plainest way, or not at all, where none is there."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class ServiceSpec:
     """Something that a run makes use of where it is there.
 
@@ -328,7 +330,7 @@ class ServiceSpec:
     factory: str
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class ReportSpec:
     """A form in which results are written, whatever the command, chosen by the file's suffix: `--report FILE.md`.
 

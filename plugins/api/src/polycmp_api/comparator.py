@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from polycmp import builtin
@@ -12,6 +11,7 @@ from polycmp.compare.postprocess import PostprocessFunc
 from polycmp.compare.scripted import PairFunction, as_pair_function
 from polycmp.compare.verdicts import OutputComparison
 from polycmp.errors import ComparisonError, DataError, InvalidValueError, did_you_mean
+from polycmp.records import dataclass
 from polycmp.results.files import save_input_blob
 from polycmp.results.outcome import BackendResult
 from polycmp.results.runs import IterationResult

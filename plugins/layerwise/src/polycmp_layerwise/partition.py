@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from polycmp.graph import ModelGraph, makers, static_tensors
+from polycmp.records import dataclass
 from polycmp.tensors import TensorEntry
 
 #: Windows beyond this gain nothing more: measured on MiniLM and ResNet-50, 128 MiB take the same CPU time within 3 %,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from polycmp.builtin import DEFAULT_COMPARE
 from polycmp.compare.pair import PairComparer
 from polycmp.options import make_options
 from polycmp.plan import Choice, Plan
+from polycmp.records import dataclass, field, replace
 from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.compare_functions import make_functions
 from polycmp.runs.feedback import Feedback, open_feedback

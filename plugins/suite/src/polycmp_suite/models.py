@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from polycmp.records import asdict, dataclass
 
 _CHUNK = 1 << 20
 #: Fields of ONNX's ModelProto and OperatorSetIdProto, as onnx.proto numbers them.

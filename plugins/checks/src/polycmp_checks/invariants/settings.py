@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from polycmp.records import dataclass
 
 #: Name -> what must hold.
 CHECKS = {

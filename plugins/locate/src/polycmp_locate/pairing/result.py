@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
+
+from polycmp.records import dataclass
 
 #: How two tensors were matched.
 SAME_NAME = "name"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from polycmp.plan import Plan
+from polycmp.records import dataclass
 from polycmp.tensors import Feed
 from polycmp_locate.rank.measure import Measurer
 from polycmp_locate.rank.result import LayerFigures, Ranking

@@ -6,7 +6,8 @@ All of it supposes that one more layer in float never hurts.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from polycmp.records import dataclass
 
 Passes = Callable[[frozenset[int]], bool]
 

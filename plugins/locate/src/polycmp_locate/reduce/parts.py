@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
 
 from polycmp.graph import ModelGraph, makers, static_tensors
+from polycmp.records import dataclass, field
 
 
 @dataclass(frozen=True)

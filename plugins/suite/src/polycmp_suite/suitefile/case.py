@@ -6,7 +6,8 @@ import datetime
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from polycmp.records import dataclass, field
 
 
 @dataclass(frozen=True)
