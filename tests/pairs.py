@@ -226,3 +226,36 @@ def optimised(source: Path, target: Path, level: str = "ORT_ENABLE_EXTENDED") ->
     options.optimized_model_filepath = str(target)
     onnxruntime.InferenceSession(str(source), options, providers=["CPUExecutionProvider"])
     return target
+
+
+def masked(path: Path) -> Path:
+    """Write a network that masks a fifth of its scores with the lowest number before a Softmax."""
+    mask = np.zeros((5, WIDTH), np.float32)
+    mask[:, -3:] = np.finfo(np.float32).min
+    nodes = [
+        node("MatMul", "x 0.up.weight", "scores"),
+        node("Add", "scores mask", "masked"),
+        node("Softmax", "masked", "shares", axis=-1),
+        node("MatMul", "shares 0.down.weight", "y"),
+    ]
+    return save(path, nodes, weights_of(1) | {"mask": mask})
+
+
+def sharp(path: Path) -> Path:
+    """Write a network whose Softmax makes large differences of small ones."""
+    nodes = [
+        node("MatMul", "x 0.up.weight", "scores"),
+        node("Mul", "scores factor", "scaled"),
+        node("Softmax", "scaled", "shares", axis=-1),
+        node("MatMul", "shares 0.down.weight", "y"),
+    ]
+    return save(path, nodes, weights_of(1) | {"factor": np.float32(60)})
+
+
+def peaked(path: Path, layers: int = 5, large: float = 12) -> Path:
+    """Write a network in which one channel is far larger than the others, and is read by nothing but the steps."""
+    weights = weights_of(layers)
+    for layer in range(layers):
+        weights[f"{layer}.norm.weight"] = np.r_[np.float32(large), np.ones(WIDTH - 1, np.float32)].astype(np.float32)
+        weights[f"{layer}.up.weight"] = np.r_[np.zeros((1, WIDTH)), 3 * weights[f"{layer}.up.weight"][1:]].astype("f4")
+    return network(path, weights, layers)

@@ -51,6 +51,15 @@ def test_dynamic_int8_is_no_fault_and_paired_as_a_whole(polycmp, encoder):
     assert found["pairing"]["share"] == 1.0
 
 
+def test_no_tensor_of_a_good_dynamic_int8_file_fails_beside_the_float_model(polycmp, encoder):
+    quantize_dynamic(encoder / "float.onnx", encoder / "eight.onnx", weight_type=QuantType.QInt8)
+    done = polycmp(
+        "run", encoder / "eight.onnx", "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={encoder / 'float.onnx'}",
+        "--load-inputs", encoder / "x.npz", "--mark-all",
+    )  # fmt: skip
+    assert done.status == 0, done.out
+
+
 def test_an_optimised_file_agrees(polycmp, encoder):
     found = locate(polycmp, encoder, "optimised.onnx", "--atol", "1e-3")
     assert found["verdict"] == "passed"

@@ -30,6 +30,7 @@ from polycmp_locate.result import (
     WRONG,
     Row,
 )
+from polycmp_locate.summed import rounds_on_the_way
 
 
 @dataclass
@@ -215,6 +216,8 @@ class _Judge:
         if is_constant(first):
             return CONSTANT
         error = first.relative
+        if first is culprit and culprit.standalone is not None and culprit.standalone.is_drowned:
+            return WRONG
         if first is culprit and culprit.standalone is not None and culprit.standalone.relative > 0.0:
             error = min(error, max(culprit.standalone.relative, culprit.standalone.in_place or 0.0))
         return WRONG if first.stats is None or is_beyond_eight_bits(error) or not first.unit else WORSE
@@ -241,6 +244,8 @@ class _Judge:
             return self._finish(both, both, NOT_FINITE)
         if self.unmeasured is not None:
             return self._unmeasured(self.unmeasured)
+        if any(rounds_on_the_way(row) and self._reaches_outputs(row) for row in self.rows):
+            return self._finish(None, None, WITHIN_ROUNDING)  # what amplifies the noise of steps has not lost digits
         ill = next((row for row in self.rows if self._is_ill(row)), None)
         if ill is not None:
             self.found.turning = ill

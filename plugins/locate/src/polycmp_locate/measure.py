@@ -31,6 +31,7 @@ from polycmp_locate.decisions import (
 )
 from polycmp_locate.figures import figures, gain, largest_of, rounding
 from polycmp_locate.kinds import ELEMENTWISE, INTEGER_PRODUCTS
+from polycmp_locate.masks import beside_masks
 from polycmp_locate.pairing.parts import rounds_to_steps, unit_inside
 from polycmp_locate.perturbing import nudged, rounded, scaled
 from polycmp_locate.quantised import step_error
@@ -374,7 +375,10 @@ def _difference(row: Row, own: NDArray[Any], other: NDArray[Any], passed: bool, 
         return Standalone(0.0 if same else math.inf, 0.0 if same else math.inf, passed, count=own.size)
     parts = parts_of(own, other, row, allowed)
     share = float(np.count_nonzero(own != other)) / own.size if own.size and parts.max_abs else 0.0
-    steps = step_error(own, other, worth_running(row.unit)) if rounds_to_steps(row.node, row.unit) else None
+    steps = None
+    if rounds_to_steps(row.node, row.unit):
+        beside = beside_masks(other.reshape(-1).astype(np.float64))
+        steps = step_error(own, other, worth_running(row.unit), beside)
     return Standalone(
         parts.max_abs, parts.relative, passed, share=share, count=own.size, is_nan=made.nan > 0, steps=steps,
         gain=_gain(row, own, other),

@@ -18,6 +18,9 @@ _GAIN = 2.0**-5
 _CLIPPED = 2.0**-6
 #: However few elements a range leaves out, they may lose this share of the largest magnitude. Measured as above: 10 %.
 _LOST = 0.25
+#: Numbers beside masks are lost where their error is this share of them, root mean square (choice). Steps for a mask
+#: alone leave 0 of them, which is 1.
+_DROWNED = 0.5
 #: A scale is taken for wrong if it is off by less than this factor (choice).
 _LEAST = 2.0**-12
 
@@ -33,6 +36,8 @@ class StepError:
         largest: Its largest error, over the largest magnitude of the reference.
         low: Its smallest number.
         high: Its largest.
+        at_ends: Which share of the elements that are off so far is at the smallest or the largest number.
+        drowned: How large the numbers are that steps made for masks beside them leave nothing of; 0 if there are none.
     """
 
     gain: float
@@ -41,6 +46,8 @@ class StepError:
     largest: float
     low: float
     high: float
+    at_ends: float = 0.0
+    drowned: float = 0.0
 
     @property
     def is_scaled(self) -> bool:
@@ -60,18 +67,22 @@ class StepError:
     @property
     def is_rounding(self) -> bool:
         """Whether rounding to steps explains it."""
-        return not (self.is_scaled or self.is_clipped)
+        return not (self.is_scaled or self.is_clipped or self.drowned)
 
 
-def step_error(own: NDArray[Any], other: NDArray[Any], limit: float) -> StepError:
+def step_error(
+    own: NDArray[Any], other: NDArray[Any], limit: float, beside: NDArray[np.bool_] | None = None
+) -> StepError:
     """Return the error of a tensor of real numbers.
 
     Args:
         own: The candidate's tensor.
         other: The reference's, of the same shape.
         limit: Which error, relative to the largest magnitude, rounding to steps explains.
+        beside: Which numbers of the flat reference stand beside others that only mask; None if none does.
     """
     a, b = own.reshape(-1).astype(np.float64), other.reshape(-1).astype(np.float64)
+    drowned = 0.0 if beside is None else _drowned(a[beside], b[beside])
     known = np.isfinite(a) & np.isfinite(b)
     unlike = int(np.count_nonzero(np.isfinite(a) != np.isfinite(b)))
     a, b = a[known], b[known]
@@ -80,12 +91,23 @@ def step_error(own: NDArray[Any], other: NDArray[Any], limit: float) -> StepErro
         share = float(np.count_nonzero(a)) / max(own.size, 1)
         return StepError(1.0, share, share, np.inf if share else 0.0, *_range(a))
     gap = np.abs(a - b) / largest
-    beyond = (int(np.count_nonzero(gap > limit)) + unlike) / own.size
+    off = gap > limit
+    beyond = (int(np.count_nonzero(off)) + unlike) / own.size
     scaled = b / largest
     gain = float((a / largest) @ scaled / (scaled @ scaled))
     left = np.abs(a / gain - b) / largest if gain else gap
     share = (int(np.count_nonzero(left > limit)) + unlike) / own.size
-    return StepError(gain, beyond, share, np.inf if unlike else float(gap.max()), *_range(a))
+    low, high = _range(a)
+    ends = int(np.count_nonzero(off & ((a == low) | (a == high)))) / max(int(np.count_nonzero(off)), 1)
+    return StepError(gain, beyond, share, np.inf if unlike else float(gap.max()), low, high, ends, drowned)
+
+
+def _drowned(own: NDArray[Any], other: NDArray[Any]) -> float:
+    """Return the largest magnitude of the reference's numbers if next to nothing is left of them, else 0."""
+    size = np.abs(other).max(initial=0.0)
+    with np.errstate(all="ignore"):
+        error, signal = np.mean(((own - other) / size) ** 2), np.mean((other / size) ** 2)
+    return 0.0 if error <= _DROWNED**2 * signal else float(size)
 
 
 def _range(values: NDArray[Any]) -> tuple[float, float]:

@@ -73,6 +73,11 @@ class Standalone:
     gain: float = 0.0
     in_place_gain: float = 0.0
 
+    @property
+    def is_drowned(self) -> bool:
+        """Whether steps made for masks leave nothing of the numbers beside them."""
+        return self.steps is not None and bool(self.steps.drowned)
+
 
 @dataclass
 class Row:

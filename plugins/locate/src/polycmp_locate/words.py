@@ -39,11 +39,14 @@ from polycmp_locate.result import (
     Row,
 )
 from polycmp_locate.source import source_of
+from polycmp_locate.summed import worst_steps
 
 #: Notes on harmless tensors before the rest is only counted.
 _SHOWN = 2
 #: A scale that reaches this share of a tensor's range covers it.
 _COVERED = 0.95
+#: Of what a scale clips more than this share is at its ends.
+_CLIPPED = 0.5
 
 
 def sentence(found: Located) -> str:
@@ -138,6 +141,12 @@ def _stepwise(row: Row, steps: StepError) -> str:
     """Return what quantising did wrong to a tensor by itself."""
     kind = row.node.coarsest if isinstance(row.node, PartNode) else "steps"
     other = row.reference
+    if steps.drowned and not steps.is_scaled:
+        reach = f"{other.low:.3g} to {other.high:.3g}" if other is not None else "masks"
+        return (
+            f": its scale has to cover {reach}, which only masks, and leaves nothing of the numbers beside it, up to "
+            f"{steps.drowned:.3g}: leave it in float, or calibrate and run with a mask of smaller numbers"
+        )
     if steps.is_clipped and not steps.is_only_scaled and other is not None and _covers_less(row, steps):
         return (
             f": its scale covers {steps.low:.4g} to {steps.high:.4g}, and the reference's numbers reach from "
@@ -145,12 +154,13 @@ def _stepwise(row: Row, steps: StepError) -> str:
         )
     if steps.is_scaled:
         return f", whose numbers are {steps.gain:.4g} times the reference's: not rounding to {kind}, but a wrong scale"
-    return f" with {steps.beyond:.2g} of the elements off by more than rounding to {kind} explains"
+    return f" with {steps.beyond:.2g} of the elements off by more than rounding to {kind} explains (why: --rank)"
 
 
 def _covers_less(row: Row, steps: StepError) -> bool:
     other = row.reference
-    return other is not None and (steps.high < other.high * _COVERED or steps.low > other.low * _COVERED)
+    less = other is not None and (steps.high < other.high * _COVERED or steps.low > other.low * _COVERED)
+    return less and steps.at_ends > _CLIPPED
 
 
 def _alone(found: Located) -> str:
@@ -218,6 +228,9 @@ def _nothing(found: Located) -> str:
     if found.verdict == WITHIN_ROUNDING:
         if found.turning is not None:
             return f"{WITHIN_ROUNDING}: no operator is wrong; {_turned(found.turning)}"
+        summed = worst_steps(found)
+        if summed:
+            return f"{WITHIN_ROUNDING}: {summed}{_overflow(found)}"
         precision = f" to {found.precision}," if found.precision else ""
         return (
             f"{WITHIN_ROUNDING}: some of {shown} are outside the tolerance, none by more than rounding{precision} "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.decisions import AT_LIMIT, accumulated_limit
 from polycmp_locate.figures import largest_of
 from polycmp_locate.pairing.parts import PartNode
+from polycmp_locate.pairing.step_noise import StepNoise
 from polycmp_locate.pairing.view import SharedGraph, align, under_names
 from polycmp_locate.pairing.words import pairing_notes
 
@@ -69,9 +70,13 @@ class Limits:
 
     Args:
         nodes: The operators of both models together.
+
+    Attributes:
+        noise: What rounding to steps of a scale explains, part by part.
     """
 
     def __init__(self, nodes: Sequence[GraphNode]) -> None:
+        self.noise = StepNoise(nodes)
         self._units: dict[str, tuple[float, str]] = {}
         self._place: dict[str, int] = {}
         for place, node in enumerate(nodes):
@@ -86,6 +91,10 @@ class Limits:
         unit, kind = self._units.get(name, (0.0, ""))
         return (accumulated_limit(self._place[name], unit, 0.0), kind) if unit > UNITS["float32"] else (0.0, "")
 
+    def place(self, name: str) -> int:
+        """Return the position of the operator that makes a tensor."""
+        return self._place.get(name, -1)
+
 
 class PairedComparer:
     """A comparer that lets tensors pass which are off by no more than rounding to the types of their models explains.
@@ -98,31 +107,62 @@ class PairedComparer:
     def __init__(self, comparer: Comparer, limits: Limits) -> None:
         self._comparer = comparer
         self._limits = limits
+        self._wrong: set[str] = set()
+        self._failed: set[str] = set()
 
     def add(self, candidate: Outputs, reference: Outputs) -> list[OutputComparison]:
         """Compare one iteration and return its verdicts."""
         mine, believed = dict(candidate), dict(reference)
         for name in candidate.keys() & reference.keys():
             mine[name], believed[name] = _held(candidate[name], reference[name])
-        return [self._judged(item) for item in self._comparer.add(mine, believed)]
+        self._limits.noise.see(mine, believed)
+        found = self._comparer.add(mine, believed)
+        judged = {}
+        for item in sorted(found, key=lambda item: self._limits.place(item.output)):
+            judged[item.output] = self._judged(item, self._by_parts)
+            if judged[item.output].passed:
+                self._wrong.discard(item.output)
+            else:
+                self._wrong.add(item.output)
+                self._failed.add(item.output)
+        return [judged[item.output] for item in found]
 
     def result(
         self, candidate_iterations: int | None = None, reference_iterations: int | None = None
     ) -> PairComparison:
         """Return the verdict over all iterations."""
         found = self._comparer.result(candidate_iterations, reference_iterations)
-        outputs = {name: self._judged(item) for name, item in found.outputs.items()}
+        outputs = {
+            name: self._judged(item, lambda name: name not in self._failed) for name, item in found.outputs.items()
+        }
         passed = not found.reason and all(item.passed for item in outputs.values())
         return replace(found, outputs=outputs, passed=passed)
 
-    def _judged(self, item: OutputComparison) -> OutputComparison:
+    def _by_parts(self, name: str) -> bool:
+        return self._limits.noise.explains(name, self._wrong)
+
+    def _judged(self, item: OutputComparison, by_parts: Callable[[str], bool]) -> OutputComparison:
+        """Return the verdict on a tensor.
+
+        Args:
+            item: The verdict by the tolerances.
+            by_parts: Says whether what the parts before it round explains its noise.
+        """
         stats = item.stats
         if item.passed or stats is None or not _by_usual_tolerances(item) or stats.whole or stats.nan_failed:
             return item
         limit, kind = self._limits.of(item.output)
-        if not stats.share or stats.share > limit:
+        if not stats.share or not kind:
             return item
-        reason = f"{stats.share:.2g} of the largest value, which rounding to {kind} on its way explains ({limit:.2g})"
+        if stats.share <= limit:
+            reason = (
+                f"{stats.share:.2g} of the largest value, which rounding to {kind} on its way explains ({limit:.2g})"
+            )
+        elif by_parts(item.output):
+            reason = f"{self._limits.noise.left(item.output)}, which the parts before bring and round to {kind}"
+        else:
+            why = self._limits.noise.too_much(item.output)
+            return replace(item, reason=f"{why} with rounding to {kind}") if why else item
         return replace(item, passed=True, reason=reason, failed_iterations=0)
 
 

@@ -1,0 +1,35 @@
+"""Where many parts round to steps of a scale, each of them rightly: what that adds up to, and which part adds most."""
+
+from __future__ import annotations
+
+from polycmp_locate.pairing.parts import PartNode
+from polycmp_locate.result import Located, Row
+
+#: Outputs that are off by less are not worth a word on which part brings most (choice).
+_WORTH = 2.0**-6
+
+
+def rounds_on_the_way(row: Row) -> bool:
+    """Return whether a tensor's part rounds real numbers to steps of a scale."""
+    return isinstance(row.node, PartNode) and row.node.quantised and bool(row.unit)
+
+
+def worst_steps(found: Located) -> str:
+    """Return what rounding to steps adds up to in the outputs, in words; empty where nothing is rounded so.
+
+    Args:
+        found: The search.
+    """
+    rows = [row for row in found.rows if rounds_on_the_way(row)]
+    if not rows or found.probe is None or found.probe.error <= _WORTH:
+        return ""
+    kind = max((row.node for row in rows if isinstance(row.node, PartNode)), key=lambda node: node.unit).coarsest
+    text = (
+        f"none of {len(found.rows)} tensors is off by more than rounding to {kind} explains; {len(rows)} parts do so, "
+        f"and together they take the outputs off by {found.probe.error:.2g} relative"
+    )
+    measured = [row for row in rows if row.standalone is not None]
+    worst = max(measured, key=lambda row: row.standalone.relative if row.standalone else 0.0, default=None)
+    if worst is not None and worst.standalone is not None and worst.standalone.relative:
+        text += f", alone {worst.node.label} by most, {worst.standalone.relative:.2g} in {worst.tensor!r}"
+    return f"{text}; which of them to leave in float: --rank"
