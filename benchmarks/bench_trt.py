@@ -1,7 +1,8 @@
 """One inference with TensorRT: polycmp's runner beside a bare loop and beside Polygraphy, in one process.
 
 Needs a CUDA device, TensorRT, and cuda-bindings or pycuda; Polygraphy is measured if it is installed. Prints a line of
-JSON per case. Times are medians in microseconds, host copies and synchronisation included.
+JSON per network. Bare loop and runner take turns in blocks, so that both see the same state of the machine: a time is
+the median of the blocks' medians in microseconds, and the spread of the bare loop is that of its own blocks.
 """
 
 from __future__ import annotations
@@ -13,31 +14,51 @@ import time
 
 import numpy as np
 
-CASES = {"tiny": ((1, 1, 2, 2), 2000), "38.5 MB in and out": ((32, 3, 224, 224), 60)}
+#: Network -> its shape, how many operators it has, inferences per block.
+CASES = {
+    "tiny": ((1, 1, 2, 2), 1, 400),
+    "60 small products": ((16, 64), 60, 200),
+    "38.5 MB in and out": ((32, 3, 224, 224), 1, 20),
+}
+BLOCKS = 9
 
 
-def identity(shape):
-    from onnx import TensorProto, helper
+def network(shape, operators):
+    from onnx import TensorProto, helper, numpy_helper
 
-    graph = helper.make_graph(
-        [helper.make_node("Identity", ["x"], ["y"])],
-        "identity",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
-    )
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in ("x", "y")]
+    names = ["x", *(f"t{i}" for i in range(operators - 1)), "y"]
+    kinds = [("Identity", [])] if operators == 1 else [("MatMul", ["w"]), ("Tanh", [])]
+    nodes = [
+        helper.make_node(kinds[i % len(kinds)][0], [names[i], *kinds[i % len(kinds)][1]], [names[i + 1]])
+        for i in range(operators)
+    ]
+    weight = np.random.default_rng(0).standard_normal((shape[-1], shape[-1])).astype(np.float32) / 8
+    weights = [numpy_helper.from_array(weight, "w")] if operators > 1 else []
+    graph = helper.make_graph(nodes, "net", ends[:1], ends[1:], weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8).SerializeToString()
 
 
-def median(call, rounds):
-    """Return the median time of one call in microseconds, after a warm-up."""
-    for _ in range(max(5, rounds // 10)):
-        call()
+def block(call, rounds):
+    """Return the median time of one call in microseconds."""
     times = []
     for _ in range(rounds):
         start = time.perf_counter()
         call()
         times.append(time.perf_counter() - start)
     return statistics.median(times) * 1e6
+
+
+def in_turn(calls, rounds, blocks=BLOCKS):
+    """Return the blocks' medians of several calls, which take turns, after a warm-up of each."""
+    for call in calls.values():
+        for _ in range(max(5, rounds // 4)):
+            call()
+    found = {name: [] for name in calls}
+    for _ in range(blocks):
+        for name, call in calls.items():
+            found[name].append(block(call, rounds))
+    return found
 
 
 class Bare:
@@ -73,44 +94,56 @@ class Bare:
         return self.host_out
 
 
-def measure(name, shape, rounds):
+def measure(name, shape, operators, rounds):
     import polycmp_trt as pt
     from polycmp_trt.run.cuda import current
 
-    plan = pt.EngineBytesFromNetwork(pt.NetworkFromOnnxBytes(identity(shape)))()
+    plan = pt.EngineBytesFromNetwork(pt.NetworkFromOnnxBytes(network(shape, operators)))()
     x = np.random.default_rng(0).random(shape, np.float32)
-    times = {}
-    with current(0):
+    with current(0):  # the bare loop pays for no change of context
         engine = pt.engine_from_bytes(plan)
         bare = Bare(engine, shape)
         pinned = bare.cuda.pagelocked_empty(shape, np.float32)
         pinned[...] = x
-        assert np.array_equal(bare.staged(x), x)
-        times["bare, staged"] = median(lambda: bare.staged(x), rounds)
-        times["bare, pinned"] = median(lambda: bare.pinned(pinned), rounds)
-        times["bare, on device"] = median(bare.on_device, rounds)
-    with pt.TrtRunner(pt.EngineFromBytes(plan)) as runner:
-        assert np.array_equal(runner.infer({"x": x})["y"], x)
-        times["polycmp, staged"] = median(lambda: runner.infer({"x": x}), rounds)
-        times["polycmp, pinned"] = median(lambda: runner.infer({"x": pinned}), rounds)
-        times["polycmp, events"] = runner.last_inference_time() * 1e6
-        there = {"x": pt.DeviceView(int(bare.device_in), shape, np.float32)}
-        times["polycmp, on device"] = median(lambda: runner.infer(there, copy_outputs_to_host=False), rounds)
+        wanted = bare.staged(x).copy()
+        with pt.TrtRunner(pt.EngineFromBytes(plan)) as runner, graph_of(plan) as graph:
+            there = {"x": pt.DeviceView(int(bare.device_in), shape, np.float32)}
+            on_device = {"copy_outputs_to_host": False}
+            for each in (runner, graph):
+                for _ in range(3):
+                    assert np.allclose(each.infer({"x": x})["y"], wanted, atol=1e-5)
+            times = {}
+            for way, plain, feed, words in (
+                ("staged", lambda: bare.staged(x), {"x": x}, {}),
+                ("pinned", lambda: bare.pinned(pinned), {"x": pinned}, {}),
+                ("on device", bare.on_device, there, on_device),
+            ):
+                calls = {
+                    f"bare, {way}": plain,
+                    f"polycmp, {way}": lambda feed=feed, words=words: runner.infer(feed, **words),
+                    f"polycmp with cuda_graph, {way}": lambda feed=feed, words=words: graph.infer(feed, **words),
+                }
+                times |= in_turn(calls, rounds)
     times |= polygraphy(plan, x, rounds)
-    with current(0):
-        times["bare, staged, again"] = median(lambda: bare.staged(x), rounds)
-    floor = min(times["bare, staged"], times["bare, staged, again"])
-    ratios = {"staged": times["polycmp, staged"] / floor, "pinned": times["polycmp, pinned"] / times["bare, pinned"]}
-    ratios["on device"] = times["polycmp, on device"] / times["bare, on device"]
-    print(
-        json.dumps(
-            {
-                "case": name,
-                "microseconds": {key: round(value, 1) for key, value in times.items()},
-                "polycmp / bare": {key: round(value, 3) for key, value in ratios.items()},
-            }
-        )
-    )
+    middle = {key: statistics.median(values) for key, values in times.items()}
+    ratios = {}
+    for way in ("staged", "pinned", "on device"):
+        for who in ("polycmp", "polycmp with cuda_graph"):
+            ratios[f"{who}, {way}"] = middle[f"{who}, {way}"] / middle[f"bare, {way}"]
+    report = {
+        "network": name,
+        "microseconds": {key: round(value, 1) for key, value in middle.items()},
+        "spread": {key: [round(min(each), 1), round(max(each), 1)] for key, each in times.items()},
+        "over bare": {key: round(value, 3) for key, value in ratios.items()},
+    }
+    print(json.dumps(report), flush=True)
+
+
+def graph_of(plan):
+    """Return a runner that uses a CUDA graph."""
+    import polycmp_trt as pt
+
+    return pt.TrtRunner(pt.EngineFromBytes(plan), cuda_graph=True)
 
 
 def polygraphy(plan, x, rounds):
@@ -121,7 +154,7 @@ def polygraphy(plan, x, rounds):
         return {}
     G_LOGGER.severity = G_LOGGER.ERROR
     with TrtRunner(EngineFromBytes(plan)) as runner:
-        return {"polygraphy": median(lambda: runner.infer({"x": x}), max(20, rounds // 10))}
+        return in_turn({"polygraphy": lambda: runner.infer({"x": x})}, max(20, rounds // 10), 3)
 
 
 def main():
@@ -133,8 +166,8 @@ def main():
     except Exception as error:  # noqa: BLE001
         print(f"skipped: {error}", file=sys.stderr)
         return
-    for name, (shape, rounds) in CASES.items():
-        measure(name, shape, rounds)
+    for name, (shape, operators, rounds) in CASES.items():
+        measure(name, shape, operators, rounds)
 
 
 if __name__ == "__main__":

@@ -65,6 +65,7 @@ def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> Tr
         weight_streaming_budget=budget,
         weight_streaming_percent=percent,
         device=options.device,
+        cuda_graph=options.cuda_graph,
     )
 
 

@@ -266,6 +266,7 @@ class Options:
         metavar="BUDGET",
         parse=parse_budget,
     )
+    cuda_graph: bool = opt(False, help="Run as a CUDA graph, recorded anew for other shapes or addresses.")
     device: int = opt(0, help="Number of the CUDA device.")
 
     def __post_init__(self) -> None:
@@ -290,6 +291,9 @@ class Options:
             f"quantile lies between 0 and 1, not at {self.quantile}": not 0 <= self.quantile <= 1,
             f"regression_cutoff lies between 0 and 1, not at {self.regression_cutoff}": (
                 not 0 <= self.regression_cutoff <= 1
+            ),
+            "cuda_graph and debug tensors exclude each other": (
+                self.cuda_graph and (self.mark_debug or self.mark_unfused_tensors_as_debug_tensors)
             ),
             "optimization profiles are counted from 0": self.optimization_profile < 0,
             "devices are counted from 0": self.device < 0,

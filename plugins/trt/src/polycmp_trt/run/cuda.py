@@ -116,10 +116,19 @@ def current(device: int = 0) -> Iterator[Any]:
 _DEVICE_ORDINAL = 9
 
 
+def cuda_library() -> ctypes.CDLL:
+    """Return the driver's library, for the few calls that pycuda does not offer.
+
+    Raises:
+        OSError: There is none.
+    """
+    return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+
+
 def device_of(address: int) -> int | None:
     """Return the number of the device on which memory lies, None if CUDA does not know."""
     try:
-        library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        library = cuda_library()
     except OSError:
         return None
     ordinal = ctypes.c_int(-1)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from polycmp_trt.run.buffers import Binding
+from polycmp_trt.run.lane import Lane
 from polycmp_trt.run.views import DeviceView
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    import pycuda.driver
-    import tensorrt as trt
 
 #: Above this many bytes the general path is not measurably slower, and need not stage pinned arrays.
 LARGEST = 64 << 10
+
+
+class Refused(Exception):  # noqa: N818  (no error of its own: the runner asks TensorRT why)
+    """TensorRT did not take a run."""
 
 
 class FastPath:
@@ -27,11 +26,7 @@ class FastPath:
     copies, runs, copies, and waits.
 
     Args:
-        cuda: `pycuda.driver`.
-        primary: The CUDA context.
-        context: TensorRT's execution context.
-        stream: The stream.
-        events: What is recorded before the first and after the last copy.
+        lane: Stream, context and events.
         inputs: The inputs, staged and ready.
         outputs: The outputs, ready.
 
@@ -41,23 +36,17 @@ class FastPath:
 
     arguments: Mapping[str, bool] = {}
 
-    def __init__(
-        self,
-        cuda: ModuleType,
-        primary: pycuda.driver.Context,
-        context: trt.IExecutionContext,
-        stream: pycuda.driver.Stream,
-        events: tuple[Any, Any],
-        inputs: Sequence[Binding],
-        outputs: Sequence[Binding],
-    ) -> None:
-        self._push, self._pop = primary.push, primary.pop
-        self._to_device, self._to_host = cuda.memcpy_htod_async, cuda.memcpy_dtoh_async
-        self._execute = context.execute_async_v3
-        self._stream, self._handle = stream, int(stream.handle)
-        self._start, self._stop = events
-        self._checks = [(item.info.name, item.view.shape, item.info.dtype) for item in inputs]
-        self._inputs = [(item.info.name, item.view, item.raw, item.device.address) for item in inputs]
+    def __init__(self, lane: Lane, inputs: Sequence[Binding], outputs: Sequence[Binding]) -> None:
+        self._push, self._pop = lane.primary.push, lane.primary.pop
+        self._to_device, self._to_host = lane.cuda.memcpy_htod_async, lane.cuda.memcpy_dtoh_async
+        self._execute, self._wait = lane.execute, lane.stream.synchronize
+        self._stream, self._handle = lane.stream, int(lane.stream.handle)
+        self._start, self._stop = lane.start, lane.stop
+        self._count = len(inputs)
+        self._inputs = [
+            (item.info.name, item.view.shape, item.info.dtype, item.view, item.raw, item.device.address)
+            for item in inputs
+        ]
         self._outputs = [(item.raw, item.device.address) for item in outputs if not item.info.on_host]
         self._results = {item.info.name: item.view for item in outputs}
 
@@ -74,29 +63,41 @@ class FastPath:
 
     def takes(self, feed: Mapping[str, Any]) -> bool:
         """Return whether a feed has the names, types and shapes of the last one."""
-        if len(feed) != len(self._checks):
+        if len(feed) != self._count:
             return False
-        for name, shape, dtype in self._checks:
+        for name, shape, dtype, *_ in self._inputs:
             value = feed.get(name)
-            if type(value) is not np.ndarray or value.shape != shape or value.dtype != dtype:
+            if type(value) is not np.ndarray or value.shape != shape:
+                return False
+            if value.dtype is not dtype and value.dtype != dtype:
                 return False
         return True
 
-    def run(self, feed: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the outputs by name; None if TensorRT refuses."""
+    def run(self, feed: Mapping[str, Any], *, timed: bool) -> dict[str, Any]:
+        """Return the outputs by name.
+
+        Args:
+            feed: What it takes.
+            timed: Whether to record the events that tell how long it took.
+
+        Raises:
+            Refused: TensorRT does not take it.
+        """
         stream = self._stream
         self._push()
         try:
-            self._start.record(stream)
-            for name, view, raw, address in self._inputs:
+            if timed:
+                self._start.record(stream)
+            for name, _, _, view, raw, address in self._inputs:
                 np.copyto(view, feed[name])
                 self._to_device(address, raw, stream)
             if not self._execute(self._handle):
-                return None
+                raise Refused
             for raw, address in self._outputs:
                 self._to_host(raw, address, stream)
-            self._stop.record(stream)
-            stream.synchronize()
+            if timed:
+                self._stop.record(stream)
+            self._wait()
         finally:
             self._pop()
         return self._results.copy()
@@ -106,13 +107,9 @@ class DevicePath:
     """Runs an engine again whose inputs and outputs stay on the device, with shapes and buffers as they were.
 
     Args:
-        primary: The CUDA context.
-        context: TensorRT's execution context.
-        stream: The stream.
-        events: What is recorded before and after.
+        lane: Stream, context and events.
         inputs: The inputs, ready.
         outputs: The outputs by name, where they lie on the device.
-        device: The number of the device.
 
     Attributes:
         arguments: The arguments of `infer` that it is for.
@@ -120,23 +117,16 @@ class DevicePath:
 
     arguments: Mapping[str, bool] = {"copy_outputs_to_host": False}
 
-    def __init__(
-        self,
-        primary: pycuda.driver.Context,
-        context: trt.IExecutionContext,
-        stream: pycuda.driver.Stream,
-        events: tuple[Any, Any],
-        inputs: Sequence[Binding],
-        outputs: Mapping[str, DeviceView],
-        device: int,
-    ) -> None:
-        self._push, self._pop = primary.push, primary.pop
-        self._execute, self._set_address = context.execute_async_v3, context.set_tensor_address
-        self._stream, self._handle = stream, int(stream.handle)
-        self._start, self._stop = events
+    def __init__(self, lane: Lane, inputs: Sequence[Binding], outputs: Mapping[str, DeviceView]) -> None:
+        self._push, self._pop = lane.primary.push, lane.primary.pop
+        self._execute, self._wait = lane.execute, lane.stream.synchronize
+        self._set_address = lane.set_address
+        self._stream, self._handle = lane.stream, int(lane.stream.handle)
+        self._start, self._stop = lane.start, lane.stop
+        self._count = len(inputs)
         self._inputs = [(item.info.name, item.shape, item.info.dtype, item) for item in inputs]
         self._results = dict(outputs)
-        self._devices = (None, device)
+        self._device = lane.device
 
     @staticmethod
     def possible(inputs: Sequence[Binding], outputs: Sequence[Binding]) -> bool:
@@ -145,32 +135,62 @@ class DevicePath:
 
     def takes(self, feed: Mapping[str, Any]) -> bool:
         """Return whether a feed has views of the names, types and shapes of the last one, ready to be read."""
-        if len(feed) != len(self._inputs):
+        if len(feed) != self._count:
             return False
         for name, shape, dtype, _ in self._inputs:
             value = feed.get(name)
-            if type(value) is not DeviceView or value.shape != shape or value.dtype != dtype:
+            if type(value) is not DeviceView or not value.ptr or value.shape != shape:
                 return False
-            if not value.ptr or value.stream not in {None, 1} or value.device not in self._devices:
+            if value.dtype is not dtype and value.dtype != dtype:
+                return False
+            if value.stream is not None and value.stream != 1:
+                return False
+            if value.device is not None and value.device != self._device:
                 return False
         return True
 
-    def run(self, feed: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return views of the outputs by name; None if TensorRT refuses."""
-        stream = self._stream
+    def run(self, feed: Mapping[str, Any], *, timed: bool) -> dict[str, Any]:
+        """Return views of the outputs by name.
+
+        Args:
+            feed: What it takes.
+            timed: Whether to record the events that tell how long it took.
+
+        Raises:
+            Refused: TensorRT does not take it.
+        """
         self._push()
         try:
-            self._start.record(stream)
+            if timed:
+                self._start.record(self._stream)
             for name, _, _, binding in self._inputs:
                 address = feed[name].ptr
                 if address != binding.last_address:
                     if not self._set_address(name, address):
-                        return None
+                        raise Refused
                     binding.last_address = address
             if not self._execute(self._handle):
-                return None
-            self._stop.record(stream)
-            stream.synchronize()
+                raise Refused
+            if timed:
+                self._stop.record(self._stream)
+            self._wait()
         finally:
             self._pop()
         return self._results.copy()
+
+
+def fast_path(
+    lane: Lane, inputs: Sequence[Binding], outputs: Sequence[Binding], made: Mapping[str, Any], *, on_host: bool
+) -> FastPath | DevicePath | None:
+    """Return the way to run again what has just been run; None if only the general way will do.
+
+    Args:
+        lane: Stream, context and events.
+        inputs: The inputs, ready.
+        outputs: The outputs, ready.
+        made: What the run returned.
+        on_host: Whether its outputs were copied to the host.
+    """
+    if not on_host:
+        return DevicePath(lane, inputs, made) if DevicePath.possible(inputs, outputs) else None
+    return FastPath(lane, inputs, outputs) if FastPath.possible(inputs, outputs) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -17,8 +18,10 @@ from polycmp_trt.run.allocator import listen, output_allocator_class
 from polycmp_trt.run.buffers import Binding, read_bindings
 from polycmp_trt.run.context import choose_profile, create_context, reserve_activations, set_weight_budget
 from polycmp_trt.run.cuda import DeviceBuffer, current, driver, errors_as, primary_context
-from polycmp_trt.run.fast_path import DevicePath, FastPath
+from polycmp_trt.run.cuda_graph import GraphLauncher, launcher, refuse_debugging
+from polycmp_trt.run.fast_path import DevicePath, FastPath, Refused, fast_path
 from polycmp_trt.run.feeding import check_inputs, check_shapes, profile_metadata, take_in
+from polycmp_trt.run.lane import Lane
 from polycmp_trt.run.runtime import ErrorNotes, last_errors, noted_errors
 from polycmp_trt.run.views import DeviceView
 
@@ -40,7 +43,9 @@ class TrtRunner(Runner):
     are narrowed where the engine takes 32-bit ones and every value fits, as TensorRT's ONNX parser does with weights.
 
     `last_inference_time()` is what CUDA's events measure on the runner's stream: from the first copy to the device
-    to the last copy back, everything on the device in between, without Python's share before and after.
+    to the last copy back, everything on the device in between, without Python's share before and after. Events take
+    time that a tiny network notices: a repeated `infer` records them only if the time of the one before was asked for,
+    and is else timed by the host's clock.
 
     Args:
         engine: An engine, an execution context, or a callable that makes one. What a callable makes belongs to the
@@ -54,6 +59,7 @@ class TrtRunner(Runner):
         debug_listener: A `tensorrt.IDebugListener` for tensors marked as debug tensors. By default they are collected
             and come back as further outputs.
         device: The CUDA device.
+        cuda_graph: Run as a CUDA graph from the second inference with the same shapes and addresses on.
 
     Attributes:
         engine: The engine while active, else None.
@@ -71,6 +77,7 @@ class TrtRunner(Runner):
         weight_streaming_percent: float | None = None,
         debug_listener: trt.IDebugListener | None = None,
         device: int = 0,
+        cuda_graph: bool = False,
     ) -> None:
         super().__init__(name)
         self._source = engine
@@ -80,6 +87,7 @@ class TrtRunner(Runner):
         self._weight_percent = weight_streaming_percent
         self._given_listener = debug_listener
         self.device = device
+        self.cuda_graph = cuda_graph
         self._check = True
         self._clear()
 
@@ -94,8 +102,10 @@ class TrtRunner(Runner):
         self._out: list[Binding] = []
         self._allocators: dict[str, Any] = {}
         self._activations: DeviceBuffer | None = None
-        self._ready = self._ran = False
+        self._ready = self._ran = self._wants_time = self._has_events = False
+        self._seconds = 0.0
         self._fast_path: FastPath | DevicePath | None = None
+        self._graph: GraphLauncher | None = None
 
     def activate_impl(self) -> None:
         """Get the engine, a context, a stream and the list of tensors.
@@ -133,6 +143,17 @@ class TrtRunner(Runner):
         self._aliased = {binding.info.alias for binding in self._out if binding.info.alias}
         choose_profile(self.context, self._profile, self._stream, self.name, is_new=self._owns_context)
         self._listener = listen(self.context, self._given_listener)
+        if self.cuda_graph:
+            self._graph = launcher(self.context, self._owns_context, self._listener, (*self._in, *self._out), self.name)
+            stack.callback(self._graph.forget)
+        execute = self._graph.launch if self._graph is not None else self.context.execute_async_v3
+        events = (self._start, self._stop)
+        self._lane = Lane(cuda, self._cuda_context, execute, self._set_address, self._stream, *events, self.device)
+
+    def _set_address(self, name: str, address: int) -> bool:
+        if self._graph is not None:
+            self._graph.moved()
+        return bool(self.context.set_tensor_address(name, address))
 
     def set_profile(self, index: int) -> None:
         """Switch to another optimization profile; stays until the context goes or is switched again.
@@ -150,6 +171,8 @@ class TrtRunner(Runner):
     def set_debug_listener(self, listener: trt.IDebugListener) -> None:
         """Send debug tensors to a `tensorrt.IDebugListener` from now on."""
         self._require_active("set_debug_listener()")
+        if self._graph is not None:
+            refuse_debugging(self.name)
         self._listener = self._given_listener = listener
         self.context.set_debug_listener(listener)
 
@@ -174,22 +197,24 @@ class TrtRunner(Runner):
             BackendError: The runner is not active, or the run failed.
             DataError: The feed does not fit the engine or the profile.
         """
-        fast_path = self._fast_path
-        if fast_path is not None and kwargs == fast_path.arguments and fast_path.takes(feed_dict):
+        path = self._fast_path
+        if path is not None and kwargs == path.arguments and path.takes(feed_dict):
+            timed, self._wants_time = self._wants_time, False
+            start = time.perf_counter()
             try:
-                outputs = fast_path.run(feed_dict)
+                outputs = path.run(feed_dict, timed=timed)
             except self._cuda.Error as error:
                 self._fail(error)
-            if outputs is None:
+            except Refused:
                 self._explain_failure()
+            self._seconds, self._has_events = time.perf_counter() - start, timed
             return outputs
         self._check = check_inputs
         return super().infer(feed_dict, check_inputs=False, **kwargs)
 
     def infer_impl(self, feed_dict: dict[str, Any], copy_outputs_to_host: bool = True) -> dict[str, Any]:
         """Copy in, run, copy out, and wait."""
-        self._fast_path = None
-        self._ran = False
+        self._fast_path, self._ran = None, False
         self._cuda_context.push()
         try:
             if not self._unchanged(feed_dict):
@@ -204,21 +229,10 @@ class TrtRunner(Runner):
             raise
         finally:
             self._cuda_context.pop()
-        self._ran = True
+        self._ran = self._has_events = True
         if self._ready and self._listener is None and not self._allocators:
-            self._offer_fast_path(outputs, on_host=copy_outputs_to_host)
+            self._fast_path = fast_path(self._lane, self._in, self._out, outputs, on_host=copy_outputs_to_host)
         return outputs
-
-    def _offer_fast_path(self, outputs: Mapping[str, Any], *, on_host: bool) -> None:
-        events = (self._start, self._stop)
-        if not on_host and DevicePath.possible(self._in, self._out):
-            self._fast_path = DevicePath(
-                self._cuda_context, self.context, self._stream, events, self._in, outputs, self.device
-            )
-        elif on_host and FastPath.possible(self._in, self._out):
-            self._fast_path = FastPath(
-                self._cuda, self._cuda_context, self.context, self._stream, events, self._in, self._out
-            )
 
     def _fail(self, error: Exception) -> NoReturn:
         self._ready, self._fast_path, self._ran = False, None, False
@@ -227,13 +241,14 @@ class TrtRunner(Runner):
         raise error
 
     def last_inference_time(self) -> float:
-        """Return how long the last `infer` took on the device, copies included, in seconds.
+        """Return how long the last `infer` took on the device, copies included, in seconds; see the class.
 
         Raises:
             BackendError: There was no `infer` since activation.
         """
         if self._ran and self._stop is not None:
-            self.inference_time = self._stop.time_since(self._start) * 1e-3
+            self.inference_time = self._stop.time_since(self._start) * 1e-3 if self._has_events else self._seconds
+            self._wants_time = True
         return super().last_inference_time()
 
     def _unchanged(self, feed: Mapping[str, Any]) -> bool:
@@ -267,6 +282,8 @@ class TrtRunner(Runner):
             reserve_activations(self.context, self._activations)
         for binding in self._out:
             self._set_output(binding)
+        if self._graph is not None:
+            self._graph.renew(list(self._allocators))
         self._ready = self._owns_context  # another runner may change a shared context in between
 
     def _set_input(self, binding: Binding, value: Array | DeviceView, notes: ErrorNotes) -> None:
@@ -293,7 +310,7 @@ class TrtRunner(Runner):
             self._address(binding, binding.host.address if info.on_host else binding.device.address)
 
     def _address(self, binding: Binding, address: int) -> None:
-        if (address != binding.last_address or not self._owns_context) and not self.context.set_tensor_address(
+        if (address != binding.last_address or not self._owns_context) and not self._set_address(
             binding.info.name, address
         ):
             raise BackendError(f"TensorRT refuses the memory for {binding.info.name!r}", whose=self.name)
@@ -309,7 +326,7 @@ class TrtRunner(Runner):
                     binding.upload(value, stream)
                     address = binding.device.address
                 else:
-                    address = self._on_device(binding, value)
+                    address = self._lane.place(binding, value, self._aliased)
                 if address != binding.last_address:
                     self._address(binding, address)
         for binding in self._out:
@@ -317,26 +334,9 @@ class TrtRunner(Runner):
                 self._address(binding, self._by_name[binding.info.alias].last_address)
         if self._listener is not None and hasattr(self._listener, "tensors"):
             self._listener.tensors = {}
-        if not self.context.execute_async_v3(self._handle):
+        if not self._lane.execute(self._handle):
             self._explain_failure()
         return self._collect(to_host)
-
-    def _on_device(self, binding: Binding, value: DeviceView) -> int:
-        """Return where TensorRT finds an input that is on the device already."""
-        if value.stream not in {None, 1}:  # CUDA orders the runner's stream behind the default stream by itself
-            self._cuda.Context.synchronize()
-        if not binding.plain:  # another layout is made on the host
-            binding.upload(value.numpy(), self._stream)
-        elif value.device not in {None, self.device}:
-            if value.nbytes:
-                contexts = self._cuda_context, primary_context(value.device)
-                self._cuda.memcpy_peer_async(binding.device.address, value.ptr, value.nbytes, *contexts, self._stream)
-        elif binding.info.name in self._aliased:  # TensorRT will write here, and it is not ours
-            if value.nbytes:
-                self._cuda.memcpy_dtod_async(binding.device.address, value.ptr, value.nbytes, self._stream)
-        else:
-            return value.ptr or binding.device.address
-        return binding.device.address
 
     def _collect(self, to_host: bool) -> dict[str, Any]:
         stream = self._stream
