@@ -18,10 +18,14 @@ PLUGIN = """
     @dataclass(frozen=True)
     class Options:
         refuse: int = opt(0, help="refuse models of more operators than this")
+        outputs: int = opt(0, help="refuse models of more outputs than this")
+        hide: str = opt("", help="refuse this tensor as an output")
+        narrow: bool = opt(False, help="allow float16")
 
     @hookimpl
     def polycmp_runners():
-        yield RunnerSpec("compiler", "takes its time", "compiler_impl:make", Options, compiles=True)
+        yield RunnerSpec("compiler", "takes its time", "compiler_impl:make", Options,
+                         compiles=True, narrows=(("narrow", "float16"),))
         yield RunnerSpec("swift", "takes no time", "compiler_impl:make", Options)
 """
 
@@ -35,7 +39,7 @@ IMPL = """
         def __init__(self, model, options, name):
             loaded = model.load("onnx")
             super().__init__(SessionFromOnnx(loaded), name)
-            self.loaded, self.most = loaded, options.refuse
+            self.loaded, self.most, self.options = loaded, options.refuse, options
 
         def activate_impl(self):
             count = len(self.loaded().graph.node)
@@ -43,6 +47,9 @@ IMPL = """
                 file.write(f"{count}" + chr(10))
             if self.most and self.loaded().graph.output[0].name.startswith("part") and count > self.most:
                 raise RuntimeError("too many operators")
+            names = [each.name for each in self.loaded().graph.output]
+            if self.options.hide in names or len(names) > (self.options.outputs or len(names)):
+                raise RuntimeError("Myelin error")
             super().activate_impl()
 
     def make(model, options, *, name):
@@ -67,6 +74,7 @@ def locate(tmp_path, monkeypatch):
         assert report.exists(), done.stdout + done.stderr
         return done.returncode, json.loads(report.read_text()), [int(line) for line in builds.read_text().split()]
 
+    call.site = site
     return call
 
 
@@ -104,3 +112,71 @@ def test_operators_that_cannot_run_together_are_tried_in_halves(locate, tmp_path
     status, found, _ = locate(("compiler:refuse=1", bad), good)
     assert (status, found["first_bad"]) == (1, "t2")
     assert sum(row["own_error"] is not None for row in found["tensors"]) > 1
+
+
+@pytest.mark.parametrize("precision", ["", ",narrow"])
+def test_what_is_refused_together_is_shown_in_pieces(locate, tmp_path, precision):
+    good, bad = two_faults(tmp_path / "good.onnx"), two_faults(tmp_path / "bad.onnx", changed=(5,))
+    status, found, builds = locate((f"compiler:outputs=3{precision}", bad), good)
+    assert (status, found["first_bad"]) == (1, "t5")
+    assert len(found["tensors"]) == 8
+    assert sum(count for count in builds if count < 8) <= 4 * 8
+
+
+def test_the_tensor_that_is_refused_is_the_only_one_left_out(locate, tmp_path):
+    good, bad = two_faults(tmp_path / "good.onnx"), two_faults(tmp_path / "bad.onnx", changed=(5,))
+    status, found, _ = locate(("compiler:hide=t5", bad), good)
+    assert (status, found["first_bad"]) == (1, "t6")
+    assert [row["tensor"] for row in found["tensors"]] == [*(f"t{i}" for i in range(5)), "t6", "y"]
+    [note] = [each for each in found["notes"] if "does not show" in each]
+    assert "1 tensor " in note
+    assert "Myelin error" in note
+
+
+@pytest.fixture
+def mark_all(locate, tmp_path):
+    """Compare all tensors on a backend that counts the runners it makes; return the status, the report, the counts."""
+
+    def call(model, candidate, *words):
+        builds, report = tmp_path / "builds.txt", tmp_path / "r.json"
+        for path in (builds, report):
+            path.unlink(missing_ok=True)
+        words = ("-b", candidate, "-b", "onnxrt", "--mark-all", *words, "--report", report)
+        done = locate.site.polycmp("run", model, *words, cwd=tmp_path)
+        assert report.exists(), done.stdout + done.stderr
+        return done.returncode, json.loads(report.read_text()), [int(line) for line in builds.read_text().split()]
+
+    return call
+
+
+def test_pieces_are_found_once(mark_all, tmp_path):
+    model = two_faults(tmp_path / "good.onnx")
+    status, found, builds = mark_all(model, "compiler:name=compiler,outputs=3", "--iterations", "1")
+    assert status == 0
+    assert len(found["comparison_results"][0]["outputs"]) == 8
+    status, found, twice = mark_all(model, "compiler:name=compiler,outputs=3", "--iterations", "2")
+    assert status == 0
+    assert twice == builds
+    assert found["inference_results"]["compiler"]["iterations"] == 2
+    assert not found["inference_results"]["compiler"]["notes"]
+
+
+def test_every_piece_computes_shapes_for_itself(mark_all, tmp_path):
+    nodes = [
+        helper.make_node("Shape", ["x"], ["s"], name="shape"),
+        helper.make_node("Concat", ["s", "one"], ["target"], name="concat", axis=0),
+    ]
+    source = "x"
+    for i in range(5):
+        nodes.append(helper.make_node("Reshape", [source, "target"], [f"r{i}"], name=f"reshape{i}"))
+        nodes.append(helper.make_node("Sigmoid", [f"r{i}"], [f"e{i}"], name=f"sigmoid{i}"))
+        nodes.append(helper.make_node("Reshape", [f"e{i}", "s"], [f"b{i}"], name=f"back{i}"))
+        source = f"b{i}"
+    nodes.append(helper.make_node("Relu", ["b4"], ["y"], name="relu"))
+    model = guilty.save(tmp_path / "m.onnx", nodes, ["n", 8], {"one": np.int64([1])})
+    status, found, _ = mark_all(model, "compiler:name=compiler,outputs=4", "--input-shapes", "x:[3,8]")
+    shown = {f"{kind}{i}" for kind in "reb" for i in range(5)} | {"y"}
+    assert status == 0, found
+    assert set(found["comparison_results"][0]["outputs"]) == shown
+    [note] = [each for each in found["inference_results"]["compiler"]["notes"] if "does not show" in each]
+    assert "2 tensors inside the model, not compared: 's', 'target'" in note

@@ -107,7 +107,18 @@ class TestGraph:
 
     def test_as_an_option(self, tmp_path, capsys):
         path, report = guilty.chain(tmp_path / "chain.onnx"), tmp_path / "r.json"
-        words = ("-b", "trt:cuda_graph", "-b", "onnxrt", "--iterations", "4", "--atol", "1e-3", "--report", str(report))
+        words = (
+            "-b",
+            "trt:name=trt,cuda_graph",
+            "-b",
+            "onnxrt",
+            "--iterations",
+            "4",
+            "--atol",
+            "1e-3",
+            "--report",
+            str(report),
+        )
         assert main(["run", str(path), *words]) == 0, capsys.readouterr()
         assert json.loads(report.read_text())["inference_results"]["trt"]["options"] == {"cuda_graph": "True"}
 

@@ -9,7 +9,7 @@ from polycmp.tensors import TensorMetadata, is_floating
 
 #: Attempts, and seconds, after which the rest counts as what cannot be shown: each may be the build of an engine.
 MOST_ATTEMPTS = 48
-_MOST_SECONDS = 60.0
+MOST_SECONDS = 60.0
 
 
 def largest_working(
@@ -38,7 +38,7 @@ def largest_working(
     attempts = 1
     shown = list(needed)
     chunks = _halves(list(likely))
-    while chunks and attempts < MOST_ATTEMPTS and clock() - start < _MOST_SECONDS:
+    while chunks and attempts < MOST_ATTEMPTS and clock() - start < MOST_SECONDS:
         chunk = chunks.pop(0)
         attempts += 1
         if works([*shown, *chunk]):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from polycmp.graph import ModelGraph, makers, static_tensors
+from polycmp.graph import GraphNode, ModelGraph, makers, static_tensors
 from polycmp.records import dataclass
 from polycmp.tensors import TensorEntry
 
@@ -49,12 +49,20 @@ class Layout:
         graph: The graph.
         wanted: The tensors to be compared.
         types: Types and shapes as far as known.
+        again: Tensors that each segment computes for itself, with the model's inputs that this takes.
     """
 
-    def __init__(self, graph: ModelGraph, wanted: Iterable[str], types: Mapping[str, TensorEntry]) -> None:
+    def __init__(
+        self,
+        graph: ModelGraph,
+        wanted: Iterable[str],
+        types: Mapping[str, TensorEntry],
+        again: Mapping[str, Iterable[str]] | None = None,
+    ) -> None:
         self.graph = graph
         self.wanted = frozenset(wanted)
-        self.static = static_tensors(graph)
+        self.again = again or {}
+        self.static = static_tensors(graph) | set(self.again)
         self.maker = makers(graph.nodes)
         self.sizes = tensor_sizes(graph, types)
         self.last_reader: dict[str, int] = {}
@@ -81,8 +89,10 @@ class Layout:
         nodes = self.graph.nodes[start:stop]
         made = [name for node in nodes for name in node.outputs]
         own = set(made)
-        read = dict.fromkeys(name for node in nodes for name in node.inputs)
-        inputs = tuple(name for name in read if name not in own and name not in self.static)
+        read = dict.fromkeys(name for node in nodes if self._matters(node) for name in node.inputs)
+        given = [name for name in read if name not in own and name not in self.static]
+        given += [name for known in read for name in sorted(self.again.get(known, ()))]
+        inputs = tuple(dict.fromkeys(given))
         outputs = tuple(name for name in made if self._kept(name, stop))
         alive = [*inputs, *outputs]
         return Segment(
@@ -93,6 +103,9 @@ class Layout:
             tuple(name for name in made if name in self.wanted),
             tuple(name for name in alive if self.last_reader.get(name, -1) < stop),
         )
+
+    def _matters(self, node: GraphNode) -> bool:
+        return any(name not in self.again or name in self.wanted for name in node.outputs)
 
     def _kept(self, name: str, stop: int) -> bool:
         """Return whether a segment that ends at a position has to give out a tensor that it makes."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from polycmp.graph import ModelGraph, final_outputs, static_tensors
+from polycmp.graph import ModelGraph
 from polycmp.loader import Loader
 from polycmp.quiet import only_errors
 from polycmp.results.outcome import BackendResult, Timing
@@ -15,25 +15,16 @@ from polycmp.runner import Runner
 from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.sharing import sharing
 from polycmp.tensors import Feed, TensorMetadata, dtype_of
-from polycmp_layerwise.observable import a_few, largest_working, real_numbers
+from polycmp_layerwise.attempt import Attempt, only
 from polycmp_layerwise.partition import Segment
+from polycmp_layerwise.pieces import Forecast
+from polycmp_layerwise.refusals import Refusals
 
 #: Makes a runner of the backend for what a loader gives in place of the model, or for the model itself; the second
 #: argument tells whether that has the model's own inputs.
 MakeRunner = Callable[["Loader[Any] | None", bool], Runner]
 #: Makes one model of loaders of separate parts, each with the prefix that its tensors get.
 JoinParts = Callable[[Mapping[str, Loader[Any]]], Loader[Any]]
-
-
-_HIDDEN = "does not show"
-
-
-class _Attempt(NamedTuple):
-    """A segment with what came of running it."""
-
-    segment: Segment
-    live: BackendRun
-    outputs: Mapping[str, Any] | None
 
 
 class PartitionedRun:
@@ -54,7 +45,11 @@ class PartitionedRun:
         make: Makes the runner of a part.
         needs: Modules whose version tells which backend this is.
         tensors: What has been computed and is still needed, by name; the inputs included.
+        given: The model's inputs.
         hidden: Tensors that this backend cannot show, although it runs the model.
+        whole_seconds: How long making and running the whole model took, 0 if that has not been done.
+        forecast: How long parts take to make and run.
+        on_stage: Told in words what is built next.
     """
 
     def __init__(
@@ -72,8 +67,12 @@ class PartitionedRun:
         self._join = join
         self.graph = graph
         self.tensors: dict[str, Any] = {}
+        self.given: dict[str, Any] = {}
         self.hidden: set[str] = set()
-        self._why_hidden = ""
+        self.whole_seconds = 0.0
+        self.forecast = Forecast()
+        self.on_stage: Callable[[str], None] = lambda _: None
+        self._refusals = Refusals(self)
         self._feed = TensorMetadata()
         self.make = make
         self.needs = needs
@@ -115,7 +114,7 @@ class PartitionedRun:
     def begin(self, feed: Feed) -> None:
         """Start an iteration."""
         self.release()
-        self.tensors = dict(feed)
+        self.tensors, self.given = dict(feed), dict(feed)
         self._feed = TensorMetadata.from_feed_dict(feed)
         self._seconds = 0.0
 
@@ -130,13 +129,17 @@ class PartitionedRun:
         if not self.is_well:
             return None
         self.release()
-        segment = _only(segment, [name for name in segment.outputs if name not in self.hidden])
+        self._refusals.spare(segment)
+        segment = only(segment, [name for name in segment.outputs if name not in self.hidden])
         if not segment.outputs:
             return {}
-        attempt = self._attempt(segment, whole)
-        if attempt.outputs is None:
-            attempt = self._with_less(attempt, whole)
-        segment, live, outputs = attempt
+        made = self._refusals.pieces.again(segment, keep=keep)
+        attempt = self.attempt(segment, whole=whole) if made is None else None
+        if attempt is not None and attempt.outputs is None:
+            made, attempt = self._refusals.settle(attempt, keep=keep, whole=whole)
+        if attempt is None:
+            return made
+        segment, live, outputs, _ = attempt
         if not segment.outputs:  # nothing of what is wanted here can be shown, and nothing else is needed
             return {}
         self._note(live)
@@ -156,40 +159,64 @@ class PartitionedRun:
         self._carry(segment, outputs, live)
         return {name: outputs[name] for name in segment.wanted}
 
-    def _attempt(self, segment: Segment, whole: bool) -> _Attempt:
+    def attempt(self, segment: Segment, *, whole: bool) -> Attempt:
+        """Run a segment on what is there; nothing is recorded.
+
+        Args:
+            segment: What to run.
+            whole: Whether it is all of the model.
+        """
         names = self.graph.inputs if whole else segment.inputs
+        start = time.monotonic()
         with only_errors(unless=whole):
             live = self._session(segment, whole)
             outputs = live.infer({name: self.tensors[name] for name in names}) if live.is_active else None
-        return _Attempt(segment, live, outputs)
+        if outputs is not None:
+            self.forecast.learn(segment.stop - segment.start, time.monotonic() - start)
+        return Attempt(segment, live, outputs, time.monotonic() - start)
 
-    def _with_less(self, failed: _Attempt, whole: bool) -> _Attempt:
-        """Run a segment without the tensors that this backend cannot show; return what failed if it cannot run at all.
+    def run_piece(self, segment: Segment, *, keep: bool) -> dict[str, Any] | None:
+        """Run a piece of a segment on what is there; return what is wanted of it, which outlives the next one.
 
-        A backend may run a model and still refuse some tensors inside it as outputs: TensorRT some of those that it
-        computes shapes with, for example.
+        Args:
+            segment: What to run.
+            keep: Whether another iteration will want the same session again.
+
+        Returns:
+            The wanted tensors, None if it failed.
         """
-        segment = failed.segment
-        idle = (set(segment.last_use) | static_tensors(self.graph)) - set(final_outputs(self.graph))
-        asked = [name for name in segment.wanted if name in idle]
-        real = real_numbers(asked, self.graph.types(self._feed)) if asked else []
-        best = [failed]
+        _, live, outputs, _ = self.attempt(segment, whole=False)
+        if outputs is None or any(name not in outputs for name in segment.outputs):
+            live.deactivate()
+            return None
+        self._carry(segment, outputs, live)
+        made = {name: self.tensors.get(name, _lasting(live, outputs[name])) for name in segment.wanted}
+        for name in self._dead.difference(self.given):
+            self.tensors.pop(name, None)
+        if keep:
+            self._kept[segment.start] = live
+        else:
+            live.deactivate()
+            self._note(live)
+        return made
 
-        def works(names: Sequence[str]) -> bool:
-            attempt = self._attempt(_only(segment, names), whole)
-            if attempt.outputs is None:
-                return False
-            best.pop().live.deactivate()
-            best.append(attempt)
-            return True
+    def forget(self, starts: Iterable[int]) -> None:
+        """Let the sessions go that are kept for segments with these beginnings."""
+        for live in filter(None, [self._kept.pop(start, None) for start in starts]):
+            live.deactivate()
 
-        needed = [name for name in segment.outputs if name not in asked]
-        shown = largest_working(works, needed, real, [name for name in asked if name not in real]) if asked else None
-        if shown is None:
-            return failed
-        self.hidden.update(set(asked) - set(shown))
-        self._why_hidden = self._why_hidden or failed.live.result.error
-        return best[0] if shown else failed._replace(segment=_only(segment, ()))
+    def leave(self, tensors: dict[str, Any], dead: Iterable[str]) -> None:
+        """End a segment that ran in pieces.
+
+        Args:
+            tensors: What there is now.
+            dead: What of it is no longer needed when the next segment runs.
+        """
+        self.tensors, self._dead = tensors, set(dead)
+
+    def types(self) -> TensorMetadata:
+        """Return types and shapes of tensors for the inputs of this iteration, as far as the model tells them."""
+        return self.graph.types(self._feed)
 
     def finish(self) -> float:
         """End an iteration and return how many seconds its inferences took."""
@@ -197,12 +224,12 @@ class PartitionedRun:
             self._iterations.append(self._seconds)
             self.result.iterations += 1
             self.result.timing = Timing.of(self._iterations)
-            self._note_hidden()
+            self._refusals.note()
             outputs = TensorMetadata()
             for name, (dtype, shape) in self._seen.items():
                 outputs.add(name, dtype, shape)
             self.result.outputs = outputs
-        self.tensors = {}
+        self.tensors, self.given = {}, {}
         return self._seconds
 
     def release(self) -> None:
@@ -284,12 +311,16 @@ class PartitionedRun:
             outputs: Tensors to mark in place of the model's outputs.
         """
         own = outputs is None or tuple(outputs) == self.graph.outputs
+        start = time.monotonic()
         live = self._live(None if own or outputs is None else self.graph.mark(outputs), same_inputs=True)
         live.activate()
         made = live.infer(feed) if live.is_active else None
         kept = None if made is None else {name: _lasting(live, array) for name, array in made.items()}
         live.deactivate()
         self._note(live)
+        if made is not None and not self.whole_seconds:
+            self.whole_seconds = time.monotonic() - start
+            self.forecast.learn(len(self.graph.nodes), self.whole_seconds)
         return kept
 
     def _session(self, segment: Segment, whole: bool) -> BackendRun:
@@ -334,13 +365,6 @@ class PartitionedRun:
             if name not in self._dead:
                 self.tensors[name] = _lasting(live, outputs[name])
 
-    def _note_hidden(self) -> None:
-        """Say once how much was not compared."""
-        if self.hidden and not any(note.startswith(_HIDDEN) for note in self.result.notes):
-            count = f"{len(self.hidden)} tensor{'s' if len(self.hidden) > 1 else ''}"
-            some = a_few(sorted(self.hidden))
-            self.result.notes.append(f"{_HIDDEN} {count} inside the model, not compared: {some} ({self._why_hidden})")
-
     def _note(self, live: BackendRun) -> None:
         """Take over what became of a part's runner."""
         self._seconds += live.last_seconds
@@ -354,9 +378,3 @@ class PartitionedRun:
 def _lasting(live: BackendRun, array: Any) -> Any:
     """Return an array that outlives the runner."""
     return array if live.outputs_stay_valid else copy.deepcopy(array)
-
-
-def _only(segment: Segment, names: Sequence[str]) -> Segment:
-    """Return a segment that gives out no other tensors than these."""
-    outputs = tuple(name for name in segment.outputs if name in names)
-    return replace(segment, outputs=outputs, wanted=tuple(name for name in segment.wanted if name in names))

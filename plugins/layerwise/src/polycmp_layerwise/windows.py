@@ -134,6 +134,8 @@ class Windows:
         self._run_closed(feed)
         for partitioned_run in self.partitioned_runs:
             partitioned_run.begin(feed)
+            if pace is not None:
+                partitioned_run.on_stage = pace.on_stage
         begun: deque[_Begun] = deque()
         for number, segment in enumerate(self.segments):
             wait_for_it = begun.popleft() if begun else begin(segment)

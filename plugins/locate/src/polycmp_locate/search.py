@@ -109,7 +109,11 @@ class Sweeper:
         for partitioned_run in compiled:
             count = len(self.windows.segments)
             windows = f"{count} windows" if count > 1 else "one window"
-            self._on_stage(f"{partitioned_run.label} builds the model with all its tensors as outputs, in {windows}")
+            expected = partitioned_run.forecast.text(len(partitioned_run.graph.nodes))
+            partitioned_run.on_stage = self._on_stage
+            self._on_stage(
+                f"{partitioned_run.label} builds the model with all its tensors as outputs, in {windows}{expected}"
+            )
         for window, outputs in self.windows.windows(feed, keep=bool(compiled)):
             self._on_stage(f"operators {window.segment.start} to {window.segment.stop}")
             yield window, outputs

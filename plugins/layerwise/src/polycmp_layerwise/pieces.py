@@ -1,0 +1,125 @@
+"""In which pieces to go through operators that a backend that compiles refuses together, and how long that may take."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from polycmp.graph import ModelGraph, static_tensors
+
+#: Operators whose outputs tell the shape of what they read, and nothing of its content.
+_SHAPES = frozenset({"Shape", "Size"})
+
+
+class Piece(NamedTuple):
+    """Consecutive operators that ran together.
+
+    Attributes:
+        start: Position of the first operator.
+        stop: Position behind the last one.
+        shown: Whether it gives out all that is wanted of it, not only what others need.
+    """
+
+    start: int
+    stop: int
+    shown: bool
+
+
+def go_in_pieces(
+    works: Callable[[Piece], bool],
+    start: int,
+    stop: int,
+    can_cut: Callable[[int], bool] = lambda _: True,
+    seconds: float = 60.0,
+    clock: Callable[[], float] = time.monotonic,
+) -> bool:
+    """Run operators from first to last in pieces as large as a backend takes; return whether all of them ran.
+
+    Called after all of them together have failed. A piece that fails is tried in halves, down to single operators,
+    of which nothing but what others need is then asked. Where that takes longer than the share of the time that these
+    operators have, a piece is not divided further, and gives out only what others need.
+
+    Args:
+        works: Runs a piece that follows the last one that worked; each attempt may take as long as a build.
+        start: Position of the first operator.
+        stop: Position behind the last one.
+        can_cut: Whether the model can be cut before the operator at a position.
+        seconds: How long all of it may take, after which what is left runs as one piece.
+        clock: Tells the time in seconds.
+    """
+    begun, count = clock(), stop - start
+    cuts = [position for position in range(start + 1, stop) if can_cut(position)] + [stop]
+    size, streak, position = max(1, count // 2), 0, start
+    while position < stop:
+        end = _end(cuts, position, size)
+        if works(Piece(position, end, True)):
+            streak += 1
+            if streak == 2:  # one success at a size says little of the next larger one, which has failed before
+                size, streak = 2 * size, 0
+            position = end
+            continue
+        streak, late = 0, clock() - begun > seconds * (end - start) / count
+        if end - position > 1 and not late and end != _end(cuts, position, 1):
+            size = max(1, (end - position) // 2)
+            continue
+        reached = _hidden(works, cuts, position, end)
+        if reached is None:
+            return False
+        position = reached
+    return True
+
+
+def _end(cuts: list[int], position: int, size: int) -> int:
+    """Return the last place for a cut within a size, or the first behind it."""
+    behind = [cut for cut in cuts if cut > position]
+    return max((cut for cut in behind if cut <= position + size), default=behind[0])
+
+
+def _hidden(works: Callable[[Piece], bool], cuts: list[int], position: int, end: int) -> int | None:
+    """Run a piece that gives out what others need, larger ones where even that fails; return where it ends."""
+    while not works(Piece(position, end, False)):
+        if end == cuts[-1]:
+            return None
+        end = _end(cuts, position, 2 * (end - position))
+    return end
+
+
+def shape_tensors(graph: ModelGraph) -> dict[str, frozenset[str]]:
+    """Return the tensors that depend on nothing but weights and the shapes of inputs, each with these inputs."""
+    static, found = static_tensors(graph), dict[str, frozenset[str]]()
+    for node in graph.nodes:
+        read = [name for name in node.inputs if name not in static]
+        if node.op_type in _SHAPES and not node.domain and read and read[0] in graph.inputs:
+            found.update(dict.fromkeys(node.outputs, frozenset(read)))
+        elif read and all(name in found for name in read):
+            found.update(dict.fromkeys(node.outputs, frozenset[str]().union(*(found[name] for name in read))))
+    return found
+
+
+class Forecast:
+    """How long it will take to compile operators, told by how long it took before."""
+
+    def __init__(self) -> None:
+        self._known: list[tuple[int, float]] = []
+
+    def learn(self, operators: int, seconds: float) -> None:
+        """Remember how long compiling took.
+
+        Args:
+            operators: How many there were.
+            seconds: How long it took.
+        """
+        self._known.append((operators, seconds))
+
+    def seconds(self, operators: int) -> float | None:
+        """Return how long it may take: as long for each operator as it last took; None if nothing is known."""
+        if not self._known:
+            return None
+        count, seconds = min(self._known[-4:], key=lambda known: abs(known[0] - operators))
+        return seconds * operators / max(1, count)
+
+    def text(self, operators: int) -> str:
+        """Return the same in words that end a sentence; empty if nothing is known or it takes less than a second."""
+        expected = self.seconds(operators)
+        return f", about {expected:.0f} s" if expected is not None and expected >= 1 else ""
