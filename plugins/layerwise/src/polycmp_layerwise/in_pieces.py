@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from polycmp.graph import final_outputs
 from polycmp_layerwise.attempt import only
 from polycmp_layerwise.observable import MOST_SECONDS, real_numbers
-from polycmp_layerwise.partition import Layout, Segment
+from polycmp_layerwise.partition import Layout, Segment, crossing
 from polycmp_layerwise.pieces import Piece, go_in_pieces, shape_tensors
 
 if TYPE_CHECKING:
@@ -32,11 +33,11 @@ class InPieces:
         self._known: dict[tuple[int, int], list[Piece]] = {}
 
     @cached_property
-    def _shapes(self) -> dict[str, frozenset[str]]:
+    def _shapes(self) -> dict[str, frozenset[str] | None]:
         return shape_tensors(self._run.graph)
 
     def spared(self, segment: Segment) -> set[str]:
-        """Return whole numbers of a segment that shapes of inputs alone decide: a compiler has them before it runs.
+        """Return whole numbers of a segment that shapes alone decide: a compiler has them before it runs.
 
         Args:
             segment: What is to run; what is read behind it is not among them.
@@ -67,7 +68,7 @@ class InPieces:
                 done.append(piece)
             return found is not None
 
-        if not go_in_pieces(works, segment.start, segment.stop, layout.can_cut, self._limit(seconds)):
+        if not go_in_pieces(works, segment.start, segment.stop, self._cuts(layout, segment), self._limit(seconds)):
             run.tensors = before
             run.forget(piece.start for piece in done)
             return None
@@ -109,14 +110,28 @@ class InPieces:
 
     def _layout(self, segment: Segment) -> Layout:
         later = set(segment.outputs) - set(segment.last_use)
-        again = {name: inputs for name, inputs in self._shapes.items() if name not in later}
+        again = {name: given for name, given in self._shapes.items() if given is not None and name not in later}
         return Layout(self._run.graph, segment.wanted, self._run.types(), again)
+
+    def _cuts(self, layout: Layout, segment: Segment) -> Callable[[int], bool]:
+        """Return what tells where to cut: where real numbers alone cross, if there are such places.
+
+        Sizes that a compiler works out are not what it likes to give out, and to be fed with.
+        """
+        types = self._run.types()
+
+        def is_clean(position: int) -> bool:
+            made = [name for name in crossing(layout, position) if name in layout.maker]
+            return layout.can_cut(position) and len(real_numbers(made, types)) == len(made)
+
+        clean = {position for position in range(segment.start + 1, segment.stop) if is_clean(position)}
+        return clean.__contains__ if clean else layout.can_cut
 
     def _show(self, layout: Layout, piece: Piece, *, keep: bool) -> dict[str, Any] | None:
         part, run = layout.segment(piece.start, piece.stop), self._run
         needed = set(part.outputs) - set(part.last_use) | set(final_outputs(run.graph))
-        names = set(part.outputs) - run.hidden if piece.shown else needed.intersection(part.outputs)
-        if not names:
+        names = needed | (set(part.outputs) - run.hidden if piece.shown else set())
+        if not names.intersection(part.outputs):
             return {}
         part = only(part, names)
         count = piece.stop - piece.start

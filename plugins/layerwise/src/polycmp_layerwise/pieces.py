@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -10,6 +11,12 @@ from polycmp.graph import ModelGraph, static_tensors
 
 #: Operators whose outputs tell the shape of what they read, and nothing of its content.
 _SHAPES = frozenset({"Shape", "Size"})
+#: How many pieces to begin with.
+_PARTS = 8
+#: Successes at a size before the next larger one is tried, and failures after which it no longer is.
+_STREAK = 2
+#: The share of the time that may be spent at the beginning, where most is learnt.
+_AHEAD = 0.25
 
 
 class Piece(NamedTuple):
@@ -36,9 +43,10 @@ def go_in_pieces(
 ) -> bool:
     """Run operators from first to last in pieces as large as a backend takes; return whether all of them ran.
 
-    Called after all of them together have failed. A piece that fails is tried in halves, down to single operators,
-    of which nothing but what others need is then asked. Where that takes longer than the share of the time that these
-    operators have, a piece is not divided further, and gives out only what others need.
+    Called after all of them together have failed. It begins with an eighth of them, as a failure of more would teach no
+    more and take longer. A piece that fails is tried in halves, down to single operators, of which nothing but what
+    others need is then asked; pieces grow again where they work. Where that takes longer than the share of the time
+    that these operators have, a piece is not divided further, and gives out only what others need.
 
     Args:
         works: Runs a piece that follows the last one that worked; each attempt may take as long as a build.
@@ -50,18 +58,19 @@ def go_in_pieces(
     """
     begun, count = clock(), stop - start
     cuts = [position for position in range(start + 1, stop) if can_cut(position)] + [stop]
-    size, streak, position = max(1, count // 2), 0, start
+    size, streak, position, failed = max(1, count // _PARTS), 0, start, Counter[int]()
     while position < stop:
         end = _end(cuts, position, size)
         if works(Piece(position, end, True)):
-            streak += 1
-            if streak == 2:  # one success at a size says little of the next larger one, which has failed before
+            position, streak = end, streak + 1
+            if streak >= _STREAK and failed[2 * size] < _STREAK:
                 size, streak = 2 * size, 0
-            position = end
             continue
-        streak, late = 0, clock() - begun > seconds * (end - start) / count
-        if end - position > 1 and not late and end != _end(cuts, position, 1):
-            size = max(1, (end - position) // 2)
+        failed[size] += 1
+        streak = 0
+        late = clock() - begun > seconds * (_AHEAD + (1 - _AHEAD) * (end - start) / count)
+        if not late and end != _end(cuts, position, 1):
+            size = max(1, min(size, end - position) // 2)
             continue
         reached = _hidden(works, cuts, position, end)
         if reached is None:
@@ -85,15 +94,22 @@ def _hidden(works: Callable[[Piece], bool], cuts: list[int], position: int, end:
     return end
 
 
-def shape_tensors(graph: ModelGraph) -> dict[str, frozenset[str]]:
-    """Return the tensors that depend on nothing but weights and the shapes of inputs, each with these inputs."""
-    static, found = static_tensors(graph), dict[str, frozenset[str]]()
+def shape_tensors(graph: ModelGraph) -> dict[str, frozenset[str] | None]:
+    """Return the tensors that nothing but weights and shapes decides, each with the inputs of the model that it takes.
+
+    None stands for those that take the shape of another tensor.
+    """
+    static, found = static_tensors(graph), dict[str, frozenset[str] | None]()
     for node in graph.nodes:
         read = [name for name in node.inputs if name not in static]
-        if node.op_type in _SHAPES and not node.domain and read and read[0] in graph.inputs:
-            found.update(dict.fromkeys(node.outputs, frozenset(read)))
+        if node.op_type in _SHAPES and not node.domain and read:
+            given = frozenset(read) if read[0] in graph.inputs else found.get(read[0])
         elif read and all(name in found for name in read):
-            found.update(dict.fromkeys(node.outputs, frozenset[str]().union(*(found[name] for name in read))))
+            known = [found[name] for name in read]
+            given = None if None in known else frozenset[str]().union(*filter(None, known))
+        else:
+            continue
+        found.update(dict.fromkeys(node.outputs, given))
     return found
 
 

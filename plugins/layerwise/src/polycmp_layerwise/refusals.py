@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from polycmp_layerwise.partitioned_run import PartitionedRun
 
 _HIDDEN = "does not show"
-_SHAPES_ALONE = "the inputs' shapes alone decide them"
+_SHAPES_ALONE = "shapes alone decide them"
 
 
 class Refusals:
@@ -37,7 +37,7 @@ class Refusals:
         self.pieces = InPieces(run)
 
     def spare(self, segment: Segment) -> None:
-        """Do not ask a backend that compiles for what shapes of inputs alone decide."""
+        """Do not ask a backend that compiles for what shapes alone decide."""
         spared = self.pieces.spared(segment) - self._run.hidden if self._run.compiles else set()
         if spared:
             self._run.hidden |= spared
