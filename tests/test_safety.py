@@ -151,12 +151,14 @@ def test_no_text_gets_through(text, limit):
     st.integers(8, 60),
 )
 def test_no_line_of_a_table_is_a_command_at_any_width(parts, width):
-    from polycmp.report.screen import Sentence, cell, make_console, make_table, words
+    from rich.table import Table
+
+    from polycmp.report.screen import Sentence, cell, make_console, words
 
     stream = io.StringIO()
     console = make_console(width=width, stream=stream)
     text = "".join(parts)
-    table = make_table(("Run", "Reason"), text)
+    table = Table("Run", "Reason", title=cell(text), title_justify="left")
     table.add_row(cell(text), words(text))
     console.print(table)
     console.print(Sentence(text))

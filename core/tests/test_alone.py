@@ -23,7 +23,7 @@ CORE = Path(polycmp.__file__).parent
 #: Command lines that together come through every module that no test imports by itself.
 TOUR = (
     "run m.toy -b toy:fault=add,at=y -b plain --save-inputs i.box --save-outputs o.box --save-input-blob blobs"
-    " --report r.json --postprocess top-2 --validate --compare simple gap",
+    " --report r.json --validate --compare simple gap",
     "run m.toy -b toy --report r.html",
     "run m.toy -b toy -b plain --load-inputs i.box --load-outputs o.box --write-config run.toml -v",
     "run --config run.toml --check-error-stat max",

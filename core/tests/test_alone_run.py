@@ -53,10 +53,8 @@ def test_a_difference(run):
         (("--compare", "gap", "simple", "--gap-allowed", "0.6"), 1),
         (("--compare", "signs"), 0),
         (("--compare", "simpel"), 2),
-        (("--postprocess", "top-1"), 0),
         (("--compare-func-script", "c.py"), 0),
         (("--compare-func-script", "c.py:never"), 1),
-        (("--postprocess-func-script", "p.py"), 0),
         (("--map-output", "y=z"), 3),
     ],
 )
@@ -65,10 +63,6 @@ def test_how_it_is_compared(polycmp, tmp_path, words, status):
     (tmp_path / "c.py").write_text(
         "def compare_outputs(result, other):\n    return {name: True for name in result}\n"
         "def never(result, other):\n    return {name: False for name in result}\n"
-    )
-    (tmp_path / "p.py").write_text(
-        "def postprocess_outputs(result):\n    for name in result:\n        result[name] = result[name] * 0\n"
-        "    return result\n"
     )
     done = polycmp("run", "m.toy", "-b", "toy:fault=add,at=y,amount=0.5", "-b", "plain", *words)
     assert done.status == status, done.out + done.err

@@ -77,6 +77,12 @@ def test_tolerances_by_rounding_name_the_package_that_brings_them(polycmp, insta
     assert (done.status, "pip install polycmp-checks" in done.err) == (3, True)
 
 
+@pytest.mark.parametrize("words", [("--postprocess", "top-1"), ("--postprocess-func-script", "p.py")])
+def test_functions_before_the_comparison_name_the_package_that_has_them(polycmp, install, words):
+    done = polycmp(*RUN, *words)
+    assert (done.status, words[0] in done.err, "pip install polycmp-checks" in done.err) == (3, True, True), done.err
+
+
 @pytest.mark.parametrize(
     ("words", "asked"),
     [

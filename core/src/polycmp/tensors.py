@@ -72,23 +72,6 @@ class DataSource:
         raise NotImplementedError(type(self).__name__)
 
 
-class FunctionSource(DataSource):
-    """A source of inputs made of a function.
-
-    Args:
-        make: Returns the feeds for a model's inputs.
-        synthetic: See `DataSource`.
-    """
-
-    def __init__(self, make: Source, *, synthetic: bool = False) -> None:
-        self._make = make
-        self.synthetic = synthetic
-
-    def __call__(self, inputs: TensorMetadata) -> Iterable[Feed]:
-        """Return the feeds for a model's inputs."""
-        return self._make(inputs)
-
-
 #: Names of element types that NumPy does not have, as ONNX and frameworks spell them -> as ml_dtypes spells them.
 _LOW_BIT = {
     "bfloat16": "bfloat16",

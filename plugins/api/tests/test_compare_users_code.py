@@ -9,10 +9,10 @@ import pytest
 
 from polycmp.comparator import CompareFunc, IterationResult
 from polycmp.compare.pair import PairComparer
-from polycmp.compare.postprocess import script_postprocess
 from polycmp.compare.scripted import as_pair_function, load_compare_script
 from polycmp.errors import ComparisonError, DataError, is_users_failure
 from polycmp.spec import Verdict
+from polycmp_checks.postprocess import script_postprocess
 
 NAN = math.nan
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

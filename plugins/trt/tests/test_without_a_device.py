@@ -13,7 +13,7 @@ import pytest
 import polycmp_trt
 from polycmp.errors import BackendError, FileError, ModelError, PluginError, UsageError
 from polycmp.loader import InvokeFromScript
-from polycmp.tensors import FunctionSource, TensorMetadata
+from polycmp.tensors import DataSource, TensorMetadata
 from polycmp_onnx import SaveOnnx
 from polycmp_trt import (
     BytesFromEngine,
@@ -67,10 +67,20 @@ def test_loaders_that_write_a_file_are_not_mistaken_for_that_file():
     assert "NetworkFromOnnxPath" not in repr(engine_from_source(SaveOnnx("m", "saved.onnx"), Options()))
 
 
+class OneFeed(DataSource):
+    """Gives one feed without inputs."""
+
+    def __init__(self, synthetic):
+        self.synthetic = synthetic
+
+    def __call__(self, inputs):
+        return [{}]
+
+
 def test_made_up_calibration_data_is_warned_of(caplog):
     for synthetic in (False, True):
         caplog.clear()
-        source = FunctionSource(lambda inputs: [{}], synthetic=synthetic)
+        source = OneFeed(synthetic)
         assert list(calibration_feeds(source, TensorMetadata())) == [{}]
         assert ("calibrating with random numbers" in caplog.text) is synthetic
 

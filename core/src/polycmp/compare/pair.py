@@ -30,7 +30,6 @@ class PairComparer:
         map_output: Names in the candidate -> names in the reference, where they differ.
         shape_check: Whether another shape fails; if not, arrays with equally many elements are compared in C order.
         any_shape: Whether the functions judge arrays of different shapes, too.
-        postprocess: Applied to both sides' outputs first: `postprocess(outputs) -> outputs`.
 
     Raises:
         InvalidValueError: There is no function, so everything would pass.
@@ -45,7 +44,6 @@ class PairComparer:
         map_output: Mapping[str, str] | None = None,
         shape_check: bool = True,
         any_shape: bool = False,
-        postprocess: Callable[[Outputs], Outputs] | None = None,
     ) -> None:
         if not functions:
             raise InvalidValueError(
@@ -56,7 +54,6 @@ class PairComparer:
         self.functions = dict(functions)
         self.map_output = dict(map_output or {})
         self.shape_check, self._any_shape = shape_check, any_shape
-        self.postprocess = postprocess
         self.iterations = 0
         self._matched = False
         self._worst = WorstIterations()
@@ -71,8 +68,6 @@ class PairComparer:
             UsageError: `map_output` names an output that neither side has.
             ComparisonError: A compare function raised, or returned neither a verdict nor a truth value.
         """
-        if self.postprocess is not None:
-            candidate, reference = self.postprocess(candidate), self.postprocess(reference)
         pairs = self._match(candidate, reference)
         found = [self._compare(name, other, candidate, reference) for name, other in pairs]
         self._worst.add(found)
@@ -106,11 +101,6 @@ class PairComparer:
             self.iterations,
             "; ".join(reasons),
         )
-
-    @property
-    def nothing_in_common(self) -> bool:
-        """Whether no output of either side has a counterpart in the other, in any iteration so far."""
-        return not self._matched
 
     def _match(self, candidate: Outputs, reference: Outputs) -> list[tuple[str | None, str | None]]:
         self._check_map(candidate, reference)

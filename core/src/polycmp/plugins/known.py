@@ -96,6 +96,7 @@ SERVICES: Mapping[str, tuple[str, str]] = {
     "averages": _CHECKS,
     "follow_ups": _CHECKS,
     "pairing": ("locate", "pip install polycmp-locate"),
+    "postprocessing": _CHECKS,
     "rounding": _CHECKS,
     "sizes": _DATA,
     "windows": ("layerwise", "pip install polycmp-layerwise"),

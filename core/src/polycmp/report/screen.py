@@ -6,12 +6,9 @@ Every text is made visible here, so that a name can neither move the cursor nor 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from typing import Any, TextIO, cast
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.table import Table
 from rich.text import Text
 
 from polycmp.terminal import Guarded, shorten, visible, visible_lines
@@ -79,20 +76,3 @@ class Sentence:
 def whole_line(text: str, style: str = "") -> Text:
     """Return a command to copy, or the only line, which is never broken into lines; print it with `soft_wrap`."""
     return Text(visible(text), style=style)
-
-
-def make_table(columns: Iterable[str], title: str = "", **how: Any) -> Table:
-    """Return a table whose columns break long words.
-
-    Args:
-        columns: The headings; one that begins with `>` holds figures, to the right and unbroken.
-        title: What stands above it.
-        how: Further arguments of rich's table.
-    """
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, title=cell(title) if title else None, title_justify="left", **how)
-    for heading in columns:
-        if heading.startswith(">"):
-            table.add_column(heading[1:], justify="right", no_wrap=True)
-        else:
-            table.add_column(heading, overflow="fold")
-    return table

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from polycmp.plan import ComparePlan, DataPlan, Plan
     from polycmp.plugins import Registry
     from polycmp.results.outcome import BackendResult, Invalid, Outcome
+    from polycmp.results.runs import IterationResult
     from polycmp.runs.backend_run import BackendRun
     from polycmp.runs.loop import Pace, Step
     from polycmp.runs.resolve import MakeWorker, Resolved
@@ -57,6 +58,27 @@ class FollowUps(Protocol):
 
     def finish(self, outcome: Outcome, /) -> None:
         """Put the commands into what was found in the whole run."""
+
+
+class Postprocessing(Protocol):
+    """Changes outputs before they are compared."""
+
+    def change(self, made: Mapping[str, IterationResult], /) -> Mapping[str, IterationResult]:
+        """Return the outputs of all runs, by label, as they are to be compared.
+
+        Raises:
+            DataError: A function cannot work on them.
+        """
+
+    def unhidden(
+        self, pair: tuple[IterationResult, IterationResult], raw: tuple[Mapping[str, Any], Mapping[str, Any]], /
+    ) -> tuple[IterationResult, IterationResult]:
+        """Return the outputs of two runs with those as they were made whose change hides that they cannot be compared.
+
+        Args:
+            pair: Outputs of candidate and reference as they are to be compared.
+            raw: The same as they were made.
+        """
 
 
 class Rounding(Protocol):
@@ -114,6 +136,18 @@ class MakeFollowUps(Protocol):
 
     def __call__(self, plan: Plan, resolved: Resolved, /) -> FollowUps:
         """Return the service for a run."""
+
+
+class MakePostprocessing(Protocol):
+    """The factory of the service `postprocessing`."""
+
+    def __call__(self, plan: ComparePlan, /) -> Postprocessing:
+        """Return the service for a run.
+
+        Raises:
+            UsageError: What is asked for is not understood.
+            DataError: A user's function is missing.
+        """
 
 
 class MakeRounding(Protocol):
@@ -174,6 +208,19 @@ def open_follow_ups(plan: Plan, resolved: Resolved) -> FollowUps | None:
         return None
     make: MakeFollowUps = resolved.registry.load(resolved.registry.services["follow_ups"])
     return make(plan, resolved)
+
+
+def open_postprocessing(plan: ComparePlan, registry: Registry) -> Postprocessing | None:
+    """Return what changes outputs before they are compared; None if nothing is asked for; errors as of the factory.
+
+    Raises:
+        PluginError: It is not there.
+    """
+    if not (plan.postprocess or plan.postprocess_script):
+        return None
+    option = "--postprocess" if plan.postprocess else "--postprocess-func-script"
+    make: MakePostprocessing = _required(registry, "postprocessing", option)
+    return make(plan)
 
 
 def open_workers(registry: Registry, data: DataPlan, timeout: float, option: str) -> MakeWorker:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -14,13 +14,21 @@ from polycmp.errors import UsageError, did_you_mean
 from polycmp.plan import BackendPlan, ComparePlan, DataPlan, Plan
 from polycmp.precision import UNITS
 from polycmp.results.outcome import BackendResult, Outcome, describe_environment
+from polycmp.results.runs import IterationResult
 from polycmp.runs.compare_functions import Recorders, open_lookers, open_watchers, relaxed_tolerances
 from polycmp.runs.comparers import Comparer, comparer_maker
 from polycmp.runs.feedback import open_feedback
 from polycmp.runs.loop import Pace, Step, run_steps
 from polycmp.runs.resolve import resolve
 from polycmp.runs.saved_run import SavedBackendRun, open_saved
-from polycmp.runs.services import FollowUps, Rounding, open_follow_ups, open_rounding
+from polycmp.runs.services import (
+    FollowUps,
+    Postprocessing,
+    Rounding,
+    open_follow_ups,
+    open_postprocessing,
+    open_rounding,
+)
 from polycmp.session.check_names import check_output_names
 from polycmp.session.outputs import StepWriters
 from polycmp.session.prepare import Memory, Prepared, needs_all_outputs, prepare
@@ -54,7 +62,8 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
     recorders = Recorders(plan.report_options, plan.compare, registry)
     if prepared.feedback is not None:
         recorders.join(" and ".join(plan.data.followers), prepared.feedback)
-    session = _Session(plan.compare, prepared, saved, recorders, open_follow_ups(plan, resolved))
+    postprocessing = open_postprocessing(plan.compare, registry)
+    session = _Session(plan.compare, prepared, saved, recorders, open_follow_ups(plan, resolved), postprocessing)
     rounding = open_rounding(resolved, session.outcome.reference, plan.compare.tolerance)
     session.judge_by(comparer_maker(plan.compare, registry, rounding), rounding)
     session.outcome.command = plan.command
@@ -115,11 +124,12 @@ class _Session:
         saved: list[SavedBackendRun],
         recorders: Recorders,
         follow_ups: FollowUps | None,
+        postprocessing: Postprocessing | None,
     ) -> None:
         self._compare_plan = compare
         self._prepared = prepared
         self._saved = saved
-        self._follow_ups = follow_ups
+        self._follow_ups, self._postprocessing = follow_ups, postprocessing
         self._rounding: Rounding | None = None
         self._comparers: dict[str, dict[int, Comparer]] = {}
         self._recorders = recorders
@@ -167,7 +177,7 @@ class _Session:
         if self._rounding is not None:
             self._rounding.begin(step.feed)
         invalid = writers.validate(step.index, step.outputs)
-        outputs = writers.postprocess(step)
+        outputs = self._postprocessed(step)
         self.outcome.invalid += invalid
         compared = self._compare(outputs, writers, step)
         if self._follow_ups is not None:
@@ -191,6 +201,18 @@ class _Session:
         if self._follow_ups is not None:
             self._follow_ups.finish(self.outcome)
         return self.outcome
+
+    def _postprocessed(self, step: Step) -> Mapping[str, IterationResult]:
+        """Return the outputs as they are to be compared, with who made them in what time, as user functions want it.
+
+        Raises:
+            DataError: A post-processing function cannot work on them.
+        """
+        made: dict[str, IterationResult] = {}
+        for label, outputs in step.outputs.items():
+            seconds = step.seconds.get(label, getattr(outputs, "runtime", None))
+            made[label] = IterationResult(outputs, seconds, label)
+        return made if self._postprocessing is None else self._postprocessing.change(made)
 
     def _explained(self, pair: PairComparison) -> PairComparison:
         """Return a comparison that says of outputs that differ whether rounding may be why."""
@@ -252,9 +274,11 @@ class _Session:
                 self._compare_plan, dict.fromkeys(name for made in step.outputs.values() for name in made)
             )
 
-    def _compare(self, outputs: Outputs, writers: StepWriters, step: Step) -> dict[str, list[OutputComparison]]:
+    def _compare(
+        self, outputs: Mapping[str, IterationResult], writers: StepWriters, step: Step
+    ) -> dict[str, list[OutputComparison]]:
         """Return what was found of the outputs of each run that is compared with the reference."""
-        reference = self._stand_in(outputs)
+        reference = self._fallback_reference(outputs)
         if reference not in outputs:
             return {}
         compared: dict[str, list[OutputComparison]] = {}
@@ -264,9 +288,9 @@ class _Session:
             mine, expected = self._shown(made, reference), self._shown(outputs[reference], label)
             if not mine and not expected and made:
                 continue  # one of the two shows nothing of this part of the model
-            if self._compare_plan.postprocess:
+            if self._postprocessing is not None:
                 raw = step.outputs[label], step.outputs[reference]
-                mine, expected = writers.unhidden((mine, expected), raw)
+                mine, expected = self._postprocessing.unhidden((made, outputs[reference]), raw)
             found = self._comparer(label, reference, step.window).add(mine, expected)
             self._recorders.add(step.index, label, reference, found)
             writers.show(step.index, label, reference, mine, expected)
@@ -279,7 +303,7 @@ class _Session:
         names = windows.visible(other) if windows is not None else None
         return outputs if names is None else {name: array for name, array in outputs.items() if name in names}
 
-    def _stand_in(self, outputs: Outputs) -> str:
+    def _fallback_reference(self, outputs: Iterable[str]) -> str:
         """Return the reference, or where it failed before it ran, the last run that did not."""
         results = {result.label: result for result in self.outcome.backends}
         reference = self.outcome.reference

@@ -306,6 +306,7 @@ SERVICES: Mapping[str, str] = {
     "averages": "judging the mean of each metric over the iterations, for `--check-average`",
     "follow_ups": "the commands to type after a run in which something failed",
     "pairing": "a way to go side by side through models that differ, tensor by tensor",
+    "postprocessing": "functions applied to outputs before they are compared, for `--postprocess`",
     "rounding": "how far rounding takes the outputs of a model, for `--tolerance auto`",
     "sizes": "sizes for dimensions that a model leaves open",
     "windows": "a way through models whose outputs may not fit the memory all at once",

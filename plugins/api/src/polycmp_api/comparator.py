@@ -7,7 +7,6 @@ from typing import Any
 
 from polycmp import builtin
 from polycmp.compare.pair import PairComparer
-from polycmp.compare.postprocess import PostprocessFunc
 from polycmp.compare.scripted import PairFunction, as_pair_function
 from polycmp.compare.verdicts import OutputComparison
 from polycmp.errors import ComparisonError, DataError, InvalidValueError, did_you_mean
@@ -35,6 +34,7 @@ from polycmp_api.named import (
 )
 from polycmp_checks import plugin as checks
 from polycmp_checks.averages import AveragingComparer, MetricsJudge, metrics_judge, no_mean
+from polycmp_checks.postprocess import PostprocessFunc
 from polycmp_formats.run_results import RunResults, StreamingDataLoader
 from polycmp_workers.forked import ForkedRunner
 

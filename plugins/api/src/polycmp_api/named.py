@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from polycmp.compare.postprocess import Postprocess, PostprocessFunc
 from polycmp.compare.simple import Simple
 from polycmp_api.compare_functions import CompareFunc, PerOutput, refuse
 from polycmp_checks.functions import L2, CosineSimilarity, Indices, Psnr, Snr
+from polycmp_checks.postprocess import Postprocess, PostprocessFunc
 
 __all__ = [
     "CosineSimilarityCompareFunc",

@@ -207,8 +207,8 @@ def _run(script: _Script, plan: Plan, names: list[str]) -> None:
 def _postprocess(script: _Script, plan: Plan) -> None:
     compare = plan.compare
     if compare.postprocess:
-        function = script.use("polycmp.compare.postprocess", "PostprocessFunc")
-        parse = script.use("polycmp.compare.postprocess", "parse_postprocess")
+        function = script.use("polycmp_checks.postprocess", "PostprocessFunc")
+        parse = script.use("polycmp_checks.postprocess", "parse_postprocess")
         wanted = ", ".join(f"{name!r}: {parse}({text!r})" for name, text in compare.postprocess.items())
         script.add(f"results = Comparator.postprocess(results, {function}.top_k({{{wanted}}}))")
     if compare.postprocess_script:

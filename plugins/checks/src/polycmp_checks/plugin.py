@@ -199,9 +199,10 @@ def polycmp_compare_funcs() -> Iterable[CompareFuncSpec]:
 
 @hookimpl
 def polycmp_services() -> Iterable[ServiceSpec]:
-    """Contribute what judges means, what knows of rounding, and what to type after a failure."""
+    """Contribute what runs leave to plugins."""
     yield ServiceSpec("averages", "Metrics averaged over the iterations", "polycmp_checks.averages:Averages")
     yield ServiceSpec("follow_ups", "Commands to type after a failure", "polycmp_checks.follow_ups.collect:FollowUps")
+    yield ServiceSpec("postprocessing", "Functions applied to outputs", "polycmp_checks.postprocess:Postprocessing")
     yield ServiceSpec("rounding", "Tolerances from measured rounding", "polycmp_checks.rounding.floors:NoiseFloors")
 
 

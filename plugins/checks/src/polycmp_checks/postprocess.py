@@ -1,4 +1,4 @@
-"""Functions applied to outputs before they are compared."""
+"""Functions applied to outputs before they are compared: the service `postprocessing`, and what programs use."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ import numpy as np
 
 from polycmp.compare.scripted import read_only_outputs
 from polycmp.errors import DataError, InvalidValueError, OthersCode, UsageError
+from polycmp.files import same_folder
+from polycmp.plan import ComparePlan
+from polycmp.results.runs import IterationResult
 from polycmp.script import load_script
-from polycmp.tensors import is_low_bit, to_numpy
-from polycmp.values import pick
+from polycmp.tensors import dtype_class, is_low_bit, to_numpy
+from polycmp.values import pick, split_script
 
 Outputs = Mapping[str, Any]
 Postprocess = Callable[[Outputs], Outputs]
@@ -98,3 +101,57 @@ def script_postprocess(path: str, name: str) -> Postprocess:
         return changed
 
     return postprocess
+
+
+class Postprocessing:
+    """The functions of a run.
+
+    Args:
+        plan: Which outputs are replaced by the indices of their largest values, and the user's function.
+
+    Raises:
+        UsageError: What is asked for is not understood.
+        DataError: The user's script is missing, or cannot be imported.
+    """
+
+    def __init__(self, plan: ComparePlan) -> None:
+        self._plan = plan
+        self._functions: list[Postprocess] = []
+        if plan.postprocess:
+            wanted = {name: parse_postprocess(text) for name, text in plan.postprocess.items()}
+            self._functions.append(PostprocessFunc.top_k(wanted))
+        if plan.postprocess_script:
+            script = split_script(plan.postprocess_script, "postprocess_outputs")
+            self._functions.append(script_postprocess(*script))
+
+    def change(self, made: Mapping[str, IterationResult]) -> dict[str, IterationResult]:
+        """Return the outputs as they are to be compared; errors as of the functions."""
+        changed = {}
+        for label, result in made.items():
+            changed[label] = result
+            for function in self._functions:
+                with same_folder("a post-processing function"):  # models and files may be opened behind it
+                    changed[label] = IterationResult(function(changed[label]), result.runtime, label)
+        return changed
+
+    def unhidden(
+        self, pair: tuple[IterationResult, IterationResult], raw: tuple[Outputs, Outputs]
+    ) -> tuple[IterationResult, IterationResult]:
+        """Return two runs' outputs with those as they were made of which top-K would hide that they are unlike.
+
+        The indices of the largest values have the same shape and type whatever they were taken from.
+        """
+        candidate, reference = _copy(pair[0]), _copy(pair[1])
+        for name in pair[0] if self._plan.postprocess else ():
+            other = self._plan.map_output.get(name, name)
+            chosen = pick(self._plan.postprocess, name, "") or pick(self._plan.postprocess, other, "")
+            if chosen and other in reference and name in raw[0] and other in raw[1]:
+                one, two = to_numpy(raw[0][name]), to_numpy(raw[1][other])
+                same_shape = one.shape == two.shape or not self._plan.shape_check
+                if not same_shape or dtype_class(one.dtype) != dtype_class(two.dtype):
+                    candidate[name], reference[other] = one, two
+        return candidate, reference
+
+
+def _copy(result: IterationResult) -> IterationResult:
+    return IterationResult(result, result.runtime, result.runner_name)
