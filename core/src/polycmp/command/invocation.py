@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import shlex
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from polycmp.command.build import Given, build_plan, convert, convert_one, read_run_file, write_run_file
@@ -211,7 +213,7 @@ class Invocation:
         from polycmp.session.engine import run_plan
 
         with self.progress() as on_stage:
-            return result_of(run_plan(plan, self.registry, on_stage))
+            return result_of(run_plan(plan, self.registry, _with_console(on_stage)))
 
     def present(self, result: Result) -> int:
         """Show a result, write its reports, and return the exit status.
@@ -253,6 +255,18 @@ class Invocation:
         """
         if not (self.given.backends or self.given.run_file.backends):
             raise UsageError("no backend given", hint=example)
+
+
+def _with_console(on_stage: Callable[[str], None]) -> Callable[[str], None]:
+    """Return a function that tells what happens next, and has the console imported while backends begin to work."""
+    importing = threading.Thread(target=import_module, args=("polycmp.report.console",), daemon=True)
+
+    def tell(text: str) -> None:
+        if importing.ident is None:
+            importing.start()
+        on_stage(text)
+
+    return tell
 
 
 def _with_second_model(specs: Sequence[str], model: str) -> tuple[str, ...]:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from polycmp_onnx.structure import FIXED32, FIXED64, LENGTH, VARINT, read_varint
 
-#: Beyond this many bytes of structure, parsing it in `onnx` is faster than reading it here.
-_MOST_BYTES = 1 << 18
+#: Beyond this many operators, tensors and weights, importing `onnx` to parse them is faster than reading them here.
+_MOST_ITEMS = 4096
 
 
 class _Field(NamedTuple):
@@ -67,23 +67,22 @@ def read_outline(file: Path) -> Any | None:
         file: The file.
 
     Returns:
-        None where `onnx` had better read the file: it is large even without weights, is no model in protobuf's binary
+        None where `onnx` had better read the file: it has too many operators, is no model in protobuf's binary
         form, or cannot be read; `onnx` then says why.
     """
     try:
         with file.open("rb") as stream:
             content = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
         model = Message(content, "model")
-        if not (model.opset_import and model.HasField("graph")) or _structure_bytes(model.graph) > _MOST_BYTES:
+        if not (model.opset_import and model.HasField("graph")) or _items(model.graph) > _MOST_ITEMS:
             return None
     except (OSError, ValueError):
         return None
     return model
 
 
-def _structure_bytes(graph: Message) -> int:
-    names = ("node", "input", "output", "value_info")
-    return sum(graph.bytes_of(name) for name in names) + 64 * len(graph.initializer)
+def _items(graph: Message) -> int:
+    return sum(graph.count(name) for name in ("node", "initializer", "input", "output", "value_info"))
 
 
 class Message:
@@ -125,9 +124,9 @@ class Message:
         """Return the name of the field that is there, of a kind of message in which there is at most one."""
         return next((name for name in self._known if self.HasField(name)), None)
 
-    def bytes_of(self, name: str) -> int:
-        """Return how many bytes a field takes that holds texts or messages."""
-        return sum(len(item) for item in self._found.get(self._known[name].number, ()) if not isinstance(item, int))
+    def count(self, name: str) -> int:
+        """Return how often a field is there."""
+        return len(self._found.get(self._known[name].number, ()))
 
 
 def _decoded(item: int | memoryview, kind: str) -> list[Any]:
