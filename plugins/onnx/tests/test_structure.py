@@ -11,6 +11,7 @@ from polycmp.errors import ModelError
 from polycmp_onnx.describe import describe
 from polycmp_onnx.load import LARGE_FILE, structure_from_path
 from polycmp_onnx.shapes import value_types
+from polycmp_onnx.structure import referring_to_itself
 
 
 @pytest.fixture
@@ -85,3 +86,31 @@ def test_half_of_a_spectrum_is_inferred_where_the_attribute_is_left_out():
     }
     assert shapes["square"] == [1, 15, 17, 2]
     assert not model.graph.node[0].attribute, "the model itself is left as it is"
+
+
+def test_a_file_that_refers_to_its_own_weights_is_the_same_model(large):
+    content = referring_to_itself(large)
+    assert content is not None
+    assert len(content) < 16_000  # `V` is no raw data, so it stays
+    model = onnx.load_model_from_string(content)
+    onnx.external_data_helper.load_external_data_for_model(model, str(large.parent))
+    for tensor in model.graph.initializer:
+        tensor.ClearField("data_location")
+    assert model == onnx.load(large)
+
+
+def test_files_that_cannot_refer_to_themselves_are_read_whole(large, tmp_path):
+    link = tmp_path / "link.onnx"
+    link.symlink_to(large)
+    assert referring_to_itself(link) is None
+    outside = tmp_path / "outside.onnx"
+    onnx.save(onnx.load(large), outside, save_as_external_data=True, location="weights.bin", size_threshold=5000)
+    assert referring_to_itself(outside) is None
+    small = tmp_path / "small.onnx"
+    model = onnx.load(large)
+    del model.graph.initializer[0]
+    onnx.save(model, small)
+    assert referring_to_itself(small) is None
+    small.write_bytes(large.read_bytes()[:-1])
+    assert referring_to_itself(small) is None
+    assert referring_to_itself(tmp_path / "none.onnx") is None

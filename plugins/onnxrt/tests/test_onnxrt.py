@@ -401,3 +401,57 @@ def test_a_session_of_a_changed_model_reads_the_weights_from_where_they_lie(tmp_
     x = np.ones((2, 64), np.float32)
     assert np.allclose(infer(ModifyOutputs(OnnxFromPath(path), ["h"]), x=x)["h"], x @ weight, atol=1e-4)
     assert (len(given[0]) < 1000) == (release != "1.20.1")
+
+
+@pytest.fixture
+def heavy(tmp_path):
+    """A file with a weight of 4 MB."""
+    weight = onnx.numpy_helper.from_array(np.random.default_rng(0).random((1024, 1024), np.float32), "W")
+    made = model([helper.make_node("MatMul", ["x", "W"], ["y"])], [value("x")], [value("y")], initializer=[weight])
+    made.graph.input[0].type.tensor_type.shape.dim.add(dim_value=1024)
+    made.graph.output[0].type.tensor_type.shape.dim.add(dim_value=1024)
+    onnx.save(made, tmp_path / "heavy.onnx")
+    return tmp_path / "heavy.onnx"
+
+
+def given_to_sessions(monkeypatch):
+    """Return a list that gets what each session is made of."""
+    given = []
+    make = onnxruntime.InferenceSession.__init__
+
+    def noting(self, path_or_bytes, *args, **options):
+        given.append(path_or_bytes)
+        make(self, path_or_bytes, *args, **options)
+
+    monkeypatch.setattr(onnxruntime.InferenceSession, "__init__", noting)
+    return given
+
+
+@pytest.mark.skipif(
+    Version(onnxruntime.__version__) < Version("1.21"), reason="earlier releases map weights of files only"
+)
+def test_the_weights_of_a_file_are_mapped_and_give_the_same(heavy, monkeypatch):
+    x = np.random.default_rng(1).random((2, 1024), np.float32)
+    whole = infer(heavy.read_bytes(), x=x)["y"]
+    given = given_to_sessions(monkeypatch)
+    assert np.array_equal(infer(str(heavy), x=x)["y"], whole)
+    assert [len(content) < 5000 for content in given] == [True]
+
+
+def test_a_session_that_cannot_map_the_weights_reads_the_file(heavy, monkeypatch, tmp_path):
+    given = given_to_sessions(monkeypatch)
+    x = np.ones((1, 1024), np.float32)
+    with OnnxrtRunner(SessionFromOnnx(str(heavy), save_optimized=tmp_path / "optimized.onnx")) as runner:
+        runner.infer({"x": x})
+    assert given == [str(heavy)]
+    assert (tmp_path / "optimized.onnx").stat().st_size > 4 << 20
+
+
+def test_an_error_in_a_file_with_mapped_weights_is_that_of_the_file(heavy, monkeypatch):
+    made = onnx.load(heavy)
+    made.graph.node[0].op_type = "Unheard"
+    onnx.save(made, heavy)
+    given = given_to_sessions(monkeypatch)
+    with pytest.raises(BackendError, match="has no operator Unheard"):
+        session_from_onnx(str(heavy))
+    assert given[-1] == str(heavy)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from polycmp_onnx.scrub import scrub_names as scrub_names
     from polycmp_onnx.shapes import InferShapes as InferShapes
     from polycmp_onnx.shapes import infer_shapes as infer_shapes
+    from polycmp_onnx.structure import referring_to_itself as referring_to_itself
     from polycmp_onnx.upper_bound import SetUpperBound as SetUpperBound
     from polycmp_onnx.upper_bound import set_upper_bound as set_upper_bound
 
@@ -45,6 +46,7 @@ _HOME = {
     "external": ("ExternalModel",),
     "load": ("OnnxLoader", "OnnxFromPath", "OnnxFromBytes", "onnx_from_path", "onnx_from_bytes"),
     "outputs": ("MARK_ALL", "ModifyOutputs", "modify_outputs"),
+    "structure": ("referring_to_itself",),
     "shapes": ("InferShapes", "infer_shapes"),
     "upper_bound": ("SetUpperBound", "set_upper_bound"),
     "bf16": ("ConvertToBf16", "convert_to_bf16"),

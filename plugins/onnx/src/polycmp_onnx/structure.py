@@ -23,6 +23,8 @@ RAW_DATA, EXTERNAL_DATA, DATA_LOCATION = 9, 13, 14
 _REFERENCE = frozenset({RAW_DATA, EXTERNAL_DATA, DATA_LOCATION})
 #: Initializers up to this many bytes keep their content, since shape inference wants the shapes that some hold.
 KEPT_BYTES = 4096
+#: Weights of less than this many bytes in all are as well read as mapped.
+_WORTH = 1 << 20
 #: How a field is encoded.
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 
@@ -46,18 +48,54 @@ def read_structure(file: Path, location: str = "") -> ModelProto:
             return bytes(tensor)
         return _referring(tensor, start, location) if location else _without_content(tensor)
 
-    def light_graph(graph: memoryview, start: int) -> bytes:
-        return _rewritten(graph, INITIALIZER_OF_GRAPH, lightened, start)
+    model = onnx.ModelProto()
+    model.ParseFromString(_with_initializers(file, lightened))
+    return model
+
+
+def referring_to_itself(file: Path) -> bytes | None:
+    """Return a `.onnx` file's content with references to its own large weights in place of these.
+
+    Who loads this maps the weights from the file instead of reading, parsing and copying them. The locations begin in
+    the file's folder.
+
+    Args:
+        file: The file.
+
+    Returns:
+        None where there is nothing to gain, or where references would mean something else than in the file: it is a
+        link, refers to other files already, or cannot be read.
+    """
+    outside, left = False, 0
+
+    def lightened(tensor: memoryview, start: int) -> bytes:
+        nonlocal outside, left
+        if len(tensor) <= KEPT_BYTES:
+            return bytes(tensor)
+        outside = outside or any(field in {EXTERNAL_DATA, DATA_LOCATION} for field, *_ in _fields(tensor))
+        made = _referring(tensor, start, file.name)
+        left += len(tensor) - len(made)
+        return made
+
+    try:
+        content = None if file.is_symlink() else _with_initializers(file, lightened)
+    except (OSError, ValueError, BufferError):  # the last where what was cut short is still looked at
+        return None
+    return None if outside or left < _WORTH else content
+
+
+def _with_initializers(file: Path, change: Callable[[memoryview, int], bytes]) -> bytes:
+    """Return a file's content with each initializer changed by a function of its bytes and of where they begin."""
+
+    def changed(graph: memoryview, start: int) -> bytes:
+        return _rewritten(graph, INITIALIZER_OF_GRAPH, change, start)
 
     with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
         view = memoryview(content)
         try:
-            light = _rewritten(view, GRAPH_OF_MODEL, light_graph, 0)
+            return _rewritten(view, GRAPH_OF_MODEL, changed, 0)
         finally:
             view.release()
-    model = onnx.ModelProto()
-    model.ParseFromString(light)
-    return model
 
 
 def _rewritten(message: memoryview, number: int, change: Callable[[memoryview, int], bytes], offset: int) -> bytes:

@@ -18,10 +18,21 @@ from polycmp_onnxrt.choices import OPTIMIZATION_LEVELS, parse_optimization
 from polycmp_onnxrt.logs import captured, severity
 from polycmp_onnxrt.providers import Provider, require_providers, resolve_providers
 from polycmp_onnxrt.reasons import loading_failed, missing_runtime, shorten
-from polycmp_onnxrt.source import WEIGHTS_FOLDER, external_of, native_path, path_of, reads_from_folder, serialized
+from polycmp_onnxrt.source import (
+    WEIGHTS_FOLDER,
+    external_of,
+    mapped,
+    native_path,
+    path_of,
+    reads_from_folder,
+    serialized,
+)
 
 #: Threads that wait busily for their session's next operator take the cores from the other backends of a comparison.
 _NO_SPINNING = {"session.intra_op.allow_spinning": "0", "session.inter_op.allow_spinning": "0"}
+
+#: Weights are mapped from a model's file where nothing else runs it: other providers may want the file's path.
+_CPU = "CPUExecutionProvider"
 
 #: glibc's numbers of what `mallopt` sets.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
@@ -114,22 +125,39 @@ class SessionFromOnnx(Loader[Any]):
 
     def _make_session(self, ort: Any) -> Any:
         providers = resolve_providers(self.providers, tuple(ort.get_available_providers()))
-        options = self._session_options(ort)
-        source, name = self._source(ort, options)
-        with source as path_or_bytes:
-            try:
-                session = ort.InferenceSession(
-                    path_or_bytes,
-                    options,
-                    providers=providers,
-                    disabled_optimizers=list(self.disable_optimizers) or None,
-                    enable_fallback=0,
-                )
-            except Exception as error:
-                self._explain_with_the_loader(error)
-                raise loading_failed(error, model=name) from error
+        path = path_of(self.model)
+        session = None
+        if path is not None and self.save_optimized is None and {name for name, _ in providers} == {_CPU}:
+            session = self._mapping_session(ort, path, providers)
+        if session is None:
+            options = self._session_options(ort)
+            source, name = self._source(ort, options)
+            with source as path_or_bytes:
+                try:
+                    session = self._session(ort, path_or_bytes, options, providers)
+                except Exception as error:
+                    self._explain_with_the_loader(error)
+                    raise loading_failed(error, model=name) from error
         require_providers(session, [provider for provider, _ in providers])
         return session
+
+    def _session(self, ort: Any, path_or_bytes: Any, options: Any, providers: Any) -> Any:
+        disabled = list(self.disable_optimizers) or None
+        return ort.InferenceSession(
+            path_or_bytes, options, providers=providers, disabled_optimizers=disabled, enable_fallback=0
+        )
+
+    def _mapping_session(self, ort: Any, path: str, providers: Any) -> Any:
+        """Return a session that maps the weights from the model's file; None where it does not come about so."""
+        found = mapped(path) if reads_from_folder(ort) else None
+        if found is None:
+            return None
+        content, folder = found
+        options = self._session_options(ort)
+        options.add_session_config_entry(WEIGHTS_FOLDER, native_path(str(folder)))
+        with suppress(Exception):  # the whole file then says what is wrong
+            return self._session(ort, content, options, providers)
+        return None
 
     def _source(self, ort: Any, options: Any) -> tuple[Any, str]:
         """Return a context manager that gives a path or bytes for the session, and what to call the model."""

@@ -43,6 +43,22 @@ def external_of(model: Any) -> ExternalModel | None:
     return model.external() if isinstance(model, OnnxLoader) else None
 
 
+def mapped(path: str) -> tuple[bytes, Path] | None:
+    """Return a model file's content without its large weights, and the folder to find these in; None if that is no use.
+
+    A session then maps the weights from the file: reading, parsing and copying them takes twice as long as the rest of
+    making a session, and their size in memory three times over.
+
+    Args:
+        path: The file.
+    """
+    from polycmp_onnx import referring_to_itself
+
+    file = Path(path)
+    content = referring_to_itself(file) if file.suffix == ".onnx" else None
+    return None if content is None else (content, file.parent.absolute())
+
+
 def path_of(model: Any) -> str | None:
     """Return the file to give to ONNX Runtime, or None if the model has to be made first.
 
