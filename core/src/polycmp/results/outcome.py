@@ -6,13 +6,14 @@ import math
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+import polycmp
 from polycmp.compare.verdicts import PairComparison
-from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, describe_exception
+from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
 from polycmp.records import dataclass, field
 from polycmp.tensors import TensorMetadata
 
@@ -215,20 +216,12 @@ def describe_environment() -> dict[str, str]:
     """Return versions of Python, polycmp and NumPy, the platform, and the processor; nothing that names a person."""
     return {
         "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "polycmp": _version("polycmp"),
-        "numpy": _version("numpy"),
+        "polycmp": polycmp.__version__,
+        "numpy": np.__version__,
         "platform": _platform(),
         "cpu": _processor(),
         "cpu_count": str(os.cpu_count() or 0),
     }
-
-
-@cache
-def _version(distribution: str) -> str:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError as error:
-        return f"unknown ({describe_exception(error)})"
 
 
 def _platform() -> str:
