@@ -217,11 +217,18 @@ def _load(tensor: Any, folder: Path, whose: str) -> None:
     if not uses_external_data(tensor):
         return
     try:
+        _refuse_links(folder, _place(tensor).location)
         load_external_data_for_tensor(tensor, str(folder))
     except Exception as error:
         raise _unreadable(whose, error) from error
     tensor.data_location = type(tensor).DEFAULT
     del tensor.external_data[:]
+
+
+def _refuse_links(folder: Path, location: str) -> None:
+    """Raise for weights that a link leads out of the folder to: ONNX itself does not before 1.20."""
+    if not (folder / location).resolve().is_relative_to(folder.resolve()):
+        raise ValueError(f"{location} leads out of the folder {folder}")
 
 
 def _inner_tensors(graph: Any) -> Iterator[Any]:
