@@ -100,6 +100,19 @@ def test_nothing_is_shown_where_there_is_no_terminal(slow, model):
     assert done.stderr == ""
 
 
+def test_a_long_version_is_cut_in_tables_and_whole_in_the_report(slow, model, tmp_path):
+    whole = "2026.4.1-22982-e213a147257-releases/2026/4"
+    file = slow.folder / "slow_impl.py"
+    made = f"made = Slow(name)\n    made.backend_version = {whole!r}\n    return made"
+    file.write_text(file.read_text().replace("time.sleep(2)", "").replace("return Slow(name)", made))
+    report = tmp_path / "r.json"
+    done = slow.polycmp("run", model, "-b", "slow", "-b", "slow:name=b", "--report", report, "--input-shapes", "x:[1,8]")
+    assert done.returncode == 0, done.stderr
+    assert "2026.4.1-22982-… " in done.stdout
+    assert whole not in done.stdout
+    assert whole in report.read_text()
+
+
 def test_killing_the_command_while_it_saves_leaves_no_half_file(slow, model, tmp_path):
     target = tmp_path / "outputs.npz"
     words = ["run", str(model), "-b", "slow", "--iterations", "5", "--save-outputs", str(target)]

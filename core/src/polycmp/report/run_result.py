@@ -28,6 +28,8 @@ from polycmp.report.formatting import backend_failure, duration, error_histogram
 from polycmp.report.run_document import document_of
 from polycmp.results.outcome import BackendResult, Invalid, Outcome
 
+#: Characters of a version in a table; some libraries put their whole commit into it. The JSON report holds all.
+_VERSION = 16
 _RUN_COLUMNS = (
     Column("Version"),
     Column("Iterations", "number"),
@@ -130,10 +132,11 @@ def _run(item: BackendResult, is_reference: bool, slowest: float) -> Row:
     figures = (None,) * 4 if timing is None else (timing.first, timing.median, timing.p90, timing.p99)
     shares = () if timing is None else tuple(part / slowest if slowest else 0.0 for part in (timing.p90, timing.median))
     options = ", ".join(f"{key}={value}" for key, value in item.options.items())
+    version = item.version if len(item.version) <= _VERSION else f"{item.version[: _VERSION - 1]}…"
     return Row(
         item.label,
         "error" if item.error else "info",
-        (item.version, item.iterations, *figures),
+        (version, item.iterations, *figures),
         reason="failed" if item.error else "ran" if timing else "read",
         type=" · ".join(filter(None, (options, item.model))),
         tags=("reference",) if is_reference else (),
