@@ -102,3 +102,40 @@ def test_inputs_of_a_file_are_real(polycmp, model, tmp_path, toybox):
     assert polycmp("run", "m.toy", "-b", "plain", "--save-inputs", "i.box").status == 0
     registry = Registry.discover()
     assert not make_source(DataPlan(files=(str(tmp_path / "i.box"),)), registry).synthetic
+
+
+def test_the_base_classes_take_no_names_that_a_plugin_may_want():
+    from polycmp.loader import Loader
+    from polycmp.runner import Runner
+
+    class Mine(Runner):
+        def __init__(self):
+            super().__init__("mine")
+            self._inputs = self._arguments = self._measured = self._active = [1, {}]
+
+        def activate_impl(self):
+            self._inputs = self._arguments = self._measured = self._active = [2, {}]
+
+        def get_input_metadata_impl(self):
+            return TensorMetadata().add("x", "float32", [2])
+
+        def infer_impl(self, feed_dict):
+            return {"y": feed_dict["x"]}
+
+    class MyLoader(Loader):
+        def __init__(self, path):
+            self._arguments = self._path = path
+
+        def call_impl(self):
+            return self._path
+
+    for item in (Mine(), MyLoader("a")):
+        taken = {name for name in vars(item) if not name.startswith(("_Runner__", "_Recorded__", "_Loader__"))}
+        mine = {"_inputs", "_arguments", "_measured", "_active", "_path"}
+        assert taken - mine <= {"name", "is_active", "inference_time", "notes", "backend_version"}
+        assert "(" in item.source()
+    with Mine() as runner:
+        feed = {"x": np.zeros(2, np.float32)}
+        assert runner.infer(feed)["y"] is feed["x"]
+        assert runner.last_inference_time() >= 0
+    assert MyLoader("a")() == "a"

@@ -49,17 +49,17 @@ def also_called(*without_effect: str, **names: str) -> Callable[[type[T]], type[
 class Recorded:
     """Base of what can show the source code that makes it: it remembers the arguments it was made with."""
 
-    _arguments: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
+    __arguments: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Record the arguments."""
         self = super().__new__(cls)
-        self._arguments = (args, kwargs)
+        self.__arguments = (args, kwargs)
         return self
 
     def source(self) -> str:
         """Return the source code that makes this object, arguments equal to their defaults left out."""
-        args, kwargs = self._arguments
+        args, kwargs = self.__arguments
         defaults = {
             name: parameter.default for name, parameter in inspect.signature(type(self).__init__).parameters.items()
         }
@@ -73,7 +73,7 @@ class Recorded:
 
     def children(self) -> Iterator[Any]:
         """Yield the arguments this object was made with, for whoever walks a tree of them."""
-        args, kwargs = self._arguments
+        args, kwargs = self.__arguments
         yield from args
         yield from kwargs.values()
 
