@@ -106,7 +106,9 @@ def test_a_long_version_is_cut_in_tables_and_whole_in_the_report(slow, model, tm
     made = f"made = Slow(name)\n    made.backend_version = {whole!r}\n    return made"
     file.write_text(file.read_text().replace("time.sleep(2)", "").replace("return Slow(name)", made))
     report = tmp_path / "r.json"
-    done = slow.polycmp("run", model, "-b", "slow", "-b", "slow:name=b", "--report", report, "--input-shapes", "x:[1,8]")
+    done = slow.polycmp(
+        "run", model, "-b", "slow", "-b", "slow:name=b", "--report", report, "--input-shapes", "x:[1,8]"
+    )
     assert done.returncode == 0, done.stderr
     assert "2026.4.1-22982-… " in done.stdout
     assert whole not in done.stdout

@@ -217,13 +217,13 @@ def is_child() -> bool:
 
 def beside_standard(descriptor: int) -> int:
     """Return a descriptor above those of the standard streams, which are given out again where they were closed."""
-    if descriptor > _LAST_STANDARD:
-        return descriptor
-    import fcntl  # not on every platform
-
-    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _LAST_STANDARD + 1)
-    os.close(descriptor)
-    return moved
+    low = []
+    while descriptor <= _LAST_STANDARD:
+        low.append(descriptor)
+        descriptor = os.dup(descriptor)
+    for each in low:
+        os.close(each)
+    return descriptor
 
 
 def _write(descriptor: int, message: Mapping[str, Any]) -> None:

@@ -6,14 +6,16 @@ import gc
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from polycmp_suite.progress import Progress
+from polycmp_suite.running.process import CaseProcess
 from polycmp_suite.session import Session
-from polycmp_suite.spec import Ended, Event, Queue, Started
+from polycmp_suite.spec import Ended, Event, Job, Queue, Started
 from polycmp_suite.store import new_run
 from polycmp_suite.suitefile.case import Case, Suite
 
@@ -129,3 +131,15 @@ def test_memory_does_not_grow_with_the_cases_that_have_ended(tmp_path):
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
     after_100, after_600 = map(int, done.stdout.split())
     assert after_600 - after_100 < 500, "less than one object for each of 500 cases"
+
+
+@pytest.mark.parametrize(("words", "status"), [(("version",), 0), (("rnu",), 2), (("plugins", "list"), 0)])
+def test_cases_are_waited_for_where_the_system_cannot_look_without_reaping(tmp_path, monkeypatch, words, status):
+    """macOS before Python 3.13 has no `os.waitid`."""
+    monkeypatch.delattr(os, "waitid")
+    process = CaseProcess(Job("case", words, str(tmp_path), str(tmp_path)))
+    deadline = time.monotonic() + 60
+    while (ended := process.look()) is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert ended is not None
+    assert (ended.status, ended.stopped) == (status, "")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polycmp.errors import UsageError
+from polycmp.errors import BackendError, UsageError
 from polycmp.terminal import echo, visible
 from polycmp_suite.command import ChoiceSection, HistorySection, RunningSection
 from polycmp_suite.executors import make_executor
@@ -34,7 +34,7 @@ def run_suite(call: Invocation) -> int:
     """Run a suite, or show its cases, and return the exit status.
 
     Raises:
-        PolycmpError: The suite is wrong, nothing fits, or a result cannot be written.
+        PolycmpError: The suite is wrong, nothing fits, this system cannot run cases, or a result cannot be written.
         KeyboardInterrupt: It was interrupted; reports of what has ended are written.
     """
     path, choice = call.params["suite"], call.section(ChoiceSection)
@@ -43,6 +43,12 @@ def run_suite(call: Invocation) -> int:
     cases = choose(suite.cases, choice.select, choice.tag)
     if choice.list or choice.dry_run:
         return _show(cases, commands=choice.dry_run)
+    if not hasattr(os, "fork"):
+        raise BackendError(
+            "a suite cannot run on this system",
+            why="its cases are processes that are ended with all that they start, which Windows does not do",
+            hint="use Linux, macOS or WSL; --dry-run shows the commands of the cases",
+        )
     return _Work(call, suite, cases).run()
 
 

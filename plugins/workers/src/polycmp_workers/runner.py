@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp import __version__
-from polycmp.errors import PluginError, PolycmpError, WorkerError
+from polycmp.errors import BackendError, PluginError, PolycmpError, WorkerError
 from polycmp.loader import Loader
 from polycmp.model import Model
 from polycmp.plan import BackendPlan, DataPlan
@@ -38,7 +38,16 @@ def make_workers(data: DataPlan, timeout: float) -> MakeWorker:
     Args:
         data: Where inputs come from: backends may calibrate with them.
         timeout: As for `WorkerRunner`.
+
+    Raises:
+        BackendError: Processes cannot be given open files on this system, which is how tensors reach them.
     """
+    if not hasattr(os, "fork"):
+        raise BackendError(
+            "backends cannot run in processes of their own on this system",
+            why="these get tensors through open files that are handed on, which Windows does not do",
+            hint="leave --use-subprocess and python= out, or use Linux, macOS or WSL",
+        )
 
     def make(backend: ResolvedBackend, part: Loader[Any] | None, same_inputs: bool) -> Runner:
         if part is None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from polycmp_suite.spec import Ended, Job
 
@@ -41,6 +42,7 @@ class CaseProcess:
         self.job, self.devices, self._where = job, devices, where
         self._stopped = ""
         self._asked = 0.0
+        self._left: tuple[int, Any] | None = None
         self._begun = time.monotonic()
         with (Path(job.output) / LOG).open("wb") as log:
             self._process = subprocess.Popen(
@@ -98,13 +100,17 @@ class CaseProcess:
             os.killpg(self._process.pid, number)
 
     def _ended(self) -> bool:
+        if not hasattr(os, "waitid"):  # macOS before Python 3.13
+            pid, status, usage = os.wait4(self._process.pid, os.WNOHANG)
+            self._left = (status, usage) if pid else None
+            return pid != 0
         # Not reaped yet, so that its number stays its own until everything of its session is ended.
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def _reap(self) -> Ended:
         seconds = self.seconds
         self._signal(signal.SIGKILL)  # whatever it has left behind
-        _, status, usage = os.wait4(self._process.pid, 0)
+        status, usage = self._left or os.wait4(self._process.pid, 0)[1:]
         code = os.waitstatus_to_exitcode(status)
         self._process.returncode = code
         if self.descriptor >= 0:

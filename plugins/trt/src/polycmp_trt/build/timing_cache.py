@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
     import tensorrt as trt
 
     from polycmp_trt.types import FileLike
-
-if sys.platform != "win32":
-    import fcntl
 
 __all__ = ["locked", "read_timing_cache", "save_timing_cache", "use_timing_cache"]
 
@@ -35,7 +31,7 @@ def locked(path: str | Path) -> Iterator[None]:
     Raises:
         FileError: The lock cannot be made.
     """
-    if sys.platform == "win32":
+    if not hasattr(os, "fork"):
         yield
         return
     lock = Path(f"{path}.lock")
@@ -48,6 +44,8 @@ def locked(path: str | Path) -> Iterator[None]:
 
 
 def _acquire(lock: Path) -> int:
+    import fcntl  # not on Windows
+
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
         while True:
