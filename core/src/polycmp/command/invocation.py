@@ -61,6 +61,7 @@ class Invocation:
         self.table: FlagTable = ctx.table
         self.sections: Mapping[str, type] = command.sections
         self._writers: list[Writer] = []
+        self._plan: Plan | None = None
         self._start = time.time()
 
     @property
@@ -188,6 +189,7 @@ class Invocation:
         options = report_options(self.settings, self.registry) if plan is None else plan.report_options
         reports = self.settings.core["result"].report
         self._writers = find_writers(reports, self.registry, options)
+        self._plan = plan
         log = self.settings.core["log"]
         setup_logging(
             verbose=self.params.get("verbose", 0),
@@ -222,8 +224,9 @@ class Invocation:
             PolycmpError: A report cannot be written.
         """
         quiet = bool(self.params.get("quiet", 0))
+        about = (self._plan, self.given.model)
         try:
-            return present(result, self._writers, self.registry, verbose=self.verbose, quiet=quiet)
+            return present(result, self._writers, self.registry, about, verbose=self.verbose, quiet=quiet)
         finally:
             if not quiet:
                 self.tell_written()

@@ -257,6 +257,7 @@ class Row:
         details: More on it, for a page.
         drawing: A small drawing beside it.
         looks: What reports saw of it while it was compared, by the report's name.
+        edge: What a drawing of the graph writes beside it: its range, its error.
         lines: Its figures as lines of text, for whoever sees nothing but this row; by default those of the columns.
     """
 
@@ -272,6 +273,7 @@ class Row:
     details: tuple[Facts, ...] = ()
     drawing: Histogram | Bar | None = None
     looks: Mapping[str, Any] = field(default_factory=dict)
+    edge: str = ""
     lines: tuple[str, ...] = ()
 
 
@@ -338,6 +340,7 @@ class Result:
         heading: The verdict in capital letters, as the command puts it.
         sentence: What it comes to, in one sentence.
         title: What it is about: the models or backends.
+        models: The models' paths, and for each in a few words what identifies it; known to reports of files only.
         content: Everything found, in the order in which a terminal shows it.
         facts: The few figures that matter most.
         environment: Versions and machine.
@@ -352,6 +355,7 @@ class Result:
     heading: str
     sentence: str
     title: str = ""
+    models: Mapping[str, str] = field(default_factory=dict)
     content: tuple[Block, ...] = ()
     facts: tuple[Fact, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)

@@ -176,6 +176,7 @@ def _output(output: OutputComparison, candidate: str, outcome: Outcome, metrics:
         details=tuple(_details(output, stats)),
         drawing=_histogram(output, stats),
         looks={name: seen[key] for name, seen in outcome.looks.items() if (key := (candidate, output.output)) in seen},
+        edge="" if stats is None else f"up to {stats.scale:.3g}, error {figure(stats.max_abs, 2)}",
         lines=tuple(_lines(output, stats, outcome)),
     )
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from polycmp.errors import PluginError, PolycmpError, describe_exception
 from polycmp.files import write_document
 from polycmp.records import dataclass
 
 if TYPE_CHECKING:
+    from polycmp.plan import Plan
     from polycmp.plugins import Contributed, Registry
     from polycmp.report.face import Result
     from polycmp.spec import ReportSpec
@@ -70,8 +71,28 @@ def _find(path: str, registry: Registry) -> Contributed[ReportSpec]:
         raise type(error)(f"--report: {error.what}", whose=whose, why=error.why, hint=error.hint) from None
 
 
+class Context(Protocol):
+    """The factory of the service `context`."""
+
+    def __call__(self, result: Result, registry: Registry, plan: Plan | None, model: str, /) -> Result:
+        """Return a result with what reports of files show besides.
+
+        Args:
+            result: What was found.
+            registry: The plugins.
+            plan: What was run; None for commands without a plan.
+            model: The model of such a command; empty if it has none.
+        """
+
+
 def present(
-    result: Result, writers: Iterable[Writer], registry: Registry, *, verbose: bool = False, quiet: bool = False
+    result: Result,
+    writers: Sequence[Writer],
+    registry: Registry,
+    about: tuple[Plan | None, str] = (None, ""),
+    *,
+    verbose: bool = False,
+    quiet: bool = False,
 ) -> int:
     """Show a result on the terminal, write its reports, and return the exit status.
 
@@ -79,6 +100,7 @@ def present(
         result: What was found.
         writers: The reports.
         registry: The plugins.
+        about: The plan and the model, as `Context` takes them.
         verbose: Whether the terminal shows every row.
         quiet: Whether it shows one line only.
 
@@ -91,6 +113,9 @@ def present(
     print_result(result, verbose=verbose, quiet=quiet)
     if PRINTED.isEnabledFor(logging.INFO):  # a file of messages, which holds every row
         PRINTED.info("%s", result_text(result))
+    if "context" in registry.services and any(writer.contribution.name != "json" for writer in writers):
+        add: Context = registry.load(registry.services["context"])
+        result = add(result, registry, *about)
     write_reports(result, writers, registry)
     return result.exit_code
 

@@ -156,6 +156,8 @@ class LoaderSpec:
         join: Optional, called as `join(parts) -> Loader`, where `parts` are loaders of models of this kind by a prefix:
             all of them as one model of separate parts, each tensor's name with its part's prefix. With it, `locate`
             runs many operators alone in one runner of a backend that compiles.
+        facts: Optional, called as `facts(path) -> Mapping[str, Any]`: what tells models of this kind apart besides the
+            file's digest and size, in plain values by name (`opset`), read without loading weights. Reports show it.
         takes_model: The factory is called as `factory(source, options, *, model) -> Loader`, where `model` is the
             `ModelHandle` for which it loads: shapes and data of the run then serve what it builds.
         aliases: Other names of the kind it makes, for `--model-type`, `--convert-to` and `--display-as`.
@@ -176,6 +178,7 @@ class LoaderSpec:
     hints: str = ""
     graph: str = ""
     join: str = ""
+    facts: str = ""
     options_of: str = ""
     takes_model: bool = False
     aliases: tuple[str, ...] = ()
@@ -304,6 +307,7 @@ class FormatSpec:
 
 SERVICES: Mapping[str, str] = {
     "averages": "judging the mean of each metric over the iterations, for `--check-average`",
+    "context": "what reports of files show beside what was found: models' identity, both sides' environment, the graph",
     "follow_ups": "the commands to type after a run in which something failed",
     "pairing": "a way to go side by side through models that differ, tensor by tensor",
     "postprocessing": "functions applied to outputs before they are compared, for `--postprocess`",
@@ -322,8 +326,8 @@ class ServiceSpec:
     Attributes:
         name: One of `SERVICES`.
         summary: One line for tables.
-        factory: Called as the Protocol for this service in `polycmp.runs.services` says; that for `sizes` is in
-            `polycmp.runs.resolve`.
+        factory: Called as the Protocol for this service in `polycmp.runs.services` says; those for `sizes` and
+            `context` are in `polycmp.runs.resolve` and `polycmp.report.writers`.
     """
 
     name: str

@@ -21,6 +21,7 @@ from polycmp.report import (
     Table,
     backend_failure,
     error_histogram,
+    figure,
     verdict_of,
 )
 from polycmp.report import Row as ReportRow
@@ -163,6 +164,7 @@ def _row(row: Row, found: Located) -> ReportRow:
         chosen=chosen,
         remarks=(_both(row, found), *_pair(row, found)),
         drawing=_distribution(row),
+        edge=f"{row.reference or row.candidate or 'not seen'}, error {figure(row.max_abs, 2)}",
         lines=(*lines, *(found.explain if chosen else ())),
     )
 

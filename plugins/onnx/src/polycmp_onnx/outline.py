@@ -28,7 +28,8 @@ class _Field(NamedTuple):
 
 _KINDS: Mapping[str, Mapping[str, _Field]] = {
     "model": {"graph": _Field(7, "graph"), "opset_import": _Field(8, "opset", several=True)},
-    "opset": {},
+    "opset": {"domain": _Field(1, "str"), "version": _Field(2, "int")},
+    "any": {},
     "graph": {
         "node": _Field(1, "node", several=True),
         "initializer": _Field(5, "tensor", several=True),
@@ -49,10 +50,10 @@ _KINDS: Mapping[str, Mapping[str, _Field]] = {
     "value": {"name": _Field(1, "str"), "type": _Field(2, "type")},
     "type": {
         "tensor_type": _Field(1, "tensor_type"),
-        "sequence_type": _Field(4, "opset"),
-        "map_type": _Field(5, "opset"),
-        "sparse_tensor_type": _Field(8, "opset"),
-        "optional_type": _Field(9, "opset"),
+        "sequence_type": _Field(4, "any"),
+        "map_type": _Field(5, "any"),
+        "sparse_tensor_type": _Field(8, "any"),
+        "optional_type": _Field(9, "any"),
     },
     "tensor_type": {"elem_type": _Field(1, "int"), "shape": _Field(2, "shape")},
     "shape": {"dim": _Field(1, "dim", several=True)},
@@ -71,14 +72,23 @@ def read_outline(file: Path) -> Any | None:
         form, or cannot be read; `onnx` then says why.
     """
     try:
-        with file.open("rb") as stream:
-            content = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
-        model = Message(content, "model")
+        model = read_model(file)
         if not (model.opset_import and model.HasField("graph")) or _items(model.graph) > _MOST_ITEMS:
             return None
     except (OSError, ValueError):
         return None
     return model
+
+
+def read_model(file: Path) -> Message:
+    """Return what a file holds, of which nothing is decoded yet.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is no model in protobuf's binary form.
+    """
+    with file.open("rb") as stream:
+        return Message(memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)), "model")
 
 
 def _items(graph: Message) -> int:

@@ -108,6 +108,7 @@ def polycmp_loaders() -> Iterable[LoaderSpec]:
         hints="polycmp_onnx.hints:open_hints",
         graph="polycmp_onnx.model_graph:open_graph",
         join="polycmp_onnx.join:join",
+        facts="polycmp_onnx.facts:facts",
     )
 
 

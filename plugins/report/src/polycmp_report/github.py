@@ -10,6 +10,7 @@ from polycmp.files import located, to_bytes
 from polycmp.report import Problem, Result, Table
 from polycmp.terminal import shorten, visible_lines
 from polycmp_report.markdown import to_markdown
+from polycmp_report.models import prefixed
 
 #: GitHub shows ten annotations of a kind per step and drops the rest.
 ANNOTATIONS = 10
@@ -35,7 +36,9 @@ def annotate(result: Result, path: str = "", environ: Mapping[str, str] = os.env
         return
     messages = list(_messages(result))
     for title, text in messages[:ANNOTATIONS]:
-        print(f"::error title={_property(title)}::{_data(text)}")  # the one command that a line of ours may be
+        print(
+            f"::error title={_property(prefixed(result, title))}::{_data(text)}"
+        )  # the one command that a line of ours may be
     target = environ.get("GITHUB_STEP_SUMMARY")
     if target:
         try:

@@ -10,11 +10,15 @@ from importlib import resources
 from polycmp import __version__
 from polycmp.files import atomic_write, to_bytes
 from polycmp.report import Facts, Result, Series, Table
+from polycmp_report.models import named
+from polycmp_report.page.diagram import STYLE as GRAPH
+from polycmp_report.page.diagram import diagram_card
 from polycmp_report.page.elements import Markup, escape, join, tag
 from polycmp_report.page.pictures import STYLE as PICTURES
 from polycmp_report.page.sections import about, command, facts_card, hero, problems, tools
 from polycmp_report.page.series import STYLE, series_card
 from polycmp_report.page.tables import information, judged_tables
+from polycmp_report.surroundings import KEY
 
 
 def write(result: Result, path: str) -> None:
@@ -41,8 +45,23 @@ def to_html(result: Result) -> str:
         Markup(f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">'),
         Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         Markup('<meta name="color-scheme" content="light dark">'),
-        tag("title", f"{result.heading.capitalize()} · {result.title or 'polycmp'}"),
-        tag("style", Markup("".join((style, STYLE if series else "", PICTURES if 'class="looks"' in main else "")))),
+        tag(
+            "title",
+            " · ".join((result.heading.capitalize(), *filter(None, (named(result), result.title or "polycmp")))),
+        ),
+        tag(
+            "style",
+            Markup(
+                "".join(
+                    (
+                        style,
+                        STYLE if series else "",
+                        PICTURES if 'class="looks"' in main else "",
+                        GRAPH if 'class="surroundings"' in main else "",
+                    )
+                )
+            ),
+        ),
     )
     written = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     foot = tag("footer", f"polycmp {__version__} · {written}")
@@ -60,6 +79,7 @@ def _main(result: Result, series: tuple[Series, ...]) -> Markup:
         problems(result),
         tools(result),
         *(series_card(item, places) for item in series),
+        *(diagram_card(row.looks[KEY], places) for table in tables for row in table.rows if KEY in row.looks),
         *(facts_card(item) for item in result.blocks(Facts) if not item.background),
         *sections,
         *(information(table, number) for number, table in enumerate(tables) if not table.judged),

@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 from polycmp.files import atomic_write
 from polycmp.report import Cell, Note, Problem, Result, Row, Table, cell_text
+from polycmp_report.models import prefixed
 
 #: Characters that XML 1.0 cannot hold, not even escaped.
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -31,6 +32,7 @@ def to_xml(result: Result) -> bytes:
         suites.append(_verdict_suite(result))
     root = ET.Element("testsuites", name="polycmp", time=f"{result.seconds:.3f}")
     for suite in suites:
+        _name(suite, result)
         _count(suite)
         root.append(suite)
     for key in ("tests", "failures", "errors", "skipped"):
@@ -130,6 +132,13 @@ def _case(group: str, name: str) -> ET.Element:
 def _add(case: ET.Element, kind: str, message: str, text: str) -> None:
     """Say that a case has a `failure` or an `error`."""
     ET.SubElement(case, kind, message=_xml(message), type=kind).text = _xml(text or message)
+
+
+def _name(suite: ET.Element, result: Result) -> None:
+    """Put the models before the names of a suite and of its classes: those of a CI system are all on one page."""
+    suite.set("name", _xml(prefixed(result, suite.get("name", ""))))
+    for case in suite.iter("testcase"):
+        case.set("classname", _xml(prefixed(result, case.get("classname", ""))))
 
 
 def _count(suite: ET.Element) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from polycmp.files import atomic_write, to_bytes
 from polycmp.report import Column, NextStep, Problem, Repeat, Result, Row, Table, cell_text, excerpt
 from polycmp.terminal import shorten, visible
+from polycmp_report.models import file_names, named
 
 #: Characters of a whole comment; GitHub takes 65536.
 LENGTH = 60_000
@@ -34,7 +35,9 @@ def to_markdown(result: Result, failed: int = 20, passed: int = 8, length: int =
         passed: Other rows shown of it.
         length: Characters after which blocks are left out.
     """
-    text = f"### polycmp: {escape(result.summary)}\n"
+    models = file_names(result)
+    text = f"### polycmp: {f'{escape(models)}: ' if models else ''}{escape(result.summary)}\n"
+    text += f"\n{escape(named(result))}\n" if any(result.models.values()) else ""
     blocks = [block for block in _blocks(result, failed, passed) if block]
     for index, block in enumerate(blocks):
         if len(text) + len(block) > length:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from polycmp.records import dataclass
-from polycmp.spec import ReportSpec, hookimpl, opt
+from polycmp.spec import ReportSpec, ServiceSpec, hookimpl, opt
 
 
 @dataclass(frozen=True)
@@ -55,3 +55,9 @@ def polycmp_reports() -> Iterable[ReportSpec]:
         options=PictureOptions,
         watch="polycmp_report.pictures:watch",
     )
+
+
+@hookimpl
+def polycmp_services() -> Iterable[ServiceSpec]:
+    """Contribute what reports of files show beside what was found."""
+    yield ServiceSpec("context", "Models, both sides, and the graph, for reports", "polycmp_report.context:complete")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from polycmp.report import Column, Fact, Facts, Note, Result, Row, Table, Verdict
-from polycmp_suite.models import ModelFacts
+from polycmp_report.identity import Identity
 from polycmp_suite.result import CaseResult
 
 _COLUMNS = (
@@ -44,7 +44,7 @@ def verdict_over(results: Iterable[CaseResult]) -> Verdict:
 def summarize(
     name: str,
     results: Sequence[CaseResult],
-    models: Mapping[str, ModelFacts],
+    models: Mapping[str, Identity],
     *,
     missing: int = 0,
     interrupted: bool = False,
@@ -119,14 +119,14 @@ def _sentence(results: Sequence[CaseResult], missing: int, regressions: int) -> 
     return f"{total} case{'' if total == 1 else 's'}: {', '.join(parts) or 'none was run'}"
 
 
-def _tables(results: Sequence[CaseResult], models: Mapping[str, ModelFacts]) -> list[Table]:
+def _tables(results: Sequence[CaseResult], models: Mapping[str, Identity]) -> list[Table]:
     by_model: dict[str, list[CaseResult]] = {}
     for result in results:
         by_model.setdefault(result.model, []).append(result)
     return [_table(model, cases, models.get(model)) for model, cases in by_model.items()]
 
 
-def _table(model: str, cases: Sequence[CaseResult], facts: ModelFacts | None) -> Table:
+def _table(model: str, cases: Sequence[CaseResult], facts: Identity | None) -> Table:
     title = f"{model or 'no model'}{f' ({facts.words})' if facts else ''}"
     good = sum(case.state == "passed" for case in cases)
     return Table(

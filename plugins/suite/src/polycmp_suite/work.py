@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from polycmp.errors import BackendError, UsageError
 from polycmp.terminal import echo, visible
+from polycmp_report.identity import identify
 from polycmp_suite.command import ChoiceSection, HistorySection, RunningSection
 from polycmp_suite.executors import make_executor
 from polycmp_suite.history import append, compare_with, describe
-from polycmp_suite.models import facts_of
 from polycmp_suite.page import write_index
 from polycmp_suite.progress import Progress
 from polycmp_suite.result import CaseResult
@@ -151,7 +151,7 @@ class _Work:
         results = [result for _, result in found if result is not None]
         missing = len(found) - len(results)
         changes = compare_with(self._baseline, results, self._history.max_slowdown) if self._baseline else None
-        models = facts_of((result.model for result in results), Path(self._suite.folder))
+        models = identify((result.model for result in results), self._call.registry, Path(self._suite.folder))
         result = summarize(
             self._suite.name,
             results,

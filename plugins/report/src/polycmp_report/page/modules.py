@@ -41,9 +41,14 @@ def groups_of(names: Sequence[str]) -> list[Group]:
         groups: list[Group] = []
         for key, members in groupby(range(len(paths)), lambda at, depth=depth: tuple(paths[at][:depth])):  # type: ignore[misc]
             places = list(members)
-            groups.append(Group(key[-1] if key else "", places[0], places[-1]))
+            groups.append(Group(_name(key), places[0], places[-1]))
         if len(groups) > _MOST:
             break
         if len(groups) > 1:
             best = groups
     return best
+
+
+def _name(path: Sequence[str]) -> str:
+    """Return a module's own name, with the one around it where it is a number: `layer.0`."""
+    return ".".join(path[-2:] if path and path[-1].isdigit() else path[-1:])

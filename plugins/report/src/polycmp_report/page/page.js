@@ -16,6 +16,11 @@
   const firstFailure = document.querySelector("tr.output.failed button.toggle, tr.output.error button.toggle");
   if (firstFailure) firstFailure.open(true);
 
+  for (const box of all(".around .chosen")) {
+    const room = box.closest(".around"), place = box.getBoundingClientRect();
+    room.scrollLeft += place.left + place.width / 2 - room.getBoundingClientRect().left - room.clientWidth / 2;
+  }
+
   const key = (row, column) => {
     const cell = row.cells[column];
     return cell.dataset.value === undefined ? cell.textContent : Number(cell.dataset.value.replace("inf", "Infinity"));

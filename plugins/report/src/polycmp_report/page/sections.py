@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from polycmp.report import Fact, Facts, NextStep, Note, Problem, Repeat, Result, Table
+from polycmp_report.models import file_names, named
 from polycmp_report.page.elements import Markup, join, tag
 
 #: Problems of the same kind that are told one by one.
@@ -15,7 +16,10 @@ def hero(result: Result) -> Markup:
     symbol = tag(
         "svg", tag("path", d=SYMBOLS[result.verdict]), viewBox="0 0 24 24", aria_hidden="true", class_="symbol"
     )
-    words = tag("div", tag("h1", result.heading.capitalize()), tag("p", result.sentence))
+    models = file_names(result)
+    title = f"{result.heading.capitalize()}: {models}" if models else result.heading.capitalize()
+    known = tag("p", named(result), class_="models") if any(result.models.values()) else None
+    words = tag("div", tag("h1", title), tag("p", result.sentence), known)
     facts = [tag("div", tag("dt", item.name), tag("dd", item.value, title=item.value)) for item in result.facts]
     return tag(
         "header",

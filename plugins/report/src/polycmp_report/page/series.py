@@ -94,7 +94,7 @@ def _bands(place: _Place, series: Series) -> Iterator[Markup]:
             height = HEIGHT - TOP - BOTTOM
             yield tag("rect", class_="band", x=f"{start:.1f}", y=TOP, width=f"{end - start:.1f}", height=height)
         if end - start > _LETTER * len(group.name):
-            x, y = f"{(start + end) / 2:.1f}", HEIGHT - BOTTOM + 13
+            x, y = f"{(start + end) / 2:.1f}", HEIGHT - BOTTOM + 20
             yield tag("text", group.name, x=x, y=y, text_anchor="middle")
 
 
@@ -118,8 +118,10 @@ def _is_endless(value: float) -> bool:
 def _mark(point: Point, index: int, place: _Place) -> Iterator[Markup]:
     x = place.x(index)
     anchor, shift = ("end", -6) if x > WIDTH / 2 else ("start", 6)
+    room = int((max(x, WIDTH - x) - 12) / _LETTER)
+    text = point.mark if len(point.mark) <= room else f"{point.mark[: room - 1]}…"
     yield tag("line", class_="first", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=TOP - 8, y2=HEIGHT - BOTTOM)
-    yield tag("text", point.mark, class_="first", x=f"{x + shift:.1f}", y=TOP - 10, text_anchor=anchor)
+    yield tag("text", text, class_="first", x=f"{x + shift:.1f}", y=TOP - 10, text_anchor=anchor)
 
 
 def _point(point: Point, index: int, place: _Place, places: Mapping[str, str]) -> Markup:

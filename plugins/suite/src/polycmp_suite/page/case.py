@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from polycmp.report import duration, figure
-from polycmp_suite.models import ModelFacts
+from polycmp_report.identity import Identity
 from polycmp_suite.page.elements import Markup, badge, page, tag
 from polycmp_suite.page.trend import trend
 from polycmp_suite.result import CaseResult
@@ -17,7 +17,7 @@ _LOG = 16_384
 _FILES = {"report.html": "full report", "report.json": "JSON report", LOG: "log"}
 
 
-def case_page(result: CaseResult, folder: Path, facts: ModelFacts | None, past: Sequence[CaseResult]) -> str:
+def case_page(result: CaseResult, folder: Path, facts: Identity | None, past: Sequence[CaseResult]) -> str:
     """Return the page.
 
     Args:
@@ -46,7 +46,7 @@ def _between(links: Sequence[Markup]) -> list[Markup]:
     return [part for index, link in enumerate(links) for part in ([Markup(" · ")] if index else []) + [link]]
 
 
-def _facts(result: CaseResult, facts: ModelFacts | None) -> list[Markup]:
+def _facts(result: CaseResult, facts: Identity | None) -> list[Markup]:
     times = [(f"median of {label}", duration(value)) for label, value in result.times.items()]
     versions = [(f"version of {label}", value) for label, value in result.versions.items()]
     items = [

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from polycmp.files import atomic_write, to_bytes
 from polycmp.report import Facts, Note, Result, duration, figure
-from polycmp_suite.models import ModelFacts
+from polycmp_report.identity import Identity
 from polycmp_suite.page.case import case_page
 from polycmp_suite.page.elements import Markup, badge, page, tag
 from polycmp_suite.page.trend import past_results, trend
@@ -19,7 +19,7 @@ _ORDER = ("error", "failed", "known", "skipped", "passed")
 _WIDE, _HIGH = 24, 400
 
 
-def write_index(run: Run, result: Result, cases: Sequence[CaseResult], models: Mapping[str, ModelFacts]) -> None:
+def write_index(run: Run, result: Result, cases: Sequence[CaseResult], models: Mapping[str, Identity]) -> None:
     """Write the index and the page of each case.
 
     Args:
@@ -46,7 +46,7 @@ def _write(path: object, text: str) -> None:
 def index_page(
     result: Result,
     cases: Sequence[CaseResult],
-    models: Mapping[str, ModelFacts],
+    models: Mapping[str, Identity],
     past: Mapping[str, Sequence[CaseResult]],
 ) -> str:
     """Return the index; arguments as for `write_index`, and what past runs said of each case."""
@@ -137,7 +137,7 @@ def _select(name: str, nothing: str, values: Iterable[str]) -> Markup:
 
 
 def _table(
-    cases: Sequence[CaseResult], models: Mapping[str, ModelFacts], past: Mapping[str, Sequence[CaseResult]]
+    cases: Sequence[CaseResult], models: Mapping[str, Identity], past: Mapping[str, Sequence[CaseResult]]
 ) -> Markup:
     titles = ("Verdict", "Case", "Max abs", "Time", "Past runs", "Reason")
     ordered = sorted(cases, key=lambda case: _ORDER.index(case.mark))
@@ -147,7 +147,7 @@ def _table(
     return tag("section", tag("h2", "Cases"), tag("div", made, class_="scroll"), class_="card")
 
 
-def _row(case: CaseResult, facts: ModelFacts | None, past: Sequence[CaseResult]) -> Markup:
+def _row(case: CaseResult, facts: Identity | None, past: Sequence[CaseResult]) -> Markup:
     model = case.model + (f" · {facts.words}" if facts else "")
     about = tag("span", f"{model} · {' · '.join(case.backends)}", class_="soft small")
     error = "–" if case.max_error is None else figure(case.max_error)

@@ -1,0 +1,85 @@
+"""What identifies a model in reports: its file's digest and size, and what its loader reads of it: the opset."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polycmp.errors import ModelError, OthersCode, PolycmpError
+from polycmp.records import dataclass, field
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What identifies a model.
+
+    Attributes:
+        sha256: The digest of its file.
+        size: The file's size in bytes.
+        facts: What its loader says besides, by name: `opset`.
+    """
+
+    sha256: str
+    size: int
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def words(self) -> str:
+        """All of it in a few words."""
+        return ", ".join(
+            (f"sha256 {self.sha256[:12]}", *(f"{name} {value}" for name, value in self.facts.items()), _size(self.size))
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {"sha256": self.sha256, "size": self.size, **self.facts}
+
+
+def _size(size: int) -> str:
+    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if size >= factor:
+            return f"{size / factor:.3g} {unit}"
+    return f"{size} B"
+
+
+def identify(models: Iterable[str], registry: Registry, folder: Path | None = None) -> dict[str, Identity]:
+    """Return what identifies models, by their paths; those that are no files are left out.
+
+    Args:
+        models: Their paths.
+        registry: The plugins, whose loaders say more of the models of their kinds.
+        folder: What relative paths are relative to; by default the current folder.
+    """
+    found = {}
+    for model in dict.fromkeys(models):
+        path = (folder or Path()) / model
+        with suppress(OSError):
+            if model and path.is_file():
+                found[model] = Identity(_digest(path), path.stat().st_size, _facts(path, registry))
+    return found
+
+
+def _digest(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _facts(path: Path, registry: Registry) -> Mapping[str, Any]:
+    """Return what the loader of such files says of one; nothing where none does, or several read them."""
+    loaders = [item for item in registry.loaders.values() if path.suffix.lower() in item.spec.suffixes]
+    if len(loaders) != 1 or not loaders[0].spec.facts:
+        return {}
+    try:
+        with OthersCode(ModelError, "cannot be read", whose=str(path)):
+            return dict(registry.load(loaders[0], loaders[0].spec.facts)(str(path)))
+    except PolycmpError:
+        return {}
