@@ -25,3 +25,10 @@ def saturates() -> bool:
     ONNX Runtime's documentation, "Quantize ONNX models", calls this the saturation of U8S8 on AVX2 and AVX512.
     """
     return platform.machine() in {"x86_64", "AMD64"} and not {"avx512_vnni", "avx_vnni"} & set(cpu_flags())
+
+
+def fuses_experts() -> bool:
+    """Return whether ONNX Runtime has the operators MoE and QMoE for processors, since 1.23."""
+    from onnxruntime import __version__
+
+    return tuple(map(int, __version__.split(".")[:2])) >= (1, 23)

@@ -167,6 +167,30 @@ def four_bit(layers: int = 2, width: int = 64) -> Net:
     return g.net()
 
 
+def fused_experts(experts: int = 4, width: int = 32, inner: int = 64) -> Net:
+    """A mixture of experts in float32 and one in four bits: `MoE` and `QMoE` of com.microsoft, two of four each."""
+    g = Graph("fused_experts", seed=58)
+    x = g.input("x", g.normal(6, width), ["tokens", width])
+    attrs = {"k": 2, "activation_type": "silu", "normalize_routing_weights": 1}
+    first = [g.const("m.w1", g.normal(experts, inner, width, scale=width**-0.5)), g.weight("m.b1", experts, inner)]
+    second = [g.const("m.w2", g.normal(experts, width, inner, scale=inner**-0.5)), g.weight("m.b2", experts, width)]
+    made = g.node("MoE", [x, g.linear(x, "r0", width, experts), *first, *second], "m", domain=MICROSOFT, **attrs)
+    x = g.norm(g.node("Add", [x, made], "m.sum"), "m.norm", width)
+    few: list[str] = []
+    for name, wide, narrow in (("q.1", inner, width), ("q.2", width, inner)):
+        few.append(g.const(f"{name}.w", g.rng.integers(0, 256, (experts, wide, narrow // 2)), np.uint8))
+        few += [
+            g.const(f"{name}.s", 0.02 + np.abs(g.normal(experts, wide, scale=0.01))),
+            g.weight(f"{name}.b", experts, wide),
+        ]
+    made = g.node(
+        "QMoE", [x, g.linear(x, "r1", width, experts), *few], "q", domain=MICROSOFT, expert_weight_bits=4, **attrs
+    )
+    g.linear(g.norm(g.node("Add", [x, made], "q.sum"), "q.norm", width), "y", width, 4)
+    g.output("y")
+    return g.net()
+
+
 def half(net: Net) -> Net:
     """Return a model converted to float16 inside; inputs and outputs stay float32, as converters keep them.
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from truth.build import Net
-from truth.host import saturates
-from truth.models import ARCHITECTURES, eight_bits, hard
+from truth.host import fuses_experts, saturates
+from truth.models import ARCHITECTURES, eight_bits, hard, lowbit
 from truth.scenario import EQUAL, ILL_CONDITIONED, NO_FAULT, NOTHING, SAME, Expect, Scenario
 
 #: Types that hold exact numbers where it matters: a coarse type is asked for, and nothing else is wrong.
@@ -72,6 +72,10 @@ _HARD = [
     _hard("kept digits", hard.kept_digits, Expect(NOTHING.verdicts, exit=0, says=("where onnxrt fuses operators",))),
     _hard("kept digits, unoptimised", hard.kept_digits, reference="onnxrt:optimization=off"),
     _hard("unknown operator", hard.lacking, Expect((EQUAL,), exit=0, says=("Inverse 'inverse', which onnx lacks",))),
+    _hard("fused experts", lowbit.fused_experts, here=fuses_experts()),
+    _hard(
+        "fused experts, unoptimised", lowbit.fused_experts, reference="onnxrt:optimization=off", here=fuses_experts()
+    ),
     _hard("static int8, symmetric, eight bits", eight_bits, here=not saturates()),
 ]
 

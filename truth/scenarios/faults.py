@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from truth.host import saturates
-from truth.models import eight_bits, hard, sequences
+from truth.host import fuses_experts, saturates
+from truth.models import eight_bits, hard, lowbit, sequences
 from truth.scenario import (
     BORN,
     FAILS,
@@ -172,6 +172,13 @@ _SPECIAL = [
              "faulty:backend=onnxrt,fault=layout,at=h.matmul", net=hard.kept_digits),
     *(Scenario(f"unknown operator: row-noise at {name}", "unknown operator", "row-noise", at(name),
                f"faulty:backend=onnxrt,fault=row-noise,at={name}", net=hard.lacking) for name in ("h", "z.matmul")),
+    *(Scenario(f"fused experts: {fault} at {name}", "fused experts", fault, at(name),
+               f"faulty:backend=onnxrt,fault={fault},at={name}", net=lowbit.fused_experts, here=fuses_experts())
+      for fault, name in (("row-noise", "m"), ("shuffle", "q"), ("fp16", "m.norm"))),
+    *(Scenario(f"fused experts: {what} of {name}", "fused experts", what, at(name), reference="good",
+               changes=(change,), net=lowbit.fused_experts, here=fuses_experts())
+      for what, name, change in (("wrong scale", "q", scaled("q.1.s", 1.02)),
+                                 ("wrong attribute", "m", attribute("m", "normalize_routing_weights", 0)))),
     Scenario("a crash", "residual", "crash", at("s1.c1", verdicts=(FAILS,)),
              "faulty:backend=onnxrt,fault=crash,at=s1.c1", words=("--use-subprocess",)),
     Scenario("a hang", "super-resolution", "hang", at("c2", verdicts=(FAILS,)),

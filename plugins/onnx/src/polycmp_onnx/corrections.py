@@ -6,7 +6,13 @@ from typing import Any
 
 from onnx.reference.ops.op_dequantize_linear import DequantizeLinear_19
 
-from polycmp_onnx.operators import microsoft, microsoft_attention, microsoft_quantised, microsoft_sequences
+from polycmp_onnx.operators import (
+    microsoft,
+    microsoft_attention,
+    microsoft_experts,
+    microsoft_quantised,
+    microsoft_sequences,
+)
 from polycmp_onnx.operators.control import Loop_1, Scatter_9
 from polycmp_onnx.operators.normalization import (
     LRN_1,
@@ -67,7 +73,7 @@ def correction(domain: str, op_type: str, opset: int) -> type[Any] | None:
         opset: The version of the domain that the model imports.
     """
     if domain == microsoft.DOMAIN:
-        modules = (microsoft, microsoft_attention, microsoft_quantised, microsoft_sequences)
+        modules = (microsoft, microsoft_attention, microsoft_experts, microsoft_quantised, microsoft_sequences)
         return next((item.OPERATORS[op_type] for item in modules if op_type in item.OPERATORS), None)
     if domain not in {"", "ai.onnx"}:
         return None
