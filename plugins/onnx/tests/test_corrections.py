@@ -30,6 +30,8 @@ CASES = [
     ("BatchNormalization", 9, [IMAGE, *CHANNELS], {}),
     *(("GlobalMaxPool", 13, [floats(2, 3, *spatial)], {}) for spatial in ([5], [4, 5], [2, 3, 4])),
     ("LRN", 13, [floats(2, 7, 3, 3)], {"size": 5}),
+    *(("MeanVarianceNormalization", opset, [IMAGE / 10 + 5], attributes)
+      for opset, attributes in ((9, {}), (13, {"axes": [0, -1]}))),
     ("LpNormalization", 7, [floats(2, 5)], {"p": 1}),
     ("LpNormalization", 7, [np.zeros((2, 5), np.float32)], {"p": 2}),
     ("LayerNormalization", 17, [floats(2, 3, 5), floats(3, 5), floats(3, 5)], {"axis": 1}),

@@ -19,6 +19,7 @@ from polycmp_onnx.operators.normalization import (
     BatchNormalization_9,
     LayerNormalization_17,
     LpNormalization_1,
+    MeanVarianceNormalization_9,
     RMSNormalization_23,
 )
 from polycmp_onnx.operators.pooling import AveragePool_19, GlobalMaxPool_1, MaxPool_12
@@ -53,6 +54,7 @@ _CORRECTIONS: dict[str, tuple[tuple[int, int, type[Any]], ...]] = {
     "Loop": ((1, _EVER, Loop_1),),
     "LpNormalization": ((1, _EVER, LpNormalization_1),),
     "MaxPool": ((1, _EVER, MaxPool_12),),
+    "MeanVarianceNormalization": ((9, _EVER, MeanVarianceNormalization_9),),
     "RMSNormalization": ((23, _EVER, RMSNormalization_23),),
     "RNN": ((7, _EVER, CheckedRNN_14),),
     "Resize": ((10, 10, Resize_10),),

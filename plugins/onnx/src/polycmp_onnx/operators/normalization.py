@@ -52,6 +52,16 @@ class LpNormalization_1(OpRun):  # type: ignore[misc]
         return (np.divide(x, norm, out=np.zeros_like(x), where=norm != 0).astype(x.dtype),)
 
 
+class MeanVarianceNormalization_9(OpRun):  # type: ignore[misc]
+    """MeanVarianceNormalization; ONNX's subtracts squares that cancel where values vary by little beside their mean."""
+
+    def _run(self, x: Any, *, axes: Any = None) -> tuple[Any]:
+        along = tuple(int(axis) % x.ndim for axis in ((0, 2, 3) if axes is None else axes))
+        centred = x - x.mean(axis=along, keepdims=True)
+        deviation = np.sqrt((centred * centred).mean(axis=along, keepdims=True))
+        return ((centred / (deviation + x.dtype.type(1e-9))).astype(x.dtype),)
+
+
 class LRN_1(OpRun):  # type: ignore[misc]
     """LRN; ONNX's fills only as many channels as the batch has rows."""
 
