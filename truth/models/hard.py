@@ -19,6 +19,19 @@ def mask() -> Net:
     return g.net()
 
 
+def mask_twice() -> Net:
+    """Two masks of the lowest number make -inf on both sides; the output hardly shows the scores."""
+    g = Graph("mask_twice", seed=59)
+    g.input("x", g.normal(2, 8), [2, 8])
+    g.input("m", np.arange(8)[None] < np.array([[8], [5]]), [2, 8])
+    g.node("Where", ["m", g.const("zero", 0), g.const("low", np.finfo(np.float32).min)], "bias")
+    scores = g.node("Add", [g.norm("x", "scores", 8), "bias"], "once")
+    g.node("Softmax", [g.node("Add", [scores, "bias"], "twice")], "p")
+    g.node("Add", [g.node("Mul", ["p", g.const("little", 1e-3)], "share"), g.const("one", 1)], "y")
+    g.output("y")
+    return g.net()
+
+
 def mask_lost() -> Net:
     """The lowest number, scaled up again: where it became infinite, something really is wrong behind it."""
     g = Graph("mask_lost", seed=31)

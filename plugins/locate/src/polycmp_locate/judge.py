@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from polycmp.graph import GraphNode
 from polycmp.records import dataclass, field
 from polycmp_locate.decisions import (
+    JUMP,
     is_beyond_eight_bits,
     is_beyond_range,
     is_constant,
@@ -126,7 +127,14 @@ class _Judge:
         if any(is_new_nan(item) or item.tensor in self.evidence.failing for item in inside):
             return True
         behind = [self.by_name[name] for name in self.flow.behind(region) if name in self.by_name]
-        return any(self._is_off(item) and self._is_innocent(item) for item in behind)
+        inherited = JUMP * self._error_entering(region)
+        return any(self._is_off(item) and self._is_innocent(item) and item.relative > inherited for item in behind)
+
+    def _error_entering(self, region: set[str]) -> float:
+        """Return the largest error, beyond rounding, of what a region reads from outside; 0 if there is none."""
+        read = {name for item in self.rows if item.tensor in region for name in item.node.inputs} - region
+        entering = [self.by_name[name] for name in read & self.by_name.keys()]
+        return max((item.relative for item in entering if self._is_off(item)), default=0.0)
 
     @staticmethod
     def _is_innocent(row: Row) -> bool:
