@@ -154,14 +154,15 @@ format: $(VENV)/developed
 bench: $(VENV)/developed
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
-$(TRUTH)/installed: truth/requirements.txt truth/files.txt $(PROJECTS)
-	@echo "installing polycmp, other runtimes and packages with trained models into $(TRUTH); this takes a minute or two"
+$(TRUTH)/installed: truth/requirements.txt $(PROJECTS)
+	@echo "installing polycmp and what its scenarios need into $(TRUTH); this takes a minute or two"
 	$(PYTHON) -m venv $(TRUTH)
 	$(TRUTH)/bin/python -m pip --disable-pip-version-check install --quiet -r truth/requirements.txt $(EDITABLE)
-	$(TRUTH)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps -r truth/files.txt
 	@touch $@
 
+# What these add cannot be had everywhere. Scenarios for which something is missing are counted and named in the table.
 truth: $(TRUTH)/installed
+	@$(TRUTH)/bin/python -m truth.preparing
 	$(TRUTH)/bin/python -m truth $(TRUTH_ARGS)
 
 clean:

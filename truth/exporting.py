@@ -2,12 +2,13 @@
 
     python -m truth.exporting
 
-writes NAME.onnx and NAME.npz, the inputs, to .cache/truth/exports. It runs where torch and transformers are installed,
-which `make truth` does on its own; what cannot be exported is said and left out, and nothing else suffers from it.
+writes NAME.onnx and NAME.npz, the inputs, to a folder under .cache/truth. It runs where torch and transformers are
+installed, which `make truth` does on its own; what cannot be exported is said and left out, and nothing else suffers.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import traceback
 import warnings
@@ -17,7 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-FOLDER = Path(__file__).parents[1] / ".cache" / "truth" / "exports"
+#: Another one as soon as this file is.
+FOLDER = (
+    Path(__file__).parents[1]
+    / ".cache"
+    / "truth"
+    / f"exports-{hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]}"
+)
 #: Hidden size, attention heads, layers.
 WIDTH, HEADS, LAYERS = 64, 4, 2
 VOCABULARY = 128

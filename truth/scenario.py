@@ -67,6 +67,7 @@ class Scenario:
         words: Further words of the command.
         fast: Whether it is part of `make test`.
         here: Whether it can be tried on this machine.
+        needs: What has to be there for that, in words.
         file: A file to take as it is, without any inputs or other options.
         command: What is run on it: `locate`, or `run`, of which only the exit status is judged.
         pending: Why it is not yet judged rightly; empty if it is.
@@ -84,6 +85,7 @@ class Scenario:
     words: tuple[str, ...] = ()
     fast: bool = True
     here: bool = True
+    needs: str = "another processor or release of ONNX Runtime"
     file: Path | None = None
     command: str = "locate"
     pending: str = ""

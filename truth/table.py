@@ -10,12 +10,14 @@ from importlib.metadata import PackageNotFoundError, version
 
 from truth.host import cpu_flags
 from truth.judge import GRADES, RIGHT, Judged
-from truth.scenario import NO_FAULT
+from truth.scenario import NO_FAULT, Scenario
+
+_PACKAGES = ("onnx", "onnxruntime", "numpy", "openvino", "torch", "transformers")
 
 
 def machine() -> str:
     """Return date, machine and versions in one line."""
-    found = [f"{name} {_version(name)}" for name in ("onnx", "onnxruntime", "numpy", "openvino") if _version(name)]
+    found = [f"{name} {_version(name)}" for name in _PACKAGES if _version(name)]
     flags = " ".join(cpu_flags()) or "unknown"
     today = datetime.datetime.now(datetime.timezone.utc).date()
     host = f"{platform.system()} on {platform.machine()} ({flags})"
@@ -57,11 +59,18 @@ def wrong(judged: Sequence[Judged]) -> str:
     return "\n".join(lines) or "Nothing."
 
 
-def page(judged: Sequence[Judged], mutations: str, seconds: float) -> str:
+def left_out(scenarios: Sequence[Scenario]) -> str:
+    """Return what could not be tried here, and what it needs; empty if nothing."""
+    needed = Counter(item.needs for item in scenarios)
+    return "".join(f"\n{count} scenarios were left out, which need {needs}.\n" for needs, count in needed.items())
+
+
+def page(judged: Sequence[Judged], left: Sequence[Scenario], mutations: str, seconds: float) -> str:
     """Return the whole page.
 
     Args:
         judged: Every scenario that was run.
+        left: Those that could not be tried here.
         mutations: What `truth.mutation` counted, as Markdown.
         seconds: How long the scenarios took.
     """
@@ -73,7 +82,7 @@ Written by `make truth`. {machine()}.
 
 {len(judged)} scenarios ({len(faults)} with a fault, {clean} without) took {seconds:.0f} s. *Right*: verdict,
 operator and exit status are those that an expert would sign. *Other sentence*: operator and exit status are.
-
+{left_out(left)}
 ## By architecture
 
 {counts(judged, lambda item: item.scenario.architecture)}

@@ -12,6 +12,7 @@ from truth.build import Net
 from truth.exporting import FOLDER, names
 from truth.scenario import NO_FAULT, NOTHING, Scenario, at
 
+_NEEDS = "torch and transformers (truth/exporters.txt)"
 #: Faults, each at the middle one of the operators of the first type that the model has.
 _FAULTS = (
     ("fp16", ("MatMul", "Gemm", "Conv")),
@@ -39,12 +40,12 @@ def _scenarios(name: str, architecture: str, exporter: str) -> Iterator[Scenario
     kind, title = f"exported {architecture}", f"{architecture} by {exporter}"
     for reference, words in (("onnx", "the reference"), ("onnxrt:optimization=off", "itself without optimisation")):
         yield Scenario(f"{title}: ONNX Runtime against {words}", kind, NO_FAULT, NOTHING, reference=reference,
-                       net=lambda: _net(path), fast=False, here=here)  # fmt: skip
+                       net=lambda: _net(path), fast=False, here=here, needs=_NEEDS)  # fmt: skip
     for command in ("run", "locate"):
         yield Scenario(f"{title}: {command} without options", kind, NO_FAULT, NOTHING, file=path, command=command,
-                       fast=False, here=here)  # fmt: skip
+                       fast=False, here=here, needs=_NEEDS)  # fmt: skip
     yield Scenario(f"{title}: bfloat16 asked for", kind, NO_FAULT, NOTHING, candidate="onnx:dtype=bfloat16",
-                   net=lambda: _net(path), fast=False, here=here)  # fmt: skip
+                   net=lambda: _net(path), fast=False, here=here, needs=_NEEDS)  # fmt: skip
     model = onnx.load(path) if here else onnx.ModelProto()
     for fault, types in _FAULTS:
         node = _middle(model, types)

@@ -9,6 +9,7 @@ from truth.models import lowbit, minilm
 from truth.scenario import NO_FAULT, NOTHING, Scenario, at, weight
 
 _HERE = minilm.weights_file() is not None
+_NEEDS = "packages with trained models (truth/files.txt), for one OpenVINO (truth/runtimes.txt)"
 _OPENVINO = minilm.package_file("openvino", "__init__.py") is not None
 
 
@@ -17,7 +18,7 @@ def _half() -> Net:
 
 
 def _scenario(name: str, net: Callable[[], Net], **more: object) -> Scenario:
-    values = {"fault": NO_FAULT, "expect": NOTHING, "fast": False, "here": _HERE, "net": net, **more}
+    values = {"fault": NO_FAULT, "expect": NOTHING, "fast": False, "here": _HERE, "needs": _NEEDS, "net": net, **more}
     return Scenario(f"MiniLM{name}", "trained MiniLM", **values)  # type: ignore[arg-type]
 
 
@@ -61,7 +62,7 @@ _FILES = {
 _AS_THEY_ARE = [
     Scenario(
         f"{name}: {command} against {words}", "trained file", NO_FAULT, NOTHING, reference=reference, fast=False,
-        here=minilm.package_file(*where) is not None, file=minilm.package_file(*where), command=command,
+        here=minilm.package_file(*where) is not None, file=minilm.package_file(*where), command=command, needs=_NEEDS,
     )
     for name, where in _FILES.items()
     for command in ("run", "locate")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polycmp.calls import infer, input_metadata
 from polycmp.data.coerce import coerce_feed
-from polycmp.data.dimensions import OpenDimension, filled, open_dimensions
+from polycmp.data.dimensions import USUAL, OpenDimension, filled, open_dimensions
 from polycmp.errors import PolycmpError, describe_exception, is_users_failure
 from polycmp.inputs import Chosen
 from polycmp.options import make_options
@@ -67,7 +68,8 @@ class ShapeSearch:
         usual = filled(inputs, {key: dim.usual for key, dim in found.items()})
         if not hints and all(dim.kind == "batch" or dim.index for dim in found.values()):
             return Chosen(usual, _note(inputs, usual, "as usual where a model leaves them open"))
-        candidates = [filled(inputs, sizes) for sizes in islice(_candidates(found, hints), MOST)]
+        sizes = chain(_with_cache(found, inputs), _candidates(found, hints))
+        candidates = [filled(inputs, item) for item in islice(sizes, MOST)]
         with self._trial() as attempt:
             if attempt is None:
                 why = _reasons(hints.values()) or "as usual where a model leaves them open"
@@ -153,6 +155,35 @@ def _problem(runner: Runner, feed: Feed) -> str:
 
 #: Marks shapes that run, and yet leave nothing to compare; they are taken if no others are found.
 _DEGENERATE = "it runs, but "
+
+
+#: Inputs that hold keys and values of earlier tokens, as exporters name them.
+_CACHE = re.compile(r"past|cache|present", re.IGNORECASE)
+
+
+def _with_cache(found: Mapping[str, OpenDimension], inputs: TensorMetadata) -> Iterator[dict[str, int]]:
+    """Yield the sizes of a decoder with a cache: as many tokens in each part, and a mask over those and new ones."""
+    cached = {
+        key for key, dim in found.items()
+        if dim.kind != "batch" and not dim.index and all(_CACHE.search(name) for name, _ in dim.places)
+    }  # fmt: skip
+    fed = next((name for name, entry in inputs.items() if _is_words(name, entry)), None)
+    if not cached or fed is None:
+        return
+    new = (inputs[fed].shape or ())[1]
+    ahead = next((key for key, dim in found.items() if (fed, 1) in dim.places), None)
+    length = found[ahead].usual if ahead is not None else new
+    sizes = {key: dim.usual for key, dim in found.items()}
+    sizes |= {key: found[key].limited(USUAL["sequence"]) for key in cached}
+    over = [key for key, dim in found.items() if any("mask" in name.lower() and axis for name, axis in dim.places)]
+    if isinstance(length, int):
+        sizes |= {key: found[key].limited(USUAL["sequence"] + length) for key in over if key not in {ahead, *cached}}
+    yield sizes
+
+
+def _is_words(name: str, entry: Any) -> bool:
+    whole = entry.dtype is not None and dtype_class(entry.dtype) == "integer"
+    return whole and len(entry.shape or ()) == 2 and "mask" not in name.lower()
 
 
 def _candidates(found: Mapping[str, OpenDimension], hints: Mapping[str, SizeHint]) -> Iterator[dict[str, int]]:
