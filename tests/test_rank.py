@@ -74,6 +74,18 @@ def test_int8_keeps_what_an_outlier_ruins(polycmp, models, reduce):
     assert meets_the_tolerance(polycmp, "0.3")
 
 
+def test_int8_takes_at_most_a_tenth_of_the_runs_of_trying_layers_one_by_one(polycmp, models):
+    words = models(narrow.dynamic, 1e4, outlier=36)
+    done = polycmp("locate", *words, "--atol", "0.1", "--save-mixed", "mixed.onnx", *REPORT)
+    assert done.status == 1, done.out + done.err
+    report = found()
+    assert report["kept"] == ["matmul36", "matmul37"]
+    assert report["fewest"]
+    assert report["runs"]["search"] <= (len(report["layers"]) + 1) / 10
+    assert meets_the_tolerance(polycmp, "0.1")
+    assert layer("matmul37")["accumulated_snr_db"] < layer("matmul1")["accumulated_snr_db"]
+
+
 def test_weights_of_4_bits_are_ranked(polycmp, models):
     words = models(narrow.int4, 1.0, layers=6, outlier=0)
     assert polycmp("locate", *words, "--atol", "0.02", "--save-mixed", "mixed.onnx", *REPORT).status == 1

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from polycmp_locate.rank.figures import float_codes, float_order, integer_codes, ratio_db, steps_apart
-from polycmp_locate.rank.search import OutOfRuns, guided, in_order
+from polycmp_locate.rank.search import OutOfRuns, among, guided, in_order
 
 
 class Model:
@@ -51,6 +51,21 @@ def test_guided_begins_with_as_many_as_are_known_to_break():
     model = Model(*range(8))
     guided(range(200), model.passes, first=8)
     assert model.runs <= 8 + 3 + 2
+
+
+@pytest.mark.parametrize("needed", [(), (4,), (4, 9), (4, 7, 9)])
+def test_of_layers_known_to_break_a_model_those_are_kept_that_are_needed(needed):
+    model = Model(*needed)
+    found = among([4, 9, 7], model.passes)
+    assert found is not None
+    assert (found.kept, found.fewest) == (frozenset(needed), True)
+    assert model.runs <= 4
+
+
+def test_without_a_needed_layer_among_those_that_are_known_nothing_is_found():
+    model = Model(3)
+    assert among([4, 9], model.passes) is None
+    assert model.runs == 1
 
 
 def test_guided_says_that_not_even_all_are_enough():

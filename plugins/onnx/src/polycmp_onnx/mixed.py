@@ -136,6 +136,11 @@ class Mixer:
         other = self.pairs[name]
         return self._types.get(other) or _element(self._reduced_types.get(other)) or self._exact_type(name)
 
+    def knows_type(self, name: str) -> bool:
+        """Return whether the element type of a tensor's counterpart follows from the reduced model's file."""
+        other = self.pairs[name]
+        return bool(self._types.get(other) or _element(self._reduced_types.get(other)))
+
     def mix(self, kept: Iterable[Layer]) -> ModelProto:
         """Return the reduced model with some layers as the float model has them.
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from polycmp.plan import Plan
 from polycmp.records import dataclass
-from polycmp.tensors import Feed
 from polycmp_locate.rank.measure import Measurer
 from polycmp_locate.rank.result import LayerFigures, Ranking
-from polycmp_locate.rank.search import Found, guided, in_order
+from polycmp_locate.rank.search import Found, among, guided, in_order
 from polycmp_locate.rank.setup import Setup
 from polycmp_locate.rank.trials import Trials
 
@@ -78,41 +78,46 @@ class _Search:
         setup = self.setup
         found = Ranking(setup.candidate.label, setup.reference.label, self.options.mode)
         cases = setup.cases()
-        found.layers, measuring = self._layers(cases)
-        order = self._order(found.layers)
+        measurer = Measurer(self.mixer, setup.believed, setup.judged, setup.candidate, cases[0][0], self.on_stage)
+        found.layers = measurer.figures()
+        self.arrive = cache(measurer.arrive)
         trials = setup.trials([item.layer for item in found.layers], cases)
-        outcome = self._find(found, order, trials)
-        found.search_runs = len(trials.done) + measuring
+        outcome = self._find(found, trials)
+        found.search_runs = len(trials.done) + measurer.runs
         found.fewest = outcome.fewest
         found.kept = None if outcome.kept is None else sorted(outcome.kept)
         for index in found.kept or ():
             found.layers[index].kept = True
-        self._measure_gains(found, order, trials)
-        found.trials, found.all_runs = list(trials.done.values()), len(trials.done) + measuring
+        self.arrive()
+        self._measure_gains(found, self._order(found.layers), trials)
+        found.trials, found.all_runs = list(trials.done.values()), len(trials.done) + measurer.runs
         found.backends = [trials.result]
         self._write(found)
         return found
-
-    def _layers(self, cases: Sequence[tuple[Feed, Any]]) -> tuple[list[LayerFigures], int]:
-        setup = self.setup
-        measurer = Measurer(self.mixer, setup.believed, setup.judged, setup.candidate, cases[0][0], self.on_stage)
-        return measurer.figures(), measurer.runs
 
     def _order(self, layers: Sequence[LayerFigures]) -> list[int]:
         if self.options.mode != "guided":
             return list(range(len(layers)))[:: -1 if self.options.reverse else 1]
         return sorted(range(len(layers)), key=lambda index: layers[index].rank)
 
-    def _find(self, found: Ranking, order: Sequence[int], trials: Trials) -> Found:
+    def _find(self, found: Ranking, trials: Trials) -> Found:
+        """Return the layers to keep: if those that are ruined alone do, nothing else is measured before."""
+        layers = found.layers
         if self.options.mode != "guided":
-            return in_order(order, trials.passes, linear=self.options.mode == "linear")
-        trials.limit = self.options.max_runs or max(_LEAST_RUNS, len(order) // 10)
-        first = sum(item.is_ruined for item in found.layers)
-        return guided(order, trials.passes, max(first, 1))
+            return in_order(self._order(layers), trials.passes, linear=self.options.mode == "linear")
+        trials.limit = self.options.max_runs or max(_LEAST_RUNS, len(layers) // 10)
+        ruined = [index for index in self._order(layers) if layers[index].is_ruined]
+        outcome = among(ruined, trials.passes) if ruined else None
+        if outcome is None:
+            self.arrive()
+            outcome = guided(self._order(layers), trials.passes, max(2 * len(ruined), 1))
+        return outcome
 
     def _measure_gains(self, found: Ranking, order: Sequence[int], trials: Trials) -> None:
         """Measure what the layers that matter most bring: alone in float, and as the only one of the kept not to be."""
         trials.limit = None
+        if found.kept:
+            trials.trial(frozenset())
         kept = frozenset(found.kept or ())
         tops = [*(index for index in order if index in kept), *(index for index in order if index not in kept)]
         for place, index in enumerate(tops):

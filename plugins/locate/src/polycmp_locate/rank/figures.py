@@ -28,16 +28,24 @@ def ratio_db(expected: Any, made: Any) -> float:
     return 10 * math.log10(signal / noise) if signal and math.isfinite(noise) else -math.inf
 
 
-def powers(expected: Any, alone: Any, arrived: Any) -> Powers:
-    """Return the sums of squares of a tensor and of its errors.
+def powers(expected: Any, alone: Any) -> Powers:
+    """Return the sums of squares of a tensor and of its layer's error.
 
     Args:
         expected: The reference's tensor.
         alone: What its layer alone makes of the reference's tensors.
+    """
+    return Powers(*_signal_and_noise(expected, alone))
+
+
+def noise(expected: Any, arrived: Any) -> float:
+    """Return the sum of squares of the error of a tensor as it comes through the reduced model.
+
+    Args:
+        expected: The reference's tensor.
         arrived: The tensor as it comes through the reduced model.
     """
-    signal, own = _signal_and_noise(expected, alone)
-    return Powers(signal, own, _signal_and_noise(expected, arrived)[1])
+    return _signal_and_noise(expected, arrived)[1]
 
 
 def _signal_and_noise(expected: Any, made: Any) -> tuple[float, float]:

@@ -41,12 +41,12 @@ class Powers:
     Attributes:
         signal: Of the reference's tensor.
         own: Of what the layer that makes it does wrong alone.
-        arrived: Of its error as it comes through the reduced model.
+        arrived: Of its error as it comes through the reduced model; 0 until that was measured.
     """
 
     signal: float
     own: float
-    arrived: float
+    arrived: float = 0.0
 
 
 @dataclass
@@ -56,7 +56,7 @@ class LayerFigures:
     Attributes:
         layer: The layer.
         own: Signal-to-noise ratio in dB of what it makes alone of the reference's tensors.
-        accumulated: The same ratio of its tensors as they come through the reduced model.
+        accumulated: The same ratio of its tensors as they come through the reduced model; infinite until measured.
         codes: How well its tensors and weights fit the smaller type.
         one_step: Share of elements that it alone puts one step of the smaller type away; None without such a type.
         more_steps: Share of elements that are further away.
@@ -70,7 +70,7 @@ class LayerFigures:
 
     layer: Layer
     own: float
-    accumulated: float
+    accumulated: float = float("inf")
     powers: Mapping[str, Powers] = field(default_factory=dict)
     share: float = 0.0
     codes: Sequence[Codes] = ()
@@ -145,8 +145,8 @@ class Ranking:
         layers: The layers that the smaller type concerns, those worth most first.
         kept: Positions in `layers` of those that stay in float; None if no model was found that meets the tolerance.
         trials: Every model that was run and judged, in this order.
-        search_runs: How many runs of the whole model it took to find `kept`.
-        all_runs: How many runs there were, those to measure single layers included.
+        search_runs: How many runs of reduced and mixed models it took to find `kept`; all layers once alone are one.
+        all_runs: How many such runs there were, those to measure what layers bring included.
         fewest: Whether it was verified that none of the kept layers can be left out.
     """
 

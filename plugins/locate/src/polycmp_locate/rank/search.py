@@ -60,15 +60,7 @@ def guided(order: Sequence[int], passes: Passes, first: int = 1) -> Found:
         passes: Says whether the model passes with these in float; may raise `OutOfRuns`.
         first: How many to begin with.
     """
-    best: frozenset[int] | None = None
-
-    def tried(kept: frozenset[int]) -> bool:
-        nonlocal best
-        passed = passes(kept)
-        if passed and (best is None or len(kept) < len(best)):
-            best = kept
-        return passed
-
+    tried = _Tried(passes)
     try:
         if tried(frozenset()):
             return Found(frozenset())
@@ -77,7 +69,41 @@ def guided(order: Sequence[int], passes: Passes, first: int = 1) -> Found:
             return Found(None)
         return Found(_shrink(list(order[: size - 1]), frozenset(order[size - 1 : size]), tried))
     except OutOfRuns:
-        return Found(best, fewest=False)
+        return Found(tried.best, fewest=False)
+
+
+def among(known: Sequence[int], passes: Passes) -> Found | None:
+    """Return layers of which none can be left out, of some that are known to break a model; None if they do not do.
+
+    Nothing is run without any of them, unless none is needed. With all of k layers needed, it takes 1 + k runs.
+
+    Args:
+        known: The layers, the worst first.
+        passes: Says whether the model passes with these in float; may raise `OutOfRuns`.
+    """
+    tried = _Tried(passes)
+    try:
+        return Found(_shrink(list(known), frozenset(), tried)) if tried(frozenset(known)) else None
+    except OutOfRuns:
+        return Found(tried.best, fewest=False)
+
+
+class _Tried:
+    """Tries layers, and remembers the fewest with which the model passed.
+
+    Args:
+        passes: Says whether it does.
+    """
+
+    def __init__(self, passes: Passes) -> None:
+        self.best: frozenset[int] | None = None
+        self._passes = passes
+
+    def __call__(self, kept: frozenset[int]) -> bool:
+        passed = self._passes(kept)
+        if passed and (self.best is None or len(kept) < len(self.best)):
+            self.best = kept
+        return passed
 
 
 def _grow(order: Sequence[int], passes: Passes, first: int) -> int | None:
