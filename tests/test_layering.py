@@ -257,7 +257,7 @@ def test_light_modules_import_only_the_standard_library_and_the_spec(path):
 
 #: How many lines of Python, and how many files, the core may have. It compares models and nothing else: what goes
 #: beyond these belongs into a package of its own, and whoever makes it smaller lowers them.
-LINES, FILES = 17_107, 120
+LINES, FILES = 17_000, 115
 
 
 def test_the_core_stays_small():

@@ -33,7 +33,6 @@ TOUR = (
     "run m.toy -b toy:mark_all -b plain --toy-mark-all",
     "convert m.toy -o m.packed",
     "plugins list",
-    "plugins check toybox",
     "toy ops m.toy",
 )
 #: Modules of other packages under names that programs know, and those packages.

@@ -8,8 +8,7 @@ import sys
 import pytest
 from fakes import FakeSite, install_broken, runner
 
-from polycmp.plugins.discovery import discover
-from polycmp.plugins.isolated import check_plugin, list_plugins
+from polycmp.plugins.isolated import list_plugins
 
 SEGFAULT = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n"
 LOUD = "import os\nprint('noise')\nos.write(1, b'{\"row\": 1}\\nmore noise')\nos.write(2, b'and here')\n"
@@ -24,11 +23,6 @@ def site(tmp_path, monkeypatch):
 
 def rows(timeout=20.0, **kwargs):
     return {row["name"]: row for row in list_plugins(os.environ, timeout=timeout, **kwargs)}
-
-
-def check(name, timeout=20.0):
-    [candidate] = [item for item in discover({}) if item.record.name == name]
-    return check_plugin(candidate.record, os.environ, timeout=timeout)
 
 
 class TestList:
@@ -80,50 +74,3 @@ class TestList:
         assert "--shared refused: also option 'y' of backend 'two' of fake-two" in found["one"]["notes"]
         assert "--model refused: also polycmp's own option" in found["one"]["notes"]
         assert "--shared refused: also option 'x' of backend 'one' of fake-one" in found["two"]["notes"]
-
-
-class TestCheck:
-    def test_good_plugin_says_what_was_loaded(self, site):
-        site.plugin("good", runner("good", factory="fake_heavy:make"))
-        (site.folder / "fake_heavy.py").write_text(LOUD + "def make(model, options, *, name): ...\n")
-        result = check("good")
-        assert result.problems == ()
-        assert result.loaded == ("backend 'good' of fake-good: fake_heavy:make",)
-
-    def test_segfault_of_a_heavy_library_is_reported_as_one(self, site):
-        site.plugin("crashing", runner("crashing", factory="fake_heavy:make"))
-        (site.folder / "fake_heavy.py").write_text(SEGFAULT)
-        [problem] = check("crashing").problems
-        assert problem == "loading fake_heavy:make: the process died with signal 11 (SIGSEGV)"
-
-    def test_hang_is_a_time_out(self, site):
-        site.plugin("hangs", runner("hangs", factory="fake_heavy:make"))
-        (site.folder / "fake_heavy.py").write_text("import time\ntime.sleep(600)\n")
-        [problem] = check("hangs", timeout=2.0).problems
-        assert problem == "loading fake_heavy:make: the process did not answer for 2 s and was ended"
-
-    @pytest.mark.parametrize(
-        ("source", "heavy", "says"),
-        [
-            (runner("sick", needs="('not_there',)"), "", "needs the Python module 'not_there'"),
-            (runner("sick", factory="fake_heavy:make"), "import not_there", "needs the Python module 'not_there'"),
-            (runner("sick", factory="fake_heavy:make"), "make = 3", "fake_heavy:make is int, not callable"),
-            (runner("sick", factory="fake_heavy:make"), "", "has no attribute 'make'"),
-            ("import numpy\n" + runner("sick"), "", "its light module fake_sick also imports numpy"),
-            ("raise SystemExit", "", "cannot be imported: SystemExit"),
-        ],
-    )
-    def test_problems(self, site, source, heavy, says):
-        site.plugin("sick", source)
-        (site.folder / "fake_heavy.py").write_text(heavy)
-        result = check("sick")
-        assert any(says in problem for problem in result.problems)
-
-    def test_excluded_plugin_is_a_problem_and_not_imported(self, site):
-        site.plugin("too_new", SEGFAULT, requires=["polycmp>=99"])
-        [problem] = check("too_new").problems
-        assert problem.startswith("excluded: needs polycmp>=99")
-
-    def test_hint_says_what_to_install(self, site):
-        site.plugin("sick", runner("sick", needs="('not_there',)"))
-        assert check("sick").hints == ("pip install not_there",)

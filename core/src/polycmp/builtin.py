@@ -54,7 +54,6 @@ _COMMANDS = (
     ("run", "Run a model on several backends and compare all outputs.", "run:run_command", ""),
     ("plugins list", "Show every plugin and what it provides.", "plugins:list_command", _PLUGINS),
     ("completion", "Print what completes commands in a shell.", "completion:completion_command", ""),
-    ("plugins check", "Import everything that plugins name.", "plugins:check_command", _PLUGINS),
 )
 
 

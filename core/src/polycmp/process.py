@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -23,6 +23,9 @@ _LAST_STANDARD = 2
 #: Python puts the current folder first for `-c`, and a downloaded model may have a `numpy.py` beside it; `-P`, which
 #: prevents that, is younger than the oldest Python that a child may have. What PYTHONPATH names stays.
 _WITHOUT_CURRENT_FOLDER = 'sys.path[:1] = [item for item in sys.path[:1] if item != ""]'
+
+#: Sends an answer.
+Say = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True)
@@ -208,6 +211,75 @@ class Connection:
         """Return the next message; None if the parent wants no more."""
         line = self._reading.readline()
         return _parse(line) if line else None
+
+
+class DiedError(Exception):
+    """A child ended, or was ended, before it was done.
+
+    Attributes:
+        step: What it was doing.
+        how: What became of it.
+    """
+
+    def __init__(self, step: str, how: str) -> None:
+        super().__init__(f"{step}: {how}")
+        self.step = step
+        self.how = how
+
+
+def ask_child(
+    module: str, request: Mapping[str, Any], environ: Mapping[str, str], timeout: float
+) -> Iterator[dict[str, Any]]:
+    """Yield what a new child answers to one request, until it is done; it sees the modules that this process sees.
+
+    Args:
+        module: The full name of the module whose `main` calls `answer_one`.
+        request: What to ask.
+        environ: Environment variables of the child.
+        timeout: Seconds to wait for each answer.
+
+    Raises:
+        DiedError: The child ended without being done, or was silent for too long.
+    """
+    step = "starting Python"
+    path = [entry for entry in sys.path if isinstance(entry, str)]
+    child = ChildProcess(module, path=path, environ=environ)
+    try:
+        with suppress(BrokenPipeError):  # it died at once; reading its answer tells
+            child.send(request)
+        while True:
+            try:
+                message = child.receive(timeout)
+            except TimeoutError:
+                raise DiedError(step, f"did not answer for {timeout:g} s and was ended") from None
+            if message is None:
+                ending = child.ending()
+                last = f": {ending.last_line[:200]}" if ending.status >= 0 and ending.last_line else ""
+                raise DiedError(step, f"{ending}{last}")
+            if "done" in message:
+                return
+            step = message.get("step", step)
+            yield message
+    finally:
+        child.kill()
+        child.close()
+
+
+def answer_one(parent: int, answer: Callable[[dict[str, Any], Say], None]) -> None:
+    """Answer the request of `ask_child` and end this process, which is the child.
+
+    Args:
+        parent: The number of the parent process.
+        answer: Answers a request through the function that it is given; with `step` it says what it does next.
+    """
+    connection = Connection(parent)
+    request = connection.receive()
+    if request is None:
+        return
+    answer(request, connection.send)
+    connection.send({"done": True})
+    # Libraries that were only looked at may hang or crash while they are unloaded; that says nothing of them.
+    os._exit(0)
 
 
 def is_child() -> bool:

@@ -1,4 +1,4 @@
-"""`polycmp plugins list | check`: what is installed, and whether it works."""
+"""`polycmp plugins list`: what is installed, and whether it can be used."""
 
 from __future__ import annotations
 
@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polycmp.command import examples, with_messages
-from polycmp.errors import PluginError, did_you_mean
-from polycmp.terminal import echo, visible
+from polycmp.terminal import echo
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from polycmp.plugins.discovery import Candidate
-    from polycmp.plugins.isolated import CheckResult
 
 HEADINGS = ("name", "package", "version", "state", "provides", "reason")
 _LIST = "Show every plugin: what it provides, or why it does not work." + examples("polycmp plugins list --json")
-_CHECK = "Import all that plugins name, each in a process of its own." + examples("polycmp plugins check onnxrt")
 STYLES = {"ok": "green", "broken": "red", "excluded": "red", "incomplete": "yellow", "disabled": "dim"}
 
 
@@ -84,56 +80,3 @@ def _provides(entries: Iterable[Mapping[str, Any]]) -> str:
     for entry in entries:
         by_kind.setdefault(WORDS[entry["kind"]], []).append(entry["name"])
     return "\n".join(f"{word}: {', '.join(names)}" for word, names in by_kind.items())
-
-
-@with_messages
-@click.command("check", help=_CHECK)
-@click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds that one import may take.")
-def check_command(names: tuple[str, ...], timeout: float) -> None:
-    """Print what each plugin's heavy imports did.
-
-    Raises:
-        PluginError: A name is unknown, or a plugin has problems.
-    """
-    from polycmp.plugins.discovery import discover
-    from polycmp.plugins.isolated import check_plugin
-
-    candidates = discover(os.environ)
-    chosen = [item for name in names for item in _named(name, candidates)]
-    if not names:
-        chosen = [item for item in candidates if item.record.state != "disabled"]
-    failed = []
-    for item in chosen:
-        result = check_plugin(item.record, os.environ, timeout=timeout)
-        _print_result(item, result)
-        if result.problems:
-            failed.append(item.record.name)
-    if failed:
-        raise PluginError(
-            f"{len(failed)} of {len(chosen)} plugins do not work as they should: {', '.join(failed)}",
-            hint="polycmp plugins list",
-        )
-
-
-def _named(name: str, candidates: Iterable[Candidate]) -> list[Candidate]:
-    from polycmp.plugins.known import INSTALL_COMMANDS
-
-    found = [item for item in candidates if item.record.name == name]
-    if not found:
-        hint = INSTALL_COMMANDS.get(name, "polycmp plugins list")
-        known = [item.record.name for item in candidates]
-        raise PluginError(f"there is no plugin {name!r}", why=did_you_mean(name, known), hint=hint)
-    return found
-
-
-def _print_result(item: Candidate, result: CheckResult) -> None:
-    state = "failed" if result.problems else "ok"
-    record = item.record
-    echo(f"{record.name} ({record.distribution} {record.version}): {state}".replace(" ( )", ""))
-    for line in result.loaded:
-        echo(visible(f"  ok       {line}"))
-    for line in result.problems:
-        echo(visible(f"  problem  {line}"))
-    for line in result.hints:
-        echo(visible(f"  next     {line}"))

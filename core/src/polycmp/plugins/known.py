@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "invariants": ("checks", "pip install polycmp-checks"),
     "locate": ("locate", "pip install polycmp-locate"),
     "debug": ("locate", "pip install polycmp-locate"),
+    "plugins check": ("testing", "pip install polycmp-testing"),
     "plugins new": ("testing", "pip install polycmp-testing"),
     "surgeon": _ONNX,
     "selftest": ("checks", "pip install polycmp-checks"),

@@ -9,7 +9,10 @@ from polycmp.spec import CommandSpec, hookimpl
 
 @hookimpl
 def polycmp_commands() -> Iterable[CommandSpec]:
-    """Contribute the command that begins a plugin."""
+    """Contribute the commands that begin a plugin and check one."""
+    yield CommandSpec(
+        ("plugins", "check"), "Import everything that plugins name.", "polycmp_testing.check_command:check_command"
+    )
     yield CommandSpec(
         ("plugins", "new"), "Write a distribution for a new backend.", "polycmp_testing.scaffold:new_command"
     )
