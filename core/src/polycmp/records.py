@@ -18,14 +18,7 @@ __all__ = ["asdict", "dataclass", "field", "fields", "is_dataclass", "replace"]
 
 
 def dataclass(
-    cls: Any = None,
-    /,
-    *,
-    init: bool = True,
-    repr: bool = True,
-    eq: bool = True,
-    frozen: bool = False,
-    **further: Any,
+    cls: Any = None, /, *, init: bool = True, repr: bool = True, eq: bool = True, frozen: bool = False, **further: Any
 ) -> Any:
     """Make a class a dataclass, as `dataclasses.dataclass` does; this is it where a base class or `further` asks.
 
@@ -59,7 +52,7 @@ def _methods(with_repr: bool, eq: bool, frozen: bool) -> dict[str, Any]:
     if eq:
         found |= {"__eq__": _eq, "__hash__": _hash if frozen else None}
     if frozen:
-        found |= {"__setattr__": _set_once, "__delattr__": _never_delete}
+        found |= {"__setattr__": _set_once, "__delattr__": _set_once}
     return found
 
 
@@ -84,11 +77,8 @@ def _compared(record: Any) -> tuple[Any, ...]:
     return tuple(getattr(record, item.name) for item in fields(record) if item.compare)
 
 
-def _set_once(self: Any, name: str, value: Any) -> None:
-    if name in vars(self) or name not in self.__dataclass_fields__:
-        raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
-    object.__setattr__(self, name, value)
-
-
-def _never_delete(_self: Any, name: str) -> None:
-    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+def _set_once(self: Any, name: str, *value: Any) -> None:
+    """Give a field its first value; without one, delete it, which is refused like any further value."""
+    if not value or name in vars(self) or name not in self.__dataclass_fields__:
+        raise dataclasses.FrozenInstanceError(f"cannot change field {name!r}")
+    object.__setattr__(self, name, *value)

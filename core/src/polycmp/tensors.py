@@ -145,6 +145,7 @@ def is_floating(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "f" or (is_low_bit(dtype) and "float" in dtype.name)
 
 
+@cache  # NumPy puts the name of a type together each time
 def dtype_class(dtype: np.dtype[Any]) -> str:
     """Return what kind of thing a type holds: `float`, `integer`, `bool`, `string` or `complex`."""
     if is_floating(dtype):
@@ -156,6 +157,7 @@ def dtype_class(dtype: np.dtype[Any]) -> str:
     return {"b": "bool", "c": "complex", "O": "string", "U": "string", "S": "string"}.get(dtype.kind, str(dtype.name))
 
 
+@cache
 def dtype_name(dtype: np.dtype[Any]) -> str:
     """Return the name to show: `string` for object arrays, else NumPy's own."""
     return "string" if dtype.kind in "OUS" else str(dtype.name)

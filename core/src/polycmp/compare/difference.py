@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.compare.blocks import BLOCK
 from polycmp.tensors import dtype_class
 
 Array = NDArray[Any]
@@ -19,10 +18,13 @@ Difference = Callable[[Array, Array], "tuple[Floats, Floats]"]
 
 
 def _floats() -> Difference:
-    left, right = np.empty(BLOCK), np.empty(BLOCK)
+    left = right = np.empty(0)
 
     def difference(candidate: Array, reference: Array) -> tuple[Floats, Floats]:
+        nonlocal left, right
         count = candidate.size
+        if left.size < count:  # the first block is the largest
+            left, right = np.empty(count), np.empty(count)
         a, b = left[:count], right[:count]
         np.copyto(a.reshape(candidate.shape), candidate, casting="unsafe")
         np.copyto(b.reshape(candidate.shape), reference, casting="unsafe")

@@ -15,14 +15,13 @@ from polycmp.compare.judge import OutputJudge, compare_strings, require_metric
 from polycmp.compare.order import (
     SMALL,
     approximate_quantiles,
-    collect,
     histogram,
     octaves_of_counts,
     octaves_of_sorted,
     quantiles,
     quantiles_of_sorted,
 )
-from polycmp.compare.statistics import Limits, Sums, absolute_errors, gather, relative_errors, summarise
+from polycmp.compare.statistics import Limits, Sums, absolute_errors, gather, relative_errors, sorted_errors, summarise
 from polycmp.compare.verdicts import DetailedVerdict, ErrorStats
 from polycmp.compare.words import passing_tolerances, shape_reason, worst_reason
 from polycmp.errors import ComparisonError
@@ -115,9 +114,9 @@ class Simple(OutputJudge):
 def _detailed(pair: Pair, limits: Limits, sums: Sums, stats: ErrorStats) -> ErrorStats:
     points = (0.5, 0.9, 0.95, 0.99)
     if sums.counts is None:  # few elements: sorted they give exact figures, and faster
-        errors = collect(pair, absolute_errors(pair, limits))
+        errors, relative = sorted_errors(pair, limits)
         median, p90, p95, p99 = quantiles_of_sorted(errors, points)
-        (median_rel,) = quantiles_of_sorted(collect(pair, relative_errors(pair, limits)), (0.5,))
+        (median_rel,) = quantiles_of_sorted(relative, (0.5,))
         octaves = octaves_of_sorted(errors)
     else:
         counts, relative_counts = (part.counts for part in sums.counts)

@@ -345,6 +345,25 @@ def relative_errors(pair: Pair, limits: Limits) -> Callable[[], Callable[[Array,
     return worker
 
 
+def sorted_errors(pair: Pair, limits: Limits) -> tuple[Floats, Floats]:
+    """Return the absolute and the relative errors of all elements, sorted; NaN counts as infinite."""
+    found: list[tuple[Floats, Floats]] = []
+    make = block_errors(pair, limits)
+
+    def worker() -> Callable[[Array, Array, int], None]:
+        errors_of = make()
+
+        def work(candidate: Array, reference: Array, _offset: int) -> None:
+            block = errors_of(candidate, reference)
+            found.append((_with_nan(block, relative=False).copy(), _with_nan(block, relative=True).copy()))
+
+        return work
+
+    for_each_block(pair, worker)
+    absolute, relative = (np.sort(np.concatenate(parts)) for parts in zip(*found, strict=True))
+    return absolute, relative
+
+
 def _with_nan(block: Block, *, relative: bool) -> Floats:
     errors = block.relative if relative else block.errors
     if block.nan is not None:
