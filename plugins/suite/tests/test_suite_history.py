@@ -143,3 +143,15 @@ def test_old_runs_are_removed_and_nothing_else(suite):
     assert runs == {newest.name, suite.latest.resolve().name}
     assert (folder / "1-notes").is_dir()
     assert "--keep" in suite("suite.toml", "--keep", 0, status=2).stderr
+
+
+def test_a_history_may_be_its_own_baseline_from_the_first_run_on(suite):
+    suite.write(HEAD + GOOD + CHANGING % "100.0")
+    words = ("suite.toml", "--history", "h.sqlite", "--baseline", "h.sqlite", "--max-slowdown", "1000")
+    assert "the first run of h.sqlite: nothing to compare with" in suite(*words, status=0).stdout
+    first = suite.latest.resolve()
+    suite.write(HEAD + GOOD + CHANGING % "1e-5")
+    assert f"compared with {first.name}: 1 new failure" in suite(*words, status=1).stdout
+    suite("suite.toml", "--baseline", "h.sqlite", status=1)
+    missing = suite("suite.toml", "--baseline", "missing.sqlite", status=3)
+    assert "there are no past runs in missing.sqlite" in missing.stderr

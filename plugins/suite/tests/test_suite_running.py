@@ -316,3 +316,28 @@ def test_github_is_told_once_by_the_suite(suite):
     summary = (suite.folder / "summary.md").read_text()
     assert summary.count("### polycmp") == 1
     assert "opset 17" in summary
+
+
+def test_names_of_cases_can_be_read_however_long_the_backends_are(suite):
+    folder = "a-folder-" * 12
+    (suite.folder / folder).mkdir()
+    (suite.folder / folder / "one.onnx").write_bytes((suite.folder / "one.onnx").read_bytes())
+    backends = f'["onnxrt:model={folder}/one.onnx", "onnxrt"]'
+    suite.write(HEAD + f'[[case]]\nmodel = "one.onnx"\nname = "the name of the case"\nbackends = {backends}\n')
+    assert "the name of the case" in suite("suite.toml").stdout
+
+
+def test_junit_has_the_time_of_each_case(suite):
+    suite.write(HEAD + '[[case]]\nmodel = "one.onnx"\n[[case]]\nmodel = "two.onnx"\n')
+    done = suite("suite.toml", "--report", "j.xml", status=0)
+    root = ET.parse(suite.folder / "j.xml").getroot()
+    times = {case.get("name"): float(case.get("time")) for case in root.iter("testcase")}
+    assert times == pytest.approx({name: item["seconds"] for name, item in suite.results().items()}, abs=1e-3)
+    assert [float(item.get("time")) for item in root] == pytest.approx(list(times.values()), abs=1e-3)
+    assert "(0 us)" not in done.stderr
+
+
+def test_what_is_skipped_took_no_time(suite):
+    suite.write(HEAD + '[[case]]\nmodel = "one.onnx"\nneeds = ["no_such_module"]\n')
+    assert "skipped one: needs" in suite("suite.toml").stderr
+    assert suite("suite.toml", "--list").stderr.strip() == "1 case"

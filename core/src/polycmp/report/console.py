@@ -91,7 +91,10 @@ def _print_table(out: Console, table: Table, *, verbose: bool) -> None:
         Heading(visible(table.name_title), breaks=True),
         *([Heading(visible(table.type_title), rank=len(columns))] if table.type_title else []),
         # Of the figures the first says most; what a table shows is not all that a report holds.
-        *(Heading(visible(item.title), item.kind != "text", rank) for rank, item in enumerate(columns)),
+        *(
+            Heading(visible(item.title), item.kind != "text", rank, item.kind == "text")
+            for rank, item in enumerate(columns)
+        ),
     ]
     print_table(out, visible(table.title), headings, _rows(table, columns, verbose), visible(table.reason_title))
 

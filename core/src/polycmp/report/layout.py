@@ -107,8 +107,9 @@ def _columns(headings: Sequence[Heading], lines: Sequence[Line], width: int) -> 
             break
         kept.remove(dropped)
     room = width - sum(widths[at] for at in kept if at not in names) - len(GAP) * (len(kept) - 1)
-    for at in names:
-        widths[at] = max(1, min(widths[at], room // len(names)))
+    for count, at in enumerate(sorted(names, key=widths.__getitem__)):
+        widths[at] = max(1, min(widths[at], room // (len(names) - count)))
+        room -= widths[at]
     return kept, widths
 
 

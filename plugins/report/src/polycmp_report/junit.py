@@ -82,13 +82,27 @@ def _case_of(row: Row, table: Table, result: Result) -> ET.Element:
         # What lies behind the chosen row follows from it.
         state = row.state if row.chosen else "passed"
         return _row_case(row, row.name, table.subject, result.sentence if row.chosen else "", lines, state)
-    return _row_case(row, row.name, table.subject or table.title, row.reason, lines)
+    return _row_case(row, row.name, table.subject or table.title, row.reason, lines, seconds=_seconds(row, table))
+
+
+def _seconds(row: Row, table: Table) -> float:
+    """Return how long a row took, where its table says that of each."""
+    cells = (cell for column, cell in zip(table.columns, row.cells, strict=False) if column.kind == "duration")
+    return next((float(cell) for cell in cells if isinstance(cell, (int, float))), 0.0)
 
 
 def _row_case(
-    row: Row, name: str, group: str, message: str, lines: Iterable[str], state: str | None = None
+    row: Row,
+    name: str,
+    group: str,
+    message: str,
+    lines: Iterable[str],
+    state: str | None = None,
+    *,
+    seconds: float = 0.0,
 ) -> ET.Element:
     case = _case(group, name)
+    case.set("time", f"{seconds:.3f}" if seconds else "0")
     state = state or row.state
     if state in _KINDS:
         _add(case, _KINDS[state], message, "\n".join((message, *lines)))
@@ -145,7 +159,7 @@ def _count(suite: ET.Element) -> None:
     """Fill in how many cases a suite has, and how many went wrong."""
     for key, what in (("tests", ""), ("failures", "/failure"), ("errors", "/error"), ("skipped", "/skipped")):
         suite.set(key, str(len(suite.findall(f"testcase{what}"))))
-    suite.set("time", "0")
+    suite.set("time", f"{sum(float(case.get('time', 0)) for case in suite.iter('testcase')):.3f}")
 
 
 def _xml(text: str) -> str:

@@ -95,7 +95,7 @@ class HistorySection:
         0, help="Keep so many runs in the folder of results and remove older ones.", metavar="N", parse=_count
     )
     history: str = opt("", help="Also append the results to this SQLite file.", metavar="FILE", writes=True)
-    baseline: str = opt("", help="Compare with this run, folder of runs, or SQLite file.", metavar="PATH")
+    baseline: str = opt("", help="Compare with this run, folder of runs, or SQLite file.", metavar="RUNS")
     max_slowdown: float = opt(
         0.0,
         help="With --baseline: fail where an inference takes longer than so many times the median of past runs, "

@@ -52,7 +52,8 @@ class Progress:
         word = "again" if again else _WORDS[result.mark]
         reason = f": {shorten(result.reason, 160)}" if result.reason and result.state != "passed" else ""
         place = f"[{self._done:>{len(str(self._total))}}/{self._total}]"
-        echo(f"{place} {word:7} {visible(result.case)} ({duration(result.seconds)}){visible(reason)}", err=True)
+        taken = "" if result.state == "skipped" else f" ({duration(result.seconds)})"
+        echo(f"{place} {word:7} {visible(result.case)}{taken}{visible(reason)}", err=True)
         self.show()
 
     def show(self) -> None:

@@ -58,7 +58,7 @@ def _show(cases: list[Case], *, commands: bool) -> int:
     for case in cases:
         tags = f"  ({', '.join(case.tags)})" if case.tags else ""
         echo(visible(shlex.join(["polycmp", *case.words])) if commands else f"{visible(case.id)}{visible(tags)}")
-    echo(f"{len(cases)} cases", err=True)
+    echo(f"{len(cases)} case{'' if len(cases) == 1 else 's'}", err=True)
     return 0
 
 
@@ -70,7 +70,18 @@ class _Work:
         if self._history.max_slowdown and not self._history.baseline:
             raise UsageError("--max-slowdown needs past runs", hint="--baseline FILE-OR-FOLDER")
         self._gpus = find_gpus(self._how.gpus, os.environ.get("CUDA_VISIBLE_DEVICES"))
-        self._baseline = describe(self._history.baseline) if self._history.baseline else None
+        self._baseline = None if self._begins_history() else describe(self._history.baseline)
+
+    def _begins_history(self) -> bool:
+        """Return whether there is nothing to compare with: nobody asks, or this run is the first of its history."""
+        past, history = self._history.baseline, self._history.history
+        return not past or (
+            bool(history) and Path(past).absolute() == Path(history).absolute() and not Path(past).exists()
+        )
+
+    def _first(self) -> tuple[str, ...]:
+        """Return what to say where nothing was compared with past runs."""
+        return (f"the first run of {self._history.history}: nothing to compare with",) if self._history.baseline else ()
 
     def run(self) -> int:
         begun = time.monotonic()
@@ -159,7 +170,7 @@ class _Work:
             missing=missing,
             interrupted=session.interrupted,
             regressions=changes.regressions if changes else (),
-            notes=changes.notes if changes else (),
+            notes=changes.notes if changes else self._first(),
             page=str(run.folder / "index.html"),
             command_line=self._call.given.command,
             seconds=time.monotonic() - begun,

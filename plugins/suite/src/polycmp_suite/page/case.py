@@ -26,11 +26,13 @@ def case_page(result: CaseResult, folder: Path, facts: Identity | None, past: Se
         facts: What is known of its model.
         past: What past runs said of it.
     """
+    words = result.model + (f" ({facts.words})" if facts else "")
+    model = [tag("p", words, class_="soft model")] if words else []
     links = [tag("a", words, href=name) for name, words in _FILES.items() if (folder / name).is_file()]
     body = tag(
         "main",
         tag("p", tag("a", "← all cases", href="../../index.html")),
-        tag("header", tag("h1", result.case), badge(result.mark), class_=f"hero {result.mark}"),
+        tag("header", tag("h1", result.case), *model, badge(result.mark), class_=f"hero {result.mark}"),
         tag("p", result.reason, class_="reason") if result.reason else None,
         tag("p", f"A known failure: {result.known}") if result.known else None,
         tag("p", *_between(links), class_="links") if links else None,
@@ -38,8 +40,7 @@ def case_page(result: CaseResult, folder: Path, facts: Identity | None, past: Se
         tag("section", tag("h2", "Past runs"), trend(past), class_="card") if len(past) > 1 else None,
         _log(folder),
     )
-    model = f" · {result.model}" + (f" ({facts.words})" if facts else "")
-    return page(f"{result.mark}: {result.case}{model}", body)
+    return page(f"{result.mark}: {result.case} · {words}", body)
 
 
 def _between(links: Sequence[Markup]) -> list[Markup]:
