@@ -77,11 +77,7 @@ class Context(Protocol):
     def __call__(self, result: Result, registry: Registry, plan: Plan | None, model: str, /) -> Result:
         """Return a result with what reports of files show besides.
 
-        Args:
-            result: What was found.
-            registry: The plugins.
-            plan: What was run; None for commands without a plan.
-            model: The model of such a command; empty if it has none.
+        A command without a plan may have a model all the same.
         """
 
 
