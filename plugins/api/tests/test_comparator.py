@@ -42,6 +42,9 @@ def test_runners_are_run_and_compared(runners):
 def test_results_are_saved_and_loaded(runners, tmp_path, streaming):
     path = str(tmp_path / "o.json")
     results = Comparator.run(runners[:1], streaming=streaming, save_outputs_path=path)
+    if streaming:
+        assert not (tmp_path / "o.json").exists()
+        (results,) = results
     loaded = RunResults.load(path)
     np.testing.assert_array_equal(loaded["good"][0]["y"], results["good"][0]["y"])
     save_json(results, str(tmp_path / "o.json"))

@@ -53,6 +53,9 @@ def _nothing_is_left():
 def test_each_runner_has_a_process_and_all_iterations(streaming):
     runners = [Calling("double", lambda x: 2 * x), Calling("half", lambda x: x / 2)]
     results = Comparator.run(runners, FEEDS, use_subprocess=True, streaming=streaming)
+    if streaming:
+        steps = list(results)
+        results = {name: [step[name][0] for step in steps] for name in ("double", "half")}
     for name, factor in (("double", 2.0), ("half", 0.5)):
         made = [iteration["y"].copy() for iteration in results[name]]
         assert [float(array[0, 0]) for array in made] == [factor, 2 * factor, 3 * factor]
@@ -109,7 +112,7 @@ def test_a_data_loader_that_fails_leaves_no_process():
         raise OSError("the disk is gone")
 
     with pytest.raises(DataError, match="the disk is gone"):
-        Comparator.run([Calling("double", lambda x: 2 * x)], feeds(), use_subprocess=True, streaming=True)
+        list(Comparator.run([Calling("double", lambda x: 2 * x)], feeds(), use_subprocess=True, streaming=True))
 
 
 def test_the_runner_is_used_here_afterwards():

@@ -53,3 +53,10 @@ class AccuracyResult(dict[tuple[str, str], list[dict[str, OutputComparison]]]):
                     f"  iteration {index}, {name}: {item.reason}" for name, item in outputs.items() if not item.passed
                 ]
         return "\n".join([*lines, *self.reasons])
+
+
+class AccuracyResults(list[AccuracyResult]):
+    """One result for each compare function; true if all are."""
+
+    def __bool__(self) -> bool:
+        return len(self) > 0 and all(self)

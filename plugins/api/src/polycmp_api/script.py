@@ -186,7 +186,7 @@ def _run(script: _Script, plan: Plan, names: list[str]) -> None:
     comparator = script.use("polycmp.comparator", "Comparator")
     script.add("", "# Running")
     if names:
-        arguments = [f"[{', '.join(names)}]", "data_loader", f"streaming={not plan.sequential}"]
+        arguments = [f"[{', '.join(names)}]", "data_loader"]
         if plan.warm_up:
             arguments.append(f"warm_up={plan.warm_up}")
         for parameter, path in (
