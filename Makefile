@@ -13,6 +13,7 @@ PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report pl
 FRAMEWORKS := openvino torch tf
 ENVS ?= .
 RAY := $(ENVS)/.venv-ray
+POLYGRAPHY := $(ENVS)/.venv-polygraphy
 COMMON := core plugins/onnx 'plugins/onnxrt[cpu]' plugins/report plugins/formats plugins/layerwise plugins/workers plugins/locate plugins/checks plugins/api plugins/testing
 PROJECTS := $(PACKAGES:%=%/pyproject.toml)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
@@ -20,7 +21,7 @@ EDITABLE := -e core -e 'plugins/onnx[fp16]' -e 'plugins/onnxrt[cpu]' -e plugins/
 # `make test-lowest`: the lowest releases are chosen for what a package names itself; what those need in turn is as new as it can be.
 UV := $(TOOLS)/bin/uv pip install --quiet --system-certs --python $(LOWEST)
 
-.PHONY: help demo test test-core test-lowest test-ray test-gpu check lint-workflows format bench truth wheels docs gallery audit clean $(FRAMEWORKS:%=test-%)
+.PHONY: help demo test test-core test-lowest test-ray test-polygraphy test-gpu check lint-workflows format bench truth wheels docs gallery audit clean $(FRAMEWORKS:%=test-%)
 
 help:
 	@echo "make demo      compare a model on two backends (ONNX Runtime and the ONNX reference)"
@@ -33,6 +34,7 @@ help:
 	@echo "make audit     look for dependencies with known weaknesses"
 	@echo "make lint-workflows  check .github with actionlint and zizmor"
 	@echo "make test-ray  run the tests of the suite's executor for Ray, on a cluster of several nodes on this machine"
+	@echo "make test-polygraphy  hold polycmp beside an installed Polygraphy, in .venv-polygraphy"
 	@echo "make test-NAME run the tests of a backend with its framework, in .venv-NAME: $(FRAMEWORKS)"
 	@echo "make check     ruff and mypy"
 	@echo "make truth     say what is right and wrong of models and faults whose answer is known"
@@ -118,6 +120,14 @@ test-ray: $(RAY)/developed
 	@test "$$(cat $(RAY)/installed)" = "$$(pwd)" || { $(RAY)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation $(COMMON:%=-e %) -e plugins/suite && pwd > $(RAY)/installed; }
 	$(RAY)/bin/python -m pytest $(PYTEST_ARGS) plugins/suite/tests/test_suite_ray.py
 
+$(POLYGRAPHY)/created: requirements-polygraphy.txt
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip --disable-pip-version-check install --quiet -r $<
+	@touch $@
+
+test-polygraphy: $(VENV)/developed $(POLYGRAPHY)/created
+	POLYGRAPHY_PYTHON=$(abspath $(POLYGRAPHY))/bin/python $(BIN)/python -m pytest -m polygraphy $(PYTEST_ARGS) tests
+
 $(ENVS)/.venv-%/created: plugins/%/tests/requirements.txt
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip --disable-pip-version-check install --quiet 'hatchling>=1.27' editables -r $< $(COMMON:%=-e %) -e plugins/$*
@@ -166,4 +176,4 @@ truth: $(TRUTH)/installed
 	$(TRUTH)/bin/python -m truth $(TRUTH_ARGS)
 
 clean:
-	rm -rf $(VENV) $(ALONE) $(RAY) $(TRUTH) $(LOWEST) $(DOCS) $(TOOLS) $(FRAMEWORKS:%=.venv-%) build demo dist site .cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(ALONE) $(RAY) $(TRUTH) $(LOWEST) $(DOCS) $(TOOLS) $(POLYGRAPHY) $(FRAMEWORKS:%=.venv-%) build demo dist site .cache .mypy_cache .ruff_cache

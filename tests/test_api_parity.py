@@ -9,12 +9,12 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from live import POLYGRAPHY_PYTHON, live
 
 TESTS = Path(__file__).parent
 THEIRS = json.loads((TESTS / "data/polygraphy-0.53.6/api.json").read_text(encoding="utf-8"))
@@ -97,11 +97,9 @@ def test_the_page_lists_every_difference():
     assert [row for row in rows if row not in page] == []
 
 
+@live
 def test_the_list_is_that_of_the_installed_polygraphy():
-    python = os.environ.get("POLYGRAPHY_PYTHON")
-    if not python:
-        pytest.skip("POLYGRAPHY_PYTHON names no interpreter with Polygraphy 0.53.6")
     done = subprocess.run(
-        [python, TESTS / "tools/record_api.py"], capture_output=True, text=True, check=True, timeout=300
+        [POLYGRAPHY_PYTHON, TESTS / "tools/record_api.py"], capture_output=True, text=True, check=True, timeout=300
     )
     assert json.loads(done.stdout) == THEIRS

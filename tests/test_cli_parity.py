@@ -5,8 +5,13 @@ The list was read from the installed package by `tools/record_cli.py`.
 
 from __future__ import annotations
 
+import json
+import subprocess
+from pathlib import Path
+
 import pytest
 from cli_table import ABSENT, COMMANDS, DIFFERENCES, PAGE, differences, flags_of, spellings, table
+from live import POLYGRAPHY_PYTHON, live
 
 from polycmp.plugins import Registry
 
@@ -42,3 +47,10 @@ def test_the_list_speaks_of_nothing_that_polygraphy_lacks():
 
 def test_the_page_holds_the_whole_table():
     assert table() in PAGE.read_text(encoding="utf-8")
+
+
+@live
+def test_the_list_is_that_of_the_installed_polygraphy():
+    program = Path(__file__).parent / "tools/record_cli.py"
+    done = subprocess.run([POLYGRAPHY_PYTHON, program], capture_output=True, text=True, check=True, timeout=120)
+    assert json.loads(done.stdout)["commands"] == COMMANDS

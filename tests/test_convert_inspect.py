@@ -163,7 +163,7 @@ def test_functions_subgraphs_and_weights_outside_are_shown(polycmp, tmp_path):
     graph = helper.make_graph(nodes, "g", value[:1], value[1:], [flag])
     onnx.save(helper.make_model(graph, opset_imports=opsets, functions=[twice], ir_version=8), tmp_path / "m.onnx")
     shown = polycmp("inspect", "model", "m.onnx", "--show", "layers", "attrs", "weights").out
-    assert [text for text in ("mine::Twice(a) -> c", "inner: float32[4]", "adds [Add]") if text not in shown] == []
+    assert [text for text in ("mine::Twice(a) -> c", "inner: float32[4]", "adds [Op: Add]") if text not in shown] == []
     found = json.loads(polycmp("inspect", "model", "m.onnx", "--json").out)
     assert found["functions"][0]["name"] == "Twice"
     assert found["nodes"][0]["subgraphs"]["then"]["initializers"][0]["name"] == "inner"

@@ -27,6 +27,7 @@ PROMISED = {
 MODULES = {
     "polygraphy.backend.onnxrt": "polycmp_onnxrt",
     "polygraphy.backend.onnx": "polycmp_onnx",
+    "polygraphy.backend.pluginref": "polycmp_pluginref",
     "polygraphy.backend.trt": "polycmp_trt",
     "polygraphy.backend.common": "polycmp.loader",
     "polygraphy.comparator": "polycmp.comparator",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import base64
 import json
-import os
 import struct
 import subprocess
 from pathlib import Path
@@ -18,6 +17,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+from live import POLYGRAPHY_PYTHON, live
 
 from polycmp.errors import FileError
 from polycmp.json import load_json, save_json
@@ -127,11 +127,6 @@ def test_nothing_at_all_leaves_no_file_that_looks_complete(tmp_path):
 
 
 # --- the real tool ---------------------------------------------------------------------------------------------------
-
-POLYGRAPHY_PYTHON = os.environ.get("POLYGRAPHY_PYTHON", "")
-live = pytest.mark.skipif(
-    not POLYGRAPHY_PYTHON, reason="POLYGRAPHY_PYTHON names no interpreter with Polygraphy, ONNX and ONNX Runtime"
-)
 
 
 def polygraphy(program: str, *arguments: object) -> str:

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+from live import POLYGRAPHY_PYTHON, live
 from onnx import TensorProto, helper
 
 from polycmp.json import load_json
@@ -36,8 +36,6 @@ WORDS = [
     "--save-inputs",
     "seeded.json",
 ]
-
-POLYGRAPHY_PYTHON = os.environ.get("POLYGRAPHY_PYTHON", "")
 
 
 def seeded_model() -> onnx.ModelProto:
@@ -73,7 +71,7 @@ def test_the_recorded_inputs_are_made_again(ours):
     check_equal(ours, load_json(SAMPLE))
 
 
-@pytest.mark.skipif(not POLYGRAPHY_PYTHON, reason="POLYGRAPHY_PYTHON names no interpreter with Polygraphy")
+@live
 def test_live_polygraphy_makes_the_same_inputs(ours, tmp_path):
     there = tmp_path / "there"
     there.mkdir()

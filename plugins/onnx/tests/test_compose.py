@@ -137,7 +137,7 @@ def test_inspecting(mlp, mlp_file):
     assert "8 Nodes: 1 Add, 1 Cast, 1 Constant" in brief
     assert "[MatMul]" not in brief
     layers = inspect(make_loader(mlp_file), ["layers"])
-    assert "Node 0 | (no name) [MatMul]\n      {x: float32[n,8], w: float32[8,4] weight} -> {h}" in layers
+    assert "Node 0 | (no name) [Op: MatMul]\n      {x: float32[n,8], w: float32[8,4] weight} -> {h}" in layers
     assert "keepdims" not in layers
     assert "keepdims = 0" in inspect(make_loader(mlp_file), ["attrs"])
     assert "w: float32[8,4] = [0.125" in inspect(make_loader(mlp_file), ["weights"])
@@ -158,7 +158,7 @@ def test_inspecting_subgraphs_and_every_kind_of_attribute(make_model):
     model = make_model(nodes, [("x", 1, [20]), ("c", onnx.TensorProto.BOOL, [])], [("y", 1, [])])
     text = inspect(lambda: model, ["layers", "attrs", "weights"])
     assert "graph b:" in text
-    assert "[Identity]" in text
+    assert "[Op: Identity]" in text
     assert "equation = i,i->" in text
     assert "value = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, …]" in text
 

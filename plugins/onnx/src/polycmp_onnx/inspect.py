@@ -119,7 +119,7 @@ def _nodes(graph: Any, attributes: bool, indent: str) -> list[str]:
     lines = []
     for index, node in enumerate(graph.node):
         domain = f"{node.domain}::" if node.domain else ""
-        lines.append(f"{indent}Node {index} | {node.name or '(no name)'} [{domain}{node.op_type}]")
+        lines.append(f"{indent}Node {index} | {node.name or '(no name)'} [Op: {domain}{node.op_type}]")
         lines.append(f"{indent}  {_typed(node.input, known)} -> {_typed(node.output, known)}")
         if attributes:
             lines += [f"{indent}  {item.name} = {_attribute(item)}" for item in node.attribute]
