@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,6 @@ from polycmp.tensors import dtype_of, is_floating, to_numpy
 from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.compiled import run_together
 from polycmp_locate.decisions import (
-    AT_LIMIT,
-    FAR_BELOW,
-    LARGE,
     STEP_TYPES,
     TIE_WIDTH,
     bounded_floor,
@@ -29,19 +26,19 @@ from polycmp_locate.decisions import (
     operator_limit,
     worth_running,
 )
-from polycmp_locate.figures import figures, gain, largest_of, rounding
-from polycmp_locate.kinds import ELEMENTWISE, INTEGER_PRODUCTS
+from polycmp_locate.figures import figures, gain, rounding
+from polycmp_locate.kinds import INTEGER_PRODUCTS
 from polycmp_locate.masks import beside_masks
 from polycmp_locate.pairing.parts import rounds_to_steps, unit_inside
 from polycmp_locate.perturbing import nudged, rounded, scaled
 from polycmp_locate.quantised import step_error
 from polycmp_locate.result import Row, Standalone
+from polycmp_locate.uneven import PIECE, parts_of, relative_to
 
 Tensors = Mapping[str, Any]
 #: Elements up to which a whole model, or one operator, is also calculated in float64 by a slow evaluator.
 AFFORDABLE = 1 << 22
 _AFFORDABLE_ALONE = 1 << 20
-_PIECE = 1 << 16
 
 
 def make_row(node: GraphNode, item: OutputComparison, candidate: Any, reference: Any, allowed: str = "") -> Row:
@@ -108,55 +105,6 @@ def _compare_in_parts(row: Row, candidate: Any, reference: Any, allowed: str) ->
     row.is_matched = parts.relative == 0.0 and not parts.is_saturated
 
 
-class Parts(NamedTuple):
-    """The error of a tensor some of whose values only mask others.
-
-    Attributes:
-        relative: The largest error, each part's divided by the part's own scale.
-        max_abs: The largest absolute error.
-        is_saturated: Whether one side holds values beyond the range of the other's type.
-    """
-
-    relative: float
-    max_abs: float
-    is_saturated: bool
-
-
-def parts_of(own: NDArray[Any], other: NDArray[Any], row: Row, allowed: str = "") -> Parts:
-    """Return the error of a tensor without what lies beyond the range, and large values apart from small ones.
-
-    Elementwise operators treat each element for itself, so beside -1e9 of a mask the error of the others is held
-    against the others.
-
-    Args:
-        own: The candidate's tensor.
-        other: The reference's, of the same shape.
-        row: What is known of it.
-        allowed: The coarsest type that the two may calculate in.
-    """
-    a, b = own.reshape(-1).astype(np.float64), other.reshape(-1).astype(np.float64)
-    with np.errstate(all="ignore"):
-        gap, size = np.abs(a - b), np.abs(b)
-    gap[(a == b) | (np.isnan(a) & np.isnan(b))] = 0.0
-    gap[np.isnan(gap)] = np.inf
-    saturated = np.zeros(a.shape, np.bool_)
-    if is_floating(own.dtype) and is_floating(other.dtype):
-        names = (own.dtype.name, other.dtype.name, *([allowed] if allowed else []))
-        border = AT_LIMIT * min(map(largest_of, names))
-        saturated = (gap > 0) & (np.abs(a) >= border) & (size >= border) & (np.sign(a) == np.sign(b))
-        saturated &= gap > worth_running(row.unit) * np.where(np.isfinite(size), size, 0.0)
-    gap[saturated] = 0.0
-    size[~np.isfinite(size) | saturated] = 0.0
-    scale, least = float(size.max(initial=0.0)), least_scale(row.node.op_type, row.type)
-    relative = relative_to(float(gap.max(initial=0.0)), max(scale, least))
-    if row.node.op_type in ELEMENTWISE and may_mask(scale):
-        rest = size < scale * LARGE
-        below = float(size.max(initial=0.0, where=rest))
-        if 0.0 < below < scale * FAR_BELOW:
-            relative = max(relative, relative_to(float(gap.max(initial=0.0, where=rest)), max(below, least)))
-    return Parts(relative, float(gap.max(initial=0.0)), bool(saturated.any()))
-
-
 def coarser(of_type: float, allowed: float) -> float:
     """Return the unit roundoff to judge by; types that hold exact numbers are not rounded, whatever is allowed."""
     return max(of_type, allowed) if of_type else 0.0
@@ -180,13 +128,6 @@ def _largest(stats: ErrorStats) -> float:
     return math.inf if stats.nan_mismatched else stats.max_abs
 
 
-def relative_to(error: float, scale: float) -> float:
-    """Return an error divided by a scale; 0 stays 0 whatever the scale."""
-    if error == 0.0:
-        return 0.0
-    return error / scale if scale > 0.0 else math.inf
-
-
 def distance(one: Any, two: Any, least: float = 0.0) -> float:
     """Return the largest difference of two tensors over the largest magnitude of the second; infinite if unlike.
 
@@ -203,7 +144,7 @@ def distance(one: Any, two: Any, least: float = 0.0) -> float:
     if not a.size or a.dtype == object:
         return 0.0
     flat, other = a.reshape(-1), b.reshape(-1)
-    pieces = [_gap(flat[at : at + _PIECE], other[at : at + _PIECE]) for at in range(0, a.size, _PIECE)]
+    pieces = [_gap(flat[at : at + PIECE], other[at : at + PIECE]) for at in range(0, a.size, PIECE)]
     return relative_to(max(gap for gap, _ in pieces), max(least, *(scale for _, scale in pieces)))
 
 

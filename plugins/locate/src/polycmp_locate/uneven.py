@@ -1,0 +1,112 @@
+"""The error of a tensor that holds infinities, or values that only mask others, piece by piece."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polycmp.tensors import is_floating
+from polycmp_locate.decisions import (
+    AT_LIMIT,
+    FAR_BELOW,
+    LARGE,
+    least_scale,
+    may_mask,
+    worth_running,
+)
+from polycmp_locate.figures import largest_of
+from polycmp_locate.kinds import ELEMENTWISE
+from polycmp_locate.result import Row
+
+#: Elements to look at in one go, so that a large tensor takes no more memory than a small one.
+PIECE = 1 << 16
+
+
+class Parts(NamedTuple):
+    """The error of a tensor some of whose values only mask others.
+
+    Attributes:
+        relative: The largest error, each part's divided by the part's own scale.
+        max_abs: The largest absolute error.
+        is_saturated: Whether one side holds values beyond the range of the other's type.
+    """
+
+    relative: float
+    max_abs: float
+    is_saturated: bool
+
+
+def parts_of(own: NDArray[Any], other: NDArray[Any], row: Row, allowed: str = "") -> Parts:
+    """Return the error of a tensor without what lies beyond the range, and large values apart from small ones.
+
+    Elementwise operators treat each element for itself, so beside -1e9 of a mask the error of the others is held
+    against the others.
+
+    Args:
+        own: The candidate's tensor.
+        other: The reference's, of the same shape.
+        row: What is known of it.
+        allowed: The coarsest type that the two may calculate in.
+    """
+    if own.dtype == other.dtype and np.array_equal(own, other):
+        return Parts(0.0, 0.0, is_saturated=False)
+    a, b, border = own.reshape(-1), other.reshape(-1), _border(own, other, allowed)
+
+    def pieces() -> Iterator[tuple[NDArray[Any], NDArray[Any], bool]]:
+        return (
+            _gaps_and_sizes(a[at : at + PIECE], b[at : at + PIECE], border, row.unit) for at in range(0, a.size, PIECE)
+        )
+
+    largest, scale, saturated = 0.0, 0.0, False
+    for gap, size, beyond in pieces():
+        largest, scale = max(largest, float(gap.max())), max(scale, float(size.max()))
+        saturated = saturated or beyond
+    least = least_scale(row.node.op_type, row.type)
+    relative = relative_to(largest, max(scale, least))
+    if row.node.op_type in ELEMENTWISE and may_mask(scale):
+        rest, below = 0.0, 0.0
+        for gap, size, _ in pieces():
+            small = size < scale * LARGE
+            rest = max(rest, float(gap.max(initial=0.0, where=small)))
+            below = max(below, float(size.max(initial=0.0, where=small)))
+        if 0.0 < below < scale * FAR_BELOW:
+            relative = max(relative, relative_to(rest, max(below, least)))
+    return Parts(relative, largest, saturated)
+
+
+def _border(own: NDArray[Any], other: NDArray[Any], allowed: str) -> float:
+    """Return the magnitude from which on values may lie beyond the range of a type; infinite where none do."""
+    if not (is_floating(own.dtype) and is_floating(other.dtype)):
+        return math.inf
+    return AT_LIMIT * min(map(largest_of, (own.dtype.name, other.dtype.name, *([allowed] if allowed else []))))
+
+
+def _gaps_and_sizes(
+    own: NDArray[Any], other: NDArray[Any], border: float, unit: float
+) -> tuple[NDArray[Any], NDArray[Any], bool]:
+    """Return the differences and magnitudes of a piece, 0 for what lies beyond the range, and whether any does."""
+    a, b = own.astype(np.float64), other.astype(np.float64)
+    with np.errstate(all="ignore"):
+        gap, size = np.abs(a - b), np.abs(b)
+    if math.isfinite(float(gap.max())) and float(size.max()) < border:
+        return gap, size, False
+    gap[(a == b) | (np.isnan(a) & np.isnan(b))] = 0.0
+    gap[np.isnan(gap)] = np.inf
+    beyond = np.zeros(a.shape, np.bool_)
+    if math.isfinite(border):
+        beyond = (gap > 0) & (np.abs(a) >= border) & (size >= border) & (np.sign(a) == np.sign(b))
+        beyond &= gap > worth_running(unit) * np.where(np.isfinite(size), size, 0.0)
+    gap[beyond] = 0.0
+    size[~np.isfinite(size) | beyond] = 0.0
+    return gap, size, bool(beyond.any())
+
+
+def relative_to(error: float, scale: float) -> float:
+    """Return an error divided by a scale; 0 stays 0 whatever the scale."""
+    if error == 0.0:
+        return 0.0
+    return error / scale if scale > 0.0 else math.inf
