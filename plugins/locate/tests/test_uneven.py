@@ -1,0 +1,49 @@
+"""The error of tensors with infinities and masks, in pieces."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from polycmp.graph import GraphNode
+from polycmp_locate.result import Row
+from polycmp_locate.uneven import PIECE, parts_of
+
+
+def row(op_type="Add"):
+    return Row("y", GraphNode(op_type, "n", inputs=("x",), outputs=("y",)), "float32", 2.0**-24, True, "")
+
+
+@pytest.mark.parametrize("at", [0, PIECE - 1, PIECE, 2 * PIECE])
+def test_the_same_is_found_wherever_it_lies(at):
+    other = np.ones(2 * PIECE + 1, np.float32)
+    own = other.copy()
+    own[at] = 1.5
+    assert parts_of(own, other, row()) == (0.5, 0.5, False)
+    own[at], other[at] = np.inf, 3.4e38
+    assert parts_of(own, other, row()) == (0.0, 0.0, True)
+    own[at], other[at] = np.nan, np.nan
+    assert parts_of(own, other, row()) == (0.0, 0.0, False)
+
+
+def test_beside_a_mask_errors_are_held_against_what_is_not_masked():
+    other = np.ones(2 * PIECE, np.float32)
+    other[0] = -1e9
+    own = other.copy()
+    own[-1] = 1.25
+    assert parts_of(own, other, row()).relative == 0.25
+    assert parts_of(own, other, row("MatMul")).relative < 1e-9
+
+
+@pytest.mark.parametrize("moved", [0.0, 0.5])
+def test_a_large_tensor_takes_no_copies_of_it(moved):
+    other = np.ones(1 << 22, np.float32)
+    own = other + np.float32(moved)
+    tracemalloc.start()
+    try:
+        parts_of(own, other, row())
+        assert tracemalloc.get_traced_memory()[1] < other.nbytes // 2
+    finally:
+        tracemalloc.stop()
