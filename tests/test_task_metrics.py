@@ -168,3 +168,64 @@ def test_the_comparator_of_programs_matches_any_number_of_boxes(polycmp, tmp_pat
     found = Comparator.compare_accuracy(runs, compare_func=IouMatch(IouMatchOptions()))
     [judged] = found["new", "old"]
     assert judged["boxes"].verdicts["iou_match"].metrics["matched"] == pytest.approx(0.8)
+
+
+def test_a_mean_names_the_worst_samples(polycmp, models, tmp_path):
+    words = [*models, "--compare", "topk_agreement", "kl_divergence", "--check-average", "--report", "r.json"]
+    done = polycmp(*words, "--topk-agreement-threshold", "0.7", "--kl-divergence-threshold", "9")
+    assert done.status == 0, done.out
+    reason = done.report(tmp_path / "r.json")["comparison_results"][0]["outputs"]["y"]["reason"]
+    assert "worst: topk_agreement: iteration 2 (agreement 0), iteration 0 (agreement 1)" in reason
+    assert "kl_divergence: iteration 2 (mean " in reason
+    done = polycmp(*words)
+    assert done.status == 1
+    assert "topk_agreement: iteration 2 (agreement 0)" in " ".join(done.out.split())
+
+
+def test_samples_that_are_all_alike_have_no_worst(polycmp, models):
+    words = ["run", "old.onnx", *models[2:], "--compare", "topk_agreement", "--check-average"]
+    done = polycmp(*words)
+    assert done.status == 0, done.out
+    assert "worst" not in done.out
+
+
+OWN = """
+import numpy as np
+from polycmp.spec import Verdict
+
+class SameClass:
+    larger_is_better = True
+
+    def __call__(self, candidate, reference, *, output):
+        same = np.argmax(candidate, -1) == np.argmax(reference, -1)
+        return self.judge_metrics({"same": float(same.mean())}, output=output)
+
+    def judge_metrics(self, metrics, *, output):
+        passed = metrics["same"] >= 0.7
+        return Verdict(passed, "" if passed else f"{metrics['same']:.0%} keep their class", metrics)
+
+def alone(candidate, reference, *, output):
+    return Verdict(True, "", {"same": 1.0})
+
+def together(candidate, reference):
+    return {name: True for name in candidate}
+"""
+
+
+def test_the_means_of_a_script_s_own_metrics_are_judged(polycmp, models, tmp_path):
+    (tmp_path / "own.py").write_text(OWN)
+    words = [*models, "--compare-func-script", "own.py:SameClass", "--report", "r.json"]
+    assert polycmp(*words).status == 1  # the third sample is in another class
+    done = polycmp(*words, "--check-average")
+    assert done.status == 0, done.out
+    output = done.report(tmp_path / "r.json")["comparison_results"][0]["outputs"]["y"]
+    assert output["metrics"]["same"] == pytest.approx(0.75)
+    assert "worst: iteration 2 (same 0), iteration 0 (same 1)" in output["reason"]
+
+
+@pytest.mark.parametrize("name", ["alone", "together"])
+def test_a_script_that_cannot_judge_means_is_told_what_it_lacks(polycmp, models, tmp_path, name):
+    (tmp_path / "own.py").write_text(OWN)
+    done = polycmp(*models, "--compare-func-script", f"own.py:{name}", "--check-average")
+    assert done.status == 2
+    assert "judge_metrics(metrics, *, output)" in done.err

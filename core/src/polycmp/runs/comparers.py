@@ -57,7 +57,7 @@ def comparer_maker(
     if plan.script:
         function = load_compare_script(*split_script(plan.script, "compare_outputs"))
         judge = as_pair_function(function)
-        if judge is not None:
+        if judge is not None and averages is None:
             return lambda candidate, reference: ScriptedComparer(candidate, reference, judge)
         functions: Functions = {"script": function}
     else:

@@ -151,6 +151,42 @@ class Means:
         return {name: item.mean() for name, item in self.sums.items()}
 
 
+#: How many of the worst iterations are told.
+_SAMPLES = 3
+
+
+@dataclass
+class WorstSamples:
+    """The iterations in which a function's first metric, by which it judges, is worst.
+
+    Attributes:
+        larger_is_better: Of the metric.
+        name: The metric.
+        found: The worst values with their iterations, counted from 0, the worst first; NaN is worse than all.
+        differ: Whether not all iterations have the same value, so that there is a worst.
+    """
+
+    larger_is_better: bool = False
+    name: str = ""
+    found: list[tuple[float, int]] = field(default_factory=list)
+    differ: bool = False
+
+    def add(self, iteration: int, metrics: Mapping[str, float]) -> None:
+        """Take in the metrics of one iteration."""
+        self.name, value = next(iter(metrics.items()))
+        self.differ = self.differ or any(value != other for other, _ in self.found)
+        sign = 1 if self.larger_is_better else -1
+        every = [*self.found, (float(value), iteration)]
+        self.found = sorted(every, key=lambda item: (not math.isnan(item[0]), sign * item[0], item[1]))[:_SAMPLES]
+
+    @property
+    def words(self) -> str:
+        """The iterations with their values; empty where all are alike."""
+        if not self.differ:
+            return ""
+        return ", ".join(f"iteration {at} ({self.name.replace('_', ' ')} {value:.4g})" for value, at in self.found)
+
+
 class Averages:
     """Judges the means of a run's metrics: the service `averages`.
 
@@ -165,6 +201,7 @@ class Averages:
     def __init__(self, plan: ComparePlan, registry: Registry) -> None:
         check_average_plan(plan, registry)
         self._registry = registry
+        self._is_script = bool(plan.script)
 
     def of(self, functions: Functions, /) -> Callable[[Comparer], Comparer]:
         """Return what makes of a comparer one that judges the means.
@@ -172,8 +209,19 @@ class Averages:
         Raises:
             UsageError: A function cannot judge them.
         """
-        judges = metrics_judges(functions, self._registry)
+        judges = {name: self._judge(name, function) for name, function in functions.items()}
         return lambda pair: AveragingComparer(pair, judges)
+
+    def _judge(self, name: str, function: CompareFunction) -> MetricsJudge:
+        if not self._is_script:
+            return mean_judge(function, self._registry.find_compare_func(name).spec)
+        if not callable(getattr(function, "judge_metrics", None)):
+            raise UsageError(
+                "--check-average: the compare script does not say how means are judged",
+                why="it has no judge_metrics(metrics, *, output), which returns a Verdict",
+                hint="give a class with __call__ and judge_metrics, as docs/comparing.md shows, or --compare NAME",
+            )
+        return MetricsJudge(cast("RejudgingFunction", function), bool(getattr(function, "larger_is_better", False)))
 
 
 def check_average_plan(plan: ComparePlan, registry: Registry) -> None:
@@ -184,9 +232,7 @@ def check_average_plan(plan: ComparePlan, registry: Registry) -> None:
     """
     if plan.fail_fast:
         raise UsageError("--check-average needs all iterations, --fail-fast stops early", hint="leave one of them out")
-    if plan.script:
-        raise UsageError("--check-average: a compare script gives no metrics to average", hint="use --compare NAME")
-    for choice in plan.functions:
+    for choice in () if plan.script else plan.functions:
         check_mean(registry.find_compare_func(choice.name).spec, choice.options)
 
 
@@ -242,6 +288,8 @@ class AveragingComparer:
         self._judges = judges
         self._means: dict[tuple[str, str], Means] = {}
         self._final: set[str] = set()
+        self._worst: dict[tuple[str, str], WorstSamples] = {}
+        self._iterations = 0
 
     def add(self, candidate: Outputs, reference: Outputs) -> list[OutputComparison]:
         """Compare one iteration and take in its metrics."""
@@ -255,6 +303,9 @@ class AveragingComparer:
                 if tolerances_matter(verdict.metrics):
                     means = self._means.setdefault((item.output, name), self._judges[name].means())
                     means.add(recorded_metrics(verdict))
+                    worst = self._worst.setdefault((item.output, name), WorstSamples(means.larger_is_better))
+                    worst.add(self._iterations, verdict.metrics)
+        self._iterations += 1
         return found
 
     def result(
@@ -275,7 +326,16 @@ class AveragingComparer:
                 continue
             verdict = judge(self._means[item.output, name].result(), output=item.output)
             verdicts[name] = _with_stats(verdict, item.verdicts.get(name))
-        return averaged(item, verdicts)
+        return self._with_worst(averaged(item, verdicts))
+
+    def _with_worst(self, item: OutputComparison) -> OutputComparison:
+        """Return an output's comparison whose reason names the iterations that are worst, where these differ."""
+        known = [(name, worst.words) for (output, name), worst in self._worst.items() if output == item.output]
+        told = [named_reason(name, words, len(known)) for name, words in known if words]
+        if not told:
+            return item
+        reason = item.reason or f"mean over {item.iterations} iterations"
+        return replace(item, reason=f"{reason}; worst: {'; '.join(told)}")
 
 
 def averaged(item: OutputComparison, verdicts: Mapping[str, Verdict]) -> OutputComparison:
