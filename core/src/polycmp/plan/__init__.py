@@ -67,6 +67,12 @@ class DataPlan:
     dimensions: Mapping[str, int] = field(default_factory=dict)
     followers: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def iterations(self) -> int:
+        """How many iterations the data loader makes; 0 where that is not known."""
+        from_loader = not (self.files or self.script or self.followers)
+        return int(getattr(self.loader.options, "iterations", 0)) if from_loader else 0
+
 
 @dataclass(frozen=True)
 class ComparePlan:

@@ -22,11 +22,9 @@ from polycmp.report.face import (
     Fact,
     Facts,
     Histogram,
-    NextStep,
     Note,
     Point,
     Problem,
-    Repeat,
     Result,
     Row,
     Series,
@@ -36,6 +34,7 @@ from polycmp.report.face import (
     verdict_of,
 )
 from polycmp.report.formatting import Excerpt, backend_failure, cell_text, duration, error_histogram, excerpt, figure
+from polycmp.results.commands import NextStep, Repeat
 
 __all__ = [
     "BAD",

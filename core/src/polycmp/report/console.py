@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.text import Text
 
-from polycmp.report.face import BAD, Column, Facts, NextStep, Note, Problem, Repeat, Result, Row, Series, State, Table
+from polycmp.report.face import BAD, Column, Facts, Note, Problem, Result, Row, Series, State, Table
 from polycmp.report.formatting import Excerpt, cell_text, excerpt
 from polycmp.report.layout import Heading, Line, print_table
 from polycmp.report.screen import STYLES, Sentence, cell, make_console, whole_line, words
+from polycmp.results.commands import NextStep, Repeat
 from polycmp.terminal import visible
 
 _ROW_STYLES: dict[State, str] = {"passed": "green", "failed": "red", "error": "yellow", "skipped": "dim", "info": ""}

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
 from polycmp.records import dataclass, field
+from polycmp.results.commands import NextStep, Repeat
 
 State: TypeAlias = Literal["passed", "failed", "error", "skipped", "info"]
 Verdict: TypeAlias = Literal["passed", "failed", "error"]
@@ -208,36 +209,6 @@ class Note:
     subject: str = ""
     label: str = "note"
     terminal: bool = True
-
-
-@dataclass(frozen=True)
-class Repeat:
-    """How to see a failure again alone.
-
-    Attributes:
-        iteration: The iteration, counted from 0.
-        inputs: What it was run on, in words.
-        command: The command line that repeats it.
-        failed: What failed, in words.
-    """
-
-    iteration: int
-    inputs: str
-    command: str
-    failed: str
-
-
-@dataclass(frozen=True)
-class NextStep:
-    """A command that looks further into what was found.
-
-    Attributes:
-        command: The command line.
-        purpose: What it does, in a sentence.
-    """
-
-    command: str
-    purpose: str
 
 
 @dataclass(frozen=True)

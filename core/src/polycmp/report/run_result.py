@@ -15,10 +15,8 @@ from polycmp.report.face import (
     Fact,
     Facts,
     Histogram,
-    NextStep,
     Note,
     Problem,
-    Repeat,
     Result,
     Row,
     Table,
@@ -82,8 +80,8 @@ def _content(outcome: Outcome) -> Iterator[Block]:
     yield from (_not_finite(item) for item in outcome.invalid)
     yield from outcome.blocks
     yield from (_pair(pair, outcome) for pair in outcome.comparisons)
-    yield from (Repeat(item.iteration, item.inputs, item.command, item.failed) for item in outcome.repeats)
-    yield from (NextStep(item.command, item.purpose) for item in outcome.next_steps)
+    yield from outcome.repeats
+    yield from outcome.next_steps
     if outcome.inputs:
         items = tuple(Fact(name, str(entry)) for name, entry in outcome.inputs.items())
         yield Facts("Inputs", items, background=True)

@@ -15,6 +15,7 @@ import polycmp
 from polycmp.compare.verdicts import PairComparison
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
 from polycmp.records import dataclass, field
+from polycmp.results.commands import NextStep, Repeat
 from polycmp.tensors import TensorMetadata
 
 
@@ -116,36 +117,6 @@ class Invalid:
     nan: int
     inf: int
     first: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Repeat:
-    """One feed on which something failed, from a data loader that can make it again alone.
-
-    Attributes:
-        iteration: The iteration, counted from 0.
-        inputs: What the feed is, in words.
-        command: The command line that repeats it.
-        failed: What failed, in words.
-    """
-
-    iteration: int
-    inputs: str
-    command: str
-    failed: str
-
-
-@dataclass(frozen=True)
-class NextStep:
-    """A command that looks further into a difference.
-
-    Attributes:
-        command: The command line.
-        purpose: What it does, in a sentence.
-    """
-
-    command: str
-    purpose: str
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,8 +10,9 @@ from polycmp.builtin import DEFAULT_COMPARE
 from polycmp.compare.pair import PairComparer
 from polycmp.compare.scripted import PairFunction, as_pair_function, load_compare_script
 from polycmp.compare.verdicts import OutputComparison, PairComparison, WorstIterations
-from polycmp.errors import UsageError
+from polycmp.errors import UsageError, did_you_mean
 from polycmp.plan import ComparePlan
+from polycmp.results.outcome import BackendResult
 from polycmp.runs.compare_functions import make_functions, takes_any_shape
 from polycmp.runs.services import Rounding, open_averages
 from polycmp.spec import CompareFunction
@@ -36,6 +37,29 @@ class Comparer(Protocol):
         """Return the verdict over all iterations."""
 
 
+def choose_reference(wanted: str, results: Sequence[BackendResult]) -> str:
+    """Return the label of the run that the others are compared with; empty if there is only one run.
+
+    Args:
+        wanted: What the user asked for: a label, or the name of a backend that runs once; empty for the last.
+        results: The records of all runs.
+
+    Raises:
+        UsageError: No run is called so.
+    """
+    labels = [result.label for result in results]
+    if not wanted:
+        return labels[-1] if len(labels) > 1 else ""
+    if wanted in labels:
+        return wanted
+    by_backend = [result.label for result in results if result.backend == wanted]
+    if len(by_backend) == 1:
+        return by_backend[0]
+    raise UsageError(
+        f"--reference: no run is called {wanted!r}", why=did_you_mean(wanted, labels), hint="give it the label"
+    )
+
+
 def comparer_maker(
     plan: ComparePlan, registry: Registry, rounding: Rounding | None = None
 ) -> Callable[[str, str], Comparer]:
@@ -54,17 +78,15 @@ def comparer_maker(
     averages = open_averages(plan, registry) if plan.check_average else None
     if plan.tolerance:
         check_tolerance(plan)
+    any_shape = takes_any_shape(plan, registry)
+    functions: Functions = {} if plan.script else make_functions(plan, registry)
     if plan.script:
         function = load_compare_script(*split_script(plan.script, "compare_outputs"))
         judge = as_pair_function(function)
         if judge is not None and averages is None:
             return lambda candidate, reference: ScriptedComparer(candidate, reference, judge)
-        functions: Functions = {"script": function}
-    else:
-        functions = make_functions(plan, registry)
+        functions = {"script": function}
     of_means = averages.of(functions) if averages is not None else lambda pair: pair
-
-    any_shape = takes_any_shape(plan, registry)
 
     def make(candidate: str, reference: str) -> Comparer:
         mine = functions

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from polycmp.errors import OthersCode, PluginError, UsageError
+from polycmp.records import dataclass
 from polycmp.runs.backend_run import BackendRun
 from polycmp.spec import Recorder
 from polycmp.tensors import DataSource, Feed, Source, TensorMetadata
 
 if TYPE_CHECKING:
-    from polycmp.plan import Plan
+    from polycmp.plan import DataPlan, Plan
     from polycmp.runs.resolve import Resolved
 
 
@@ -43,32 +44,57 @@ class Feedback(Recorder, Protocol):
     def starts(self, source: Source, inputs: TensorMetadata) -> Iterator[Sequence[Feed]]:
         """Yield the sequences: of each what the source gives for every step, the first with the state, too."""
 
-    def then(self, step: int, feed: Feed, outputs: Mapping[str, Any], believed: Mapping[str, Any], given: Feed) -> Feed:
+    def then(
+        self, step: int, feed: Feed, outputs: Mapping[str, Any], reference: Mapping[str, Any], given: Feed
+    ) -> Feed:
         """Return the next feed of a run.
 
         Args:
             step: The step that was taken, counted from 0.
             feed: What the run was fed in it.
             outputs: What the run made of it.
-            believed: What the reference made in the same step.
+            reference: What the reference made in the same step.
             given: What the source gives for the next step.
         """
 
 
-def open_feedback(plan: Plan, resolved: Resolved) -> Feedback | None:
-    """Return what feeds outputs back, if the plan asks for that.
+@dataclass(frozen=True)
+class Following:
+    """What a run tells that which feeds outputs back.
+
+    Attributes:
+        data: Where inputs come from; its `followers` are asked for.
+        reference: Label of the reference, as the user asked for it.
+        saved: Files of saved runs that take part.
+        sequential: Whether each backend runs all iterations before the next one begins.
+    """
+
+    data: DataPlan
+    reference: str = ""
+    saved: Sequence[str] = ()
+    sequential: bool = False
+
+    @classmethod
+    def of(cls, plan: Plan) -> Following:
+        """Return what concerns it of a whole plan."""
+        return cls(plan.data, plan.compare.reference, plan.files.load_outputs, plan.sequential)
+
+
+def open_feedback(following: Following, resolved: Resolved) -> Feedback | None:
+    """Return what feeds outputs back, if that is asked for.
 
     Raises:
         UsageError: Options contradict each other.
         PluginError: The plugin is broken.
     """
     found: Feedback | None = None
-    for name, options in plan.data.followers.items():
+    followers = following.data.followers
+    for name, options in followers.items():
         contribution = resolved.registry.find_data_loader(name)
         if found is not None:
-            raise UsageError(f"only one of {' and '.join(plan.data.followers)} can go on from the outputs")
+            raise UsageError(f"only one of {' and '.join(followers)} can go on from the outputs")
         resolved.registry.require(contribution)
         factory: Any = resolved.registry.load(contribution)
         with OthersCode(PluginError, "outputs cannot be fed back", whose=contribution.label):
-            found = factory(options, plan, resolved)
+            found = factory(options, following, resolved)
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from polycmp.errors import UsageError, did_you_mean
@@ -56,24 +55,6 @@ def check_output_names(compare: ComparePlan, outputs: Iterable[str]) -> None:
     for choice in compare.functions:
         _check_choice(choice, known, "output")
     _check(compare.postprocess, known, "--postprocess", "output")
-
-
-def for_outputs(compare: ComparePlan, outputs: Iterable[str]) -> ComparePlan:
-    """Return a comparison without what it says of other outputs than these."""
-    names = list(outputs)
-    return replace(compare, functions=tuple(_for_outputs(choice, names) for choice in compare.functions))
-
-
-def _for_outputs(choice: Choice, outputs: list[str]) -> Choice:
-    if choice.options is None:
-        return choice
-    changed = {}
-    for field in option_fields(type(choice.options)):
-        if field.kind == "mapping":
-            values = getattr(choice.options, field.name)
-            gone = unknown_names(values, outputs)
-            changed[field.name] = {name: value for name, value in values.items() if name not in gone}
-    return replace(choice, options=replace(choice.options, **changed))
 
 
 def _check_choice(choice: Choice, known: list[str], what: str) -> None:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.verdicts import OutputComparison, PairComparison, merge_windows
-from polycmp.errors import UsageError, did_you_mean
-from polycmp.plan import BackendPlan, ComparePlan, DataPlan, Plan
+from polycmp.plan import BackendPlan, ComparePlan, Plan
 from polycmp.precision import UNITS
-from polycmp.results.outcome import BackendResult, Outcome, describe_environment
+from polycmp.records import dataclass, replace
+from polycmp.results.outcome import Outcome, describe_environment
 from polycmp.results.runs import IterationResult
 from polycmp.runs.compare_functions import Recorders, open_lookers, open_watchers, relaxed_tolerances
-from polycmp.runs.comparers import Comparer, comparer_maker
-from polycmp.runs.feedback import open_feedback
+from polycmp.runs.comparers import Comparer, choose_reference, comparer_maker
+from polycmp.runs.feedback import Following, open_feedback
 from polycmp.runs.loop import Pace, Step, run_steps
 from polycmp.runs.resolve import resolve
 from polycmp.runs.saved_run import SavedBackendRun, open_saved
@@ -55,47 +54,43 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
         PolycmpError: Nothing could be run: wrong names, no model, no data, an unreadable file.
     """
     start = time.perf_counter()
+    notes = _same_twice(plan.backends, plan.files.load_outputs)
+    memory = Memory(plan.max_memory, needs_all_outputs(plan))
     resolved = resolve(plan, registry)
-    feedback = open_feedback(plan, resolved)
-    prepared = prepare(plan.data, plan.compare, resolved, feedback, Memory(plan.max_memory, needs_all_outputs(plan)))
+    follow_ups = open_follow_ups(plan, resolved)
+    feedback = open_feedback(Following.of(plan), resolved)
+    prepared = prepare(plan.data, plan.compare, resolved, feedback, memory)
     saved = open_saved(plan.files.load_outputs, (run.label for run in prepared.runs))
+    results = [*(run.result for run in prepared.runs), *(run.result for run in saved)]
+    reference = choose_reference(plan.compare.reference, results)
     recorders = Recorders(plan.report_options, plan.compare, registry)
     if prepared.feedback is not None:
         recorders.join(" and ".join(plan.data.followers), prepared.feedback)
+    notes += [*relaxed_tolerances(plan.data.loader.name, plan.compare, registry), *prepared.notes]
+    lookers = open_lookers(plan.files.reports, registry)
+    watchers = [*open_watchers(plan.report_options, registry), *lookers.values()]
     postprocessing = open_postprocessing(plan.compare, registry)
-    session = _Session(plan.compare, prepared, saved, recorders, open_follow_ups(plan, resolved), postprocessing)
-    rounding = open_rounding(resolved, session.outcome.reference, plan.compare.tolerance)
-    session.judge_by(comparer_maker(plan.compare, registry, rounding), rounding)
-    session.outcome.command = plan.command
-    session.outcome.notes += [
-        *_same_twice(plan.backends, plan.files.load_outputs),
-        *relaxed_tolerances(plan.data.loader.name, plan.compare, registry),
-        *prepared.notes,
-    ]
+    rounding = open_rounding(resolved, reference, plan.compare.tolerance)
+    make_comparer = comparer_maker(plan.compare, registry, rounding)
+    tools = _Tools(make_comparer, recorders, rounding, follow_ups, postprocessing)
+    outcome = Outcome(reference, results, expected=len(results) > 1, command=plan.command, notes=notes)
+    session = _Session(plan.compare, prepared, saved, tools, outcome)
     with ExitStack() as stack:
-        lookers = open_lookers(plan.files.reports, registry)
-        watchers = [*open_watchers(plan.report_options, registry), *lookers.values()]
         writers = stack.enter_context(StepWriters(plan.files, plan.compare, watchers))
         together = all(backend.runs_beside_others for backend in resolved.backends)
         pace = Pace(plan.sequential, plan.warm_up, on_stage, ahead=not plan.compare.fail_fast, together=together)
-        pace = replace(pace, iterations=_iterations(plan.data))
+        pace = replace(pace, iterations=plan.data.iterations)
         steps = session.steps(pace)
         stack.callback(steps.close)
         stack.callback(session.close)
         for step in steps:
             if not session.take(step, writers):
                 break
-    session.outcome.looks = {name: looker.looks for name, looker in lookers.items()}
-    session.outcome.notes += [f"inputs: {note}" for note in prepared.source.notes]
-    session.outcome.notes += writers.lacking(run.label for run in prepared.runs)
-    session.outcome.seconds = time.perf_counter() - start
+    outcome.looks = {name: looker.looks for name, looker in lookers.items()}
+    outcome.notes += [f"inputs: {note}" for note in prepared.source.notes]
+    outcome.notes += writers.lacking(run.label for run in prepared.runs)
+    outcome.seconds = time.perf_counter() - start
     return session.finish()
-
-
-def _iterations(data: DataPlan) -> int:
-    """Return how many iterations a plan's data loader makes; 0 where that is not known."""
-    from_loader = not (data.files or data.script or data.followers)
-    return int(getattr(data.loader.options, "iterations", 0)) if from_loader else 0
 
 
 def _same_twice(backends: Sequence[BackendPlan], loaded: Sequence[str]) -> list[str]:
@@ -114,6 +109,25 @@ def _same_twice(backends: Sequence[BackendPlan], loaded: Sequence[str]) -> list[
     return ["all runs have the same backend, options and model: that they agree shows only that it repeats itself"]
 
 
+@dataclass(frozen=True)
+class _Tools:
+    """What a session works with.
+
+    Attributes:
+        make_comparer: Makes the comparer of two labels.
+        recorders: What reports keep of the run.
+        rounding: What knows of rounding.
+        follow_ups: What knows what to type next.
+        postprocessing: What changes outputs before they are compared.
+    """
+
+    make_comparer: Callable[[str, str], Comparer]
+    recorders: Recorders
+    rounding: Rounding | None
+    follow_ups: FollowUps | None
+    postprocessing: Postprocessing | None
+
+
 class _Session:
     """The state of one run: who takes part, who is compared with whom, what was found."""
 
@@ -121,30 +135,22 @@ class _Session:
         self,
         compare: ComparePlan,
         prepared: Prepared,
-        saved: list[SavedBackendRun],
-        recorders: Recorders,
-        follow_ups: FollowUps | None,
-        postprocessing: Postprocessing | None,
+        saved: Sequence[SavedBackendRun],
+        tools: _Tools,
+        outcome: Outcome,
     ) -> None:
         self._compare_plan = compare
         self._prepared = prepared
         self._saved = saved
-        self._follow_ups, self._postprocessing = follow_ups, postprocessing
-        self._rounding: Rounding | None = None
+        self._tools = tools
         self._comparers: dict[str, dict[int, Comparer]] = {}
-        self._recorders = recorders
         self._names_checked = prepared.names_checked
-        results = [run.result for run in prepared.runs] + [run.result for run in saved]
-        self.outcome = Outcome(backends=results, expected=len(results) > 1, reference=self._reference(results))
-
-    def judge_by(self, make_comparer: Callable[[str, str], Comparer], rounding: Rounding | None) -> None:
-        """Set what makes the comparer of two labels, and what knows of rounding."""
-        self._make_comparer, self._rounding = make_comparer, rounding
+        self.outcome = outcome
 
     def close(self) -> None:
         """Deactivate what was run to measure rounding."""
-        if self._rounding is not None:
-            self._rounding.close()
+        if self._tools.rounding is not None:
+            self._tools.rounding.close()
 
     def steps(self, pace: Pace) -> Generator[Step, None, None]:
         """Yield steps with the outputs of live and saved runs; saved runs may outlast live ones."""
@@ -174,14 +180,14 @@ class _Session:
         self._check_names(step)
         if not step.window:
             writers.save(step, [run.label for run in self._prepared.runs])
-        if self._rounding is not None:
-            self._rounding.begin(step.feed)
+        if self._tools.rounding is not None:
+            self._tools.rounding.begin(step.feed)
         invalid = writers.validate(step.index, step.outputs)
         outputs = self._postprocessed(step)
         self.outcome.invalid += invalid
         compared = self._compare(outputs, writers, step)
-        if self._follow_ups is not None:
-            self._follow_ups.take(step.index, step.feed, self.outcome.backends, invalid, compared)
+        if self._tools.follow_ups is not None:
+            self._tools.follow_ups.take(step.index, step.feed, self.outcome.backends, invalid, compared)
         same = all(item.passed for found in compared.values() for item in found)
         return (same and not invalid) or not self._compare_plan.fail_fast
 
@@ -197,9 +203,9 @@ class _Session:
         self._suggest_shapes()
         self.outcome.notes += self._about_precision()
         self.outcome.environment = describe_environment()
-        self._recorders.finish(self.outcome)
-        if self._follow_ups is not None:
-            self._follow_ups.finish(self.outcome)
+        self._tools.recorders.finish(self.outcome)
+        if self._tools.follow_ups is not None:
+            self._tools.follow_ups.finish(self.outcome)
         return self.outcome
 
     def _postprocessed(self, step: Step) -> Mapping[str, IterationResult]:
@@ -212,17 +218,17 @@ class _Session:
         for label, outputs in step.outputs.items():
             seconds = step.seconds.get(label, getattr(outputs, "runtime", None))
             made[label] = IterationResult(outputs, seconds, label)
-        return made if self._postprocessing is None else self._postprocessing.change(made)
+        return made if self._tools.postprocessing is None else self._tools.postprocessing.change(made)
 
     def _explained(self, pair: PairComparison) -> PairComparison:
         """Return a comparison that says of outputs that differ whether rounding may be why."""
-        if self._rounding is None or self._compare_plan.tolerance or pair.passed:
+        if self._tools.rounding is None or self._compare_plan.tolerance or pair.passed:
             return pair
         outputs = dict(pair.outputs)
         for name, item in pair.outputs.items():
             stats = item.stats
             if not item.passed and stats is not None and stats.share and not stats.whole and not stats.nan_failed:
-                why = self._rounding.explanation(pair.candidate, pair.reference, stats.share)
+                why = self._tools.rounding.explanation(pair.candidate, pair.reference, stats.share)
                 outputs[name] = replace(item, reason=f"{item.reason}; {why}")
         return replace(pair, outputs=outputs)
 
@@ -244,20 +250,6 @@ class _Session:
                     f"{result.label} may calculate in {result.precision}, which rounds by up to {unit} relative to the "
                     "largest values: polycmp locate tells whether there is more to the difference"
                 )
-
-    def _reference(self, results: list[BackendResult]) -> str:
-        labels = [result.label for result in results]
-        wanted = self._compare_plan.reference
-        if not wanted:
-            return labels[-1] if len(labels) > 1 else ""
-        if wanted in labels:
-            return wanted
-        by_backend = [result.label for result in results if result.backend == wanted]
-        if len(by_backend) == 1:
-            return by_backend[0]
-        raise UsageError(
-            f"--reference: no run is called {wanted!r}", why=did_you_mean(wanted, labels), hint="give it the label"
-        )
 
     def _next_saved(self) -> Outputs:
         outputs: Outputs = {}
@@ -288,11 +280,11 @@ class _Session:
             mine, expected = self._shown(made, reference), self._shown(outputs[reference], label)
             if not mine and not expected and made:
                 continue  # one of the two shows nothing of this part of the model
-            if self._postprocessing is not None:
+            if self._tools.postprocessing is not None:
                 raw = step.outputs[label], step.outputs[reference]
-                mine, expected = self._postprocessing.unhidden((made, outputs[reference]), raw)
+                mine, expected = self._tools.postprocessing.unhidden((made, outputs[reference]), raw)
             found = self._comparer(label, reference, step.window).add(mine, expected)
-            self._recorders.add(step.index, label, reference, found)
+            self._tools.recorders.add(step.index, label, reference, found)
             writers.show(step.index, label, reference, mine, expected)
             compared[label] = found
         return compared
@@ -321,6 +313,6 @@ class _Session:
         windows = self._comparers.setdefault(label, {})
         if window not in windows:
             judge = self._prepared.windows.judge if self._prepared.windows is not None else None
-            made = self._make_comparer(label, reference)
+            made = self._tools.make_comparer(label, reference)
             windows[window] = made if judge is None else judge(made)
         return windows[window]

@@ -207,7 +207,7 @@ class DataLoaderSpec:
             refused.
         follows: It goes on from the inputs of whatever makes them, with what was made of those: it is not chosen by
             name, but takes part when any of its options is given. The factory is then called as
-            `factory(options, plan, resolved) -> polycmp.runs.feedback.Feedback`.
+            `factory(options, following, resolved)`; `polycmp.runs.feedback` has the types.
     """
 
     name: str

@@ -22,9 +22,9 @@ from polycmp.plan.text import to_words
 from polycmp.results.files import InputsWriter, OutputsWriter
 from polycmp.runs.compare_functions import make_functions
 from polycmp.runs.resolve import resolve
-from polycmp.session.check_names import for_outputs
 from polycmp.tensors import Feed
 from polycmp_layerwise.open import open_partitioned_runs
+from polycmp_locate.narrowed import for_outputs
 from polycmp_locate.reduce.writing import absolute
 from polycmp_locate.result import Located, Row
 

@@ -14,7 +14,7 @@ from polycmp.plan import Choice, Plan
 from polycmp.records import dataclass, field, replace
 from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.compare_functions import make_functions
-from polycmp.runs.feedback import Feedback, open_feedback
+from polycmp.runs.feedback import Feedback, Following, open_feedback
 from polycmp.runs.loop import copy_feed, open_feeds
 from polycmp.runs.resolve import Resolved
 from polycmp.tensors import Feed, TensorMetadata
@@ -67,7 +67,7 @@ class Chooser:
 
     def __init__(self, plan: Plan, resolved: Resolved, functions: Functions, on_stage: Stage) -> None:
         self._plan, self._resolved, self._functions, self._on_stage = plan, resolved, functions, on_stage
-        self._feedback = open_feedback(plan, resolved) if plan.data.followers else None
+        self._feedback = open_feedback(Following.of(plan), resolved)
 
     @property
     def notes(self) -> Sequence[str]:

@@ -12,7 +12,7 @@ from polycmp.errors import PolycmpError
 from polycmp.plan import DataPlan, Plan
 from polycmp.plan.build import without_written_files
 from polycmp.plan.text import to_command, to_words
-from polycmp.results.outcome import NextStep
+from polycmp.report import NextStep
 from polycmp.tensors import Feed, LabelledFeed
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from polycmp.compare.verdicts import OutputComparison
-from polycmp.results.outcome import BackendResult, Invalid, Repeat
+from polycmp.report import Repeat
+from polycmp.results.outcome import BackendResult, Invalid
 from polycmp.tensors import Feed, LabelledFeed
 
 #: Outputs named in one line.

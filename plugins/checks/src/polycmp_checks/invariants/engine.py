@@ -11,7 +11,7 @@ from polycmp.errors import PolycmpError, UsageError, describe_exception, is_user
 from polycmp.plan import Plan
 from polycmp.runner import Runner
 from polycmp.runs.compare_functions import make_functions
-from polycmp.runs.feedback import open_feedback
+from polycmp.runs.feedback import Following, open_feedback
 from polycmp.runs.resolve import ResolvedBackend, resolve
 from polycmp.session.check_names import check_names
 from polycmp.tensors import Feed, TensorMetadata
@@ -78,7 +78,7 @@ def _check_backend(
             make_functions(plan.compare, registry),
             lambda threads: _with_threads(backend, threads),
             lambda feed: _fixed(backend, feed),
-            open_feedback(plan, resolved) if plan.data.followers else None,
+            open_feedback(Following.of(plan), resolved),
         )
         subject.version = runner.backend_version
         subject.batch = bench.batch.words if isinstance(bench.batch, Batch) else ""

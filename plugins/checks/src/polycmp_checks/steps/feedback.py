@@ -8,8 +8,8 @@ from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import UsageError
-from polycmp.plan import Plan
 from polycmp.runs.backend_run import BackendRun
+from polycmp.runs.feedback import Following
 from polycmp.runs.loop import copy_feed, open_feeds
 from polycmp.tensors import DataSource, Feed, FeedPerRun, Source, TensorMetadata
 from polycmp_checks.steps.findings import Findings
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 OTHERS_STATE = " on the reference's state"
 
 
-def make_steps(options: StepsOptions, plan: Plan, resolved: Resolved) -> Steps:
+def make_steps(options: StepsOptions, following: Following, resolved: Resolved) -> Steps:
     """Return what feeds outputs back.
 
     Raises:
         UsageError: Options contradict each other or the models.
     """
-    if plan.sequential:
+    if following.sequential:
         raise UsageError(
             "--sequential-runners and --steps exclude each other",
             why="with the reference's state, backends have to go step by step together",
             hint="leave out --sequential-runners",
         )
-    return Steps(options, plan, resolved)
+    return Steps(options, following, resolved)
 
 
 class Steps:
@@ -48,7 +48,7 @@ class Steps:
 
     Args:
         options: What goes where.
-        plan: The run.
+        following: The run.
         resolved: Its backends and models.
 
     Attributes:
@@ -60,9 +60,9 @@ class Steps:
         UsageError: The options do not fit the models.
     """
 
-    def __init__(self, options: StepsOptions, plan: Plan, resolved: Resolved) -> None:
+    def __init__(self, options: StepsOptions, following: Following, resolved: Resolved) -> None:
         self.steps = options.number
-        self._options, self._plan, self._resolved = options, plan, resolved
+        self._options, self._following, self._resolved = options, following, resolved
         self._outputs = self._declared("outputs")
         self.state: dict[str, str] = {}
         self._start: Start | None = None
@@ -85,7 +85,7 @@ class Steps:
         self._reference = self._reference_of(runs)
         joined: list[BackendRun] = []
         for run, backend in zip(runs, self._resolved.backends, strict=True):
-            if run.label == self._reference or len(runs) + len(self._plan.files.load_outputs) < 2:
+            if run.label == self._reference or len(runs) + len(self._following.saved) < 2:
                 joined.append(run)
                 continue
             self._candidates.append(run.label)
@@ -94,9 +94,9 @@ class Steps:
 
     def _reference_of(self, runs: Sequence[BackendRun]) -> str:
         """Return the reference's label, as far as it is a live run; a saved run is known when it has spoken."""
-        wanted, labels = self._plan.compare.reference, [run.label for run in runs]
+        wanted, labels = self._following.reference, [run.label for run in runs]
         if not wanted:
-            return "" if self._plan.files.load_outputs or not labels else labels[-1]
+            return "" if self._following.saved or not labels else labels[-1]
         found = [run.label for run in runs if wanted in (run.label, run.result.backend)]
         return wanted if wanted in labels else found[0] if len(found) == 1 else ""
 
@@ -135,7 +135,7 @@ class Steps:
         known = TensorMetadata({**self._declared("inputs"), **{n: inputs[n] for n in inputs}})
         outputs = self._outputs
         self.state = wire(self._options.state, list(outputs), list(inputs)) if outputs else {}
-        given = given_shapes(self.state, known, self._plan.data)
+        given = given_shapes(self.state, known, self._following.data)
         growing = growing_axes(self.state, known, outputs)
         self._start = Start(known, growing, given, self._rules(list(inputs)), free)
         return self._start
@@ -217,7 +217,7 @@ class Steps:
 
     def _believed(self) -> Mapping[str, Any] | None:
         """Return what the reference made, or where there is nothing to compare with, the only run."""
-        for label in (self._reference, self._plan.compare.reference):
+        for label in (self._reference, self._following.reference):
             if label in self._own:
                 return self._own[label]
         rest = [label for label in self._own if label not in self._candidates]

@@ -15,10 +15,10 @@ from polycmp.runs.compare_functions import make_functions, takes_any_shape
 from polycmp.runs.comparers import comparer_maker
 from polycmp.runs.loop import Pace, copy_feed, run_steps
 from polycmp.runs.resolve import Resolved
-from polycmp.session.check_names import for_outputs
 from polycmp.tensors import Feed
 from polycmp_layerwise.open import open_partitioned_runs
 from polycmp_layerwise.partitioned_run import PartitionedRun
+from polycmp_locate.narrowed import for_outputs
 from polycmp_locate.reduce.parts import Part
 from polycmp_locate.reduce.search import State
 

@@ -1,0 +1,35 @@
+"""Commands to type after a run, as outcomes and reports hold them."""
+
+from __future__ import annotations
+
+from polycmp.records import dataclass
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """One feed on which something failed, from a data loader that can make it again alone.
+
+    Attributes:
+        iteration: The iteration, counted from 0.
+        inputs: What the feed is, in words.
+        command: The command line that repeats it.
+        failed: What failed, in words.
+    """
+
+    iteration: int
+    inputs: str
+    command: str
+    failed: str
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """A command that looks further into what was found.
+
+    Attributes:
+        command: The command line.
+        purpose: What it does, in a sentence.
+    """
+
+    command: str
+    purpose: str
