@@ -57,6 +57,7 @@ OBJECTS = {
     "context": ("IExecutionContext", {"cuda", "tactics"}),
     "inspector": ("EngineInspector", set()),
     "runtime": ("Runtime", set()),
+    "refitter": ("Refitter", set()),
     "tensor": ("ITensor", {"typed_onnx", "views"}),
     "layer": ("ILayer", {"layers", "inspection", "commands", "tactics"}),
 }

@@ -29,6 +29,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "show": {"types", "features", "run", "build"},
     "from_options": {"types", "options", "build"},
     "factory": {"types", "options", "checks", "from_options", "run", "build", "show"},
+    "building": {"options"},
+    "build_command": {"building"},
     "plugin": {"options"},
     "__init__": {"run", "build", "show"},
 }

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from polycmp_trt.build.precision import ReportPrecision as ReportPrecision
     from polycmp_trt.build.profile import Profile as Profile
     from polycmp_trt.build.profile import ShapeTuple as ShapeTuple
+    from polycmp_trt.build.refit import RefitEngine as RefitEngine
+    from polycmp_trt.build.refit import refit_engine as refit_engine
     from polycmp_trt.build.tactics import Algorithm as Algorithm
     from polycmp_trt.build.tactics import RecordTactics as RecordTactics
     from polycmp_trt.build.tactics import ReplayTactics as ReplayTactics
@@ -116,6 +118,7 @@ _HOME = {
     ),
     "build.precision": ("ReportPrecision",),
     "build.profile": ("Profile", "ShapeTuple"),
+    "build.refit": ("RefitEngine", "refit_engine"),
     "build.tactics": (
         "Algorithm",
         "RecordTactics",

@@ -37,6 +37,7 @@ _FEATURES = {
     "decomposable_attentions": "decomposable_attention",
     "load_runtime": "load_runtime",
     "weight_streaming": "weight_streaming",
+    "refit": "refitter",
     "strongly_typed": "strongly_typed",
     "strip_plan": "strip_plan",
     "error_on_timing_cache_miss": "error_on_timing_cache_miss",

@@ -24,9 +24,11 @@ from polycmp_trt.build.network_edit import (
     SetTensorFormats,
 )
 from polycmp_trt.build.precision import ReportPrecision, plan_precision
+from polycmp_trt.build.refit import RefitEngine
 from polycmp_trt.checks import check_names
 from polycmp_trt.from_options import config_from_options, converted
 from polycmp_trt.options import Options
+from polycmp_trt.run.build_runner import BuildRunner
 from polycmp_trt.run.runner import TrtRunner
 from polycmp_trt.run.runtime import LoadPlugins, LoadRuntime, OnDevice
 from polycmp_trt.show.onnx_like import OnnxLikeFromNetwork
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> TrtRunner:
+def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> TrtRunner | BuildRunner:
     """Return the runner for a model of the command line.
 
     Args:
@@ -56,6 +58,8 @@ def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> Tr
     else:
         source = make_network(model.source, options) if model.kind == "trt-network" else _as_onnx(model.load("onnx"))
         engine = engine_from_source(source, options, model.input_shapes, model.data_loader)
+    if options.build_only:
+        return BuildRunner(engine, name, options.device)
     budget, percent = _budget(options.weight_streaming_budget)
     return TrtRunner(
         engine,
@@ -80,12 +84,15 @@ def _budget(text: str | None) -> tuple[int | None, float | None]:
 def engine_from_file(path: str, options: Options) -> Loader[trt.ICudaEngine]:
     """Return a loader of an engine file; plugin libraries and host code only if the options say so."""
     runtime = LoadRuntime(options.load_runtime) if options.load_runtime else None
-    loader = EngineFromPath(
+    loader: Loader[trt.ICudaEngine] = EngineFromPath(
         path,
         runtime=runtime,
         dla_workspace_allocation_strategy=options.dla_workspace_allocation_strategy or None,
         engine_host_code_allowed=options.engine_host_code_allowed,
     )
+    loader = RefitEngine(loader, options.refit) if options.refit else loader
+    if options.save_engine and options.refit:
+        loader = SaveEngine(loader, options.save_engine)
     return _with_plugins(loader, options)
 
 
@@ -111,7 +118,7 @@ def engine_from_source(
     plan = plan_precision(asked, options.strongly_typed, _is_onnx(source))
     if plan.conversions:
         source = converted(source, plan.conversions, options, input_shapes, data_loader)
-    options = replace(options, strongly_typed=plan.strongly_typed)
+    options = replace(options, strongly_typed=plan.strongly_typed, refittable=options.refittable or bool(options.refit))
     engine: Loader[trt.ICudaEngine] = EngineFromNetwork(
         network_from_source(source, options),
         config_from_options(options, plan.flags, input_shapes, data_loader),
@@ -121,6 +128,7 @@ def engine_from_source(
     )
     if plan.conversions:
         engine = ReportPrecision(engine, plan.conversions)
+    engine = RefitEngine(engine, options.refit) if options.refit else engine
     return SaveEngine(engine, options.save_engine) if options.save_engine else engine
 
 

@@ -106,6 +106,16 @@ FEATURES: dict[str, Feature] = {
     "safety_restricted": _feature("BuilderFlag.SAFETY_SCOPE", instead=_LEAVE_OUT),
     "sparse_weights": _feature("BuilderFlag.SPARSE_WEIGHTS", instead=_LEAVE_OUT),
     "refittable": _feature("BuilderFlag.REFIT", instead=_LEAVE_OUT),
+    "refitter": _feature(
+        "Refitter.set_named_weights",
+        "Refitter.get_all_weights",
+        "Refitter.get_missing_weights",
+        "Refitter.refit_cuda_engine",
+        instead="build the engine from the other model",
+    ),
+    "parser_refitter": _feature(
+        "OnnxParserRefitter", "OnnxParserRefitter.refit_from_file", instead="its weights are set by their names"
+    ),
     "strip_plan": _feature("BuilderFlag.STRIP_PLAN", instead=_UPGRADE),
     "direct_io": _feature("BuilderFlag.DIRECT_IO", instead=_LEAVE_OUT),
     "version_compatible": _feature("BuilderFlag.VERSION_COMPATIBLE", instead=_UPGRADE),

@@ -266,6 +266,10 @@ class Options:
         metavar="BUDGET",
         parse=parse_budget,
     )
+    refit: str = opt(
+        "", help="Give the engine the weights of this ONNX model, which has the same structure.", metavar="FILE.onnx"
+    )
+    build_only: bool = opt(False, help="Build the engine, and write what is to be written, without running it.")
     cuda_graph: bool = opt(False, help="Run as a CUDA graph, recorded anew for other shapes or addresses.")
     device: int = opt(0, help="Number of the CUDA device.")
 
@@ -295,6 +299,7 @@ class Options:
             "cuda_graph and debug tensors exclude each other": (
                 self.cuda_graph and (self.mark_debug or self.mark_unfused_tensors_as_debug_tensors)
             ),
+            "build_only and cuda_graph exclude each other: nothing runs": self.build_only and self.cuda_graph,
             "optimization profiles are counted from 0": self.optimization_profile < 0,
             "devices are counted from 0": self.device < 0,
         }

@@ -77,7 +77,10 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
 
 @hookimpl
 def polycmp_commands() -> Iterator[CommandSpec]:
-    """Describe the commands about tactics, about what TensorRT can parse, and scripts to begin with."""
+    """Describe the commands that build engines, about tactics and what TensorRT parses, and scripts to begin with."""
+    yield CommandSpec(
+        ("build",), "Build TensorRT engines without running them.", "polycmp_trt.build_command:build_command"
+    )
     yield CommandSpec(("inspect", "tactics"), "Show a tactic replay file.", "polycmp_trt.show.commands:tactics")
     yield CommandSpec(
         ("inspect", "diff-tactics"),
