@@ -78,7 +78,7 @@ def locate(tmp_path, monkeypatch):
     return call
 
 
-def two_faults(path, changed=()):
+def two_faults(path, changed=(), prefix="t"):
     """Products with a changed weight here and there."""
     rng = np.random.default_rng(0)
     nodes, weights, source = [], {}, "x"
@@ -87,7 +87,7 @@ def two_faults(path, changed=()):
         if number in changed:
             weight[0, 0] += 1
         weights[f"w{number}"] = weight
-        target = "y" if number == 7 else f"t{number}"
+        target = "y" if number == 7 else f"{prefix}{number}"
         nodes.append(helper.make_node("MatMul", [source, f"w{number}"], [target], name=f"m{number}"))
         source = target
     return guilty.save(path, nodes, [4, 8], weights)
@@ -180,3 +180,19 @@ def test_every_piece_computes_shapes_for_itself(mark_all, tmp_path):
     assert set(found["comparison_results"][0]["outputs"]) == shown
     [note] = [each for each in found["inference_results"]["compiler"]["notes"] if "does not show" in each]
     assert "2 tensors inside the model, not compared: 's', 'target'" in note
+
+
+def test_operators_of_paired_models_run_alone_in_one_runner_too(locate, tmp_path):
+    good, same = two_faults(tmp_path / "good.onnx", prefix="other"), two_faults(tmp_path / "same.onnx", changed=(2, 5))
+    renamed = two_faults(tmp_path / "bad.onnx", changed=(2, 5))
+    status, found, builds = locate(("compiler", renamed), good)
+    assert (status, found["first_bad"]) == (1, "t2")
+    alone = [row["own_error"] for row in found["tensors"]]
+    assert sum(error is not None for error in alone) > 1
+    status, found, separate = locate(("swift", renamed), good)
+    assert (status, found["first_bad"]) == (1, "t2")
+    assert [row["own_error"] for row in found["tensors"]] == alone
+    assert len(builds) < len(separate)
+    assert builds.count(8) == 2, "the model, and the model with all its tensors"
+    status, found, _ = locate(("compiler", same), two_faults(tmp_path / "reference.onnx"))
+    assert (status, [row["own_error"] for row in found["tensors"]]) == (1, alone)

@@ -113,19 +113,18 @@ class InPieces:
         again = {name: given for name, given in self._shapes.items() if given is not None and name not in later}
         return Layout(self._run.graph, segment.wanted, self._run.types(), again)
 
-    def _cuts(self, layout: Layout, segment: Segment) -> Callable[[int], bool]:
-        """Return what tells where to cut: where real numbers alone cross, if there are such places.
+    def _cuts(self, layout: Layout, segment: Segment) -> Callable[[int], int | None]:
+        """Return what tells where to cut, and what crosses there: real numbers alone, if there are such places.
 
         Sizes that a compiler works out are not what it likes to give out, and to be fed with.
         """
-        types = self._run.types()
-
-        def is_clean(position: int) -> bool:
+        types, counts, clean = self._run.types(), dict[int, int](), dict[int, int]()
+        for position in filter(layout.can_cut, range(segment.start + 1, segment.stop)):
             made = [name for name in crossing(layout, position) if name in layout.maker]
-            return layout.can_cut(position) and len(real_numbers(made, types)) == len(made)
-
-        clean = {position for position in range(segment.start + 1, segment.stop) if is_clean(position)}
-        return clean.__contains__ if clean else layout.can_cut
+            counts[position] = len(made)
+            if len(real_numbers(made, types)) == len(made):
+                clean[position] = len(made)
+        return clean.get if clean else counts.get
 
     def _show(self, layout: Layout, piece: Piece, *, keep: bool) -> dict[str, Any] | None:
         part, run = layout.segment(piece.start, piece.stop), self._run

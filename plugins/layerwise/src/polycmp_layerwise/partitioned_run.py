@@ -43,6 +43,7 @@ class PartitionedRun:
 
     Attributes:
         make: Makes the runner of a part.
+        join: Makes one model of several parts, by their prefixes; None if nothing can.
         needs: Modules whose version tells which backend this is.
         tensors: What has been computed and is still needed, by name; the inputs included.
         given: The model's inputs.
@@ -64,7 +65,7 @@ class PartitionedRun:
     ) -> None:
         self.result = result
         self.compiles = compiles
-        self._join = join
+        self.join = join
         self.graph = graph
         self.tensors: dict[str, Any] = {}
         self.given: dict[str, Any] = {}
@@ -276,7 +277,7 @@ class PartitionedRun:
     @property
     def can_join(self) -> bool:
         """Whether several parts can run as one model."""
-        return self._join is not None
+        return self.join is not None
 
     def run_parts(self, parts: Mapping[str, tuple[Feed, Sequence[str]]]) -> dict[str, dict[str, Any]] | None:
         """Run several parts of the model at once, as one model; a failure is not recorded.
@@ -287,9 +288,9 @@ class PartitionedRun:
         Returns:
             The outputs by part, or None if this backend cannot run all of them together.
         """
-        assert self._join is not None
+        assert self.join is not None
         prefixes = {key: f"part{index}/" for index, key in enumerate(parts)}
-        loader = self._join({prefixes[key]: self.part(*part) for key, part in parts.items()})
+        loader = self.join({prefixes[key]: self.part(*part) for key, part in parts.items()})
         feed = {prefixes[key] + name: array for key, (inputs, _) in parts.items() for name, array in inputs.items()}
         made = self._run_loader(loader, feed)
         if made is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from polycmp.graph import ModelGraph, static_tensors
@@ -17,6 +17,8 @@ _PARTS = 8
 _STREAK = 2
 #: The share of the time that may be spent at the beginning, where most is learnt.
 _AHEAD = 0.25
+#: How many times as long as it should a search may take: one attempt may take longer than all others.
+_TOO_LONG = 1.5
 
 
 class Piece(NamedTuple):
@@ -37,7 +39,7 @@ def go_in_pieces(
     works: Callable[[Piece], bool],
     start: int,
     stop: int,
-    can_cut: Callable[[int], bool] = lambda _: True,
+    crossing: Callable[[int], int | None] = lambda _: 1,
     seconds: float = 60.0,
     clock: Callable[[], float] = time.monotonic,
 ) -> bool:
@@ -52,14 +54,17 @@ def go_in_pieces(
         works: Runs a piece that follows the last one that worked; each attempt may take as long as a build.
         start: Position of the first operator.
         stop: Position behind the last one.
-        can_cut: Whether the model can be cut before the operator at a position.
-        seconds: How long all of it may take, after which what is left runs as one piece.
+        crossing: How many tensors cross the place before the operator at a position; None if it cannot be cut there.
+        seconds: How long all of it should take; after half as much again, what is left runs as one piece.
         clock: Tells the time in seconds.
     """
-    begun, count = clock(), stop - start
-    cuts = [position for position in range(start + 1, stop) if can_cut(position)] + [stop]
-    size, streak, position, failed = max(1, count // _PARTS), 0, start, Counter[int]()
+    begun, operators = clock(), stop - start
+    cuts = {place: count for place in range(start + 1, stop) if (count := crossing(place)) is not None}
+    cuts[stop] = 0
+    size, streak, position, failed = max(1, operators // _PARTS), 0, start, Counter[int]()
     while position < stop:
+        if clock() - begun > _TOO_LONG * seconds:
+            return _hidden(works, cuts, position, stop) is not None
         end = _end(cuts, position, size)
         if works(Piece(position, end, True)):
             position, streak = end, streak + 1
@@ -68,7 +73,7 @@ def go_in_pieces(
             continue
         failed[size] += 1
         streak = 0
-        late = clock() - begun > seconds * (_AHEAD + (1 - _AHEAD) * (end - start) / count)
+        late = clock() - begun > seconds * (_AHEAD + (1 - _AHEAD) * (end - start) / operators)
         if not late and end != _end(cuts, position, 1):
             size = max(1, min(size, end - position) // 2)
             continue
@@ -79,16 +84,21 @@ def go_in_pieces(
     return True
 
 
-def _end(cuts: list[int], position: int, size: int) -> int:
-    """Return the last place for a cut within a size, or the first behind it."""
-    behind = [cut for cut in cuts if cut > position]
-    return max((cut for cut in behind if cut <= position + size), default=behind[0])
+def _end(cuts: Mapping[int, int], position: int, size: int) -> int:
+    """Return where to end a piece of about a size: where the fewest tensors cross, which divides the least.
+
+    It is at most so large, and at least half of it, as far as there are places for a cut.
+    """
+    behind = [place for place in cuts if place > position]
+    within = [place for place in behind if place <= position + size]
+    large = [place for place in within if 2 * (place - position) > size] or within[-1:]
+    return min(large, key=lambda place: (cuts[place], -place), default=behind[0])
 
 
-def _hidden(works: Callable[[Piece], bool], cuts: list[int], position: int, end: int) -> int | None:
+def _hidden(works: Callable[[Piece], bool], cuts: Mapping[int, int], position: int, end: int) -> int | None:
     """Run a piece that gives out what others need, larger ones where even that fails; return where it ends."""
     while not works(Piece(position, end, False)):
-        if end == cuts[-1]:
+        if end == max(cuts):
             return None
         end = _end(cuts, position, 2 * (end - position))
     return end

@@ -11,7 +11,7 @@ from polycmp.graph import GraphNode
 from polycmp.loader import Loader
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, dtype_of, is_floating, to_numpy
-from polycmp_layerwise.partitioned_run import PartitionedRun
+from polycmp_layerwise.partitioned_run import JoinParts, PartitionedRun
 from polycmp_locate.pairing.matching import pair_sides
 from polycmp_locate.pairing.parts import join
 from polycmp_locate.pairing.result import Pairing
@@ -76,7 +76,41 @@ def under_names(partitioned_run: PartitionedRun, graph: SharedGraph) -> Partitio
         own = loader if part is None else part.own
         return SharedRunner(partitioned_run.make(own, same_inputs), graph, part)
 
-    return PartitionedRun(partitioned_run.result, graph, make, partitioned_run.needs)
+    def join(parts: Mapping[str, Loader[Any]]) -> SharedPart:
+        assert partitioned_run.join is not None
+        return join_parts(
+            partitioned_run.join, {key: part for key, part in parts.items() if isinstance(part, SharedPart)}
+        )
+
+    return PartitionedRun(
+        partitioned_run.result,
+        graph,
+        make,
+        partitioned_run.needs,
+        compiles=partitioned_run.compiles,
+        join=join if partitioned_run.can_join else None,
+    )
+
+
+def join_parts(join: JoinParts, parts: Mapping[str, SharedPart]) -> SharedPart:
+    """Return several parts as one.
+
+    Args:
+        join: Joins parts of the model under its own names.
+        parts: The parts, by the prefix that the names of their tensors get.
+    """
+    own = {
+        prefix + name: prefix + part.names[name]
+        for prefix, part in parts.items()
+        for name in (*part.inputs, *part.outputs)
+    }
+    return SharedPart(
+        join({prefix: part.own for prefix, part in parts.items() if part.calculates}),
+        tuple(prefix + name for prefix, part in parts.items() for name in part.inputs),
+        tuple(prefix + name for prefix, part in parts.items() for name in part.outputs),
+        own,
+        any(part.calculates for part in parts.values()),
+    )
 
 
 class SharedGraph:
@@ -124,12 +158,12 @@ class SharedGraph:
         for name, entry in inputs.items():
             declared.add(self.own[name], self.kind(self.own[name], entry.dtype), entry.shape)
         made = [name for name in dict.fromkeys(self.own[item] for item in outputs) if name not in declared]
-        return SharedPart(self.side.graph.cut(declared, made), tuple(inputs), tuple(outputs), bool(made))
+        return SharedPart(self.side.graph.cut(declared, made), tuple(inputs), tuple(outputs), self.own, bool(made))
 
     def mark(self, outputs: Sequence[str]) -> Loader[Any]:
         """Return a loader of the whole model with these outputs instead of its own."""
         made = list(dict.fromkeys(self.own[name] for name in outputs))
-        return SharedPart(self.side.graph.mark(made), tuple(self.inputs), tuple(outputs))
+        return SharedPart(self.side.graph.mark(made), tuple(self.inputs), tuple(outputs), self.own)
 
     def kind(self, own: str, fed: Any) -> Any:
         """Return the element type in which the model has a tensor, where another may be fed."""
@@ -145,13 +179,20 @@ class SharedPart(Loader[Any]):
         own: Makes it.
         inputs: What it reads, in the names of the pairs.
         outputs: What it makes, in the names of the pairs.
+        names: The model's own name of each of them.
         calculates: Whether it makes anything that it does not read.
     """
 
     def __init__(
-        self, own: Loader[Any], inputs: tuple[str, ...], outputs: tuple[str, ...], calculates: bool = True
+        self,
+        own: Loader[Any],
+        inputs: tuple[str, ...],
+        outputs: tuple[str, ...],
+        names: Mapping[str, str],
+        calculates: bool = True,
     ) -> None:
         self.own = own
+        self.names = names
         self.inputs = inputs
         self.outputs = outputs
         self.calculates = calculates
@@ -177,6 +218,7 @@ class SharedRunner(Runner):
         self._graph = graph
         self._read = tuple(graph.inputs) if part is None else part.inputs
         self._made = graph.outputs if part is None else part.outputs
+        self._own = graph.own if part is None else part.names
         self._calculates = part is None or part.calculates
 
     def activate_impl(self) -> None:
@@ -190,14 +232,14 @@ class SharedRunner(Runner):
         inputs = TensorMetadata()
         known = self._runner.get_input_metadata() if self._calculates else TensorMetadata()
         for name in self._read:
-            entry = known.get(self._graph.own[name])
+            entry = known.get(self._own[name])
             real = entry is None or entry.dtype is None or is_floating(entry.dtype)
             inputs.add(name, None if real or entry is None else entry.dtype, None if entry is None else entry.shape)
         return inputs
 
     def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
         """Return the outputs by the names of the pairs."""
-        own = self._graph.own
+        own = self._own
         fed = {own[name]: array for name, array in feed_dict.items()}
         made: dict[str, Any] = {}
         if self._calculates:

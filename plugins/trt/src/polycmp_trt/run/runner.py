@@ -106,6 +106,7 @@ class TrtRunner(Runner):
         self._seconds = 0.0
         self._fast_path: FastPath | DevicePath | None = None
         self._graph: GraphLauncher | None = None
+        self._lane: Any = None  # it knows the context, and that the engine
 
     def activate_impl(self) -> None:
         """Get the engine, a context, a stream and the list of tensors.
@@ -124,7 +125,6 @@ class TrtRunner(Runner):
         made = resolve(self._source)
         self._owns_context = not isinstance(made, trt.IExecutionContext)
         self._stream = cuda.Stream()
-        self._handle = int(self._stream.handle)
         self._start, self._stop = cuda.Event(), cuda.Event()
         self._cuda, self._cuda_context = cuda, primary_context(self.device)
         if self._owns_context:
@@ -218,7 +218,7 @@ class TrtRunner(Runner):
         self._cuda_context.push()
         try:
             if not self._unchanged(feed_dict):
-                feed_dict = take_in(feed_dict, self._by_name, self._handle, self.device)
+                feed_dict = take_in(feed_dict, self._by_name, int(self._stream.handle), self.device)
                 if not self._unchanged(feed_dict):
                     self._prepare(feed_dict)
             outputs = self._execute(feed_dict, copy_outputs_to_host)
@@ -334,7 +334,7 @@ class TrtRunner(Runner):
                 self._address(binding, self._by_name[binding.info.alias].last_address)
         if self._listener is not None and hasattr(self._listener, "tensors"):
             self._listener.tensors = {}
-        if not self._lane.execute(self._handle):
+        if not self._lane.execute(int(self._stream.handle)):
             self._explain_failure()
         return self._collect(to_host)
 
