@@ -11,6 +11,8 @@ import pytest
 from fakes import FakeSite
 from onnx import helper
 
+from polycmp_locate.compiled import run_together
+
 PLUGIN = """
     from dataclasses import dataclass
     from polycmp.spec import RunnerSpec, hookimpl, opt
@@ -196,3 +198,19 @@ def test_operators_of_paired_models_run_alone_in_one_runner_too(locate, tmp_path
     assert builds.count(8) == 2, "the model, and the model with all its tensors"
     status, found, _ = locate(("compiler", same), two_faults(tmp_path / "reference.onnx"))
     assert (status, [row["own_error"] for row in found["tensors"]]) == (1, alone)
+
+
+def test_operators_that_do_not_fit_into_memory_run_in_several_runners():
+    class Candidate:
+        """Notes which operators it is asked to run together."""
+
+        asked: list[list[str]] = []
+
+        def run_parts(self, parts):
+            self.asked.append(list(parts))
+            return {name: {name: feed["x"]} for name, (feed, _) in parts.items()}
+
+    feeds = {f"t{i}": {"x": np.zeros(256, np.float32)} for i in range(20)}
+    candidate = Candidate()
+    assert list(run_together(candidate, feeds, 4096 * 2)) == list(feeds)
+    assert [len(names) for names in candidate.asked] == [4] * 5

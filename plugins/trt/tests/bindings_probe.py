@@ -15,6 +15,7 @@ from polycmp_onnx import OnnxFromPath
 from polycmp_trt import Calibrator, TacticRecorder, TacticReplayData, features
 from polycmp_trt.build.config import _ENUMS, _FLAGS
 from polycmp_trt.build.precision import plan_precision
+from polycmp_trt.build.progress import progress_monitor
 from polycmp_trt.checks import check_names
 from polycmp_trt.factory import engine_from_source
 from polycmp_trt.options import Options
@@ -66,6 +67,16 @@ def record():
     return TacticRecorder(TacticReplayData()).select_algorithms(None, [1, 2, 3])
 
 
+def monitor():
+    phases = {}
+    made = progress_monitor(phases)
+    made.phase_start("Timing", None, 10)
+    goes_on = made.step_complete("Timing", 2)
+    seen = dict(phases)
+    made.phase_finish("Timing")
+    return [goes_on, seen, phases, isinstance(made, trt.IProgressMonitor)]
+
+
 def loaders(**options):
     source = OnnxFromPath("model.onnx")
     return repr(engine_from_source(source, Options(**options), {"x": (2, 3)}))
@@ -106,6 +117,7 @@ def main():
             "bad_base": answer(lambda: calibrate("IInt8Nothing")),
             "failing": answer(failing_calibration),
             "record": answer(record),
+            "monitor": answer(monitor) if features.supports("progress_monitor") else None,
             "loaders": {
                 name: answer(lambda name=name: loaders(**{name: True})) for name in ("tf32", "fp16", "bf16", "int8")
             },

@@ -269,6 +269,11 @@ def test_recording_tactics_works_or_names_the_timing_cache(seen: dict[str, Any])
         assert "--trt-timing-cache" in seen["record"]["text"]
 
 
+def test_progress_is_noted_where_the_release_tells(seen: dict[str, Any]) -> None:
+    if seen["features"]["progress_monitor"]:
+        assert seen["monitor"]["value"] == [True, {"Timing": [3, 10]}, {}, True]
+
+
 def test_loaders_follow_the_release(seen: dict[str, Any]) -> None:
     assert "tf32=True" in seen["loaders"]["tf32"]["value"]
     for name, conversion in (("fp16", "ConvertToFp16"), ("bf16", "ConvertToBf16"), ("int8", "QuantizeToInt8")):

@@ -240,6 +240,11 @@ class Windows:
         # more memory than taking turns. What a user has set must hold even where that is not so.
         return budget // 2 if self._max_memory else budget * 9 // 10
 
+    @property
+    def memory(self) -> int:
+        """How many bytes the tensors of one window may take."""
+        return self._budget()
+
     def _weights_fit(self) -> bool:
         return sum(self.graph.weights.values()) * len(self.partitioned_runs) <= self._budget()
 

@@ -12,19 +12,20 @@ from polycmp_layerwise.partitioned_run import PartitionedRun
 _ATTEMPTS = 8
 
 
-def run_together(candidate: PartitionedRun, feeds: Mapping[str, Feed]) -> dict[str, dict[str, Any] | None]:
+def run_together(candidate: PartitionedRun, feeds: Mapping[str, Feed], memory: int) -> dict[str, dict[str, Any] | None]:
     """Run operators, each on tensors of its own, in few models; what is refused together is tried in halves.
 
     Args:
         candidate: A backend that can join parts.
         feeds: What an operator reads, by the tensor that it makes.
+        memory: Bytes that what one model reads may take; a single operator may read more.
 
     Returns:
         What each operator made, None for one that the backend cannot run; without those that there was no attempt for.
     """
     ran: dict[str, dict[str, Any] | None] = {}
-    waiting = [list(feeds)] if feeds else []
-    for _ in range(_ATTEMPTS):
+    waiting = _groups(feeds, memory)
+    for _ in range(max(_ATTEMPTS, len(waiting))):
         if not waiting:
             break
         names = waiting.pop(0)
@@ -37,3 +38,17 @@ def run_together(candidate: PartitionedRun, feeds: Mapping[str, Feed]) -> dict[s
             middle = len(names) // 2
             waiting += [names[:middle], names[middle:]]
     return ran
+
+
+def _groups(feeds: Mapping[str, Feed], memory: int) -> list[list[str]]:
+    """Return the operators in groups that read no more than so many bytes, as far as a single one does not."""
+    groups: list[list[str]] = []
+    room = 0
+    for name, feed in feeds.items():
+        size = 2 * sum(int(getattr(array, "nbytes", 0)) for array in feed.values())  # what they make takes as much
+        if not groups or size > room:
+            groups.append([])
+            room = memory
+        groups[-1].append(name)
+        room -= size
+    return groups

@@ -176,18 +176,19 @@ class OperatorTester:
         self.precise = precise
         self.ran_together: dict[str, dict[str, Any] | None] = {}
 
-    def run_together(self, inputs: Mapping[str, Tensors], kinds: Mapping[str, np.dtype[Any]]) -> None:
+    def run_together(self, inputs: Mapping[str, Tensors], kinds: Mapping[str, np.dtype[Any]], memory: int) -> None:
         """Run operators of a candidate that compiles in as few runners as it takes, and keep what they made.
 
         Args:
             inputs: By the tensor in question what its operator reads, from the reference.
             kinds: The candidate's element types, by name.
+            memory: Bytes that the tensors of one runner may take.
         """
         feeds = {
             output: {name: _as_kind(array, kinds.get(name)) for name, array in tensors.items()}
             for output, tensors in inputs.items()
         }
-        self.ran_together = run_together(self.candidate, feeds)
+        self.ran_together = run_together(self.candidate, feeds, memory)
 
     def standalone_error(
         self, row: Row, inputs: Tensors, expected: Any, kinds: Mapping[str, np.dtype[Any]], passed: Any

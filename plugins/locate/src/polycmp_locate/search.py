@@ -192,7 +192,8 @@ class Sweeper:
         known = {row.tensor: inputs for row in rows[:_MANY] if (inputs := self._inputs(row, held)) is not None}
         if known:
             self._on_stage(f"{self.candidate.label} builds {len(known)} operators, each to run alone")
-            self.tester.run_together(known, {name: dtype_of(array) for name, array in made.items()})
+            kinds = {name: dtype_of(array) for name, array in made.items()}
+            self.tester.run_together(known, kinds, self.windows.memory)
 
     def measure(self, row: Row, held: Tensors, made: Tensors) -> None:
         """Fill in an operator's own error, alone and in its place, and what it read.

@@ -12,6 +12,7 @@ from polycmp.errors import BackendError, ModelError, describe_exception
 from polycmp.files import atomic_write
 from polycmp.loader import BytesFromPath, Loader, immediate, resolve
 from polycmp_trt.build.network_parts import is_dynamic, network_inputs, network_of
+from polycmp_trt.build.progress import watch_build
 from polycmp_trt.features import enum_value, import_tensorrt, release, require, supports
 from polycmp_trt.run.cuda import memory_trouble
 from polycmp_trt.run.runtime import make_runtime, noted_errors
@@ -44,7 +45,7 @@ def _build(
     if not settings.num_optimization_profiles and not is_dynamic(net):
         settings.add_optimization_profile(_static_profile(builder, net))
     start = time.perf_counter()
-    with noted_errors() as notes:
+    with noted_errors() as notes, watch_build(net, settings):
         plan = builder.build_serialized_network(net, settings)
     seconds = time.perf_counter() - start
     raise_callback_errors(settings)
