@@ -25,8 +25,10 @@ from polycmp_report.page.elements import Markup, escape, join, tag
 from polycmp_report.page.pictures import pictures
 from polycmp_report.page.sections import facts_list, hint
 
-#: Rows that pass, and rows that fail, which get their details; the one that the verdict speaks of always does.
-DETAILED = 200
+#: Rows that fail, and rows that pass, which get their details; the one that the verdict speaks of always does.
+DETAILED = {True: 100, False: 30}
+#: The same of a causal table, whose details are short, and where the points of a drawing lead to.
+CAUSAL = 200
 #: Details that have a large histogram; behind them the small one beside the row has to do, or pages become too large.
 HISTOGRAMS = 20
 #: Details of a table with pictures of both sides; failures come first.
@@ -62,7 +64,7 @@ def _detailed(rows: list[Row], table: Table) -> Iterator[tuple[int, Row]]:
         has = (
             row.details or row.remarks or isinstance(row.drawing, Histogram) or (row.reason and not table.reason_title)
         )
-        if has and (row.chosen or given[row.state in BAD] < DETAILED):
+        if has and (row.chosen or given[row.state in BAD] < (CAUSAL if table.causal else DETAILED[row.state in BAD])):
             given[row.state in BAD] += 1
             yield index, row
 
