@@ -15,6 +15,8 @@ ENVS ?= .
 RAY := $(ENVS)/.venv-ray
 POLYGRAPHY := $(ENVS)/.venv-polygraphy
 COMMON := core plugins/onnx 'plugins/onnxrt[cpu]' plugins/report plugins/formats plugins/layerwise plugins/workers plugins/locate plugins/checks plugins/api plugins/testing
+MEASURED := ./core ./plugins/onnx './plugins/onnxrt[cpu]' ./plugins/report './plugins/formats[safetensors]' ./plugins/layerwise ./plugins/locate ./plugins/checks ./plugins/api ./plugins/data ./plugins/workers
+BENCH := .cache/bench-polycmp
 PROJECTS := $(PACKAGES:%=%/pyproject.toml)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 EDITABLE := -e core -e 'plugins/onnx[fp16]' -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e 'plugins/formats[safetensors]' -e plugins/layerwise -e plugins/workers -e plugins/locate -e plugins/checks -e plugins/api -e 'plugins/data[images]' -e plugins/testing -e plugins/suite
@@ -161,8 +163,13 @@ format: $(VENV)/developed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/developed
-	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+# polycmp is measured as users have it: installed from wheels of this tree, in an environment with nothing else.
+bench:
+	@test -e $(BENCH)/created || { $(PYTHON) -m venv --clear $(BENCH) && touch $(BENCH)/created; }
+	@echo "installing this tree into $(BENCH); this takes a minute or two"
+	$(BENCH)/bin/python -m pip --disable-pip-version-check install --quiet --upgrade $(MEASURED)
+	$(BENCH)/bin/python -m pip --disable-pip-version-check install --quiet --force-reinstall --no-deps $(MEASURED)
+	$(BENCH)/bin/python -m benchmarks $(BENCH_ARGS)
 
 $(TRUTH)/installed: truth/requirements.txt $(PROJECTS)
 	@echo "installing polycmp and what its scenarios need into $(TRUTH); this takes a minute or two"

@@ -96,8 +96,8 @@ def machine() -> str:
     )
 
 
-def report(rows: list[Row], texts: dict[str, str], quick: bool) -> str:
-    """Return everything as one page."""
+def report(rows: list[Row], texts: dict[str, str], quick: bool, lacking: list[str]) -> str:
+    """Return everything as one page, which says what is lacking."""
     today = datetime.datetime.now(datetime.timezone.utc).date()
     note = "Measured with `--quick`: few repetitions, small tensors." if quick else "Measured with `make bench`."
     parts = [
@@ -105,6 +105,7 @@ def report(rows: list[Row], texts: dict[str, str], quick: bool) -> str:
         f"{note} {today}; {machine()}.",
         "Medians of processes or calls that take turns. A ratio below 1 means that polycmp needs less. Other programs "
         "may have run on the machine: ratios say more than times. [README.md](README.md) tells what each line is.",
+        *([f"Not measured: {', '.join(lacking)}."] if lacking else []),
         as_table(rows),
     ]
     for name, text in texts.items():
@@ -136,18 +137,26 @@ def main() -> None:
         parser.error(f"there is no benchmark {', '.join(unknown)}")
     rows: list[Row] = []
     texts: dict[str, str] = {}
+    failed = []
+    whole = not quick and not options.only
+    output = options.output or (HERE / "results.md" if whole else None)
     for name in wanted:
         start = time.perf_counter()
-        if name in tables:
-            rows += tables[name]()
-        else:
-            texts[name] = script_text(name, python, quick)
-        print(f"{name}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
-    page = report(rows, texts, quick)
-    whole = not quick and not options.only
-    if output := options.output or (HERE / "results.md" if whole else None):
-        output.write_text(page, encoding="utf-8")
+        try:
+            if name in tables:
+                rows += tables[name]()
+            else:
+                texts[name] = script_text(name, python, quick)
+        except SystemExit as error:  # the others are measured all the same
+            print(f"{name}: {error}", file=sys.stderr)
+            failed.append(name)
+        print(f"{name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+        page = report(rows, texts, quick, [*failed, *wanted[wanted.index(name) + 1 :]])
+        if output:
+            output.write_text(page, encoding="utf-8")
     print(page)
+    if failed:
+        raise SystemExit(f"not measured: {', '.join(failed)}")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+#: Seconds beyond which a command is measured half as often.
+SLOW = 10.0
+
 
 class Sample(NamedTuple):
     """One process from start to end: wall-clock seconds, and the largest memory that it or one of its children took."""
@@ -57,13 +60,21 @@ def run_once(command: Sequence[str], env: Mapping[str, str] | None = None) -> Sa
 def in_turn(
     commands: Mapping[str, Sequence[str]], repeats: int, envs: Mapping[str, Mapping[str, str]] | None = None
 ) -> dict[str, Sample]:
-    """Return the medians of each command; they take turns, so that a busy machine treats them alike."""
+    """Return the medians of each command; they take turns, so that a busy machine treats them alike.
+
+    A command that takes longer than `SLOW` takes part in every other turn.
+    """
     samples: dict[str, list[Sample]] = {name: [] for name in commands}
+    slow: set[str] = set()
     for turn in range(repeats + 1):
         for name, command in commands.items():
+            if name in slow and turn % 2 == 0 and turn > 1:
+                continue
             sample = run_once(command, (envs or {}).get(name))
             if turn:  # the first turn writes byte code and fills the disk cache
                 samples[name].append(sample)
+            elif sample.seconds > SLOW:
+                slow.add(name)
     return {name: Sample(*map(statistics.median, zip(*several, strict=True))) for name, several in samples.items()}
 
 

@@ -82,10 +82,12 @@ def _numpy_draw(seed: int, options: RandomOptions) -> Draw:
             return np.array(state.randint(first, last + 1, size=shape, dtype=drawn)).astype(dtype)
         scale, shift = _scale((low, high))
         with np.errstate(all="ignore"):  # an infinite bound is there to make infinities
-            numbers = state.random_sample(size=shape) * scale + shift
+            numbers = np.asarray(state.random_sample(size=shape))
+            numbers *= scale  # in place: fresh memory takes longer than the numbers
+            numbers += shift
             if kind == "complex":
                 numbers = numbers + 1j * (state.random_sample(size=shape) * scale + shift)
-            return np.asarray(numbers).astype(dtype)
+            return numbers.astype(dtype)
 
     return draw
 
