@@ -65,16 +65,13 @@ def _repr(self: Any) -> str:
 def _eq(self: Any, other: Any) -> bool:
     if type(other) is not type(self):
         return NotImplemented
-    return _compared(self) == _compared(other)
+    names = [item.name for item in fields(self) if item.compare]
+    return [getattr(self, name) for name in names] == [getattr(other, name) for name in names]
 
 
 def _hash(self: Any) -> int:
     hashed = (item for item in fields(self) if (item.compare if item.hash is None else item.hash))
     return hash(tuple(getattr(self, item.name) for item in hashed))
-
-
-def _compared(record: Any) -> tuple[Any, ...]:
-    return tuple(getattr(record, item.name) for item in fields(record) if item.compare)
 
 
 def _set_once(self: Any, name: str, *value: Any) -> None:

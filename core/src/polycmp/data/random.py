@@ -83,8 +83,7 @@ def _numpy_draw(seed: int, options: RandomOptions) -> Draw:
         scale, shift = _scale((low, high))
         with np.errstate(all="ignore"):  # an infinite bound is there to make infinities
             numbers = np.asarray(state.random_sample(size=shape))
-            numbers *= scale  # in place: fresh memory takes longer than the numbers
-            numbers += shift
+            np.add(np.multiply(numbers, scale, out=numbers), shift, out=numbers)  # fresh memory would take longer
             if kind == "complex":
                 numbers = numbers + 1j * (state.random_sample(size=shape) * scale + shift)
             return numbers.astype(dtype)
