@@ -178,6 +178,18 @@ def swapped(one: str, two: str) -> Any:
     return change
 
 
+def with_input(name: str) -> Any:
+    """Return a change after which the model calls its first input otherwise."""
+
+    def change(model: onnx.ModelProto) -> None:
+        own = model.graph.input[0].name
+        for item in model.graph.node:
+            item.input[:] = [name if read == own else read for read in item.input]
+        model.graph.input[0].name = name
+
+    return change
+
+
 def through(tensor: str, kind: int) -> Any:
     """Return a change that casts a tensor to another type and back."""
     there, back = f"{tensor}_there", f"{tensor}_back"

@@ -262,6 +262,27 @@ def test_names_that_exporters_count_up_are_not_believed_against_the_structure(po
     assert locate(polycmp, other, good).status == 0
 
 
+@pytest.mark.parametrize(("factor", "first"), [(1.0, None), (1.1, "/layer1/mm2")], ids=["right", "wrong"])
+def test_an_export_with_another_name_of_its_input_is_paired(polycmp, tmp_path, factor, first):
+    good, other = pairs.network(tmp_path / "good.onnx"), pairs.exported(tmp_path / "other.onnx")
+    pairs.edited(other, other, pairs.with_input("hidden_states"))
+    pairs.edited(other, other, pairs.scaled("1.down.weight", factor))
+    done = locate(polycmp, other, good)
+    assert done.status == (0 if first is None else 1), done.out + done.err
+    assert found_in(tmp_path)["first_bad"] == first
+    assert "are taken for those of old: 'hidden_states' for 'x'" in " ".join(done.out.split())
+
+
+def test_inputs_that_may_be_each_others_are_an_error_in_words(polycmp, tmp_path):
+    good = pairs.network(tmp_path / "good.onnx")
+    other = pairs.edited(good, tmp_path / "other.onnx", pairs.with_input("hidden_states"))
+    more = onnx.helper.make_tensor_value_info("image", 1, ["batch", 3, 8, 8])
+    pairs.edited(other, other, lambda model: model.graph.input.append(more))
+    done = locate(polycmp, other, good)
+    assert done.status == 3
+    assert "has an input that the model of old has not" in done.err
+
+
 def test_the_page_shows_how_tensors_were_paired(polycmp, tmp_path):
     good, other = pairs.network(tmp_path / "good.onnx"), pairs.exported(tmp_path / "other.onnx")
     locate(polycmp, other, good, "--report", "page.html")

@@ -25,6 +25,7 @@ from polycmp_locate.failing import find_failing
 from polycmp_locate.full_search import FullSearch
 from polycmp_locate.hints import hints_of
 from polycmp_locate.measure import AFFORDABLE, OperatorTester
+from polycmp_locate.pairing.inputs import pair_inputs, with_inputs
 from polycmp_locate.pairing.view import align, under_names
 from polycmp_locate.recorded import Record, open_record
 from polycmp_locate.result import FAILS, Located
@@ -267,7 +268,8 @@ def make_setting(setting: Setting, feed: Feed) -> Setting:
     candidate, reference = setting.candidate, setting.reference
     if same_structure(candidate.graph, reference.graph):
         return setting
-    _check_interface(candidate, reference)
+    names = _input_names(candidate, reference)
+    candidate = with_inputs(candidate, names) if names else candidate
     aligned = align(candidate, reference, TensorMetadata.from_feed_dict(feed))
     outputs = aligned.candidate.graph.outputs
     models = f"the models of {candidate.label} and {reference.label}"
@@ -284,19 +286,29 @@ def make_setting(setting: Setting, feed: Feed) -> Setting:
     if precise is not None:
         precise = under_names(precise, aligned.reference_graph)
     return replace(
-        setting, candidate=aligned.candidate, reference=aligned.reference, precise=precise, pairing=aligned.pairing
+        setting,
+        candidate=aligned.candidate,
+        reference=aligned.reference,
+        precise=precise,
+        pairing=replace(aligned.pairing, inputs=names),
     )
 
 
-def _check_interface(candidate: PartitionedRun, reference: PartitionedRun) -> None:
+def _input_names(candidate: PartitionedRun, reference: PartitionedRun) -> dict[str, str]:
+    """Return the candidate's names of inputs that it calls otherwise, by the reference's."""
     one, two = set(candidate.graph.inputs), set(reference.graph.inputs)
-    if one - two:
+    if one <= two:
+        return {}
+    made = {name for node in candidate.graph.nodes for name in node.outputs}
+    names = pair_inputs(candidate.graph.inputs, reference.graph.inputs)
+    if names is None or not made.isdisjoint(names):
         raise ModelError(
             f"the model of {candidate.label} has an input that the model of {reference.label} has not: "
             f"{_listed(sorted(one - two))}",
-            why=f"the reference reads {_listed(sorted(two))}",
+            why=f"the reference reads {_listed(sorted(two))}; by types and shapes more than one way fits, or none",
             hint="rename it: polycmp surgeon extract MODEL --inputs …",
         )
+    return names
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 
-from polycmp.records import dataclass
+from polycmp.records import dataclass, field
 
 #: How two tensors were matched.
 SAME_NAME = "name"
@@ -44,12 +44,14 @@ class Pairing:
             quantised operators left out.
         reference_floats: The same of the reference.
         recorded: Whether the reference is a saved run.
+        inputs: The candidate's names of inputs that it calls otherwise, by the reference's.
     """
 
     matches: tuple[Match, ...]
     candidate_floats: tuple[str, ...] = ()
     reference_floats: tuple[str, ...] = ()
     recorded: bool = False
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def to_reference(self) -> Mapping[str, str]:

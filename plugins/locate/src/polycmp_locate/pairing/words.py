@@ -18,6 +18,9 @@ def pairing_notes(pairing: Pairing | None, candidate: str, reference: str) -> It
     """
     if pairing is None:
         return
+    if pairing.inputs:
+        pairs = ", ".join(f"{own!r} for {name!r}" for name, own in pairing.inputs.items())
+        yield f"by their types and shapes, inputs of {candidate} are taken for those of {reference}: {pairs}"
     how = ", ".join(f"{count} by {method}" for method, count in pairing.counts.items())
     what = "of the saved run" if pairing.recorded else "the models differ:"
     yield f"{what} {len(pairing.matches)} tensors were paired ({how})"

@@ -1,0 +1,153 @@
+"""Two models whose inputs have other names: the candidate's get the names of the reference's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from polycmp.graph import GraphNode, ModelGraph
+from polycmp.loader import Loader
+from polycmp.runner import Runner
+from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class
+from polycmp_layerwise.partitioned_run import PartitionedRun
+
+
+def pair_inputs(candidate: TensorMetadata, reference: TensorMetadata) -> dict[str, str] | None:
+    """Return the names of inputs that the candidate calls otherwise, by the reference's; None if that is not known.
+
+    Inputs whose kind of elements and shape only one other has belong together; several alike do in their
+    order, where both models have as many.
+
+    Args:
+        candidate: The candidate's inputs.
+        reference: The reference's.
+    """
+    left = [name for name in candidate if name not in reference]
+    right = [name for name in reference if name not in candidate]
+    if len(left) == len(right) and all(_fit(candidate[a], reference[b]) for a, b in zip(left, right, strict=True)):
+        return dict(zip(right, left, strict=True))
+    found: dict[str, str] = {}
+    for name in left:
+        fitting = [other for other in right if _fit(candidate[name], reference[other])]
+        if len(fitting) != 1 or fitting[0] in found:
+            return None
+        found[fitting[0]] = name
+    return found
+
+
+def _fit(one: TensorEntry, two: TensorEntry) -> bool:
+    if one.dtype is not None and two.dtype is not None and dtype_class(one.dtype) != dtype_class(two.dtype):
+        return False
+    if one.shape is None or two.shape is None:
+        return True
+    return len(one.shape) == len(two.shape) and all(
+        a == b or not (isinstance(a, int) and isinstance(b, int)) for a, b in zip(one.shape, two.shape, strict=True)
+    )
+
+
+def with_inputs(partitioned_run: PartitionedRun, names: Mapping[str, str]) -> PartitionedRun:
+    """Return a backend whose model's inputs have other names.
+
+    Args:
+        partitioned_run: The backend.
+        names: The model's own names, by those that it is to have.
+    """
+
+    def make(loader: Loader[Any] | None, same_inputs: bool) -> Runner:
+        own = loader.own if isinstance(loader, _Part) else loader
+        return _Renaming(partitioned_run.make(own, same_inputs), names)
+
+    return PartitionedRun(
+        partitioned_run.result, _Renamed(partitioned_run.graph, names), make, partitioned_run.needs
+    )  # fmt: skip
+
+
+class _Renamed:
+    """A graph, as `polycmp.graph.ModelGraph` describes, whose inputs have other names.
+
+    Args:
+        graph: The graph.
+        names: Its own names, by those that it is to have.
+    """
+
+    def __init__(self, graph: ModelGraph, names: Mapping[str, str]) -> None:
+        self._graph, self._own = graph, names
+        self._new = {own: name for name, own in names.items()}
+        self.outputs = graph.outputs
+        self.weights = graph.weights
+        self.opaque = graph.opaque
+        self.inputs = _renamed(graph.inputs, self._new)
+        self.nodes: Sequence[GraphNode] = [
+            replace(node, inputs=tuple(self._new.get(name, name) for name in node.inputs)) for node in graph.nodes
+        ]
+
+    def types(self, inputs: TensorMetadata) -> TensorMetadata:
+        """Return what is known of the tensors' types and shapes."""
+        return _renamed(self._graph.types(_renamed(inputs, self._own)), self._new)
+
+    def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> Loader[Any]:
+        """Return a loader of the part that computes tensors from others."""
+        return _Part(self._graph.cut(_renamed(inputs, self._own), outputs))
+
+    def mark(self, outputs: Sequence[str]) -> Loader[Any]:
+        """Return a loader of the whole model with these outputs instead of its own."""
+        return _Part(self._graph.mark(outputs))
+
+
+def _renamed(metadata: TensorMetadata, names: Mapping[str, str]) -> TensorMetadata:
+    found = TensorMetadata()
+    for name, entry in metadata.items():
+        found.add(names.get(name, name), entry.dtype, entry.shape)
+    return found
+
+
+class _Part(Loader[Any]):
+    """A part of such a model.
+
+    Args:
+        own: Makes it, with the model's own names.
+    """
+
+    def __init__(self, own: Loader[Any]) -> None:
+        self.own = own
+
+    def call_impl(self) -> Any:
+        """Return what the model's own loader makes."""
+        return self.own()
+
+
+class _Renaming(Runner):
+    """Runs a model whose inputs have other names.
+
+    Args:
+        runner: Runs it.
+        names: The model's own names, by those of the feed.
+    """
+
+    def __init__(self, runner: Runner, names: Mapping[str, str]) -> None:
+        super().__init__(runner.name)
+        self.outputs_stay_valid = runner.outputs_stay_valid
+        self._runner, self._own = runner, names
+        self._new = {own: name for name, own in names.items()}
+
+    def activate_impl(self) -> None:
+        """Activate the runner underneath."""
+        self._runner.activate()
+        self.backend_version = self._runner.backend_version
+
+    def get_input_metadata_impl(self) -> TensorMetadata:
+        """Return the inputs by the names of the feed."""
+        return _renamed(self._runner.get_input_metadata(), self._new)
+
+    def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
+        """Return the outputs."""
+        fed = {self._own.get(name, name): array for name, array in feed_dict.items()}
+        made = self._runner.infer(fed, check_inputs=False)
+        self.inference_time = self._runner.last_inference_time()
+        return made
+
+    def deactivate_impl(self) -> None:
+        """Deactivate the runner underneath."""
+        self._runner.deactivate()
+        self.notes.extend(note for note in self._runner.notes if note not in self.notes)
