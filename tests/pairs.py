@@ -178,6 +178,23 @@ def swapped(one: str, two: str) -> Any:
     return change
 
 
+def rows(path: Path, *, whole: bool) -> Path:
+    """Write a network of two linear functions on rows: each a Gemm, or a product and a sum with other names."""
+    weights = {key: value for key, value in weights_of(2).items() if key.split(".")[1] == "up"}
+    weights |= {"flat": np.array([-1, WIDTH], np.int64), "deep": np.array([-1, 5, WIDTH], np.int64)}
+    nodes, source = [node("Reshape", "x flat", "rows")], "rows"
+    for layer in range(2):
+        weight, bias, made = f"{layer}.up.weight", f"{layer}.up.bias", f"{'whole' if whole else 'sum'}{layer}"
+        if whole:
+            nodes.append(node("Gemm", f"{source} {weight} {bias}", made))
+        else:
+            nodes.append(node("MatMul", f"{source} {weight}", f"product{layer}"))
+            nodes.append(node("Add", f"product{layer} {bias}", made))
+        source = f"{'bent' if whole else 'curved'}{layer}"
+        nodes.append(node("Tanh", made, source))
+    return save(path, [*nodes, node("Reshape", f"{source} deep", "y")], weights)
+
+
 def with_input(name: str) -> Any:
     """Return a change after which the model calls its first input otherwise."""
 

@@ -95,6 +95,15 @@ def test_every_tensor_of_a_quantised_model_has_a_counterpart(tmp_path):
     assert static.methods["gelu1_DequantizeLinear_Output"] == "rounding of another"
 
 
+@pytest.mark.parametrize("whole", [True, False], ids=["Gemm first", "Gemm last"])
+def test_a_product_with_a_sum_is_paired_with_a_product_and_a_sum(tmp_path, whole):
+    pairing = paired(pairs.rows(tmp_path / "a.onnx", whole=whole), pairs.rows(tmp_path / "b.onnx", whole=not whole))
+    other = dict(pairing.to_reference) if whole else {b: a for a, b in pairing.to_reference.items()}
+    assert {name: other[name] for name in ("whole0", "bent0", "whole1")} == {
+        "whole0": "sum0", "bent0": "curved0", "whole1": "sum1",
+    }  # fmt: skip
+
+
 def test_a_fused_operator_is_paired_by_its_last_tensor(polycmp, tmp_path):
     good = pairs.exported(tmp_path / "good.onnx")
     fused = pairs.optimised(good, tmp_path / "fused.onnx")

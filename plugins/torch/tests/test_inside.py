@@ -77,6 +77,37 @@ def mean():
 def branch():
     return Branch()
 """
+VALUES = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.one, self.two = torch.nn.Linear(16, 16), torch.nn.Linear(16, 16)
+
+class Number(Net):
+    def forward(self, x):
+        return self.two(torch.relu(self.one(x)) / float(x.abs().max()))
+
+class Way(Net):
+    def forward(self, x):
+        h = self.one(x)
+        if x.min() > 0:
+            h = torch.relu(h) * 2
+        return self.two(h)
+
+class Array(Net):
+    def forward(self, x):
+        shift = torch.from_numpy(x.detach().numpy().mean(axis=0, keepdims=True))
+        return self.two(torch.relu(self.one(x)) + shift)
+
+class Listed(Net):
+    def forward(self, x):
+        return self.two(torch.relu(self.one(x)) + torch.tensor(x.mean(dim=0).tolist()))
+
+number, way, array, listed = (lambda kind=kind: kind() for kind in (Number, Way, Array, Listed))
+"""
 INPUTS = ("--input-shapes", "ids:[2,7]")
 
 
@@ -210,9 +241,59 @@ def test_an_export_in_training_mode_is_named(tmp_path):
     assert any("exported in training mode; call eval()" in note for note in found["notes"])
 
 
-def test_control_flow_that_keeps_a_module_from_being_traced_is_named(capsys):
-    export("mean")
-    assert polycmp("locate", "m.onnx", "-b", "onnxrt", "-b", "torch:script=load.py:branch", *INPUTS) == 3
-    said = " ".join(capsys.readouterr().err.split())
-    assert "values of tensors decide which way the module goes: load.py:" in said
-    assert "if x.sum() > 0 else" in said
+def causes(found):
+    return [note for note in found["notes"] if note.startswith("cause:")]
+
+
+def values_found(tmp_path, name):
+    """Export a module of VALUES with other inputs than those of the search, and locate."""
+    (tmp_path / "values.py").write_text(VALUES)
+    net = load_script("values.py", name)().eval()
+    torch.manual_seed(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(net, (torch.randn(3, 16),), "m.onnx", dynamo=False,
+                          input_names=["x"], output_names=["y"], opset_version=17)  # fmt: skip
+    words = ("-b", "onnxrt", "-b", f"torch:script=values.py:{name}", "--input-shapes", "x:[3,16]")
+    status = polycmp("locate", "m.onnx", *words, "--report", "r.json")
+    with open("r.json", encoding="utf-8") as file:
+        return status, json.load(file)
+
+
+def test_the_number_that_an_export_kept_of_its_example_inputs_is_told(tmp_path):
+    status, found = values_found(tmp_path, "number")
+    assert status == 1
+    assert found["operator"]["type"] == "Div"
+    torch.manual_seed(1)
+    kept = float(torch.randn(3, 16).abs().max())
+    assert "a number leaves the tensors in values.py:" in causes(found)[0]
+    assert f"and with {kept:.4g}" in causes(found)[0]
+    assert "the module makes exactly what the export makes" in causes(found)[0]
+
+
+def test_the_way_that_an_export_kept_of_its_example_inputs_is_confirmed_by_going_the_other(tmp_path):
+    status, found = values_found(tmp_path, "way")
+    assert status == 1
+    assert "decide which way the module goes in values.py:" in causes(found)[0]
+    assert "going the other way it makes exactly what the export makes" in causes(found)[0]
+
+
+def test_an_array_that_changes_with_the_inputs_is_told(tmp_path):
+    status, found = values_found(tmp_path, "array")
+    assert status == 1
+    assert found["operator"]["type"] == "Add"
+    assert "a value leaves the tensors in values.py:" in causes(found)[0]
+    assert "an export keeps that of its example inputs" in causes(found)[0]
+
+
+def test_a_constant_in_place_of_what_the_module_reads_is_confirmed_by_other_values(tmp_path):
+    status, found = values_found(tmp_path, "listed")
+    assert status == 1
+    assert any("with other values of 'x'" in cause and "a constant stands there" in cause for cause in causes(found))
+
+
+def test_control_flow_that_goes_the_same_way_is_no_fault():
+    export("branch")
+    status, found = locate(name="branch")
+    assert status == 0, found["sentence"]
+    assert found["pairing"]["share"] > 0.5

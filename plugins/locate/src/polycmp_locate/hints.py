@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
 
 from polycmp.graph import OwnGraph
-from polycmp.tensors import Feed
+from polycmp.tensors import Feed, is_floating, to_numpy
+from polycmp_layerwise.observable import a_few
+from polycmp_locate.decisions import BEYOND_EIGHT_BITS
+from polycmp_locate.measure import distance
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.view import SharedGraph
 from polycmp_locate.result import FUSION, Located
@@ -24,6 +30,7 @@ def hints_of(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
         feed: The inputs.
     """
     yield from _causes(found, setting, feed)
+    yield from _frozen(found, setting, feed)
     row = found.origin or found.first_bad
     if row is not None and found.verdict != FUSION and row.saturates:
         yield (
@@ -46,6 +53,36 @@ def _causes(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
     made = setting.candidate.run_whole(feed, [row.tensor]) or {}
     if row.tensor in made:
         yield from (f"cause: {cause}" for cause in program.causes(row.node.counterpart, made[row.tensor], feed))
+
+
+def _frozen(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
+    """Yield what only the reference reads for a tensor, where other values of it give another tensor."""
+    row = found.origin or found.first_bad
+    if row is None or not isinstance(row.node, PartNode) or not row.node.only_reference:
+        return
+    inner = [name for name in row.node.inputs if name not in feed]
+    shown = (setting.reference.run_whole(feed, inner) if inner else {}) or {}
+    tensors = {**shown, **feed}
+    if not all(name in tensors for name in row.node.inputs):
+        return
+    given = {name: tensors[name] for name in row.node.inputs}
+    changed = {name: _other(given[name]) for name in row.node.only_reference}
+    before = setting.reference.run_part(given, [row.tensor])
+    after = setting.reference.run_part({**given, **changed}, [row.tensor])
+    if before is None or after is None or distance(after[row.tensor], before[row.tensor]) <= BEYOND_EIGHT_BITS:
+        return
+    read = a_few(row.node.only_reference)
+    yield (
+        f"cause: with other values of {read} {found.reference} makes another {row.tensor!r}, and {found.candidate} "
+        "does not read it: a constant stands there, frozen from the example inputs of the export"
+    )
+
+
+def _other(array: Any) -> Any:
+    """Return a tensor with its values in other places, and smaller ones where they are real."""
+    values = to_numpy(array)
+    turned = np.flip(values)
+    return np.ascontiguousarray(turned * values.dtype.type(0.75) if is_floating(values.dtype) else turned)
 
 
 def _fuses_quantised(found: Located, setting: Setting) -> bool:

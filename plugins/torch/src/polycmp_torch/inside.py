@@ -13,7 +13,9 @@ from polycmp.graph import GraphNode, OwnGraph
 from polycmp.loader import Loader
 from polycmp.tensors import TensorMetadata, to_numpy
 from polycmp_torch.causes import control_flow, find_causes
+from polycmp_torch.leaving import kept_values
 from polycmp_torch.model import TorchFromScript, TorchModel, import_torch
+from polycmp_torch.recording import Recording, record
 from polycmp_torch.steps import Step, Steps, steps_of
 from polycmp_torch.values import flatten, to_torch
 
@@ -149,6 +151,9 @@ class TorchGraph(OwnGraph):
         torch = import_torch()
         inputs = {name: to_torch(torch, name, to_numpy(feed[name]), "cpu", None) for name in self._steps.inputs}
         reads = [name for name in step.reads if name not in self._steps.constants]
+        if self._steps.replay is not None:
+            part = Part(self._steps, list(inputs), [own])
+            return list(kept_values(self._steps.replay, part(*inputs.values())[0], made))
         with torch.inference_mode():
             found = dict(zip(reads, Part(self._steps, list(inputs), reads)(*inputs.values()), strict=True))
         held = {name: self._steps.constants[name] for name in step.reads if name in self._steps.constants}
@@ -258,6 +263,9 @@ def trace(model: TorchModel, feed: Mapping[str, Any]) -> Steps:
             if _writes(program):
                 program = program.run_decompositions({})
     except Exception as error:
+        found = _recorded(torch, model, module, tensors)
+        if found is not None:
+            return found
         way = control_flow(error)
         raise ModelError(
             "PyTorch cannot trace the module, so the tensors inside it cannot be named",
@@ -273,6 +281,33 @@ def trace(model: TorchModel, feed: Mapping[str, Any]) -> Steps:
     steps = steps_of(torch, program, order, names)
     _check(torch, steps, [tensors[name] for name in order], [value for _, value in returned])
     return steps
+
+
+def _recorded(torch: Any, model: TorchModel, module: Any, tensors: Mapping[str, Any]) -> Steps | None:
+    """Return what a module does with these inputs, where it cannot be traced; None if that cannot be repeated."""
+
+    def replay(others: bool, instead: Mapping[int, Any]) -> Recording:
+        given = {name: _other(torch, tensor) if others else tensor.clone() for name, tensor in tensors.items()}
+        places = {name: tensor for name, tensor in given.items() if name not in model.keywords}
+        keywords = {name: tensor for name, tensor in given.items() if name in model.keywords}
+        return record(torch, module, places, keywords, model.outputs, instead)
+
+    try:
+        recording = replay(others=False, instead={})
+        if len(recording.steps.outputs) < len(recording.returned):
+            return None
+        given = [tensors[name].clone() for name in recording.steps.inputs]
+        _check(torch, recording.steps, given, recording.returned)
+    except Exception:  # noqa: BLE001 - the error of the trace is the one to tell
+        return None
+    recording.steps.replay = replay
+    return recording.steps
+
+
+def _other(torch: Any, tensor: Any) -> Any:
+    """Return an input of the same shape with its values in other places, and smaller ones where they are real."""
+    turned = torch.flip(tensor, tuple(range(tensor.dim())))
+    return turned * 0.75 if tensor.is_floating_point() else turned
 
 
 def _as_module(torch: Any, function: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_of
 
 #: ATen operators by what ONNX calls the same; others keep their own names.
-_TYPES: Mapping[str, str] = {
+TYPES: Mapping[str, str] = {
     "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "pow": "Pow", "neg": "Neg", "abs": "Abs", "exp": "Exp",
     "log": "Log", "sqrt": "Sqrt", "erf": "Erf", "reciprocal": "Reciprocal", "matmul": "MatMul", "bmm": "MatMul",
     "mm": "MatMul", "view": "Reshape", "reshape": "Reshape", "_unsafe_view": "Reshape", "flatten": "Reshape",
@@ -103,6 +103,7 @@ class Steps:
         inputs: Names of its inputs.
         outputs: Names of what it returns -> names of the tensors.
         types: What is known of the tensors that are made.
+        replay: Runs a module again that was written down as it ran; None for one that was traced.
     """
 
     steps: list[Step] = field(default_factory=list)
@@ -110,6 +111,7 @@ class Steps:
     inputs: tuple[str, ...] = ()
     outputs: dict[str, str] = field(default_factory=dict)
     types: TensorMetadata = field(default_factory=TensorMetadata)
+    replay: Callable[..., Any] | None = None
 
 
 def steps_of(torch: Any, program: Any, inputs: Iterable[str], outputs: Iterable[str]) -> Steps:
@@ -142,7 +144,7 @@ class _Reader:
                 self._call(node)
             elif node.op == "output":
                 self._output(node.args[0])
-        self.found.steps = _used(self.found)
+        self.found.steps = used(self.found)
         self.found.steps = _with_single_transposes(self.found)
         return self.found
 
@@ -183,14 +185,14 @@ class _Reader:
         args, keywords = self._plain(node.args), self._plain(dict(node.kwargs))
         function = self.torch.reshape if target in _VIEWS else node.target
         step = Step(
-            _TYPES.get(target.rstrip("_") or target, target), target, function, args, keywords, names, module,
+            TYPES.get(target.rstrip("_") or target, target), target, function, args, keywords, names, module,
             str(node.meta.get("stack_trace") or ""), several,
         )  # fmt: skip
-        self.found.steps += self._as_product(step) if target == "linear" else [step]
+        self.found.steps += product_steps(self.torch, step, self.found.types) if target == "linear" else [step]
 
     def _passes_on(self, node: Any, target: str) -> bool:
         """Give what only hands its tensor on the name of that tensor; return whether it does."""
-        kind, value = _TYPES.get(target, ""), node.meta.get("val")
+        kind, value = TYPES.get(target, ""), node.meta.get("val")
         name = self.names.get(node.args[0]) if node.args and hasattr(node.args[0], "op") else None
         if not isinstance(name, str) or not hasattr(value, "dtype"):
             return False
@@ -201,20 +203,6 @@ class _Reader:
             return False
         self.names[node] = name
         return True
-
-    def _as_product(self, step: Step) -> list[Step]:
-        """Return a linear layer as exporters write it: a product and, where there is a bias, a sum."""
-        torch, (x, weight, *rest) = self.torch, step.args
-        bias = rest[0] if rest else step.keywords.get("bias")
-        first = step.outputs[0]
-        product = f"{first}.product" if bias is not None else first
-        entry: TensorEntry = self.found.types[first]
-        self.found.types.add(product, entry.dtype, entry.shape)
-        multiply = partial(_times_transposed, torch)
-        made = [replace(step, type="MatMul", function=multiply, args=(x, weight), keywords={}, outputs=(product,))]
-        if bias is not None:
-            made.append(replace(step, type="Add", function=torch.add, args=(Ref(product), bias), keywords={}))
-        return made
 
     def _plain(self, value: Any) -> Any:
         if isinstance(value, (tuple, list)):
@@ -229,8 +217,33 @@ class _Reader:
         return value if name is None else Ref(name)
 
 
-def _used(program: Steps) -> list[Step]:
-    """Return the steps that some output is made of."""
+def product_steps(torch: Any, step: Step, types: TensorMetadata) -> list[Step]:
+    """Return a linear layer as exporters write it: a product and, where there is a bias, a sum.
+
+    Args:
+        torch: The module `torch`.
+        step: The layer.
+        types: What is known of tensors; that of the product is added.
+    """
+    x, weight, *rest = step.args
+    bias = rest[0] if rest else step.keywords.get("bias")
+    first = step.outputs[0]
+    product = f"{first}.product" if bias is not None else first
+    entry: TensorEntry = types[first]
+    types.add(product, entry.dtype, entry.shape)
+    multiply = partial(_times_transposed, torch)
+    made = [replace(step, type="MatMul", function=multiply, args=(x, weight), keywords={}, outputs=(product,))]
+    if bias is not None:
+        made.append(replace(step, type="Add", function=torch.add, args=(Ref(product), bias), keywords={}))
+    return made
+
+
+def used(program: Steps) -> list[Step]:
+    """Return the steps that some output is made of.
+
+    Args:
+        program: The program.
+    """
     wanted, kept = set(program.outputs.values()), []
     for step in reversed(program.steps):
         if wanted.intersection(step.outputs):

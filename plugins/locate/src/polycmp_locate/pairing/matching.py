@@ -138,6 +138,32 @@ class _Matching:
             twin = other.get(key)
             if node is not None and twin is not None:
                 self._join_made(node, twin, SAME_WEIGHT)
+        for (name, kind), node in mine.items():
+            end = other.get((name, "MatMul")) if kind == "Gemm" else None
+            self._join_sum(node, end, self.other, lambda a, b: (a, b))
+        for (name, kind), node in other.items():
+            end = mine.get((name, "MatMul")) if kind == "Gemm" else None
+            self._join_sum(node, end, self.mine, lambda a, b: (b, a))
+
+    def _join_sum(
+        self,
+        whole: GraphNode | None,
+        product: GraphNode | None,
+        side: Side,
+        order: Callable[[str, str], tuple[str, str]],
+    ) -> None:
+        """Match what a Gemm makes with what a product on the same weight and the sum behind it make."""
+        if whole is None or product is None:
+            return
+        readers = side.readers.get(product.outputs[0], [])
+        sums = [node for node, _ in readers if node.op_type == "Add" and side.weights_of(node)]
+        has_bias = len(whole.inputs) > 2 and bool(whole.inputs[2])
+        last = sums[0] if len(sums) == 1 == len(readers) else None
+        if (last is not None) != has_bias:
+            return
+        one, two = order(whole.outputs[0], (last or product).outputs[0])
+        if self.mine.is_root(one) and self.other.is_root(two) and self.fits(one, two):
+            self._join(one, two, SAME_WEIGHT)
 
     @staticmethod
     def _weight_readers(side: Side) -> dict[tuple[str, str], GraphNode | None]:
