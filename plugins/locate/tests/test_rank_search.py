@@ -59,7 +59,7 @@ def test_of_layers_known_to_break_a_model_those_are_kept_that_are_needed(needed)
     found = among([4, 9, 7], model.passes)
     assert found is not None
     assert (found.kept, found.fewest) == (frozenset(needed), True)
-    assert model.runs <= 4
+    assert model.runs <= 5
 
 
 def test_without_a_needed_layer_among_those_that_are_known_nothing_is_found():
