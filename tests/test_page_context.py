@@ -166,3 +166,23 @@ def test_of_outputs_from_a_file_the_environment_is_not_known(polycmp, model, tmp
     page = (tmp_path / "r.html").read_text()
     assert "Environment of o.npz" in page
     assert "its outputs were read from a file" in page
+
+
+def test_the_page_of_locate_shows_both_sides_of_the_first_bad_tensor(polycmp, models, tmp_path):
+    assert polycmp("locate", *models).status == 1
+    page = (tmp_path / "r.html").read_text()
+    looks = re.findall(r'<tr class="detail failed" id="([^"]+)">.*?</tr>', page, re.S)
+    [chosen] = re.findall(r'<a class="failed chosen" href="#([\w-]+)">', page)
+    assert chosen in looks
+    detail = re.search(rf'id="{chosen}">.*?</tr>', page, re.S)
+    assert detail is not None
+    for part in ('class="looks"', "data:image/png", "Candidate against reference", "Values of both sides", "Ten worst"):
+        assert part in detail[0], part
+    assert page.count('class="looks"') <= 10
+
+
+def test_locate_without_a_page_looks_at_nothing(polycmp, models, monkeypatch):
+    from polycmp_report.page import looks
+
+    monkeypatch.setattr(looks, "watch", lambda: pytest.fail("nobody asked for a page"))
+    assert polycmp("locate", *models[:-2]).status == 1

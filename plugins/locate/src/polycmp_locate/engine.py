@@ -13,8 +13,9 @@ from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.graph import final_outputs, same_structure
 from polycmp.plan import Plan
 from polycmp.precision import UNITS
-from polycmp.runs.compare_functions import make_functions
+from polycmp.runs.compare_functions import make_functions, open_lookers
 from polycmp.runs.resolve import Resolved, resolve
+from polycmp.spec import Compared
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_layerwise.observable import a_few
 from polycmp_layerwise.open import open_partitioned_runs, open_precise_run
@@ -31,7 +32,7 @@ from polycmp_locate.recorded import Record, open_record
 from polycmp_locate.result import FAILS, Located
 from polycmp_locate.rollout import Chooser, Chosen
 from polycmp_locate.search import Sweeper
-from polycmp_locate.setting import LocateOptions, Setting, Stage, all_tensors
+from polycmp_locate.setting import LocateOptions, Look, Setting, Stage, all_tensors
 from polycmp_locate.stepping import SteppingLane, not_judged, step_over
 from polycmp_locate.words import explanation, frozen, notes_of, sentence
 
@@ -58,16 +59,28 @@ def locate(
         PolycmpError: Anything else that keeps the search from starting.
     """
     start = time.perf_counter()
-    options = options or LocateOptions()
+    lookers = open_lookers(plan.files.reports, registry)
+    options = replace(options or LocateOptions(), look=_all_of(lookers))
     resolved = resolve(plan, registry)
     partitioned_runs = open_partitioned_runs(resolved, SteppingLane)
     if plan.files.load_outputs:
         found = _against_record(plan, registry, resolved, partitioned_runs, options, on_stage)
     else:
         found = _against_backend(plan, registry, resolved, partitioned_runs, options, on_stage)
+    found.looks = {name: looker.looks for name, looker in lookers.items()}
     found.command = plan.command
     found.seconds = time.perf_counter() - start
     return found
+
+
+def _all_of(lookers: Mapping[str, Look]) -> Look | None:
+    """Return what lets all look; None if there is nobody."""
+
+    def look(pair: Compared) -> None:
+        for looker in lookers.values():
+            looker(pair)
+
+    return look if lookers else None
 
 
 def _against_backend(
@@ -160,7 +173,7 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
     if plain is None or expected is None:
         return found
     found.finals = PairComparer(candidate.label, reference.label, setting.functions).add(plain, expected)
-    sweeper = _sweeper(setting, feed)
+    sweeper = _sweeper(setting, feed, options.look)
     if options.bisect:
         found.rows, unseen = bisect(sweeper, feed, setting.functions, on_stage)
         found.notes.append("with --bisect nothing tells whether looking inside changes the result")
@@ -227,14 +240,14 @@ def _coarsest(*partitioned_runs: PartitionedRun) -> str:
     return f"{partitioned_run.result.precision}, which {partitioned_run.label} may calculate in" if coarse else ""
 
 
-def _sweeper(setting: Setting, feed: Feed) -> Sweeper:
+def _sweeper(setting: Setting, feed: Feed, look: Look | None) -> Sweeper:
     graph = setting.reference.graph
     windows = Windows([setting.candidate, setting.reference], all_tensors(graph), setting.max_memory)
     windows.plan(feed)
     if setting.precise is not None and _elements(windows) <= AFFORDABLE:
         windows.partitioned_runs.append(setting.precise)
     tester = OperatorTester(setting.candidate, setting.reference, setting.precise)
-    return Sweeper(windows, setting.functions, final_outputs(graph), tester)
+    return Sweeper(windows, setting.functions, final_outputs(graph), tester, look)
 
 
 def _elements(windows: Windows) -> int:

@@ -164,6 +164,7 @@ def _row(row: Row, found: Located) -> ReportRow:
         chosen=chosen,
         remarks=(_both(row, found), *_pair(row, found)),
         drawing=_distribution(row),
+        looks={name: seen[key] for name, seen in found.looks.items() if (key := (found.candidate, row.tensor)) in seen},
         edge=f"{row.reference or row.candidate or 'not seen'}, error {figure(row.max_abs, 2)}",
         lines=(*lines, *(found.explain if chosen else ())),
     )

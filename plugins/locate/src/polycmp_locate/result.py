@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from polycmp.compare.verdicts import ErrorStats, OutputComparison
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
@@ -198,6 +199,7 @@ class Located:
         saved: Where the case that repeats it was saved.
         precision: Who may calculate in a coarser type than the model's, and in which, in words; empty if nobody.
         pairing: Which tensors of two different models belong together; None where both have the same operators.
+        looks: What reports saw of tensors that differ, by the report's name; then by the candidate and the tensor.
         usual_type: In which type the rest of the model is calculated, where the first bad tensor's is coarser.
     """
 
@@ -225,6 +227,7 @@ class Located:
     saved: str = ""
     precision: str = ""
     pairing: Pairing | None = None
+    looks: Mapping[str, Mapping[tuple[str, str], Any]] = field(default_factory=dict, repr=False)
     usual_type: str = ""
 
     @property

@@ -13,6 +13,7 @@ from polycmp.compare.pair import PairComparer
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
 from polycmp.records import dataclass, field, replace
+from polycmp.spec import Compared
 from polycmp.tensors import Feed, dtype_of, is_floating, to_numpy
 from polycmp_layerwise.windows import Window, Windows
 from polycmp_locate.decisions import accumulated_limit, least_scale, needs_measuring, worth_running
@@ -20,6 +21,7 @@ from polycmp_locate.figures import figures, rounding
 from polycmp_locate.measure import OperatorTester, allowed_type, distance, make_row, unit_of
 from polycmp_locate.pairing.parts import rounds_to_steps
 from polycmp_locate.result import Row
+from polycmp_locate.setting import Look
 
 Functions = Mapping[str, Callable[..., Any]]
 Tensors = Mapping[str, Any]
@@ -29,6 +31,8 @@ Tensors = Mapping[str, Any]
 _FEW = 24
 _MANY = 512
 _SECONDS = 30.0
+#: Tensors that differ at which reports look; what is wrong behind them follows from these.
+_LOOKS = 10
 
 
 @dataclass
@@ -60,9 +64,18 @@ class Sweeper:
         functions: What judges a tensor, by name.
         final: Names of the model's outputs.
         tester: Runs single operators.
+        look: Called with both sides of the first tensors that differ.
     """
 
-    def __init__(self, windows: Windows, functions: Functions, final: tuple[str, ...], tester: OperatorTester) -> None:
+    def __init__(
+        self,
+        windows: Windows,
+        functions: Functions,
+        final: tuple[str, ...],
+        tester: OperatorTester,
+        look: Look | None = None,
+    ) -> None:
+        self._look, self._looked = look, 0
         self.windows = windows
         self.functions = functions
         self.final = frozenset(final)
@@ -133,6 +146,9 @@ class Sweeper:
             if truth is not None and name in truth and is_floating(dtype_of(truth[name])):
                 self._compare_to_float64(row, made[name], expected[name], truth[name])
             self._judge_inputs(row, found, made)
+            if self._look is not None and not row.passed and self._looked < _LOOKS:
+                self._looked += 1
+                self._look(Compared(0, self.candidate.label, self.reference.label, name, made[name], expected[name]))
             if self._is_interesting(row, len(found.rows)):
                 interesting.append(row)
             found.rows[name] = row

@@ -8,11 +8,13 @@ from typing import Any
 from polycmp.compare.pair import PairComparer
 from polycmp.graph import ModelGraph
 from polycmp.records import dataclass
+from polycmp.spec import Compared
 from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.pairing.result import Pairing
 
 Tensors = Mapping[str, Any]
 Stage = Callable[[str], None]
+Look = Callable[[Compared], None]
 
 
 @dataclass(frozen=True)
@@ -22,10 +24,12 @@ class LocateOptions:
     Attributes:
         bisect: Whether to look at few tensors instead of all.
         float64: Whether to use a backend that calculates in float64, where that is affordable.
+        look: Called with both sides of the first tensors that differ, for reports that show them; None for nobody.
     """
 
     bisect: bool = False
     float64: bool = True
+    look: Look | None = None
 
 
 @dataclass
