@@ -32,7 +32,7 @@ class Step:
 
     index: int
     feed: Feed
-    outputs: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    outputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     window: int = 0
 
@@ -131,14 +131,15 @@ def _sequential(runs: Sequence[BackendRun], source: Source, pace: Pace) -> Itera
                 continue
             if feeds is None:
                 feeds = [copy_feed(feed) for feed in open_feeds(source, inputs)]
-                collected = [Step(index, feed, {}, {}) for index, feed in enumerate(feeds)]
+                made: list[dict[str, Mapping[str, Any]]] = [{} for _ in feeds]
+                collected = [Step(index, feed, made[index], {}) for index, feed in enumerate(feeds)]
             if feeds:
                 _warm_up([run], feeds[0], pace)
             for step in collected:
                 result = run.infer(step.feed)
                 if result is None:
                     break
-                step.outputs[run.label] = copy_outputs(result)
+                made[step.index][run.label] = copy_outputs(result)
                 step.seconds[run.label] = run.last_seconds
         finally:
             run.deactivate()

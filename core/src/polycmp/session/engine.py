@@ -161,8 +161,8 @@ class _Session:
             try:
                 for step in live:
                     index = step.index
-                    # A window's tensors are dropped through the very step that brought them.
-                    yield step if windows else replace(step, outputs={**step.outputs, **self._next_saved()})
+                    saved = self._next_saved()
+                    yield replace(step, outputs={**step.outputs, **saved}) if saved else step
             finally:
                 live.close()
         while True:

@@ -18,6 +18,7 @@ from polycmp.runs.loop import Pace, Step, copy_feed, open_feeds
 from polycmp.runs.sharing import sharing
 from polycmp.tensors import Feed, Source, TensorMetadata
 from polycmp_layerwise.at_once import AtOnce
+from polycmp_layerwise.held import WindowTensors
 from polycmp_layerwise.partition import MOST_WEIGHTS, Layout, Segment, memory_budget, plan_segments
 from polycmp_layerwise.partitioned_run import PartitionedRun
 
@@ -119,8 +120,8 @@ class Windows:
 
     def windows(
         self, feed: Feed, pace: Pace | None = None, *, keep: bool = False
-    ) -> Iterator[tuple[Window, dict[str, Any]]]:
-        """Run all segments on one feed; yield each with the wanted tensors by run, valid until the next.
+    ) -> Iterator[tuple[Window, WindowTensors]]:
+        """Run all segments on one feed; yield each with the wanted tensors by run, held until the next.
 
         Args:
             feed: The inputs.
@@ -139,13 +140,13 @@ class Windows:
         begun: deque[_Begun] = deque()
         for number, segment in enumerate(self.segments):
             wait_for_it = begun.popleft() if begun else begin(segment)
-            outputs = {**self._well(wait_for_it()), **self._of_closed(segment)}
+            tensors = WindowTensors({**self._well(wait_for_it()), **self._of_closed(segment)})
+            del wait_for_it  # what was begun holds what it gave
             if number == 0:
                 ahead = ahead and all(partitioned_run.outputs_stay_valid for partitioned_run in self.partitioned_runs)
                 begun.extend(begin(each, ahead=True) for each in self.segments[1 : 1 + ahead])
-            with sharing_cores(len(self.partitioned_runs) + 1 if ahead else 1):
-                yield Window(segment, number, number == len(self.segments) - 1), outputs
-            outputs.clear()  # whoever still holds the step must not hold its tensors
+            with tensors, sharing_cores(len(self.partitioned_runs) + 1 if ahead else 1):
+                yield Window(segment, number, number == len(self.segments) - 1), tensors
             # Not earlier, so that there are never the tensors of more than two windows.
             begun.extend(begin(each, ahead=True) for each in self.segments[number + 2 : number + 2 + ahead])
 

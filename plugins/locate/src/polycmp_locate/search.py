@@ -103,7 +103,6 @@ class Sweeper:
         found = Sweep()
         comparer = PairComparer(self.candidate.label, self.reference.label, self.functions)
         for window, outputs in self._windows(feed):
-            # No local name may hold a window's tensors while the next one runs.
             if not {self.candidate.label, self.reference.label} <= set(outputs):
                 break
             self._take(found, comparer, outputs)
@@ -113,10 +112,9 @@ class Sweeper:
                     {name: np.array(to_numpy(made[name])) for name in window.segment.wanted
                      if name in self.final and name in made}
                 )  # fmt: skip
-                del made
         return found
 
-    def _windows(self, feed: Feed) -> Iterator[tuple[Window, dict[str, Any]]]:
+    def _windows(self, feed: Feed) -> Iterator[tuple[Window, Mapping[str, Tensors]]]:
         self.windows.plan(feed)
         compiled = [partitioned_run for partitioned_run in self.windows.partitioned_runs if partitioned_run.compiles]
         for partitioned_run in compiled:
