@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from polycmp.errors import BackendError, ModelError, UsageError, did_you_mean
-from polycmp.graph import GraphNode, ModelGraph, static_tensors
+from polycmp.graph import GraphNode, ModelGraph
 from polycmp.loader import Loader
 from polycmp.model import Model
 from polycmp.options import make_options
@@ -21,6 +21,7 @@ from polycmp.runner import Runner
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, dtype_of, to_numpy
 from polycmp_checks.faults import ON_INPUT, ON_OUTPUTS, ROUNDING, concerns, end_fatally, spoil
 from polycmp_checks.plugin import FaultyOptions
+from polycmp_layerwise.structure import static_tensors
 
 Arrays = dict[str, Any]
 #: How the note begins that says that a fault had no effect on what passed through the operator.

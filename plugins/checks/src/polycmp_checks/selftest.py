@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, ModelError, PolycmpError, describe_exception
-from polycmp.graph import GraphNode, ModelGraph, static_tensors
+from polycmp.graph import GraphNode, ModelGraph
 from polycmp.model import Model, ModelSettings
 from polycmp.plan import BackendPlan, Plan
 from polycmp.plan.backends import option_texts
@@ -18,6 +18,7 @@ from polycmp.tensors import TensorMetadata, dtype_class
 from polycmp_checks.faults import ON_INPUT, ON_OUTPUTS, concerns
 from polycmp_checks.faulty import NO_EFFECT, find_node
 from polycmp_checks.plugin import FATAL, FAULTS, FaultyOptions
+from polycmp_layerwise.structure import static_tensors
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from polycmp.graph import final_outputs
 from polycmp_layerwise.attempt import only
 from polycmp_layerwise.observable import MOST_SECONDS, real_numbers
 from polycmp_layerwise.partition import Layout, Segment, crossing
 from polycmp_layerwise.pieces import Piece, go_in_pieces, shape_tensors
+from polycmp_layerwise.structure import final_outputs
 
 if TYPE_CHECKING:
     from polycmp_layerwise.partitioned_run import PartitionedRun

@@ -7,7 +7,7 @@ from itertools import compress
 from typing import Any, NamedTuple
 
 from polycmp.errors import ModelError, UsageError
-from polycmp.graph import ModelGraph, final_outputs
+from polycmp.graph import ModelGraph
 from polycmp.loader import Loader
 from polycmp.options import make_options
 from polycmp.plan import BackendPlan
@@ -17,6 +17,7 @@ from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.comparers import Comparer
 from polycmp.runs.resolve import Resolved, ResolvedBackend
 from polycmp_layerwise.partitioned_run import MakeRunner, PartitionedRun
+from polycmp_layerwise.structure import final_outputs
 from polycmp_layerwise.windows import Windows, comparable, suits
 
 Graphs = Mapping[str, "ModelGraph | None"]

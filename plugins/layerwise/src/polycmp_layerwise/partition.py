@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from polycmp.graph import GraphNode, ModelGraph, makers, static_tensors
+from polycmp.graph import GraphNode, ModelGraph
 from polycmp.records import dataclass
 from polycmp.tensors import TensorEntry
+from polycmp_layerwise.structure import makers, static_tensors
 
 #: Windows beyond this gain nothing more: measured on MiniLM and ResNet-50, 128 MiB take the same CPU time within 3 %,
 #: and up to 70 MB more memory at their peak.

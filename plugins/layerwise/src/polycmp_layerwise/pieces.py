@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from polycmp.graph import ModelGraph, static_tensors
+from polycmp.graph import ModelGraph
+from polycmp_layerwise.structure import static_tensors
 
 #: Operators whose outputs tell the shape of what they read, and nothing of its content.
 _SHAPES = frozenset({"Shape", "Size"})

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from polycmp.graph import final_outputs, static_tensors
 from polycmp_layerwise.attempt import Attempt, only
 from polycmp_layerwise.in_pieces import InPieces
 from polycmp_layerwise.observable import a_few, largest_working, real_numbers
 from polycmp_layerwise.partition import Segment
+from polycmp_layerwise.structure import final_outputs, static_tensors
 
 if TYPE_CHECKING:
     from polycmp_layerwise.partitioned_run import PartitionedRun

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from polycmp.cores import sharing_cores
-from polycmp.graph import ModelGraph, final_outputs, same_structure
+from polycmp.graph import ModelGraph
 from polycmp.quiet import only_errors
 from polycmp.records import dataclass
 from polycmp.runs.backend_run import BackendRun, copy_outputs
@@ -21,6 +21,7 @@ from polycmp_layerwise.at_once import AtOnce
 from polycmp_layerwise.held import WindowTensors
 from polycmp_layerwise.partition import MOST_WEIGHTS, Layout, Segment, memory_budget, plan_segments
 from polycmp_layerwise.partitioned_run import PartitionedRun
+from polycmp_layerwise.structure import final_outputs, same_structure
 
 #: Gives what each run makes of a segment, None for those that failed.
 _Begun = Callable[[], Iterable[Mapping[str, Any] | None]]

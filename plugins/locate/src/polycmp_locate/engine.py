@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.pair import PairComparer
 from polycmp.errors import ModelError, UsageError, did_you_mean
-from polycmp.graph import final_outputs, same_structure
 from polycmp.plan import Plan
 from polycmp.precision import UNITS
 from polycmp.runs.compare_functions import make_functions, open_lookers
@@ -20,6 +19,7 @@ from polycmp.tensors import Feed, TensorMetadata
 from polycmp_layerwise.observable import a_few
 from polycmp_layerwise.open import open_partitioned_runs, open_precise_run
 from polycmp_layerwise.partitioned_run import PartitionedRun
+from polycmp_layerwise.structure import final_outputs, same_structure
 from polycmp_layerwise.windows import Windows
 from polycmp_locate.bisect import bisect, judge_bisected
 from polycmp_locate.failing import find_failing

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Set
 from functools import cached_property
 from typing import Any
 
-from polycmp.graph import final_outputs
 from polycmp.tensors import Feed
 from polycmp_layerwise.partitioned_run import PartitionedRun
+from polycmp_layerwise.structure import final_outputs
 from polycmp_locate.between_steps import is_wrong_between_steps
 from polycmp_locate.decisions import (
     SHARE,

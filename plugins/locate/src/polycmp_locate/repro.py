@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.compare.pair import PairComparer
 from polycmp.errors import EXIT_DIFFERENT, FileError, describe_exception
 from polycmp.files import atomic_write, to_bytes
-from polycmp.graph import ModelGraph, makers, static_tensors
+from polycmp.graph import ModelGraph
 from polycmp.options import option_fields
 from polycmp.plan import BackendPlan, DataPlan, FilesPlan, Plan
 from polycmp.plan.build import without_written_files
@@ -24,6 +24,7 @@ from polycmp.runs.compare_functions import make_functions
 from polycmp.runs.resolve import resolve
 from polycmp.tensors import Feed
 from polycmp_layerwise.open import open_partitioned_runs
+from polycmp_layerwise.structure import makers, static_tensors
 from polycmp_locate.narrowed import for_outputs
 from polycmp_locate.reduce.writing import absolute
 from polycmp_locate.result import Located, Row

@@ -8,10 +8,11 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from polycmp.graph import GraphNode, final_outputs
+from polycmp.graph import GraphNode
 from polycmp.tensors import Feed
 from polycmp_layerwise.partition import Layout, Segment
 from polycmp_layerwise.partitioned_run import PartitionedRun
+from polycmp_layerwise.structure import final_outputs
 from polycmp_layerwise.windows import Windows
 from polycmp_locate.setting import Setting, all_tensors
 

@@ -7,11 +7,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from polycmp.errors import PolycmpError
-from polycmp.graph import GraphNode, ModelGraph, makers, static_tensors
+from polycmp.graph import GraphNode, ModelGraph
 from polycmp.plan import Plan
 from polycmp.records import dataclass, field, replace
 from polycmp.report import Result, Row, Table
 from polycmp.runs.resolve import resolve
+from polycmp_layerwise.structure import makers, static_tensors
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry

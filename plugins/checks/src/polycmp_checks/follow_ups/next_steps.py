@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from polycmp.errors import EXIT_DIFFERENT, PolycmpError
-from polycmp.graph import final_outputs, same_structure
 from polycmp.results.outcome import Outcome
+from polycmp_layerwise.structure import final_outputs, same_structure
 
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph

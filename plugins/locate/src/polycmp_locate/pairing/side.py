@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from polycmp.graph import GraphNode, ModelGraph, static_tensors
+from polycmp.graph import GraphNode, ModelGraph
 from polycmp.tensors import TensorEntry, TensorMetadata, is_floating
+from polycmp_layerwise.structure import static_tensors
 
 #: Operators that other operators replace, by what they compute.
 _PLAIN = {

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison
-from polycmp.graph import GraphNode, same_structure
+from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
 from polycmp.runs.comparers import Comparer
 from polycmp.tensors import dtype_of, is_floating, to_numpy
 from polycmp_layerwise.open import Paired
 from polycmp_layerwise.partitioned_run import PartitionedRun
+from polycmp_layerwise.structure import same_structure
 from polycmp_locate.decisions import AT_LIMIT, accumulated_limit
 from polycmp_locate.figures import largest_of
 from polycmp_locate.pairing.parts import PartNode

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.pair import PairComparer
 from polycmp.errors import ModelError, UsageError, did_you_mean
-from polycmp.graph import same_structure
 from polycmp.plan import ComparePlan, Plan
 from polycmp.records import dataclass, replace
 from polycmp.results.outcome import BackendResult
@@ -18,6 +17,7 @@ from polycmp.runs.resolve import Resolved
 from polycmp.tensors import Feed
 from polycmp_layerwise.open import open_partitioned_runs
 from polycmp_layerwise.partitioned_run import PartitionedRun
+from polycmp_layerwise.structure import same_structure
 from polycmp_locate.narrowed import for_outputs
 from polycmp_locate.reduce.parts import Part
 from polycmp_locate.reduce.search import State

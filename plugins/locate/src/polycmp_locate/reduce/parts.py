@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from polycmp.graph import ModelGraph, makers, static_tensors
+from polycmp.graph import ModelGraph
 from polycmp.records import dataclass, field
+from polycmp_layerwise.structure import makers, static_tensors
 
 
 @dataclass(frozen=True)
