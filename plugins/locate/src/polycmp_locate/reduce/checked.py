@@ -15,6 +15,7 @@ from polycmp_locate.debug.replay import Replay
 from polycmp_locate.debug.steps import Stepper
 from polycmp_locate.reduce.parts import Part, Parts
 from polycmp_locate.reduce.reduction import Reduction
+from polycmp_locate.reduce.saved import SavedTensors
 from polycmp_locate.reduce.search import State, Wishes
 from polycmp_locate.reduce.searching import Search, Stage, Wanted
 from polycmp_locate.reduce.writing import absolute, make_folder, write_model
@@ -109,21 +110,23 @@ class CheckJudge:
         graph: Its operators.
         shapes: Types and shapes of its tensors.
         stepper: Runs the check and sorts artifacts.
+        saved: Tensors that the check loads.
 
     Attributes:
         steps: How often the check ran.
     """
 
-    def __init__(self, model: Model, graph: ModelGraph, shapes: Shapes, stepper: Stepper) -> None:
+    def __init__(self, model: Model, graph: ModelGraph, shapes: Shapes, stepper: Stepper, saved: SavedTensors) -> None:
         self.steps = 0
         self._model, self._graph, self._shapes, self._stepper = model, graph, shapes, stepper
+        self._saved = saved
         self._status: int | None = None
         make_folder(str(Path(stepper.artifact).parent))
 
     def __call__(self, part: Part) -> State:
         """Write the part and run the check."""
         loader = self._cut(part)
-        if loader is None:
+        if loader is None or not self._saved.write(part):
             return "unknown"
         stepper = self._stepper
         self._model.save_draft(loader, stepper.artifact, stepper.weights, whole=stepper.whole)
@@ -156,6 +159,7 @@ def reduce_with_check(
     wanted: Wanted,
     replay: Replay,
     check: tuple[str, ...],
+    saved: SavedTensors,
     *,
     run: bool = False,
     on_stage: Stage = lambda _: None,
@@ -169,6 +173,7 @@ def reduce_with_check(
         wanted: What is to be written.
         replay: Keeps the steps.
         check: The words of the check; empty where the user is asked.
+        saved: Tensors that the check loads.
         run: Whether to run the model for its shapes, instead of inferring them.
         on_stage: Told what happens next.
 
@@ -181,19 +186,27 @@ def reduce_with_check(
     if graph is None:
         raise ModelError(f"the loader of {model.kind} models gives no view of their operators", whose=model.path)
     shapes = Shapes(model, graph, run=run)
-    judge = CheckJudge(model, graph, shapes, stepper)
+    judge = CheckJudge(model, graph, shapes, stepper, saved)
     try:
         found = Search(graph, Parts(graph, shapes.not_real()), judge, wishes, replay, on_stage).run()
     finally:
         stepper.close()
+    if saved.lacking:
+        some = ", ".join([*saved.lacking[:3], *(["…"] if len(saved.lacking) > 3 else [])])
+        found.notes.append(
+            f"the saved outputs lack {some}, so parts that end there were not judged: save every tensor with "
+            "--onnx-outputs '*'"
+        )
     if found.failing is not None:
         found.sentence = f"fails the check{': ' if check else ''}{' '.join(check)}"
-        _write(found, wanted, judge, stepper.artifact, check)
+        _write(found, wanted, judge, stepper.artifact, check, saved)
     found.seconds = time.perf_counter() - start
     return found
 
 
-def _write(found: Reduction, wanted: Wanted, judge: CheckJudge, artifact: str, check: tuple[str, ...]) -> None:
+def _write(
+    found: Reduction, wanted: Wanted, judge: CheckJudge, artifact: str, check: tuple[str, ...], saved: SavedTensors
+) -> None:
     from polycmp_locate.reduce.case import Case
 
     assert found.failing is not None
@@ -207,7 +220,8 @@ def _write(found: Reduction, wanted: Wanted, judge: CheckJudge, artifact: str, c
     if wanted.folder and check:
         folder = make_folder(wanted.folder)
         judge.write(found.failing, str(folder / Path(artifact).name))
-        words = [Path(artifact).name if word == artifact else str(absolute(word)) for word in check]
+        saved.write(found.failing, folder)
+        words = [Path(artifact).name if word == artifact else str(absolute(word)) for word in saved.words_inside()]
         case = Case(words, None, found.sentence, found.command)
         case.write(folder)
         found.files.append(("repeats it", f"{wanted.folder}: sh {folder / 'run.sh'}"))

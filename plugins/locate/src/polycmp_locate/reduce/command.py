@@ -106,7 +106,10 @@ def _with_check(call: Invocation) -> Reduction:
     section, check = call.section(ReduceSection), call.params["check"]
     checking = call.section(CheckSection)
     artifact = checking.iter_artifact or f"polycmp_debug{Path(call.given.model).suffix}"
-    stepper = Stepper(make_check(check, checking, call.registry), checking, artifact)
+    from polycmp_locate.reduce.saved import SavedTensors
+
+    saved = SavedTensors(check)
+    stepper = Stepper(make_check(saved.words, checking, call.registry), checking, artifact)
     from polycmp_locate.reduce.checked import reduce_with_check
 
     wishes, wanted, replay = _asked(call)
@@ -115,7 +118,8 @@ def _with_check(call: Invocation) -> Reduction:
     stepper.start()
     run = section.force_fallback_shape_inference
     with call.progress() as on_stage:
-        found = reduce_with_check(model, stepper, wishes, wanted, replay, check, run=run, on_stage=on_stage)
+        found = reduce_with_check(model, stepper, wishes, wanted, replay, check, saved, run=run, on_stage=on_stage)
+    saved.close()
     found.command = call.given.command
     return found
 

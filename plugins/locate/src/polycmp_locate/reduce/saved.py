@@ -1,0 +1,127 @@
+"""Saved tensors that a check loads: each part gets those that are its own.
+
+A check like `polycmp run polycmp_debug.onnx … --load-inputs ALL.json --load-outputs GOLDEN.json` names files with the
+tensors of the whole model. A run that gives out fewer tensors than it is compared with differs, and so would each part.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from polycmp_locate.reduce.parts import Part
+
+_INPUTS = ("--load-inputs", "--load-input-data")
+_OUTPUTS = ("--load-outputs", "--load-results")
+_Tensors = list[dict[str, Any]]
+
+
+class SavedTensors:
+    """The files that a `polycmp run` check loads, and a file for each of them that holds what a part needs.
+
+    Args:
+        check: The words of the check.
+
+    Attributes:
+        words: The words with the files for parts in place of those that the user named.
+        lacking: Tensors that some part gives out and no file holds.
+
+    Raises:
+        FileError: A file cannot be read.
+    """
+
+    def __init__(self, check: Sequence[str]) -> None:
+        self.words = list(check)
+        self.lacking: list[str] = []
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._inputs: dict[str, _Tensors] = {}
+        self._outputs: dict[str, list[tuple[str, _Tensors, list[float | None]]]] = {}
+        if tuple(check[:2]) == ("polycmp", "run"):
+            self._exchange(_INPUTS, self._add_inputs)
+            self._exchange(_OUTPUTS, self._add_outputs)
+
+    def write(self, part: Part, folder: Path | None = None) -> bool:
+        """Write what a part needs.
+
+        Args:
+            part: The part.
+            folder: Where to; by default where `words` look for it.
+
+        Returns:
+            Whether each output of the part is among the saved ones.
+
+        Raises:
+            FileError: A file cannot be written.
+        """
+        from polycmp.results.files import InputsWriter, OutputsWriter  # few checks load anything
+
+        for path, feeds in self._inputs.items():
+            with InputsWriter(_in(folder, path)) as inputs:
+                for feed in feeds:
+                    inputs.add(_only(feed, part.inputs))
+        for path, runs in self._outputs.items():
+            known = {name for _, iterations, _ in runs for tensors in iterations for name in tensors}
+            if lacking := [name for name in part.outputs if name not in known]:
+                self.lacking += [name for name in lacking if name not in self.lacking]
+                return False
+            with OutputsWriter(_in(folder, path)) as outputs:
+                for label, iterations, seconds in runs:
+                    for tensors, took in zip(iterations, seconds, strict=True):
+                        outputs.add(label, _only(tensors, part.outputs), took)
+        return True
+
+    def words_inside(self) -> list[str]:
+        """Return the words for a command that runs in the folder that `write` has written to."""
+        mine = str(self._folder.name) + os.sep if self._folder is not None else ""
+        return [word.replace(mine, "") if mine else word for word in self.words]
+
+    def close(self) -> None:
+        """Remove the files."""
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def _exchange(self, flags: tuple[str, ...], add: Callable[[str, str], None]) -> None:
+        """Put files of ours in place of those behind a flag."""
+        behind = False
+        for index, word in enumerate(self.words):
+            flag, equals, value = word.partition("=")
+            if flag in flags:
+                behind = not equals
+                if equals:
+                    self.words[index] = f"{flag}={self._file(value, add)}"
+            elif word.startswith("-"):
+                behind = False
+            elif behind and Path(word).exists():
+                self.words[index] = self._file(word, add)
+
+    def _file(self, path: str, add: Callable[[str, str], None]) -> str:
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="polycmp-reduce-", ignore_cleanup_errors=True)
+        found = str(Path(self._folder.name, f"saved{len(self._inputs) + len(self._outputs)}.npz"))
+        add(path, found)
+        return found
+
+    def _add_inputs(self, path: str, mine: str) -> None:
+        from polycmp.results.files import open_inputs
+
+        self._inputs[mine] = [dict(feed) for feed in open_inputs([path])]
+
+    def _add_outputs(self, path: str, mine: str) -> None:
+        from polycmp.results.files import open_runs
+
+        self._outputs[mine] = []
+        for run in open_runs(path):
+            results = list(run.iterations)
+            tensors = [{name: result[name] for name in result} for result in results]
+            self._outputs[mine].append((run.label, tensors, [result.runtime for result in results]))
+
+
+def _in(folder: Path | None, path: str) -> str:
+    return path if folder is None else str(folder / Path(path).name)
+
+
+def _only(tensors: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: tensors[name] for name in names if name in tensors}
