@@ -7,6 +7,7 @@ import gc
 import numpy as np
 import pytest
 from engines import affine, batches, identity, plan_of, runner_of
+from process_memory import least_growth, used
 
 from polycmp.errors import BackendError, DataError
 from polycmp_trt import (
@@ -214,26 +215,19 @@ class TestSecondDevice:
         if driver().Device.count() < 2:
             pytest.skip("needs two CUDA devices")
 
-    def used(self, device):
-        from polycmp_trt.run.cuda import current, driver
-
-        with current(device):
-            free, total = driver().mem_get_info()
-        return total - free
-
     def test_an_engine_is_built_and_run_there(self):
         from polycmp_trt.run.cuda import current
 
         x = np.random.default_rng(0).random((64, 1 << 20), np.float32)  # 256 MiB
-        before = self.used(0), self.used(1)
+        before = used(0), used(1)
 
         def engine():
             return engine_from_network(network_from_onnx_bytes(identity(x.shape)))
 
         with TrtRunner(engine, device=1) as runner, current(1):
             np.testing.assert_array_equal(runner.infer({"x": x})["y"], x)
-            assert self.used(1) - before[1] > 256 << 20
-            assert self.used(0) - before[0] < 256 << 20
+            assert used(1) - before[1] > 256 << 20
+            assert used(0) - before[0] < 256 << 20
 
     @pytest.mark.parametrize("here", [0, 1])
     def test_arrays_of_the_other_device_are_fetched(self, here):
@@ -266,48 +260,31 @@ class TestSecondDevice:
 
 class TestGivingBack:
     def test_no_leak_over_a_thousand_activations(self):
-        from polycmp_trt.run.cuda import current, driver
-
         plan = plan_of(identity())
         runner = runner_of(plan)
         x = np.ones((1, 1, 2, 2), np.float32)
 
-        def once():
-            with runner:
-                runner.infer({"x": x})
-
-        def free():
+        def activate(times=200):
+            for _ in range(times):
+                with runner:
+                    runner.infer({"x": x})
             gc.collect()
-            with current(0):
-                return driver().mem_get_info()[0]
 
-        for _ in range(20):
-            once()
-        before = free()
-        for _ in range(1000):
-            once()
-        assert before - free() <= 4 << 20
+        activate(20)
+        assert least_growth(activate, rounds=5) <= 1 << 20
 
     def test_a_failed_activation_leaves_nothing(self, batch_plan):
-        from polycmp_trt.run.cuda import current, driver
-
-        def free():
+        def fail(times=10):
+            for _ in range(times):
+                runner = runner_of(batch_plan, optimization_profile=9)
+                with pytest.raises(BackendError):
+                    runner.activate()
+                assert not runner.is_active
+                assert runner.engine is None
             gc.collect()
-            with current(0):
-                return driver().mem_get_info()[0]
 
-        def fail():
-            runner = runner_of(batch_plan, optimization_profile=9)
-            with pytest.raises(BackendError):
-                runner.activate()
-            assert not runner.is_active
-            assert runner.engine is None
-
-        fail()
-        before = free()
-        for _ in range(20):
-            fail()
-        assert before - free() <= 4 << 20
+        fail(1)
+        assert least_growth(fail, rounds=3) <= 1 << 20
 
     def test_the_engine_of_the_caller_stays(self):
         engine = engine_from_network(network_from_onnx_bytes(identity()))
