@@ -83,8 +83,9 @@ class Environment:
         site = next((folder / "venv" / "lib").glob("python*/site-packages"))
         link_distributions(declared([Requirement(line) for line in requirements]), site)
 
-    def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def __call__(self, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         kept = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "POLYCMP_PLUGINS"}}
+        kept.update(environment)
         command = [self.bin / words[0], *words[1:]]
         return subprocess.run(
             command, cwd=self.folder, env=kept, capture_output=True, text=True, check=False, timeout=120
@@ -249,3 +250,35 @@ def test_the_core_alone_names_the_package_that_writes_a_report(core_alone, words
     assert "pip install polycmp-report" in done.stderr.replace("'", "")
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+@pytest.fixture(scope="module")
+def tensorrt_alone(wheels, tmp_path_factory) -> Environment:
+    """What `polycmp-trt[cu12]` brings where NVIDIA's own libraries are not to be had: wheels, and no compiler."""
+    names = ("polycmp", "polycmp-onnx", "polycmp-trt")
+    environment = Environment(tmp_path_factory.mktemp("trt"), [wheels[name] for name in names], list(names))
+    site = next((environment.folder / "venv" / "lib").glob("python*/site-packages"))
+    link_distributions({"cuda-bindings", "cuda-pathfinder"}, site)
+    model = environment.folder / "model.onnx"
+    subprocess.run([sys.executable, ROOT / "examples" / "make_demo_model.py", model], check=True, capture_output=True)
+    return environment
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="cuda-bindings are looked for on Linux")
+def test_tensorrt_s_package_needs_no_compiler_and_says_what_is_missing(tensorrt_alone):
+    nothing = str(tensorrt_alone.folder)  # neither nvcc nor a C compiler on the path
+    ask = (
+        "import shutil, polycmp_trt; assert not shutil.which('nvcc') and not shutil.which('cc')\n"
+        "from polycmp.errors import PolycmpError\n"
+        "from polycmp_trt.run.cuda import driver\n"
+        "try:\n    print('devices', driver().Device.count())\n"
+        "except PolycmpError as error:\n    print(error.what, error.why, error.hint)"
+    )
+    done = tensorrt_alone("python", "-c", ask, PATH=nothing)
+    assert done.returncode == 0, done.stderr
+    assert "devices" in done.stdout or ("CUDA cannot start" in done.stdout and "nvidia-smi" in done.stdout)
+    done = tensorrt_alone("polycmp", "run", "model.onnx", "-b", "trt", PATH=nothing)
+    assert done.returncode == 3
+    assert "needs the Python module 'tensorrt', which is not installed" in done.stdout + done.stderr
+    assert "pip install 'polycmp-trt[cu12]'" in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr

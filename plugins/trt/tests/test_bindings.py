@@ -7,6 +7,7 @@ class, method and enumeration is the real one, although nothing can be built or 
 from __future__ import annotations
 
 import ast
+import ctypes
 import json
 import os
 import platform
@@ -14,9 +15,11 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import guilty
 import pytest
 
 from polycmp_trt import features
@@ -314,3 +317,32 @@ def test_options_are_checked_before_anything_is_built(seen: dict[str, Any]) -> N
     assert seen["checks"]["pool_limit"] == {"value": None}
     assert seen["checks"]["preview_features"]["exit"] == 2
     assert seen["checks"]["tactic_sources"].get("exit", 0) == (0 if has_flags(seen) else 3)
+
+
+def _has_driver() -> bool:
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(_has_driver(), reason="there is an NVIDIA driver")
+@pytest.mark.skipif(find_spec("cuda") is None, reason="cuda-bindings is not installed")
+@pytest.mark.parametrize("release", list(RELEASES))
+def test_without_a_driver_a_run_says_that_one_is_missing(release: str, tmp_path: Path) -> None:
+    folder = str(importable(release))
+    model = guilty.chain(tmp_path / "m.onnx", length=2)
+    done = subprocess.run(
+        [sys.executable, "-m", "polycmp", "run", str(model), "-b", "trt", "-b", "onnx"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": folder, "LD_LIBRARY_PATH": folder},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    shown = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode == 3, shown
+    assert "CUDA cannot start: no usable device, or a driver older than this CUDA needs" in shown
+    assert "next: nvidia-smi" in shown
+    assert "Traceback" not in shown

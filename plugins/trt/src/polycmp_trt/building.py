@@ -178,7 +178,7 @@ def result_of(built: Sequence[Built], plan: Plan) -> Result:
         command="build",
         verdict="error" if failed else "passed",
         heading="COULD NOT BUILD" if failed else "BUILT",
-        sentence=count if len(built) > 1 else str(built[0].path),
+        sentence=count if failed or len(built) > 1 else str(built[0].path),
         title=plan.model,
         content=tuple(content),
         command_line=plan.command,
