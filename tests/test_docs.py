@@ -40,6 +40,9 @@ NOT_RUN = (
     "polycmp inspect capability ",  # TensorRT
     "polycmp inspect diff-tactics ",  # TensorRT
     "polycmp debug build ",  # TensorRT
+    "polycmp build model.onnx -b trt",  # TensorRT
+    "polycmp run finetuned.onnx -b trt",  # TensorRT
+    "polycmp run base.onnx -b trt",  # TensorRT
     "polycmp run model.onnx -b openvino",  # OpenVINO
     "polycmp run model.xml -b openvino",  # OpenVINO
     "polycmp locate model.onnx -b openvino",  # OpenVINO
