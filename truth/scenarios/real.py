@@ -58,6 +58,8 @@ _FILES = {
     "silero-vad without If": ("silero_vad", "data/silero_vad_op18_ifless.onnx"),
     "silero-vad for sequences": ("silero_vad", "data/silero_vad_16k_sequence.onnx"),
     "magika": ("magika", "models/standard_v3_3/model.onnx"),
+    "direction of text": ("rapidocr_onnxruntime", "models/ch_ppocr_mobile_v2.0_cls_infer.onnx"),
+    "places of text": ("rapidocr_onnxruntime", "models/ch_PP-OCRv4_det_infer.onnx"),
 }
 _AS_THEY_ARE = [
     Scenario(

@@ -203,7 +203,9 @@ def _blame(found: Located, setting: Setting, feed: Feed, on_stage: Stage) -> Non
     if row is not None:
         found.first_bad, found.verdict = row, FAILS
         found.rows = [row]
-        why = frozen(row.node, found.candidate, found.reference)
+        error = " ".join((setting.candidate.result.error or "").split())
+        why = f", and says: {error}" if row.node.name and row.node.name in error else ""
+        why += frozen(row.node, found.candidate, found.reference)
         found.sentence = f"{FAILS}: {found.candidate} cannot run {row.node.label}, not even alone{why}"
 
 

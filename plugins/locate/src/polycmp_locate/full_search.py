@@ -83,13 +83,13 @@ class FullSearch:
             describe_turned(self.found, side.label, self._turned)
             return judgement
         if judgement.verdict == UNDECIDED or (judgement.first_bad is None and self._is_unexplained()):
-            self._sweep(distrust=True)
+            self._sweep(distrust=True, patient=judgement.turning is not None and judgement.turning.was_postponed)
             judgement = self._judge()
         self._write(judgement)
         return judgement
 
-    def _sweep(self, *, distrust: bool) -> Sweep:
-        sweep = self.sweeper.sweep(self.feed, self.on_stage, distrust=distrust)
+    def _sweep(self, *, distrust: bool, patient: bool = False) -> Sweep:
+        sweep = self.sweeper.sweep(self.feed, self.on_stage, distrust=distrust, patient=patient)
         self.found.rows = list(sweep.rows.values())
         return sweep
 

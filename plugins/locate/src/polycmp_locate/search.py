@@ -31,6 +31,8 @@ Tensors = Mapping[str, Any]
 _FEW = 24
 _MANY = 512
 _SECONDS = 30.0
+#: The same where nothing can be said otherwise.
+_PATIENCE = 1200.0
 #: Tensors that differ at which reports look; what is wrong behind them follows from these.
 _LOOKS = 10
 
@@ -90,16 +92,24 @@ class Sweeper:
         self._distrust = False
         self._on_stage: Callable[[str], None] = lambda _: None
 
-    def sweep(self, feed: Feed, on_stage: Callable[[str], None] = lambda _: None, *, distrust: bool = False) -> Sweep:
+    def sweep(
+        self,
+        feed: Feed,
+        on_stage: Callable[[str], None] = lambda _: None,
+        *,
+        distrust: bool = False,
+        patient: bool = False,
+    ) -> Sweep:
         """Compare every tensor for one feed.
 
         Args:
             feed: The inputs.
             on_stage: Told what happens next.
             distrust: Whether the accumulated errors are no evidence, so that every operator with one runs alone, too.
+            patient: Whether operators run alone for many minutes, since the verdict hangs on one that was postponed.
         """
         self._measured, self._distrust, self._on_stage = 0, distrust, on_stage
-        self._until = time.monotonic() + _SECONDS
+        self._until = time.monotonic() + (_PATIENCE if patient else _SECONDS)
         found = Sweep()
         comparer = PairComparer(self.candidate.label, self.reference.label, self.functions)
         for window, outputs in self._windows(feed):

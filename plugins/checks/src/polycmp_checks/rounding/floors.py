@@ -98,7 +98,7 @@ class NoiseFloors:
             return (
                 f"{share:.2g} of the largest value, which {said} may explain (up to {most:.1g}): try --tolerance auto"
             )
-        return f"{share:.2g} of the largest value, more than {said} explains ({most:.1g})"
+        return f"{share:.2g} of the largest value, more than {said} explains ({most:.1g}) unless the model amplifies it"
 
     def _floor(self, kind: str, output: str, reference: NDArray[Any]) -> NoiseFloor:
         """Return the noise floor of one side, which calculates in a type."""
