@@ -54,8 +54,8 @@ def is_wrong_between_steps(setting: Setting, feed: Feed, rows: Sequence[Row], fa
         return 0.0 if made is None else distance(made[end], held[end])
 
     for name, row in steps.items():
-        steps = step_limit(row.input_unit) * _step(held[ends[name]], held[name])
-        if off(ends[name], starts[name]) > max(limit, steps_allowed(steps, dtype_of(held[name]))):
+        ties = step_limit(row.input_unit) * _step(held[ends[name]], held[name])
+        if off(ends[name], starts[name]) > max(limit, steps_allowed(ties, dtype_of(held[name]))):
             return True
     return any(off(name) > limit for name in failing if name not in known)
 
