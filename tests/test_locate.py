@@ -87,7 +87,7 @@ def test_a_fused_operator_that_probing_cures_is_named_and_can_be_avoided(polycmp
     model = guilty.pad_pool(tmp_path / "m.onnx")
     words = inputs(x=np.full((1, 1, 3, 3), -1, np.float32))
     done = polycmp(
-        "locate", model, "-b", "onnxrt", "-b", "onnx", *words, *REPORT, "--keep-tap", "cured.onnx",
+        "locate", model, "-b", "onnxrt", "-b", "onnx", *words, *REPORT, "--save-marked", "marked.onnx",
         "--save-repro", "case",
     )  # fmt: skip
     assert done.status == 1
@@ -95,7 +95,7 @@ def test_a_fused_operator_that_probing_cures_is_named_and_can_be_avoided(polycmp
     assert found["words"] == "probing removes the fault"
     assert found["probe"]["cured_by"] == ["padded"]
     assert "keeps apart Pad 'pad' and MaxPool 'pool'" in " ".join(done.out.split())
-    assert polycmp("run", "cured.onnx", "-b", "onnxrt", "-b", "onnx", *words).status == 0
+    assert polycmp("run", "marked.onnx", "-b", "onnxrt", "-b", "onnx", *words).status == 0
     assert polycmp("run", model, "-b", "onnxrt", "-b", "onnx", *words).status == 1
     case = onnx.load(tmp_path / "case" / "model.onnx")
     assert [node.op_type for node in case.graph.node] == ["Pad", "MaxPool"]

@@ -263,7 +263,7 @@ def test_a_size_that_the_export_froze_is_named(polycmp, tmp_path, tensor, value,
     assert words in found["sentence"]
 
 
-def test_names_that_exporters_count_up_are_not_believed_against_the_structure(polycmp, tmp_path):
+def test_the_structure_comes_before_names_that_exporters_count_up(polycmp, tmp_path):
     good = pairs.network(tmp_path / "good.onnx")
     other = pairs.edited(good, tmp_path / "other.onnx", pairs.swapped("upper0", "upper1"))
     pairing = paired(other, good)

@@ -148,11 +148,11 @@ def fused(tmp_path):
 
 @pytest.mark.parametrize("memory", [(), ("--max-memory", "1K")], ids=["at once", "in windows"])
 def test_a_fault_that_hides_from_probes(locate, polycmp, tmp_path, memory):
-    done, found = locate(*fused(tmp_path), "--keep-tap", "cured.toy", *memory)
+    done, found = locate(*fused(tmp_path), "--save-marked", "marked.toy", *memory)
     assert (done.status, found["words"]) == (1, "probing removes the fault")
     assert found["probe"]["cured_by"] == ["r"]
     assert "fusing is right once 'r' is an output; that keeps apart Relu 'n_r' and Softmax" in done.words
-    assert polycmp("run", "cured.toy", "-b", fused(tmp_path)[1], "-b", "plain").status == 0
+    assert polycmp("run", "marked.toy", "-b", fused(tmp_path)[1], "-b", "plain").status == 0
     assert polycmp("run", "m.toy", "-b", fused(tmp_path)[1], "-b", "plain").status == 1
 
 
@@ -160,18 +160,18 @@ def test_a_fault_that_only_cutting_the_model_removes(locate, tmp_path):
     """All operators are right alone, and no further output changes what they do together."""
     small(tmp_path / "m.toy")
     words = ("-b", "toy:fault=add,at=h,beside=[r,y]", "-b", "plain", "--max-memory", "1")
-    done, found = locate(*words, "--keep-tap", "cured.toy")
+    done, found = locate(*words, "--save-marked", "marked.toy")
     assert (done.status, found["words"], found["first_bad"]) == (1, "probing removes the fault", None)
     assert "the operators are right one by one, and wrong together" in found["sentence"]
     assert "no probes in the whole model prevent it, only cutting the model does" in done.words
-    assert not (tmp_path / "cured.toy").exists()
+    assert not (tmp_path / "marked.toy").exists()
 
 
 def test_nothing_to_keep_is_said(locate, tmp_path):
     small(tmp_path / "m.toy")
-    done, _ = locate("-b", "toy:fault=add,at=h", "-b", "plain", "--keep-tap", "cured.toy")
-    assert "no output makes the fault go away, so cured.toy was not written" in done.words
-    assert not (tmp_path / "cured.toy").exists()
+    done, _ = locate("-b", "toy:fault=add,at=h", "-b", "plain", "--save-marked", "marked.toy")
+    assert "no output makes the fault go away, so marked.toy was not written" in done.words
+    assert not (tmp_path / "marked.toy").exists()
 
 
 def test_tensors_that_a_backend_refuses_to_show(locate, tmp_path):

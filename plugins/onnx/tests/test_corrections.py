@@ -11,7 +11,7 @@ from polycmp.errors import BackendError
 from polycmp_onnx.reference import make_evaluator
 
 ort = pytest.importorskip("onnxruntime")
-#: Operators that older releases of ONNX Runtime lack, or calculate wrongly: the first release that can be believed.
+#: Operators that older releases of ONNX Runtime lack, or calculate wrongly: the first release that is right.
 RIGHT_SINCE = {"RMSNormalization": "1.23", "AveragePool": "1.21"}
 RNG = np.random.default_rng(0)
 

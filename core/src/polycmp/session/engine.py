@@ -305,7 +305,7 @@ class _Session:
             return reference
         alive = [label for label, result in results.items() if not result.error]
         if len(alive) > 1:
-            self.outcome.notes.append(f"the reference {reference} failed, so {alive[-1]} stands in for it")
+            self.outcome.notes.append(f"the reference {reference} failed, so the others are compared with {alive[-1]}")
             self.outcome.reference = alive[-1]
         return self.outcome.reference
 

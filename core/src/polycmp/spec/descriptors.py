@@ -37,7 +37,7 @@ def opt(
         default: The value when nobody says anything; immutable.
         help: One sentence for the help text.
         choices: The only values allowed.
-        alias: A further flag, or several, granted if nobody else claims it: `"--providers"`.
+        alias: A further flag, or several; one that two plugins have counts for neither: `"--providers"`.
         metavar: What stands for the value in the help text.
         parse: Turns the text of one value into the value; raises `ValueError` with the reason.
         format: Turns one value back into text that `parse` understands. Needed only where `parse` makes something else

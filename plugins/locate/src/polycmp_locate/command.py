@@ -29,9 +29,10 @@ class LocateSection:
         metavar="DIR",
         writes=True,
     )
-    keep_tap: str = opt(
+    save_marked: str = opt(
         "",
-        help="If looking inside makes the fault go away, save the model with that output kept.",
+        help="If looking inside makes the fault go away, save the model with that tensor as a further output.",
+        alias="--keep-tap",
         metavar="FILE",
         writes=True,
     )
@@ -88,7 +89,7 @@ def _locate(call: Invocation) -> int:
     options = LocateOptions(section.bisect, not section.no_float64)
     with call.progress() as on_stage:
         found = locate(plan, call.registry, options, on_stage)
-        save_cases(found, plan, call.registry, section.save_repro, section.keep_tap)
+        save_cases(found, plan, call.registry, section.save_repro, section.save_marked)
     return call.present(result_of(found, explain=section.explain))
 
 

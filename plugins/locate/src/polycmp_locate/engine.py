@@ -33,7 +33,7 @@ from polycmp_locate.result import FAILS, Located
 from polycmp_locate.rollout import Chooser, Chosen
 from polycmp_locate.search import Sweeper
 from polycmp_locate.setting import LocateOptions, Look, Setting, Stage, all_tensors
-from polycmp_locate.stepping import SteppingLane, not_judged, step_over
+from polycmp_locate.stepping import SteppingRun, not_judged, step_over
 from polycmp_locate.words import explanation, frozen, notes_of, sentence
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def locate(
     lookers = open_lookers(plan.files.reports, registry)
     options = replace(options or LocateOptions(), look=_all_of(lookers))
     resolved = resolve(plan, registry)
-    partitioned_runs = open_partitioned_runs(resolved, SteppingLane)
+    partitioned_runs = open_partitioned_runs(resolved, SteppingRun)
     if plan.files.load_outputs:
         found = _against_record(plan, registry, resolved, partitioned_runs, options, on_stage)
     else:

@@ -29,7 +29,7 @@ GIVEN = "--map-output"
 _SHOWN = 4
 
 
-class RecordedLane(PartitionedRun):
+class RecordedRun(PartitionedRun):
     """A run that is over: it shows what was recorded, and computes nothing.
 
     Args:
@@ -162,7 +162,7 @@ class Record:
         graph = SharedGraph(side, nodes, mine, outputs)
         arrays = {name: tensors[record] for name, record in names.items()}
         made = under_names(candidate, graph)
-        partitioned_run = RecordedLane(self.result, graph, arrays, feed)
+        partitioned_run = RecordedRun(self.result, graph, arrays, feed)
         return Setting(made, partitioned_run, None, functions, self._plan.max_memory, pairing)
 
     def _matches(self, side: Side, tensors: Mapping[str, Any]) -> tuple[Match, ...]:

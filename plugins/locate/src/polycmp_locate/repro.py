@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
 
-def save_cases(found: Located, plan: Plan, registry: Registry, folder: str, keep_tap: str) -> None:
+def save_cases(found: Located, plan: Plan, registry: Registry, folder: str, marked: str) -> None:
     """Save what repeats the fault, and the model with the output kept that prevents it, as far as asked for.
 
     Args:
@@ -41,13 +41,13 @@ def save_cases(found: Located, plan: Plan, registry: Registry, folder: str, keep
         plan: The search's plan.
         registry: The plugins.
         folder: Where the case goes; empty for none.
-        keep_tap: Where the cured model goes; empty for none.
+        marked: Where the model with the output that prevents it goes; empty for none.
 
     Raises:
         FileError: Something cannot be written.
     """
-    if keep_tap:
-        _save_cured(found, plan, registry, keep_tap)
+    if marked:
+        _save_marked(found, plan, registry, marked)
     if not folder:
         return
     if plan.files.load_outputs:
@@ -64,10 +64,10 @@ def save_cases(found: Located, plan: Plan, registry: Registry, folder: str, keep
         found.notes.append("no part of the model repeats the fault by itself, so no case was saved")
 
 
-def _save_cured(found: Located, plan: Plan, registry: Registry, path: str) -> None:
+def _save_marked(found: Located, plan: Plan, registry: Registry, path: str) -> None:
     kept = found.probe.kept if found.probe is not None else ()
     if not kept:
-        found.notes.append(f"--keep-tap: no output makes the fault go away, so {path} was not written")
+        found.notes.append(f"--save-marked: no output makes the fault go away, so {path} was not written")
         return
     model = resolve(plan, registry).backend(found.candidate).model
     graph = model.graph()

@@ -17,22 +17,22 @@ from polycmp_layerwise.windows import Windows
 from polycmp_locate.setting import Setting, all_tensors
 
 
-class SteppingLane(PartitionedRun):
+class SteppingRun(PartitionedRun):
     """A backend that runs a graph in parts, some of which another backend runs for it.
 
     Attributes:
-        stand_in: The backend that runs the operators which this one lacks; None if it lacks none.
+        substitute: The backend that runs the operators which this one lacks; None if it lacks none.
         gaps: The outputs of those operators.
     """
 
-    stand_in: PartitionedRun | None = None
+    substitute: PartitionedRun | None = None
     gaps: frozenset[str] = frozenset()
     _read: frozenset[str] = frozenset()
 
     def run(self, segment: Segment, *, keep: bool = False, whole: bool = False) -> Mapping[str, Any] | None:
         """Run one segment, as `PartitionedRun.run` does."""
         nodes = self.graph.nodes[segment.start : segment.stop]
-        if self.stand_in is None or not any(self._is_gap(node) for node in nodes):
+        if self.substitute is None or not any(self._is_gap(node) for node in nodes):
             return super().run(segment, keep=keep, whole=whole)
         made: dict[str, Any] = {}
         position = segment.start
@@ -41,7 +41,7 @@ class SteppingLane(PartitionedRun):
             start, position = position, position + len(list(group))
             part = self._layout.segment(start, position)
             before = dict(self.tensors)
-            outputs = self._borrow(self.stand_in, part) if lacks else super().run(part, keep=keep)
+            outputs = self._borrow(self.substitute, part) if lacks else super().run(part, keep=keep)
             if outputs is None:
                 return None
             made.update({name: copy.deepcopy(array) for name, array in outputs.items() if name in segment.wanted})
@@ -58,7 +58,7 @@ class SteppingLane(PartitionedRun):
 
     def run_part(self, inputs: Feed, outputs: Sequence[str]) -> dict[str, Any] | None:
         """Run any part of the model, as `PartitionedRun.run_part` does."""
-        if self.stand_in is None:
+        if self.substitute is None:
             return super().run_part(inputs, outputs)
         nodes = self._between(inputs, outputs)
         if not any(self._is_gap(node) for node in nodes):
@@ -71,7 +71,7 @@ class SteppingLane(PartitionedRun):
             if not made:
                 continue
             feed = {name: held[name] for node in group for name in node.inputs if name in held}
-            found = self.stand_in.run_part(feed, made) if lacks else super().run_part(feed, made)
+            found = self.substitute.run_part(feed, made) if lacks else super().run_part(feed, made)
             if found is None:
                 return None
             held.update(found)
@@ -79,7 +79,7 @@ class SteppingLane(PartitionedRun):
 
     def run_whole(self, feed: Feed, outputs: Sequence[str] | None = None) -> dict[str, Any] | None:
         """Run the whole model once, as `PartitionedRun.run_whole` does."""
-        if self.stand_in is None:
+        if self.substitute is None:
             return super().run_whole(feed, outputs)
         made = self.run_part(feed, final_outputs(self.graph) if outputs is None else outputs)
         if made is None:
@@ -89,7 +89,7 @@ class SteppingLane(PartitionedRun):
     @property
     def can_join(self) -> bool:
         """Whether several parts can run as one model: not where another backend runs some."""
-        return self.stand_in is None and super().can_join
+        return self.substitute is None and super().can_join
 
     @cached_property
     def _layout(self) -> Layout:
@@ -98,10 +98,10 @@ class SteppingLane(PartitionedRun):
     def _is_gap(self, node: GraphNode) -> bool:
         return not self.gaps.isdisjoint(node.outputs)
 
-    def _borrow(self, stand_in: PartitionedRun, part: Segment) -> dict[str, Any] | None:
-        made = stand_in.run_part({name: self.tensors[name] for name in part.inputs}, part.outputs)
+    def _borrow(self, substitute: PartitionedRun, part: Segment) -> dict[str, Any] | None:
+        made = substitute.run_part({name: self.tensors[name] for name in part.inputs}, part.outputs)
         if made is None:
-            self.fail(f"lacks operators that {stand_in.label} cannot run alone either")
+            self.fail(f"lacks operators that {substitute.label} cannot run alone either")
             return None
         self.tensors.update(made)
         return made
@@ -125,14 +125,14 @@ def step_over(setting: Setting, feed: Feed, on_stage: Callable[[str], None] = la
         on_stage: Told what happens next.
     """
     reference, result = setting.reference, setting.reference.result
-    if not isinstance(reference, SteppingLane) or reference.stand_in is not None:
+    if not isinstance(reference, SteppingRun) or reference.substitute is not None:
         return False
     why = result.error.removesuffix(" (while it was activated)")
     lacking = list(_lacking(setting, feed, on_stage))
     if not lacking or len(lacking) == len(reference.graph.nodes):
         return False
     reference.gaps = frozenset(name for node in lacking for name in node.outputs)
-    reference.stand_in = setting.candidate
+    reference.substitute = setting.candidate
     result.error = result.hint = ""
     them, their = ("it", "its") if len(lacking) == 1 else ("them", "their")
     result.notes.append(
@@ -144,7 +144,7 @@ def step_over(setting: Setting, feed: Feed, on_stage: Callable[[str], None] = la
 
 def not_judged(reference: PartitionedRun) -> str:
     """Return which operators nothing is said of, in words that end a sentence; empty if there are none."""
-    if not isinstance(reference, SteppingLane) or reference.stand_in is None:
+    if not isinstance(reference, SteppingRun) or reference.substitute is None:
         return ""
     nodes = [node for node in reference.graph.nodes if not reference.gaps.isdisjoint(node.outputs)]
     return f"; {_named(nodes)}, which {reference.label} lacks, {'is' if len(nodes) == 1 else 'are'} not judged"

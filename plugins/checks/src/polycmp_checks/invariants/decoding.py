@@ -66,14 +66,14 @@ def _given(bench: Bench, steps: Steps) -> list[Feed]:
     return list(given)
 
 
-def _decode(bench: Bench, steps: Steps, given: list[Feed], believed: Taken | None = None) -> Taken:
-    """Take all steps; the tokens come from what is believed, by default from the outputs themselves."""
+def _decode(bench: Bench, steps: Steps, given: list[Feed], reference: Taken | None = None) -> Taken:
+    """Take all steps; the tokens come from the reference, by default from the outputs themselves."""
     feed, taken = given[0], []
     for step in range(steps.steps):
         made = bench.infer({name: feed[name] for name in bench.inputs})
         taken.append((feed, made))
         if step + 1 < steps.steps:
-            feed = steps.then(step, feed, made, believed[step][1] if believed else made, given[step + 1])
+            feed = steps.then(step, feed, made, reference[step][1] if reference else made, given[step + 1])
     return taken
 
 

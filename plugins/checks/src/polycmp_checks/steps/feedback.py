@@ -123,11 +123,13 @@ class Steps:
             given = list(islice(cycle(kept), self.steps))
             yield [start.first(given[0], self.state), *given[1:]]
 
-    def then(self, step: int, feed: Feed, outputs: Mapping[str, Any], believed: Mapping[str, Any], given: Feed) -> Feed:
+    def then(
+        self, step: int, feed: Feed, outputs: Mapping[str, Any], reference: Mapping[str, Any], given: Feed
+    ) -> Feed:
         """Return the next feed of a run."""
         assert self._start is not None
         check_made(self.state, self._start.inputs, outputs)
-        moment = Moment(step, feed, outputs, believed)
+        moment = Moment(step, feed, outputs, reference)
         carried = {name: outputs[output] for name, output in self.state.items()}
         return {**feed, **given, **carried, **self._start.rules.next(moment)}
 
@@ -179,16 +181,16 @@ class Steps:
                 yield FeedPerRun(shared, dict(own))
                 if step + 1 == self.steps:
                     break
-                believed = self._believed()
-                if believed is None:
+                reference = self._reference_outputs()
+                if reference is None:
                     return
                 following = given[step + 1]
                 own = {
-                    label: self.then(step, feed, self._own[label], believed, following)
+                    label: self.then(step, feed, self._own[label], reference, following)
                     for label, feed in own.items()
                     if label in self._own
                 }
-                shared = self.then(step, shared, believed, believed, following)
+                shared = self.then(step, shared, reference, reference, following)
 
     def made(self, outputs: Mapping[str, Mapping[str, Any]]) -> None:
         """Take in what was made: the state is kept, the top tokens are noted."""
@@ -215,7 +217,7 @@ class Steps:
             return set(self._outputs)
         return {*self.state.values(), *self._start.rules.ranked}
 
-    def _believed(self) -> Mapping[str, Any] | None:
+    def _reference_outputs(self) -> Mapping[str, Any] | None:
         """Return what the reference made, or where there is nothing to compare with, the only run."""
         for label in (self._reference, self._following.reference):
             if label in self._own:

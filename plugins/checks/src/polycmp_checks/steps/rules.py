@@ -39,14 +39,14 @@ class Moment:
         step: The step that was just taken, counted from 0.
         feed: What the run was fed in it.
         outputs: What the run made of it.
-        believed: What the reference made.
+        reference: What the reference made.
         tokens: How many tokens the next step brings.
     """
 
     step: int
     feed: Feed
     outputs: Mapping[str, Any]
-    believed: Mapping[str, Any]
+    reference: Mapping[str, Any]
     tokens: int = 1
 
 
@@ -84,7 +84,7 @@ class Rules:
         made: dict[str, Any] = {}
         for name, rule in self.by_input.items():
             count = int(np.shape(made[self.tokens])[-1]) if self.tokens in made else moment.tokens
-            made[name] = rule(name, Moment(moment.step, moment.feed, moment.outputs, moment.believed, count))
+            made[name] = rule(name, Moment(moment.step, moment.feed, moment.outputs, moment.reference, count))
         return made
 
 
@@ -160,7 +160,7 @@ def _is_script(rule: str) -> bool:
 
 def _argmax(output: str, *, own: bool) -> Rule:
     def rule(name: str, moment: Moment) -> Any:
-        made = moment.outputs if own else moment.believed
+        made = moment.outputs if own else moment.reference
         if output not in made:
             raise DataError(f"no output {output!r} to take {name!r} from", why=f"there are {shown(made)}")
         return top_token(made[output]).astype(to_numpy(moment.feed[name]).dtype)

@@ -35,7 +35,7 @@ def pair_runs(partitioned_runs: Sequence[PartitionedRun], reference: str) -> Pai
         partitioned_runs: The runs.
         reference: Label of the reference; empty for the last.
     """
-    believed = next(
+    reference_run = next(
         (
             partitioned_run
             for partitioned_run in partitioned_runs
@@ -46,14 +46,14 @@ def pair_runs(partitioned_runs: Sequence[PartitionedRun], reference: str) -> Pai
     others = [
         partitioned_run
         for partitioned_run in partitioned_runs
-        if not same_structure(partitioned_run.graph, believed.graph)
+        if not same_structure(partitioned_run.graph, reference_run.graph)
     ]
     first = others[0] if others else None
     if first is None or not all(same_structure(first.graph, partitioned_run.graph) for partitioned_run in others):
         return None
-    if set(first.graph.inputs) - set(believed.graph.inputs):
+    if set(first.graph.inputs) - set(reference_run.graph.inputs):
         return None
-    aligned = align(first, believed, believed.graph.inputs)
+    aligned = align(first, reference_run, reference_run.graph.inputs)
     mine = aligned.candidate.graph
     if not mine.outputs or not isinstance(mine, SharedGraph):
         return None
@@ -62,7 +62,7 @@ def pair_runs(partitioned_runs: Sequence[PartitionedRun], reference: str) -> Pai
         for partitioned_run in partitioned_runs
     ]
     limits = Limits(mine.nodes)
-    notes = pairing_notes(aligned.pairing, first.label, believed.label)
+    notes = pairing_notes(aligned.pairing, first.label, reference_run.label)
     return Paired(made, list(notes), lambda comparer: PairedComparer(comparer, limits))
 
 
@@ -113,11 +113,11 @@ class PairedComparer:
 
     def add(self, candidate: Outputs, reference: Outputs) -> list[OutputComparison]:
         """Compare one iteration and return its verdicts."""
-        mine, believed = dict(candidate), dict(reference)
+        mine, expected = dict(candidate), dict(reference)
         for name in candidate.keys() & reference.keys():
-            mine[name], believed[name] = _held(candidate[name], reference[name])
-        self._limits.noise.see(mine, believed)
-        found = self._comparer.add(mine, believed)
+            mine[name], expected[name] = _held(candidate[name], reference[name])
+        self._limits.noise.see(mine, expected)
+        found = self._comparer.add(mine, expected)
         judged = {}
         for item in sorted(found, key=lambda item: self._limits.place(item.output)):
             judged[item.output] = self._judged(item, self._by_parts)
@@ -183,9 +183,9 @@ def _held(candidate: Any, reference: Any) -> tuple[Any, Any]:
     kind, other = dtype_of(candidate), dtype_of(reference)
     if kind == other or not (is_floating(kind) and is_floating(other)):
         return candidate, reference
-    own, believed = to_numpy(candidate), to_numpy(reference)
+    own, expected = to_numpy(candidate), to_numpy(reference)
     border = -largest_of(kind.name)
-    if own.shape != believed.shape or not believed.size or not float(believed.min()) < border:
+    if own.shape != expected.shape or not expected.size or not float(expected.min()) < border:
         return candidate, reference
-    masks = (believed < border) & (own <= AT_LIMIT * border)
-    return np.where(masks, own.dtype.type(border), own), np.where(masks, believed.dtype.type(border), believed)
+    masks = (expected < border) & (own <= AT_LIMIT * border)
+    return np.where(masks, own.dtype.type(border), own), np.where(masks, expected.dtype.type(border), expected)

@@ -78,7 +78,9 @@ class _Search:
         setup = self.setup
         found = Ranking(setup.candidate.label, setup.reference.label, self.options.mode)
         cases = setup.cases()
-        measurer = Measurer(self.mixer, setup.believed, setup.judged, setup.candidate, cases[0][0], self.on_stage)
+        measurer = Measurer(
+            self.mixer, setup.reference_run, setup.candidate_run, setup.candidate, cases[0][0], self.on_stage
+        )
         found.layers = measurer.figures()
         self.arrive = cache(measurer.arrive)
         trials = setup.trials([item.layer for item in found.layers], cases)

@@ -38,9 +38,9 @@ class Setup:
 
     Attributes:
         candidate: The backend to judge.
-        reference: The backend to believe.
-        judged: The candidate with a view inside its model.
-        believed: The reference with a view inside its model.
+        reference: The backend that it is compared with.
+        candidate_run: The candidate with a view inside its model.
+        reference_run: The reference with a view inside its model.
         mixer: Exchanges layers.
 
     Raises:
@@ -65,11 +65,14 @@ class Setup:
         partitioned_runs = {
             partitioned_run.label: partitioned_run for partitioned_run in open_partitioned_runs(self._resolved)
         }
-        self.believed, self.judged = partitioned_runs[self.reference.label], partitioned_runs[self.candidate.label]
+        self.reference_run, self.candidate_run = (
+            partitioned_runs[self.reference.label],
+            partitioned_runs[self.candidate.label],
+        )
         given = _onnx(self.candidate) if reduce is None else reduce(self.exact)
         if reduce is not None:  # its model has no file, so what was opened for it is the float model
-            self.judged = PartitionedRun(
-                self.judged.result, graph_of(given), self.candidate.make_runner, self.candidate.needs
+            self.candidate_run = PartitionedRun(
+                self.candidate_run.result, graph_of(given), self.candidate.make_runner, self.candidate.needs
             )
         self.use(given)
 
@@ -81,7 +84,7 @@ class Setup:
         """
         from polycmp_onnx.mixed import Mixer
 
-        self.mixer = Mixer(self.exact, model, paired(self.judged.graph, self.believed.graph))
+        self.mixer = Mixer(self.exact, model, paired(self.candidate_run.graph, self.reference_run.graph))
 
     def cases(self) -> Cases:
         """Return all inputs with what the reference makes of them.

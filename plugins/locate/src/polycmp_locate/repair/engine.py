@@ -59,7 +59,7 @@ def repair(plan: Plan, registry: Registry, save: str = "", on_stage: Stage = lam
 def _mend(found: Repair, setup: Setup, cases: Cases, save: str, on_stage: Stage) -> None:
     opened = _open_inputs(setup, cases)
     layers = setup.mixer.layers
-    ratios = errors_alone(setup.mixer, setup.believed, setup.candidate, cases[0][0], on_stage)
+    ratios = errors_alone(setup.mixer, setup.reference_run, setup.candidate, cases[0][0], on_stage)
     order = sorted(range(len(layers)), key=ratios.__getitem__)
     wrong = [index for index in order if is_suspect(setup.mixer, layers[index], ratios[index])]
     found.suspects = [_suspect(setup, layers[index], ratios[index]) for index in wrong]

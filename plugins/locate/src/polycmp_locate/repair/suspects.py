@@ -25,7 +25,7 @@ _QUANTISED_DB = 12.0
 
 
 def errors_alone(
-    mixer: Mixer, believed: PartitionedRun, backend: ResolvedBackend, feed: Feed, on_stage: Callable[[str], None]
+    mixer: Mixer, reference_run: PartitionedRun, backend: ResolvedBackend, feed: Feed, on_stage: Callable[[str], None]
 ) -> list[float]:
     """Return for each layer the signal-to-noise ratio in dB of what it makes of the source's tensors.
 
@@ -33,7 +33,7 @@ def errors_alone(
 
     Args:
         mixer: The models.
-        believed: What runs the source.
+        reference_run: What runs the source.
         backend: What runs the other model.
         feed: The inputs.
         on_stage: Told what happens next.
@@ -42,11 +42,11 @@ def errors_alone(
         ModelError: The source cannot be run with these outputs.
     """
     found: list[float] = []
-    fed = set(believed.graph.inputs)
-    for chunk in chunks_of(mixer.layers, believed.graph, feed):
+    fed = set(reference_run.graph.inputs)
+    for chunk in chunks_of(mixer.layers, reference_run.graph, feed):
         on_stage(f"running layers one by one, from {chunk[0].label} on")
         names = dict.fromkeys(name for layer in chunk for name in (*layer.inputs, *layer.outputs) if name not in fed)
-        expected = {**feed, **shown(believed, feed, list(names))}
+        expected = {**feed, **shown(reference_run, feed, list(names))}
         made = _works(mixer, backend, chunk, expected)
         found += [_ratio(layer, expected, made) for layer in chunk]
     return found
