@@ -1,8 +1,10 @@
 """How long `debug reduce --check` takes on a chain of 200 operators, beside Polygraphy, in seconds and processor time.
 
-    python benchmarks/bench_reduce.py [--channels 64] [--repeats 3] [--mode bisect] [--polygraphy-python PYTHON]
+    python benchmarks/bench_reduce.py [--channels 64] [--repeats 3] [--mode bisect] [--saved] \\
+        [--polygraphy-python PYTHON]
 
-One operator of the chain is none that any backend knows, and each tool checks with its own `run … --onnxrt`. The two
+One operator of the chain is none that any backend knows, and each tool checks with its own `run … --onnxrt`. With
+`--saved` one convolution has wrong weights, and the check compares with all tensors saved from the sound model. The two
 take turns, so that a busy machine treats them alike. Polygraphy also needs onnx_graphsurgeon. 64 channels make a model
 of 7 MB, 256 one of 118 MB.
 """
@@ -27,8 +29,12 @@ from onnx import TensorProto, helper, numpy_helper
 NODES, FAULT = 200, 113
 
 
-def make_model(path: Path, channels: int) -> None:
-    """Write convolutions, additions and activations in turn, one operator of which nobody knows."""
+#: In the model whose outputs are saved, a convolution, and by how much its weights are wrong.
+WRONG, FACTOR = 112, 1.5
+
+
+def make_model(path: Path, channels: int, *, known: bool = False, factor: float = 1.0) -> None:
+    """Write convolutions, additions and activations in turn, one operator of which nobody knows unless `known`."""
     rng, shape = np.random.default_rng(0), [1, channels, 16, 16]
     nodes, weights, source = [], [], "x"
     for index in range(NODES):
@@ -37,12 +43,13 @@ def make_model(path: Path, channels: int) -> None:
         kind = ("Conv", "Relu", "Add", "Tanh")[index % 4]
         if kind in {"Conv", "Add"}:
             size = (channels, channels, 3, 3) if kind == "Conv" else (1, channels, 1, 1)
-            values = rng.normal(0, (9 * channels) ** -0.5, size).astype(np.float32)
+            values = rng.normal(0, (1.0 + known) * (9 * channels) ** -0.5, size).astype(np.float32)
+            values *= np.float32(factor if index == WRONG else 1.0)
             weights.append(numpy_helper.from_array(values, f"w{index}"))
             inputs.append(f"w{index}")
         if kind == "Conv":
             settings = {"pads": [1] * 4}
-        if index == FAULT:
+        if index == FAULT and not known:
             kind, settings = "Unknown", {"domain": "of.nobody"}
         nodes.append(helper.make_node(kind, inputs, [target], name=name, **settings))
         source = target
@@ -53,17 +60,27 @@ def make_model(path: Path, channels: int) -> None:
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
 
 
-def timed(tool: str, folder: Path, mode: str) -> tuple[float, float]:
+def save_tensors(tool: str, folder: Path) -> None:
+    """Save all tensors of the sound model."""
+    saving = ["--save-inputs", "in.json", "--onnx-outputs", "*", "--save-outputs", "golden.json"]
+    for words in (
+        ["run", "sound.onnx", "--onnxrt", *saving],
+        ["data", "merge", "in.json", "golden.json", "-o", "all.json"],
+    ):
+        subprocess.run([tool, *words], cwd=folder, env=environment(), capture_output=True, check=True)
+
+
+def timed(tool: str, folder: Path, mode: str, loading: list[str], expected: str) -> tuple[float, float]:
     """Return seconds and processor seconds of one reduction, those of the checks included."""
     name = Path(tool).name
     words = [tool, "debug", "reduce", "model.onnx", "-o", "reduced.onnx", "--mode", mode]
-    words += ["--check", name, "run", f"{name}_debug.onnx", "--onnxrt"]
+    words += [*loading[:2], "--check", name, "run", f"{name}_debug.onnx", "--onnxrt", *loading]
     env = environment(PATH=f"{Path(tool).parent}{os.pathsep}{os.environ['PATH']}")
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
     seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     found = [node.name for node in onnx.load(folder / "reduced.onnx").graph.node] if not done.returncode else []
-    if found != [f"n{FAULT}"]:
+    if found != [expected]:
         sys.exit(f"{tool} found {found}:\n{(done.stdout + done.stderr)[-3000:]}")
     (folder / "reduced.onnx").unlink()
     return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -75,6 +92,7 @@ def main() -> None:
     parser.add_argument("--channels", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--mode", choices=("bisect", "linear"), default="bisect")
+    parser.add_argument("--saved", action="store_true")
     parser.add_argument("--polygraphy-python", default=os.environ.get("POLYGRAPHY_PYTHON"))
     options = parser.parse_args()
     tools = [beside(sys.executable, "polycmp")]
@@ -82,9 +100,15 @@ def main() -> None:
         tools.append(beside(options.polygraphy_python, "polygraphy"))
     taken: dict[str, list[tuple[float, float]]] = {tool: [] for tool in tools}
     with tempfile.TemporaryDirectory() as folder:
-        make_model(Path(folder, "model.onnx"), options.channels)
+        factor = FACTOR if options.saved else 1.0
+        make_model(Path(folder, "model.onnx"), options.channels, known=options.saved, factor=factor)
+        expected, loading = f"n{WRONG if options.saved else FAULT}", list[str]()
+        if options.saved:
+            make_model(Path(folder, "sound.onnx"), options.channels, known=True)
+            save_tensors(tools[0], Path(folder))
+            loading = ["--load-inputs", "all.json", "--load-outputs", "golden.json"]
         for tool in tools * options.repeats:
-            taken[tool].append(timed(tool, Path(folder), options.mode))
+            taken[tool].append(timed(tool, Path(folder), options.mode, loading, expected))
             print(
                 f"{Path(tool).name:12}{taken[tool][-1][0]:8.2f} s {taken[tool][-1][1]:8.2f} s of a processor",
                 flush=True,

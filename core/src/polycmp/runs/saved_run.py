@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import FileError
 from polycmp.results.files import SavedRun, open_runs
 from polycmp.results.outcome import BackendResult
 from polycmp.tensors import TensorMetadata
 from polycmp.values import unique_label
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
 
 
 class SavedBackendRun:
@@ -41,7 +44,7 @@ class SavedBackendRun:
         return outputs
 
 
-def open_saved(paths: Iterable[str], taken: Iterable[str]) -> list[SavedBackendRun]:
+def open_saved(paths: Iterable[str], taken: Iterable[str], registry: Registry) -> list[SavedBackendRun]:
     """Open every run in the files, labels made unique.
 
     Raises:
@@ -50,7 +53,7 @@ def open_saved(paths: Iterable[str], taken: Iterable[str]) -> list[SavedBackendR
     used = set(taken)
     found = []
     for path in paths:
-        runs = open_runs(path)
+        runs = open_runs(path, registry)
         if not runs or any(run.count == 0 for run in runs):
             raise FileError(
                 "holds no runs" if not runs else "holds a run without iterations",

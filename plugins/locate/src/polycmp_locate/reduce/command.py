@@ -108,7 +108,7 @@ def _with_check(call: Invocation) -> Reduction:
     artifact = checking.iter_artifact or f"polycmp_debug{Path(call.given.model).suffix}"
     from polycmp_locate.reduce.saved import SavedTensors
 
-    saved = SavedTensors(check)
+    saved = SavedTensors(check, call.registry)
     stepper = Stepper(make_check(saved.words, checking, call.registry), checking, artifact)
     from polycmp_locate.reduce.checked import reduce_with_check
 

@@ -10,9 +10,12 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polycmp_locate.reduce.parts import Part
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
 
 _INPUTS = ("--load-inputs", "--load-input-data")
 _OUTPUTS = ("--load-outputs", "--load-results")
@@ -24,6 +27,7 @@ class SavedTensors:
 
     Args:
         check: The words of the check.
+        registry: The plugins.
 
     Attributes:
         words: The words with the files for parts in place of those that the user named.
@@ -33,8 +37,8 @@ class SavedTensors:
         FileError: A file cannot be read.
     """
 
-    def __init__(self, check: Sequence[str]) -> None:
-        self.words = list(check)
+    def __init__(self, check: Sequence[str], registry: Registry) -> None:
+        self.words, self._registry = list(check), registry
         self.lacking: list[str] = []
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._inputs: dict[str, _Tensors] = {}
@@ -59,7 +63,7 @@ class SavedTensors:
         from polycmp.results.files import InputsWriter, OutputsWriter  # few checks load anything
 
         for path, feeds in self._inputs.items():
-            with InputsWriter(_in(folder, path)) as inputs:
+            with InputsWriter(_in(folder, path), self._registry) as inputs:
                 for feed in feeds:
                     inputs.add(_only(feed, part.inputs))
         for path, runs in self._outputs.items():
@@ -67,7 +71,7 @@ class SavedTensors:
             if lacking := [name for name in part.outputs if name not in known]:
                 self.lacking += [name for name in lacking if name not in self.lacking]
                 return False
-            with OutputsWriter(_in(folder, path)) as outputs:
+            with OutputsWriter(_in(folder, path), self._registry) as outputs:
                 for label, iterations, seconds in runs:
                     for tensors, took in zip(iterations, seconds, strict=True):
                         outputs.add(label, _only(tensors, part.outputs), took)
@@ -107,13 +111,13 @@ class SavedTensors:
     def _add_inputs(self, path: str, mine: str) -> None:
         from polycmp.results.files import open_inputs
 
-        self._inputs[mine] = [dict(feed) for feed in open_inputs([path])]
+        self._inputs[mine] = [dict(feed) for feed in open_inputs([path], self._registry)]
 
     def _add_outputs(self, path: str, mine: str) -> None:
         from polycmp.results.files import open_runs
 
         self._outputs[mine] = []
-        for run in open_runs(path):
+        for run in open_runs(path, self._registry):
             results = list(run.iterations)
             tensors = [{name: result[name] for name in result} for result in results]
             self._outputs[mine].append((run.label, tensors, [result.runtime for result in results]))
