@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 
 import pytest
 from decoders import STATE, decoder, recurrent, save_all
@@ -88,3 +89,55 @@ def test_three_backends_vote_on_the_step_that_was_searched(polycmp, tmp_path):
     done = polycmp("locate", "good.onnx", "-b", fault, "-b", "onnxrt", "-b", "onnx", *STEPS)
     assert done.status == 1, done.out + done.err
     assert "the odd one out is new" in " ".join(done.out.split())
+
+
+def test_the_step_in_which_a_saved_run_parts_is_searched_in_what_was_recorded_of_it(polycmp, tmp_path):
+    list(save_all(tmp_path, good=decoder(), bad=decoder(forgets={1: 9})))
+    saved = polycmp(
+        "run", "good.onnx", "-b", "onnxrt:name=device", *STEPS, "--mark-all", "--save-outputs", "device.npz"
+    )
+    assert saved.status == 0, saved.out + saved.err
+    words = ("-b", "onnxrt:name=new", *STEPS, "--load-outputs", "device.npz", "--report", "r.json")
+    done = polycmp("locate", "bad.onnx", *words)
+    assert done.status == 1, done.out + done.err
+    found = located(tmp_path)
+    assert (found["step"], found["first_bad"]) == (2, "h.1.attn.key_window")
+    assert "step 2 itself: new differs there although it is fed with the reference's state" in " ".join(
+        done.out.split()
+    )
+    assert polycmp("locate", "good.onnx", *words).status == 0
+
+
+def test_outputs_alone_of_a_saved_run_name_the_step_and_the_part(polycmp, tmp_path):
+    list(save_all(tmp_path, good=decoder(), bad=decoder(forgets={1: 9})))
+    assert polycmp("run", "good.onnx", "-b", "onnxrt", *STEPS, "--save-outputs", "device.npz").status == 0
+    words = ("-b", "onnxrt:name=new", *STEPS, "--load-outputs", "device.npz", "--report", "r.json")
+    assert polycmp("locate", "bad.onnx", *words).status == 1
+    found = located(tmp_path)
+    assert (found["step"], found["first_bad"]) == (2, "present.1.key")
+
+
+def test_a_saved_run_of_fewer_steps_is_wrong_usage(polycmp, tmp_path):
+    list(save_all(tmp_path, good=decoder()))
+    few = ("--steps", 3, "--state", STATE)
+    assert polycmp("run", "good.onnx", "-b", "onnxrt", *few, "--save-outputs", "device.npz").status == 0
+    done = polycmp("locate", "good.onnx", "-b", "onnxrt", *STEPS, "--load-outputs", "device.npz")
+    assert done.status == 2
+    assert "holds 3 of 6 steps" in done.err
+    assert "--steps 3" in done.err
+
+
+def test_a_saved_run_without_the_state_says_what_it_lacks(polycmp, tmp_path):
+    list(save_all(tmp_path, good=decoder()))
+    assert polycmp("run", "good.onnx", "-b", "onnxrt", *STEPS, "--save-outputs", "device.npz").status == 0
+    with zipfile.ZipFile("device.npz") as saved, zipfile.ZipFile("logits.npz", "w") as less:
+        document = json.loads(saved.read("polycmp.json"))
+        for iteration in document["runs"][0]["iterations"]:
+            iteration["tensors"] = [item for item in iteration["tensors"] if item["name"] == "logits"]
+        less.writestr("polycmp.json", json.dumps(document))
+        for name in saved.namelist():
+            if "logits" in name:
+                less.writestr(name, saved.read(name))
+    done = polycmp("locate", "good.onnx", "-b", "onnxrt", *STEPS, "--load-outputs", "logits.npz")
+    assert done.status == 3, done.out + done.err
+    assert "no output 'present.0.key', which is to go into the input" in done.err

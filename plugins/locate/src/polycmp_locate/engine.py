@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -127,29 +127,36 @@ def _against_record(
     on_stage: Stage,
 ) -> Located:
     """Search with a saved run as the reference."""
-    if plan.data.followers:
-        raise UsageError(
-            "--steps and a saved reference exclude each other in a search",
-            why="a saved run cannot take steps",
-            hint="give the inputs of its steps with --load-inputs; polycmp run takes both",
-        )
     record = Record(*open_record(plan, [partitioned_run.label for partitioned_run in partitioned_runs]), plan, resolved)
     functions = make_functions(plan.compare, registry)
+    chooser = Chooser(plan, resolved, functions, on_stage)
     found: Located | None = None
     for candidate in partitioned_runs:
-        for index, (feed, tensors) in enumerate(record.iterations(candidate.graph.inputs)):
-            setting = record.setting(candidate, feed, tensors, functions)
-            one = search(setting, feed, replace(options, float64=False), on_stage)
-            Chosen(feed, index).tell(one)
+        for chosen, tensors in _recorded_feeds(record, chooser, candidate):
+            setting = record.setting(candidate, chosen.feed, tensors, chooser.functions(chosen))
+            one = search(setting, chosen.feed, replace(options, float64=False), on_stage)
+            chosen.tell(one)
             found = _of_more_weight(found, one)
             if one.exit_code:
                 break
     if found is None:
         raise UsageError("there are no inputs for the saved run", hint="give them with --load-inputs FILE")
     found.notes += record.notes
-    found.notes += [f"inputs: {note}" for note in resolved.source.notes]
+    found.notes += [f"inputs: {note}" for note in chooser.notes]
     found.backends = [*(partitioned_run.result for partitioned_run in partitioned_runs), record.result]
     return found
+
+
+def _recorded_feeds(
+    record: Record, chooser: Chooser, candidate: PartitionedRun
+) -> Iterator[tuple[Chosen, Mapping[str, Any]]]:
+    """Yield what to search with, and what was recorded with it."""
+    inputs = candidate.graph.inputs
+    if chooser.takes_steps:
+        yield from chooser.recorded(candidate.label, record.result.label, record.steps(inputs), inputs)
+        return
+    for index, (feed, tensors) in enumerate(record.iterations(inputs)):
+        yield Chosen(feed, index), tensors
 
 
 def _of_more_weight(found: Located | None, one: Located) -> Located:

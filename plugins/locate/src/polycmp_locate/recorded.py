@@ -141,6 +141,18 @@ class Record:
                 return
             yield feed, tensors
 
+    def steps(self, inputs: TensorMetadata) -> Iterator[tuple[Feed, Mapping[str, Any]]]:
+        """Yield the inputs that the record holds and nobody gives otherwise, and what was recorded, step by step.
+
+        Args:
+            inputs: The model's inputs.
+        """
+        given = bool(self._plan.data.files or self._plan.data.script)
+        for tensors in self._run.iterations:
+            self.result.iterations += 1
+            self.result.outputs = TensorMetadata.from_feed_dict(tensors)
+            yield {} if given else {name: tensors[name] for name in inputs if name in tensors}, tensors
+
     def setting(
         self, candidate: PartitionedRun, feed: Feed, tensors: Mapping[str, Any], functions: Mapping[str, Any]
     ) -> Setting:

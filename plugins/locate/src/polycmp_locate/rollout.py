@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import islice
 from typing import Any
 
 from polycmp.builtin import DEFAULT_COMPARE
 from polycmp.compare.pair import PairComparer
+from polycmp.errors import UsageError
 from polycmp.options import make_options
 from polycmp.plan import Choice, Plan
 from polycmp.records import dataclass, field, replace
@@ -84,6 +86,11 @@ class Chooser:
         plan = replace(self._plan.compare, functions=(Choice(DEFAULT_COMPARE, exact),), script="")
         return make_functions(plan, registry)
 
+    @property
+    def takes_steps(self) -> bool:
+        """Whether outputs go back as inputs."""
+        return self._feedback is not None
+
     def feeds(self, candidate: str, reference: str, inputs: TensorMetadata) -> Iterator[Chosen]:
         """Yield the feeds to look inside with, for two backends by their labels.
 
@@ -104,6 +111,67 @@ class Chooser:
                 chosen = _Rollout(self._feedback, runs[0], runs[1], self._functions, self._on_stage).go(given)
             yield chosen
 
+    def recorded(
+        self, candidate: str, record: str, tensors: Iterator[tuple[Feed, Tensors]], inputs: TensorMetadata
+    ) -> Iterator[tuple[Chosen, Tensors]]:
+        """Yield the feeds to look inside with where the reference is a saved run of the same steps, and its tensors.
+
+        Args:
+            candidate: The candidate's label.
+            record: The saved run's.
+            tensors: What it was fed, as far as it holds that, and what it made, iteration by iteration.
+            inputs: The model's inputs.
+
+        Raises:
+            DataError: The source of inputs fails.
+            UsageError: The saved run has too few iterations, or an output does not fit the input that it goes into.
+        """
+        assert self._feedback is not None
+        steps = self._feedback.steps
+        for given in self._feedback.starts(self._resolved.source, inputs):
+            taken = list(islice(tensors, steps))
+            if not taken:
+                return
+            if len(taken) < steps:
+                raise UsageError(
+                    f"the saved run {record} holds {len(taken)} of {steps} steps",
+                    why="each step is one iteration of the saved run",
+                    hint=f"--steps {len(taken)}",
+                )
+            run = self._resolved.backend(candidate).make_run()
+            with ExitStack() as stack:
+                stack.callback(run.deactivate)
+                run.activate()
+                reference = _Recorded(record, taken)
+                chosen = _Rollout(self._feedback, run, reference, self._functions, self._on_stage).go(given)
+            yield chosen, taken[chosen.index][1]
+
+
+class _Recorded:
+    """A saved run of a sequence, in the place of a backend that takes its steps.
+
+    Args:
+        label: Its name in reports.
+        taken: What it was fed in each step, as far as that is known, and what it made.
+    """
+
+    outputs_stay_valid = True
+
+    def __init__(self, label: str, taken: Sequence[tuple[Feed, Tensors]]) -> None:
+        self.label = label
+        self._taken = taken
+        self._step = 0
+
+    def fed(self, feed: Feed) -> Feed:
+        """Return the inputs of the next step: those of the record where it holds them, else the given ones."""
+        return {**feed, **{name: array for name, array in self._taken[self._step][0].items() if name in feed}}
+
+    def infer(self, feed: Feed) -> Tensors:
+        """Return what was made in the next step."""
+        del feed
+        self._step += 1
+        return self._taken[self._step - 1][1]
+
 
 @dataclass
 class _Best:
@@ -120,13 +188,18 @@ class _Rollout:
     Args:
         feedback: What makes the next inputs.
         candidate: The backend to judge, active.
-        reference: The backend to believe, active.
+        reference: The backend to believe, active; or what was recorded of it.
         functions: What judges outputs.
         on_stage: Told in words what happens next.
     """
 
     def __init__(
-        self, feedback: Feedback, candidate: BackendRun, reference: BackendRun, functions: Functions, on_stage: Stage
+        self,
+        feedback: Feedback,
+        candidate: BackendRun,
+        reference: BackendRun | _Recorded,
+        functions: Functions,
+        on_stage: Stage,
     ) -> None:
         self.feedback, self.functions, self.on_stage = feedback, functions, on_stage
         self.candidate, self.reference = candidate, reference
@@ -137,6 +210,9 @@ class _Rollout:
         best, parted = _Best(), None
         for step in range(self.feedback.steps):
             self.on_stage(f"step {step + 1} of {self.feedback.steps}")
+            if isinstance(self.reference, _Recorded):
+                fed = self.reference.fed(shared)
+                shared, own = fed, fed if own is shared else own
             expected, made = _infer(self.reference, shared), _infer(self.candidate, shared)
             if expected is None or made is None:
                 return Chosen(shared, step, f"step {step} of {self.feedback.steps} failed, so the search is there")
@@ -156,6 +232,9 @@ class _Rollout:
         return self._all_right(best, shared, parted)
 
     def _compare(self, made: Tensors, expected: Tensors) -> tuple[list[str], float]:
+        if isinstance(self.reference, _Recorded):  # may hold tensors from inside, and not every output
+            expected = {name: array for name, array in expected.items() if name in made}
+            made = {name: made[name] for name in expected}
         found = PairComparer(self.candidate.label, self.reference.label, self.functions).add(made, expected)
         shares = [item.stats.share for item in found if item.stats is not None and item.stats.share is not None]
         return [item.output for item in found if not item.passed], max(shares, default=math.nan)
@@ -181,7 +260,7 @@ class _Rollout:
         )
 
 
-def _infer(run: BackendRun, feed: Feed) -> Tensors | None:
+def _infer(run: BackendRun | _Recorded, feed: Feed) -> Tensors | None:
     """Return outputs that outlive the next call; None if the backend failed."""
     made = run.infer(feed)
     if made is None or run.outputs_stay_valid:
