@@ -165,32 +165,3 @@ def test_what_completes_commands_is_printed(polycmp, shell):
     assert done.status == 0
     assert f"_POLYCMP_COMPLETE={shell}_complete" in done.out
     assert polycmp("completion", "tcsh").status == 2
-
-
-@pytest.mark.skipif(not os.path.exists("/bin/bash"), reason="needs bash")
-def test_bash_completes_backends_their_options_and_models(folder):
-    (folder / "complete.sh").write_text(
-        f'polycmp() {{ {sys.executable} -m polycmp "$@"; }}\n'
-        'eval "$(polycmp completion bash 2>/dev/null | sed s/nosort/default/)" 2>/dev/null\n'
-        'try() { COMP_WORDS=(polycmp run "$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=();'
-        ' _polycmp_completion polycmp; printf "%s\\n" "${COMPREPLY[@]}"; }\n'
-        "case $COMP_WORDBREAKS in *:*) echo colon;; esac\n"
-        "try -b onnxrt:thr\n"
-    )
-    done = subprocess.run(["bash", "complete.sh"], cwd=folder, capture_output=True, text=True, check=False, timeout=120)
-    assert "colon" not in done.stdout
-    environment = {
-        **os.environ,
-        "COMP_WORDS": "polycmp run -b onnxrt:thr",
-        "COMP_CWORD": "3",
-        "_POLYCMP_COMPLETE": "bash_complete",
-    }
-    shown = subprocess.run(
-        [sys.executable, "-m", "polycmp"], env=environment, cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert "onnxrt:threads=" in shown.stdout
-    environment = {**environment, "COMP_WORDS": "polycmp run sma", "COMP_CWORD": "2"}
-    shown = subprocess.run(
-        [sys.executable, "-m", "polycmp"], env=environment, cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert shown.stdout.startswith("file,")

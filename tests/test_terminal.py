@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 import textwrap
@@ -92,6 +93,12 @@ def test_what_takes_over_a_second_shows_progress_on_a_terminal(slow, model):
     seen = run_on_terminal(slow, "run", model, "-b", "slow")
     assert "iteration 1" in seen
     assert "iteration 0" not in run_on_terminal(slow, "run", model, "-b", "slow", "--silent")
+
+
+def test_progress_counts_iterations_and_says_how_long_it_takes(slow, model):
+    seen = run_on_terminal(slow, "run", model, "-b", "slow", "--iterations", "3", "--input-shapes", "x:[1,8]")
+    assert "iteration 1 of 3" in seen
+    assert re.search(r"iteration 2 of 3, \d+ s left", seen)
 
 
 def test_nothing_is_shown_where_there_is_no_terminal(slow, model):

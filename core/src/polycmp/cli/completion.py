@@ -7,8 +7,8 @@ from click.shell_completion import get_completion_class
 
 from polycmp.terminal import echo
 
-#: A colon parts words in bash, and stands between a backend's name and its options.
-_BASH = "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}\n"
+#: These part words in bash, and stand between a backend's name, its options and their values.
+_BASH = "COMP_WORDBREAKS=${COMP_WORDBREAKS//[:=]}\n"
 
 
 _HELP = """Print what makes a shell complete commands, files, backends and their options.
@@ -28,4 +28,7 @@ def completion_command(shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None
     program = click.get_current_context().find_root().command
-    echo((_BASH if shell == "bash" else "") + kind(program, {}, "polycmp", "_POLYCMP_COMPLETE").source())
+    source = kind(program, {}, "polycmp", "_POLYCMP_COMPLETE").source()
+    # What completes `onnxrt:name=a,threads=` holds commas itself; click's script for fish ends it at the first one.
+    source = source.replace('string split ","', 'string split -m 1 ","')
+    echo((_BASH if shell == "bash" else "") + source)
