@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
@@ -73,6 +74,8 @@ LOOKING = ["locate -b onnxrt -b onnx", "locate --bisect -b onnxrt -b onnx", "run
 
 @pytest.mark.parametrize("words", LOOKING)
 def test_looking_inside_takes_no_memory_for_the_weight(big, tmp_path, words):
+    if "onnxrt" in words and tuple(map(int, onnxruntime.__version__.split(".")[:2])) < (1, 21):
+        pytest.skip("ONNX Runtime before 1.21 reads no weights from where they lie")
     command, *options = words.split()
     status, text, peak = polycmp(command, big, *options, "--load-inputs", tmp_path / "ids.npz", "--atol", "1e-3")
     assert status == 0, text

@@ -226,6 +226,10 @@ def expected_of(model, feed):
 @pytest.mark.parametrize("case", [*CASES, *ATTENTION, *EXPERTS], ids=lambda case: case[0])
 def test_an_operator_of_onnx_runtime_agrees_with_it(case):
     op, arrays, attributes, *outputs = case
+    if op in {"GroupQueryAttention", "MultiHeadAttention", "MatMulNBits"} and Version(ort.__version__) < Version(
+        "1.24"
+    ):
+        pytest.skip("releases before 1.24 calculate some of these otherwise")
     model, feed = model_of(op, arrays, attributes, *outputs)
     expected, got = expected_of(model, feed), make_evaluator(model).run(None, feed)
     wide = make_evaluator(model, dtype="float64").run(None, feed)

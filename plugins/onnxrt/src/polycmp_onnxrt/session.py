@@ -25,6 +25,7 @@ from polycmp_onnxrt.source import (
     native_path,
     path_of,
     reads_from_folder,
+    refuse_weights_elsewhere,
     serialized,
 )
 
@@ -126,6 +127,8 @@ class SessionFromOnnx(Loader[Any]):
     def _make_session(self, ort: Any) -> Any:
         providers = resolve_providers(self.providers, tuple(ort.get_available_providers()))
         path = path_of(self.model)
+        if path is not None:
+            refuse_weights_elsewhere(ort, self.model)
         session = None
         if path is not None and self.save_optimized is None and {name for name, _ in providers} == {_CPU}:
             session = self._mapping_session(ort, path, providers)

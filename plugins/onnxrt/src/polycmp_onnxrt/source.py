@@ -27,8 +27,25 @@ def reads_from_folder(ort: Any) -> bool:
     Args:
         ort: The module `onnxruntime`.
     """
-    major, minor = (int(part) for part in ort.__version__.split(".")[:2])
-    return (major, minor) >= (1, 21)
+    return _release(ort) >= (1, 21)
+
+
+def refuse_weights_elsewhere(ort: Any, model: Any) -> None:
+    """Raise for weights that a file or a link has outside the model's folder: releases before 1.24 read them.
+
+    Args:
+        ort: The module `onnxruntime`.
+        model: What a session is made of.
+
+    Raises:
+        ModelError: There are such weights, or the file cannot be read.
+    """
+    if _release(ort) < (1, 24):
+        external_of(model)
+
+
+def _release(ort: Any) -> tuple[int, ...]:
+    return tuple(int(part) for part in ort.__version__.split(".")[:2])
 
 
 def external_of(model: Any) -> ExternalModel | None:
