@@ -1,4 +1,8 @@
-"""What `mkdocs build` does beyond rendering: links to files outside `docs/` lead to the repository; the error index."""
+"""What `mkdocs build` does beyond rendering.
+
+Links to files outside `docs/` lead to the repository, the error index is made, and so is the list of the public modules
+that no other page shows.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,15 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 ERRORS = "reference/errors.md"
+#: Where the page of public modules shows those that no other page does.
+OTHERS = "<!-- other public modules -->"
+#: Other names of modules that are shown, and packages whose modules are.
+ALIASES = {
+    **{f"polycmp.{name}": f"polycmp_api.{name}" for name in ("comparator", "func", "json", "logger")},
+    "polycmp.testing": "polycmp_testing",
+    "polycmp": "polycmp.spec",
+    "polycmp_onnx": "polycmp_onnx.load",
+}
 LINK = re.compile(r"\]\((?!https?://|#)([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -28,7 +41,18 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
         return f"]({page_url(kind, target)}{match[2] or ''})"
 
     text = LINK.sub(absolute, markdown)
+    text = text.replace(OTHERS, "\n\n".join(f"::: {name}" for name in other_modules()))
     return text.replace(_error_index().MARK, _error_index().table()) if page.file.src_uri == ERRORS else text
+
+
+def other_modules() -> list[str]:
+    """Return the public modules of `architecture.md` that no page of the reference names."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    listed = page.partition("<!-- public modules -->")[2].partition("<!-- end -->")[0]
+    public = dict.fromkeys(re.findall(r"`(polycmp[\w.]*)`", listed))
+    pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "reference").glob("*.md")]
+    shown = {name for text in pages for name in re.findall(r"^::: (\S+)$", text, re.MULTILINE)}
+    return [name for name in public if ALIASES.get(name, name) not in shown]
 
 
 @cache
