@@ -14,7 +14,7 @@ def main(registry: Registry | None = None) -> None:
     """Run the command line and exit with its status.
 
     Args:
-        registry: The plugins, for whoever runs several commands in one process; by default those installed.
+        registry: The plugins, for programs that run several commands; by default those installed.
     """
     # What starting up allocates stays for good, so looking through it for garbage is wasted: a twelfth of the time that
     # a help text takes. Commands turn the collector on again before they do any work.

@@ -33,7 +33,7 @@ def read_only(array: Any) -> Any:
 
 
 def copied(array: Any) -> Any:
-    """Return an array in memory of its own; one on a device that is no torch tensor belongs to whoever made it."""
+    """Return an array in memory of its own; one on a device that is no torch tensor belongs to its maker."""
     if isinstance(array, np.ndarray):
         return np.array(array)
     if isinstance(array, (list, tuple)):
@@ -42,7 +42,7 @@ def copied(array: Any) -> Any:
 
 
 def refuses_to_write(error: BaseException) -> bool:
-    """Return whether NumPy raised this because somebody wrote to an array that is read-only."""
+    """Return whether NumPy raised this because code wrote to an array that is read-only."""
     return isinstance(error, ValueError) and any(text in str(error) for text in _REFUSALS)
 
 

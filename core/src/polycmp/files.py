@@ -76,7 +76,7 @@ def _go_back(start: Path) -> bool:
 def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     """Open a temporary neighbour of `path` for writing and rename it over `path` when the block ends well.
 
-    Whoever is killed in between leaves the old file, or none; never half a new one. Missing folders are made.
+    A process that is killed in between leaves the old file, or none; never half a new one. Missing folders are made.
 
     Raises:
         FileError: The folder or the file cannot be written.

@@ -72,7 +72,7 @@ class Recorded:
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def children(self) -> Iterator[Any]:
-        """Yield the arguments this object was made with, for whoever walks a tree of them."""
+        """Yield the arguments this object was made with, for code that walks a tree of them."""
         args, kwargs = self.__arguments
         yield from args
         yield from kwargs.values()

@@ -129,7 +129,7 @@ class ChildProcess:
                     return message
         except queue.Empty:
             raise TimeoutError from None
-        self._lines.put(None)  # for whoever asks again
+        self._lines.put(None)  # for the next call
         return None
 
     def ending(self) -> Ending:

@@ -17,7 +17,7 @@ from polycmp.tensors import Feed, TensorMetadata, check_feed
 class Runner(Recorded):
     """Base of all runners.
 
-    A subclass implements `activate_impl`, `get_input_metadata_impl`, `infer_impl` and `deactivate_impl`; whoever uses
+    A subclass implements `activate_impl`, `get_input_metadata_impl`, `infer_impl` and `deactivate_impl`; code that uses
     it calls `activate`, `infer`, `deactivate`, or `with`. Nothing heavy is loaded or allocated before activation.
 
     The runner owns what `infer` returns and may overwrite it in its next `infer`: copy to keep. It must not write to

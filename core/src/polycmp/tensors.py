@@ -53,7 +53,7 @@ class DataSource:
     """Base of the sources of inputs that also say what the inputs are worth.
 
     Attributes:
-        synthetic: The numbers are made up, and say nothing of real data: whoever calibrates with them should warn.
+        synthetic: The numbers are made up, and say nothing of real data: calibrating with them is worth a warning.
     """
 
     synthetic: bool = False

@@ -242,7 +242,7 @@ def _finish(status: int) -> int:
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, sys.stdout.fileno())
             os.close(null)
-        if isinstance(error, BrokenPipeError):  # whoever reads has seen enough
+        if isinstance(error, BrokenPipeError):  # the reader has seen enough
             return status
         _say(f"polycmp: cannot write to standard output: {describe_exception(error)}")
         return status or EXIT_FAILED

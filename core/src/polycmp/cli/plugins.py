@@ -45,7 +45,7 @@ def _print_table(rows: Iterable[Mapping[str, Any]]) -> None:
     if console.is_terminal:
         console.print(_table(rows, narrow=console.width < 140))
         return
-    wide = make_console(width=1000)  # whoever reads a pipe wants whole lines, without padding
+    wide = make_console(width=1000)  # readers of a pipe want whole lines, without padding
     with wide.capture() as capture:
         wide.print(_table(rows, narrow=False))
     echo("\n".join(line.rstrip() for line in capture.get().splitlines()))

@@ -33,7 +33,7 @@ Occurrences = Sequence[Sequence[str]]
 
 @dataclass
 class Given:
-    """What somebody asked for, as text.
+    """What the user asked for, as text.
 
     Attributes:
         model: The model file.

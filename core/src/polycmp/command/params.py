@@ -47,7 +47,7 @@ TAKES_A_WORD = frozenset({"-b", "--backend", "-o", "--output"})
 def registry_of(ctx: click.Context) -> Registry:
     """Return the plugins that a command line works with, looked up when they are first needed.
 
-    Whoever starts the command line may hand them in: `cli.main(…, obj=registry)`.
+    A program that starts the command line may hand them in: `cli.main(…, obj=registry)`.
     """
     root = ctx.find_root()
     if root.obj is None:

@@ -32,7 +32,7 @@ def scale_if_all_equal(pair: Pair) -> float | None:
     Those that differ mostly do so in their first block, after which it is over.
     """
     if pair.size <= BLOCK:
-        return None  # whoever looks at the only block sees it there
+        return None  # the caller sees it in the only block
     first, _ = next(pair.cuts())
     if scale_if_equal(pair.candidate[first], pair.reference[first]) is None:
         return None

@@ -109,7 +109,7 @@ class PairComparer:
         for name in candidate:
             other = self.map_output.get(name, name)
             if name not in self.map_output and other in self.map_output.values():
-                other = ""  # somebody else was mapped to that name
+                other = ""  # another output was mapped to that name
             known = other in reference
             pairs.append((name, other if known else None))
             if known:

@@ -55,7 +55,7 @@ def _fit(name: str, entry: TensorEntry, feed: Mapping[str, Any], extra: list[str
         )
     value = feed[name]
     if isinstance(value, int) and not isinstance(value, bool):
-        return value  # the address of memory on a device: whoever gave it vouches for it
+        return value  # the address of memory on a device: its giver vouches for it
     if not (hasattr(value, "dtype") and hasattr(value, "shape")):
         value = np.from_dlpack(value) if hasattr(value, "__dlpack__") else to_numpy(value)
     if not entry.accepts_shape(value.shape):

@@ -268,7 +268,7 @@ def _exists(name: str) -> bool:
         spec = importlib.util.find_spec(top)
     except (ImportError, ValueError):
         return top in sys.modules
-    # A folder that happens to have the name, beside somebody's script, passes for a package without contents.
+    # A folder that happens to have the name, beside a user's script, passes for a package without contents.
     is_folder = spec is not None and spec.origin is None and spec.submodule_search_locations is not None
     return spec is not None and (bool(dot) or not is_folder)
 

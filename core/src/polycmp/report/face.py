@@ -229,7 +229,7 @@ class Row:
         drawing: A small drawing beside it.
         looks: What reports saw of it while it was compared, by the report's name.
         edge: What a drawing of the graph writes beside it: its range, its error.
-        lines: Its figures as lines of text, for whoever sees nothing but this row; by default those of the columns.
+        lines: Its figures as lines of text, for readers of this row alone; by default those of the columns.
     """
 
     name: str

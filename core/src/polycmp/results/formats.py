@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 INPUTS = "inputs"
 OUTPUTS = "outputs"
-#: Arrays by name that somebody else saved, without saying what they are.
+#: Arrays by name that another program saved, without saying what they are.
 ARRAYS = "arrays"
 
 #: The format of files whose names do not tell what they hold.
 TEXT_SUFFIX = ".json"
-#: Suffixes of other things: whoever types one expects such a file, not JSON.
+#: Suffixes of other things: a user who types one expects such a file, not JSON.
 _OF_OTHERS = tuple(
     f".{name}"
     for names in (
@@ -218,7 +218,7 @@ def _holds_json(path: Path) -> bool:
         with path.open("rb") as file:
             beginning = file.read(512)
     except OSError:
-        return False  # whoever reads it says why
+        return False  # reading it says why
     return b"\0" not in beginning and beginning.lstrip()[:1] in {b"[", b"{"}
 
 

@@ -141,7 +141,7 @@ def open_inputs(paths: Sequence[str | Path], registry: Registry | None = None) -
     """Open saved inputs, one path after the other.
 
     Args:
-        paths: Files or folders. Archives of plain arrays that somebody else saved count as one feed each.
+        paths: Files or folders. Archives of plain arrays that other programs saved count as one feed each.
         registry: The plugins that bring the formats; by default those that are installed.
 
     Raises:
@@ -156,7 +156,7 @@ def open_runs(path: str | Path, registry: Registry | None = None) -> list[SavedR
     """Open saved outputs: one run for each runner, labelled as it was when saved.
 
     Args:
-        path: A file or folder. An archive of plain arrays that somebody else saved is one run of one iteration, with
+        path: A file or folder. An archive of plain arrays that another program saved is one run of one iteration, with
             the file's name as its label.
         registry: The plugins that bring the formats; by default those that are installed.
 

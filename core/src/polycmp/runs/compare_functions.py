@@ -97,7 +97,7 @@ class Recorders:
                     self._recorders.append((contribution.label, factory(chosen, compare)))
 
     def join(self, label: str, recorder: Recorder) -> None:
-        """Let somebody else take part, whose errors name `label`."""
+        """Let another recorder take part, whose errors name `label`."""
         self._recorders.append((label, recorder))
 
     def add(self, iteration: int, candidate: str, reference: str, found: Iterable[OutputComparison]) -> None:

@@ -20,7 +20,7 @@ class Feedback(Recorder, Protocol):
     """Makes the inputs of further steps from outputs: a cache, a recurrent state, the next token.
 
     A session has it join the runs and wrap the source of inputs, and tells it of every iteration's outputs and
-    verdicts. Whoever runs backends without a session takes the steps with `starts` and `then`.
+    verdicts. Code that runs backends without a session takes the steps with `starts` and `then`.
 
     Attributes:
         steps: How many steps a sequence has.

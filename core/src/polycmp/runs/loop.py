@@ -45,7 +45,7 @@ class Pace:
         sequential: One run does all iterations before the next is activated.
         warm_up: Calls with the first inputs before anything is measured as an iteration.
         on_stage: Told in words what happens next.
-        ahead: Whether the next part of a model may run while somebody looks at the last one's tensors.
+        ahead: Whether the next part of a model may run while the last one's tensors are looked at.
         together: Whether runs that take part in the same iterations may be activated at the same time.
         iterations: How many there will be; 0 where that is not known.
     """
@@ -114,7 +114,7 @@ def _activate(runs: Sequence[BackendRun], pace: Pace) -> None:
         for other in others:
             other.result()
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)  # whoever interrupts this does not want to wait
+        pool.shutdown(wait=False, cancel_futures=True)  # a user who interrupts this does not want to wait
         raise
     pool.shutdown()
 

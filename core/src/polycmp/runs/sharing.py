@@ -14,7 +14,7 @@ def sharing(made: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]]) ->
     """Return the keys of those outputs that lie in the same memory as some of these.
 
     Bounds of memory are compared, so it may be that no element is shared. Only NumPy arrays are looked at, and among
-    them those that somebody can write to: inputs and a model's constants may well be shared.
+    them those that can be written to: inputs and a model's constants may well be shared.
 
     Args:
         made: The outputs of the last call.

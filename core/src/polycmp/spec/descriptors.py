@@ -146,8 +146,8 @@ class LoaderSpec:
             that is read once and then removed, so that it need not survive a loss of power. `weights` names a folder
             beside `path` whose files the part may refer to, those that earlier parts left there included; empty for
             none. `whole` asks for a file that is complete in itself, if there can be one.
-        options_of: A backend whose options this loader takes instead of its own: whoever builds engines on the way to
-            running them builds them alike on the way to a file.
+        options_of: A backend whose options this loader takes instead of its own, so that `convert` builds the
+            engine that `run` runs.
         hints: Optional, called as `hints(source, options) -> InputHints`: which sizes the model's operators ask of
             dimensions that its inputs leave open, read without loading weights.
         graph: Optional, called as `graph(loader) -> polycmp.graph.ModelGraph`: the model's operators and tensors, and

@@ -95,7 +95,7 @@ def stored_from_manifest(text: str | bytes, read: Callable[[str], NDArray[Any]])
 
 
 def stored_from_arrays(names: Sequence[str], label: str, read: Callable[[str], NDArray[Any]]) -> Stored:
-    """Return one iteration made of all arrays in a container that somebody else wrote."""
+    """Return one iteration made of all arrays in a container that another program wrote."""
 
     def iteration() -> IterationResult:
         return IterationResult({name: unpack(read(name), "", ()) for name in names}, None, label)

@@ -95,7 +95,7 @@ class SafetensorsWriter:
 def read_safetensors(path: Path) -> Stored:
     """Return what a `.safetensors` file holds, without reading its tensors.
 
-    A file that somebody else wrote is one iteration of all its tensors.
+    A file that another program wrote is one iteration of all its tensors.
 
     Raises:
         FileError: It is no such file, or damaged.

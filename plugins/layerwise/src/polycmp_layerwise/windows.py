@@ -76,7 +76,7 @@ class Windows:
 
     @property
     def graph(self) -> ModelGraph:
-        """The graph of the last run, the reference unless somebody says otherwise."""
+        """The graph of the last run, the reference unless the caller says otherwise."""
         return self.partitioned_runs[-1].graph
 
     @cached_property
@@ -156,7 +156,7 @@ class Windows:
 
         Args:
             feed: The inputs.
-            ahead: Whether a segment may run while somebody looks at what the one before it gave.
+            ahead: Whether a segment may run while what the one before it gave is looked at.
         """
         if not self.segments:
             types = self.graph.types(TensorMetadata.from_feed_dict(feed))

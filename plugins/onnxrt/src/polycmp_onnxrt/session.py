@@ -243,5 +243,5 @@ def share_arena(ort: Any) -> bool:
     try:
         ort.create_and_register_allocator(memory, ort.OrtArenaCfg(0, same_as_requested, -1, -1))
     except Exception as error:  # noqa: BLE001  raised without a type of its own
-        return "already" in str(error)  # somebody else's arena is as good
+        return "already" in str(error)  # another library's arena is as good
     return True

@@ -126,7 +126,7 @@ def nearest(nodes: Sequence[GraphNode], start: int, static: set[str]) -> tuple[l
     Args:
         nodes: The operators.
         start: The position of the one.
-        static: Tensors that depend on weights alone; whoever makes them counts as a weight.
+        static: Tensors that depend on weights alone; their maker counts as a weight.
     """
     made_by = {name: index for name, index in makers(nodes).items() if name not in static}
     readers: dict[str, list[int]] = {}

@@ -138,7 +138,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Tick:
-    """Nothing has happened for a moment; whoever shows progress may do so."""
+    """Nothing has happened for a moment; progress may be shown."""
 
 
 Event: TypeAlias = Started | Ended | Tick

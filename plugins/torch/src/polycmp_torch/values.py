@@ -78,7 +78,7 @@ def _below(name: str, key: str) -> str:
 
 
 class Taken:
-    """Memory that belongs to somebody, so that no output may lie in it.
+    """Memory that has an owner, so that no output may lie in it.
 
     Args:
         tensors: Tensors whose memory is taken from the start: inputs, weights.

@@ -1,4 +1,4 @@
-"""Judging an output by how much rounding moves it, instead of by tolerances that somebody chose."""
+"""Judging an output by how much rounding moves it, instead of by tolerances that the user chose."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def _serve(
         signal.signal(number, signal.SIG_DFL)
     if parents_end is not None:
         parents_end.close()  # or nobody would notice that the parent is gone
-    # Whoever calls polycmp from a program may have put other streams there; `_run` redirects descriptors.
+    # A program that calls polycmp may have put other streams there; `_run` redirects descriptors.
     sys.stdout, sys.stderr = sys.__stdout__ or sys.stdout, sys.__stderr__ or sys.stderr
     command = next(iter(entry_points(group="console_scripts", name="polycmp"))).load()
     for name in modules:

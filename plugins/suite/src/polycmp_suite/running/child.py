@@ -1,4 +1,4 @@
-"""The process of a case: `polycmp`, which ends when whoever started it ends."""
+"""The process of a case: `polycmp`, which ends when its parent ends."""
 
 from __future__ import annotations
 

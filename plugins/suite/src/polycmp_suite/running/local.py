@@ -11,7 +11,7 @@ from contextlib import suppress
 from polycmp_suite.running.process import GRACE, CaseProcess
 from polycmp_suite.spec import Ended, Event, Job, Queue, Resources, Started, Tick
 
-#: Seconds after which whoever shows progress is told that nothing has happened.
+#: Seconds after which the display of progress is told that nothing has happened.
 _TICK = 1.0
 #: Seconds between two looks where the system does not tell that a process has ended.
 _POLL = 0.02

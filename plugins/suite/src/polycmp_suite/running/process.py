@@ -28,7 +28,7 @@ class CaseProcess:
     Args:
         job: What to run.
         environment: Environment variables to set.
-        where: The machine, for whoever reads the events.
+        where: The machine, for readers of the events.
         devices: The GPUs that it is given.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""One case alone, for whoever has a place of their own for its result: pytest."""
+"""One case alone, for callers with a place of their own for its result: pytest."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def expected(value: Any) -> Expected:
             f"there is no key {unknown[0]!r}", why=did_you_mean(unknown[0], ("reason", "verdict", "until"))
         )
     if not isinstance(value.get("reason"), str) or not value["reason"].strip():
-        raise UsageError("a reason is missing", why="whoever reads the report has to know why a failure is expected")
+        raise UsageError("a reason is missing", why="a reader of the report has to know why a failure is expected")
     if value.get("verdict", "failed") not in ("failed", "error"):
         raise UsageError("verdict is 'failed' or 'error'")
     until = value.get("until")
