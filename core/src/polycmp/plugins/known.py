@@ -58,9 +58,12 @@ _TENSORRT_PLUGINS = (
     "onnx-graphsurgeon replaces patterns; `polycmp plugins` is about packages of polycmp",
 )
 
+_SEVERAL_DEVICES = ("polycmp does not spread a model over several devices", "run each part as a model of its own")
+
 COMMANDS_ELSEWHERE: Mapping[str, tuple[str, str]] = {
     "plugin": _TENSORRT_PLUGINS,
-    "multi-device": ("polycmp does not spread a model over several devices", "run each part as a model of its own"),
+    "multi-device": _SEVERAL_DEVICES,
+    "template shard-hints": _SEVERAL_DEVICES,
     "data to-input": ("it is called `data merge`", "polycmp data merge FILE... -o INPUTS.json"),
 }
 """Commands of Polygraphy that have another name here or none: why, and what to do instead."""
