@@ -44,7 +44,8 @@ def test_github_gets_annotations_and_a_summary(polycmp, model, other, tmp_path, 
     done = polycmp("run", model, "-b", "onnxrt", "-b", f"onnxrt:model={other},name=old")
     assert done.status == 1
     [line] = [line for line in done.out.splitlines() if line.startswith("::error")]
-    assert line.startswith("::error title=onnxrt against old%3A y::8 of 8 elements differ")
+    assert line.startswith("::error title=model.onnx (sha256 ")
+    assert "%3A onnxrt against old%3A y::8 of 8 elements differ" in line
     assert "| ❌ | y | float32" in (tmp_path / "summary.md").read_text(encoding="utf-8")
 
 
@@ -71,13 +72,16 @@ def test_every_command_has_every_report(polycmp, model, other, tmp_path, words, 
     )
     assert document["verdict"] == {0: "passed", 1: "failed"}[status]
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert f"<h1>{heading.capitalize()}</h1>" in page
+    named = {"selftest": "selftest.textproto", "check": ""}.get(words[0], "model.onnx")  # saved metrics have no model
+    assert f"<h1>{heading.capitalize()}{f': {named}' if named else '</h1>'}" in page
     root = ET.parse(tmp_path / "r.xml").getroot()
-    [found] = [item for item in root if item.get("name") == suite]
+    [found] = [item for item in root if item.get("name", "").rpartition("): ")[2] == suite]
     assert case in [item.get("name") for item in found]
     assert (int(root.get("failures")) > 0, root.get("errors")) == (status == 1, "0")
     text = (tmp_path / "r.md").read_text(encoding="utf-8")
-    assert text.startswith(f"### polycmp: {heading}: ")
+    first = text.splitlines()[0]
+    assert first.startswith(f"### polycmp: {named or heading}")
+    assert f" {heading}: " in first
     assert f" {case} |" in text
 
 
