@@ -352,3 +352,8 @@ def test_one_step_scaled_back_is_one_step_but_for_rounding(kind, rounding):
     values = (np.arange(-127, 128, dtype=np.float32)[:, None] * scales).astype(np.float64)
     steps = np.ptp(values, axis=0) / 254
     assert (np.diff(values, axis=0) <= [steps_allowed(step, np.dtype(kind)) for step in steps]).all()
+
+
+@pytest.mark.parametrize(("jump", "wanted"), [(8.0, False), (above(8.0), True)])
+def test_from_which_growth_on_an_operator_is_measured(jump, wanted):
+    assert d.needs_measuring(row(1e-3, jump=jump), 1.0) is wanted

@@ -1,0 +1,94 @@
+"""The numbers behind decisions on single tensors, each with a value on either side of it."""
+
+from __future__ import annotations
+
+import math
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from polycmp_locate import decisions as d
+from polycmp_locate.masks import beside_masks
+from polycmp_locate.pairing.side_by_side import _held
+from polycmp_locate.quantised import StepError, step_error
+
+
+@pytest.mark.parametrize(
+    ("op", "kind", "least"),
+    [
+        ("Add", "float32[2]", 2.0**-102),
+        ("Add", "float16[2]", 2.0**-102),
+        ("Add", "float64[2]", 0.0),
+        ("Sigmoid", "float32[2]", 2.0**-6),
+        ("Softmax", "float64[2]", 2.0**-6),
+    ],
+)
+def test_the_least_scale_of_an_error(op, kind, least):
+    assert d.least_scale(op, kind) == least
+
+
+@pytest.mark.parametrize(("scale", "may"), [(8999.0, False), (9000.0, True), (1e4, True)])
+def test_from_which_magnitude_on_values_may_mask(scale, may):
+    assert d.may_mask(scale) is may
+
+
+@pytest.mark.parametrize(
+    ("second", "beside"),
+    [
+        (2.0**14 * 2.0**-7, None),  # not far below the mask
+        (math.nextafter(2.0**14 * 2.0**-7, 0.0), [False, True]),
+        (2.0**14 * 2.0**-4, None),  # large itself, and nothing is beside both
+    ],
+)
+def test_what_stands_beside_masks(second, beside):
+    found = beside_masks(np.array([-(2.0**14), second]))
+    assert (None if found is None else found.tolist()) == beside
+
+
+@pytest.mark.parametrize(
+    ("middle", "small"),
+    [(math.nextafter(2.0**14 * 2.0**-4, 0.0), None), (2.0**14 * 2.0**-4, [False, False, True])],
+)
+def test_values_from_a_share_of_the_largest_on_count_as_masks_too(middle, small):
+    found = beside_masks(np.array([-(2.0**14), middle, 1.0]))
+    assert (None if found is None else found.tolist()) == small
+
+
+@pytest.mark.parametrize(("share", "held"), [(0.985, False), (0.9921875, True), (1.0, True)])
+def test_a_value_at_the_limit_of_a_type_masks_like_one_beyond_it(share, held):
+    largest = float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
+    own = np.array([-largest * share, 1.0]).astype(ml_dtypes.bfloat16)
+    mine, expected = _held(own, np.array([-3.4e38 * 1.0005, 1.0], np.float32))
+    assert (float(mine[0]) == float(expected[0]) == -largest) is held
+
+
+@pytest.mark.parametrize(
+    ("changes", "scaled", "only", "clipped"),
+    [
+        ({}, False, False, False),
+        ({"gain": 1 + 2.0**-5}, False, False, False),
+        ({"gain": math.nextafter(1 + 2.0**-5, 2)}, True, True, False),
+        ({"gain": 1 - 2.0**-5 - 1e-9}, True, True, False),
+        ({"gain": 2.0, "left": 2.0**-6}, True, True, False),
+        ({"gain": 2.0, "left": math.nextafter(2.0**-6, 1)}, True, False, False),
+        ({"gain": 2.0**-12}, True, False, False),
+        ({"gain": math.nextafter(2.0**-12, 1)}, True, True, False),
+        ({"beyond": 2.0**-6}, False, False, False),
+        ({"beyond": math.nextafter(2.0**-6, 1)}, False, False, True),
+        ({"beyond": 1e-6, "largest": 0.25}, False, False, False),
+        ({"beyond": 1e-6, "largest": math.nextafter(0.25, 1)}, False, False, True),
+    ],
+)
+def test_a_factor_and_a_range_that_are_more_than_rounding(changes, scaled, only, clipped):
+    error = StepError(**{"gain": 1.0, "beyond": 0.0, "left": 0.0, "largest": 0.0, "low": -1.0, "high": 1.0, **changes})
+    assert (error.is_scaled, error.is_only_scaled, error.is_clipped) == (scaled, only, clipped)
+    assert error.is_rounding is not (scaled or clipped)
+
+
+@pytest.mark.parametrize(("left", "lost"), [(0.0, True), (0.49, True), (0.51, False), (1.0, False)])
+def test_numbers_beside_masks_are_lost_where_half_of_them_is_error(left, lost):
+    other = np.array([-1e4, 1.0, 1.0])
+    own = np.array([-1e4, left, left])
+    found = step_error(own, other, 0.5, np.array([False, True, True]))
+    assert bool(found.drowned) is lost
