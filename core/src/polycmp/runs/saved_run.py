@@ -66,3 +66,13 @@ def open_saved(paths: Iterable[str], taken: Iterable[str], registry: Registry) -
             used.add(label)
             found.append(SavedBackendRun(run, label))
     return found
+
+
+def next_outputs(saved: Iterable[SavedBackendRun]) -> dict[str, Mapping[str, Any]]:
+    """Return the outputs of the next iteration by label; those that have no more are absent.
+
+    Raises:
+        FileError: A file is damaged.
+    """
+    made = {run.result.label: run.next() for run in saved}
+    return {label: outputs for label, outputs in made.items() if outputs is not None}

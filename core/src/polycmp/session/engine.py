@@ -19,7 +19,7 @@ from polycmp.runs.comparers import Comparer, choose_reference, comparer_maker
 from polycmp.runs.feedback import Following, open_feedback
 from polycmp.runs.loop import Pace, Step, run_steps
 from polycmp.runs.resolve import resolve
-from polycmp.runs.saved_run import SavedBackendRun, open_saved
+from polycmp.runs.saved_run import SavedBackendRun, next_outputs, open_saved
 from polycmp.runs.services import (
     FollowUps,
     Postprocessing,
@@ -161,12 +161,12 @@ class _Session:
             try:
                 for step in live:
                     index = step.index
-                    saved = self._next_saved()
+                    saved = next_outputs(self._saved)
                     yield replace(step, outputs={**step.outputs, **saved}) if saved else step
             finally:
                 live.close()
         while True:
-            outputs = self._next_saved()
+            outputs = next_outputs(self._saved)
             if not outputs:
                 return
             index += 1
@@ -250,14 +250,6 @@ class _Session:
                     f"{result.label} may calculate in {result.precision}, which rounds by up to {unit} relative to the "
                     "largest values: polycmp locate tells whether there is more to the difference"
                 )
-
-    def _next_saved(self) -> Outputs:
-        outputs: Outputs = {}
-        for run in self._saved:
-            made = run.next()
-            if made is not None:
-                outputs[run.result.label] = made
-        return outputs
 
     def _check_names(self, step: Step) -> None:
         if not self._names_checked and step.outputs:
