@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
@@ -15,6 +18,7 @@ from truth.mutation import ACCUSED as ACCUSED_CLEAN
 from truth.mutation import CLEAN, NAMED, Mutant, Outcome, downstream, reached_goal, reaches, table, try_out
 from truth.mutation import MISSED as MISSED_FAULT
 from truth.pending import PENDING
+from truth.resuming import Kept, each
 from truth.scenario import NO_FAULT, NOTHING, SAME, WRONG, Scenario, at
 from truth.scenarios import SCENARIOS
 
@@ -57,6 +61,25 @@ def test_enough_is_tried():
 )
 def test_what_is_said_is_graded(expect, said, what):
     assert grade(Scenario("s", "residual", NO_FAULT, expect), said) == what
+
+
+def dies_once(name):
+    """Stand for what makes a process die, so that a pool of them is broken."""
+    if not Path(name).exists():
+        Path(name).touch()
+        os._exit(1)
+    return Path(name).name
+
+
+def test_a_process_that_dies_does_not_end_the_run(tmp_path):
+    names = [str(tmp_path / name) for name in "ab"]
+    assert sorted(each(dies_once, names, Kept(tmp_path / "done"), 1)) == ["a", "b"]
+
+
+def test_what_was_done_is_not_done_again(tmp_path):
+    kept = Kept(tmp_path / "done")
+    kept.put(dies_once, str(tmp_path / "a"), "done")
+    assert list(each(dies_once, [str(tmp_path / "a")], kept, 1)) == ["done"]
 
 
 class TestMutation:

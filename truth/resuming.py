@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import pickle
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from functools import cached_property
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, TypeVar
 
 Made = TypeVar("Made")
+#: So often processes may die before that is an error.
+_MOST_BROKEN = 4
 _ROOT = Path(__file__).parents[1]
 
 
@@ -73,23 +76,35 @@ def each(function: Callable[[str], Made], names: Sequence[str], kept: Kept, proc
         kept: What was made before; new ones are added.
         processes: How many processes to use.
     """
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from multiprocessing import get_context
-
     left = []
     for name in names:
         if kept.has(function, name):
             yield kept.get(function, name)
         else:
             left.append(name)
-    if not left:
-        return
-    with ProcessPoolExecutor(max(1, min(processes, len(left))), mp_context=get_context("spawn")) as pool:
-        waiting = {pool.submit(function, name): name for name in left}
+    broken = 0
+    while left:
+        try:
+            for name, made in _in_processes(function, left, processes):
+                kept.put(function, name, made)
+                left.remove(name)
+                yield made
+        except BrokenExecutor:  # noqa: PERF203 - a process died: what it was at, and what was left, is tried again
+            broken += 1
+            if broken == _MOST_BROKEN:
+                raise
+
+
+def _in_processes(
+    function: Callable[[str], Made], names: Sequence[str], processes: int
+) -> Generator[tuple[str, Made], None, None]:
+    """Yield each name with what was made of it as soon as it is."""
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(max(1, min(processes, len(names))), mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(function, name): name for name in names}
         try:
             for future in as_completed(waiting):
-                made = future.result()
-                kept.put(function, waiting[future], made)
-                yield made
+                yield waiting[future], future.result()
         finally:
             pool.shutdown(cancel_futures=True)
