@@ -28,7 +28,10 @@ def saturates() -> bool:
 
 
 def fuses_experts() -> bool:
-    """Return whether ONNX Runtime has the operators MoE and QMoE for processors, since 1.23."""
+    """Return whether ONNX Runtime has MoE and QMoE for processors as the reference has them.
+
+    Release 1.23 was the first with them; before 1.31 they weighted experts otherwise.
+    """
     from onnxruntime import __version__
 
-    return tuple(map(int, __version__.split(".")[:2])) >= (1, 23)
+    return tuple(map(int, __version__.split(".")[:2])) >= (1, 31)

@@ -230,6 +230,8 @@ def test_an_operator_of_onnx_runtime_agrees_with_it(case):
         "1.24"
     ):
         pytest.skip("releases before 1.24 calculate some of these otherwise")
+    if op in {"MoE", "QMoE"} and Version(ort.__version__) < Version("1.31"):
+        pytest.skip(f"ONNX Runtime {ort.__version__} lacks {op} for processors, or weights experts otherwise")
     model, feed = model_of(op, arrays, attributes, *outputs)
     expected, got = expected_of(model, feed), make_evaluator(model).run(None, feed)
     wide = make_evaluator(model, dtype="float64").run(None, feed)
