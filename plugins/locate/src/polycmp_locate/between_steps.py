@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from polycmp.precision import UNITS
-from polycmp.tensors import Feed, dtype_of, to_numpy
+from polycmp.tensors import Feed, to_numpy
 from polycmp_locate.decisions import accumulated_limit, step_limit
 from polycmp_locate.flow import Flow
 from polycmp_locate.measure import distance
@@ -17,9 +16,8 @@ from polycmp_locate.setting import Setting
 
 #: Quantised tensors up to which each part between them is run alone.
 _MOST = 512
-#: How often scaling back rounds on the way to one step: both values, by a unit of up to all levels (Higham, section
-#: 2.2), and both values that a step is measured by.
-_ROUNDINGS = 4.0
+#: What scaling back may round.
+_ROUNDING = 1.0 + 2.0**-20
 
 
 def is_wrong_between_steps(setting: Setting, feed: Feed, rows: Sequence[Row], failing: Collection[str]) -> bool:
@@ -54,20 +52,10 @@ def is_wrong_between_steps(setting: Setting, feed: Feed, rows: Sequence[Row], fa
         return 0.0 if made is None else distance(made[end], held[end])
 
     for name, row in steps.items():
-        ties = step_limit(row.input_unit) * _step(held[ends[name]], held[name])
-        if off(ends[name], starts[name]) > max(limit, steps_allowed(ties, dtype_of(held[name]))):
+        allowed = max(limit, step_limit(row.input_unit) * _step(held[ends[name]], held[name]))
+        if off(ends[name], starts[name]) > allowed * _ROUNDING:
             return True
     return any(off(name) > limit for name in failing if name not in known)
-
-
-def steps_allowed(steps: float, codes: np.dtype[Any]) -> float:
-    """Return how far scaled values may be apart that ought to be some steps apart.
-
-    Args:
-        steps: That many steps, as a share of the largest magnitude.
-        codes: The type that holds the steps.
-    """
-    return steps * (1.0 + _ROUNDINGS * 2.0 ** (8 * codes.itemsize) * UNITS["float32"])
 
 
 def _before_quantising(row: Row) -> str:
