@@ -63,7 +63,7 @@ demo: $(VENV)/installed
 	$(BIN)/polycmp run demo/model.onnx -b onnxrt -b onnx --input-shapes image:[2,3,32,32] --report demo/report.json
 
 test: $(VENV)/developed
-	$(BIN)/python -m pytest -m "not gpu" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "not gpu" $(or $(PYTEST_ARGS),-q -n auto --dist loadfile)
 
 $(ALONE)/developed: core/pyproject.toml requirements-dev.txt
 	$(PYTHON) -m venv $(ALONE)
