@@ -29,7 +29,9 @@ def start(tmp_path, code, blocked):
     hide = f"import sys\nfor name in {blocked!r}:\n    sys.modules[name] = None\n"
     path = tmp_path / "script.py"
     path.write_text(hide + textwrap.dedent(code))
-    return subprocess.run([sys.executable, path], check=False, capture_output=True, text=True, cwd=tmp_path)
+    return subprocess.run(
+        [sys.executable, "-X", "utf8", path], check=False, capture_output=True, encoding="utf-8", cwd=tmp_path
+    )
 
 
 ASK = """
