@@ -34,7 +34,6 @@ MODELS = {"tensors", "arrays", "calls", "loader", "graph", "runner", "builtin_op
 
 #: Room -> the rooms it may import. Each line only names rooms from the lines above it.
 MAY_IMPORT: dict[str, set[str]] = {
-    "records": set(),  # makes classes quickly; whatever room has some may import it
     "errors": set(),
     "process": set(),
     "cores": set(),
@@ -149,7 +148,7 @@ def rooms_imported(path: Path) -> set[str]:
 def test_imports_only_rooms_it_may(path):
     room = room_of(path)
     assert room in MAY_IMPORT, f"the room {room!r} has no line in the table"
-    too_far = rooms_imported(path) - MAY_IMPORT[room] - {"records"}
+    too_far = rooms_imported(path) - MAY_IMPORT[room]
     assert not too_far, f"{room} may not import {sorted(too_far)}"
 
 
@@ -270,8 +269,7 @@ def test_light_modules_import_only_the_standard_library_and_the_spec(path):
     own = path.parent.name
     for name in imports_of(path):
         top = name.partition(".")[0]
-        ground = name.startswith(("polycmp.spec.", "polycmp.records."))
-        allowed = top in sys.stdlib_module_names or ground or top == own
+        allowed = top in sys.stdlib_module_names or name.startswith("polycmp.spec.") or top == own
         assert allowed, f"{path} imports {name}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,6 @@ from polycmp.plan.build import Settings, make_plan, settings_of
 from polycmp.plan.flags import FlagTable, Key, Target
 from polycmp.plan.sections import SECTIONS
 from polycmp.plan.text import Asked, read_values
-from polycmp.records import dataclass, field
 
 if sys.version_info >= (3, 11):
     import tomllib

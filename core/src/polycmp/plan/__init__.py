@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from polycmp.builtin import DEFAULT_COMPARE, DEFAULT_DATA_LOADER
-from polycmp.records import dataclass, field
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import polycmp
-from polycmp.records import dataclass, field, replace
 from polycmp.spec import (
     ENTRY_POINT_GROUP,
     CommandSpec,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from polycmp.plugins.discovery import Candidate, PluginRecord, discover
@@ -14,7 +15,6 @@ from polycmp.plugins.names import is_hidden, with_notes
 from polycmp.plugins.registry import Registry, install_command, lacks, missing_modules
 from polycmp.plugins.validation import validate
 from polycmp.process import DiedError, Say, answer_one, ask_child
-from polycmp.records import replace
 
 LIST_TIMEOUT = 10.0
 """Seconds that one light module may take; a proper one takes milliseconds."""

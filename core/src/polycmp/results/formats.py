@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from polycmp.errors import FileError, PluginError, PolycmpError, UsageError, describe_exception, is_users_failure
-from polycmp.records import dataclass, field
 from polycmp.results.runs import IterationResult
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import math
 import os
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ import numpy as np
 import polycmp
 from polycmp.compare.verdicts import PairComparison
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
-from polycmp.records import dataclass, field
 from polycmp.results.commands import NextStep, Repeat
 from polycmp.tensors import TensorMetadata
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,7 +14,6 @@ from polycmp.model import Model, ModelSettings
 from polycmp.options import changed_options, find_field
 from polycmp.plan import BackendPlan, Plan
 from polycmp.precision import allowed_precision
-from polycmp.records import dataclass, replace
 from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import BackendRun

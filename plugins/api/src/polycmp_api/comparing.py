@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -11,7 +12,6 @@ from polycmp import builtin
 from polycmp.compare.pair import PairComparer
 from polycmp.compare.scripted import PairFunction, as_pair_function
 from polycmp.errors import ComparisonError, DataError, InvalidValueError, did_you_mean
-from polycmp.records import dataclass
 from polycmp.results.runs import IterationResult
 from polycmp.spec import CompareFuncSpec
 from polycmp.values import unique_label

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 
-from polycmp.records import dataclass
 from polycmp.results.files import InputsWriter, OutputsWriter, save_input_blob
 from polycmp.results.outcome import BackendResult
 from polycmp.results.runs import IterationResult

@@ -6,6 +6,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,6 @@ from polycmp.loader import Loader, to_source
 from polycmp.options import changed_options, option_fields
 from polycmp.plan import Choice, Plan
 from polycmp.plugins import Registry
-from polycmp.records import dataclass, field, fields, is_dataclass
 from polycmp.runner import Runner
 from polycmp.runs.resolve import resolve
 from polycmp.values import split_script

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from polycmp.compare.scripted import as_verdict, judging
 from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison, named_reason
 from polycmp.errors import UsageError
 from polycmp.plan import ComparePlan
-from polycmp.records import dataclass, field, replace
 from polycmp.runs.comparers import Comparer
 from polycmp.spec import CompareFuncSpec, CompareFunction, RejudgingFunction, Verdict
 from polycmp.values import pick

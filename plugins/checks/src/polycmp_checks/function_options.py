@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from polycmp.records import dataclass
 from polycmp.spec import check_values, opt, parse_real, parse_tolerance
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from polycmp.command import BackendCommand, examples
 from polycmp.plan.sections import DataSection
-from polycmp.records import dataclass
 from polycmp.spec import opt
 from polycmp_checks.invariants.settings import CHECKS, OF_STEPS
 

@@ -8,12 +8,12 @@ Each judges one output of one iteration; over a data set their metrics are avera
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.records import dataclass
 from polycmp.spec import Verdict
 from polycmp.tensors import to_numpy
 from polycmp.values import pick

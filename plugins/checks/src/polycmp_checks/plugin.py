@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from polycmp.records import dataclass
 from polycmp.spec import (
     CommandSpec,
     CompareFuncSpec,

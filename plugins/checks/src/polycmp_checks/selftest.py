@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,7 +12,6 @@ from polycmp.graph import GraphNode, ModelGraph
 from polycmp.model import Model, ModelSettings
 from polycmp.plan import BackendPlan, Plan
 from polycmp.plan.backends import option_texts
-from polycmp.records import dataclass, field, replace
 from polycmp.results.outcome import Outcome
 from polycmp.session.engine import run_plan
 from polycmp.tensors import TensorMetadata, dtype_class

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
-from polycmp.records import dataclass
 from polycmp.spec import opt
 from polycmp.terminal import echo, visible
 from polycmp_data.frame import data_command, output_option

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from polycmp.records import dataclass
 from polycmp.spec import opt
 from polycmp.terminal import echo
 from polycmp_data.frame import data_command

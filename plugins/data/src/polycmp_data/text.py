@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from polycmp.errors import FileError
-from polycmp.records import dataclass
 from polycmp.results.files import open_inputs, open_runs
 from polycmp.tensors import dtype_class, dtype_name, format_shape, is_low_bit, to_numpy
 from polycmp.terminal import visible

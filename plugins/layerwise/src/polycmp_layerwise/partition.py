@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from polycmp.graph import GraphNode, ModelGraph
-from polycmp.records import dataclass
 from polycmp.tensors import TensorEntry
 from polycmp_layerwise.structure import makers, static_tensors
 

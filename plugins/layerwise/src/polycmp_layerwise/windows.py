@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any
@@ -11,7 +12,6 @@ from typing import Any
 from polycmp.cores import sharing_cores
 from polycmp.graph import ModelGraph
 from polycmp.quiet import only_errors
-from polycmp.records import dataclass
 from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.comparers import Comparer
 from polycmp.runs.loop import Pace, Step, copy_feed, open_feeds

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from polycmp.precision import UNITS
-from polycmp.records import dataclass
 from polycmp.tensors import as_dtype, dtype_class, dtype_of, is_floating, is_low_bit, to_numpy
 
 

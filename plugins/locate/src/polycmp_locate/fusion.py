@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from polycmp.graph import GraphNode, ModelGraph
-from polycmp.records import dataclass
 from polycmp.tensors import Feed
 from polycmp_layerwise.observable import a_few
 from polycmp_layerwise.partitioned_run import PartitionedRun

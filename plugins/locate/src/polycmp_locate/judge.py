@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 
 from polycmp.graph import GraphNode
-from polycmp.records import dataclass, field
 from polycmp_locate.decisions import (
     JUMP,
     is_beyond_eight_bits,

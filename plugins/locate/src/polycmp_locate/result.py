@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from polycmp.compare.verdicts import ErrorStats, OutputComparison
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
 from polycmp.graph import GraphNode
-from polycmp.records import dataclass, field
 from polycmp.results.outcome import BackendResult
 from polycmp.tensors import Feed
 from polycmp_locate.figures import Figures

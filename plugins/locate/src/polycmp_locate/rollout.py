@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -13,7 +14,6 @@ from polycmp.compare.pair import PairComparer
 from polycmp.errors import UsageError
 from polycmp.options import make_options
 from polycmp.plan import Choice, Plan
-from polycmp.records import dataclass, field, replace
 from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.compare_functions import make_functions
 from polycmp.runs.feedback import Feedback, Following, open_feedback

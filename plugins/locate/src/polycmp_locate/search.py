@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ import numpy as np
 from polycmp.compare.pair import PairComparer
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
-from polycmp.records import dataclass, field, replace
 from polycmp.spec import Compared
 from polycmp.tensors import Feed, dtype_of, is_floating, to_numpy
 from polycmp_layerwise.windows import Window, Windows

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from polycmp.compare.pair import PairComparer
 from polycmp.graph import ModelGraph
-from polycmp.records import dataclass
 from polycmp.spec import Compared
 from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.pairing.result import Pairing

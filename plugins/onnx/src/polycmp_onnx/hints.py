@@ -7,10 +7,10 @@ without elements gives a smallest size, one that fits a weight or a constant sha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from polycmp.records import dataclass, field
 from polycmp.spec import SizeHint
 from polycmp.tensors import TensorMetadata
 from polycmp_onnx.graph import reads, subgraphs

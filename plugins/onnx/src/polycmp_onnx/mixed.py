@@ -7,13 +7,13 @@ while it runs, Quantize/DequantizeLinear, or weights of 4 bits.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polycmp.errors import ModelError
-from polycmp.records import dataclass
 from polycmp_onnx.graph import computed_tensors, graph_inputs, keep_items, reads
 from polycmp_onnx.load import OnnxLoader
 from polycmp_onnx.model_graph import OnnxGraph

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from polycmp.records import dataclass
 from polycmp.spec import CommandSpec, LoaderSpec, RunnerSpec, hookimpl, opt, parse_size
 
 

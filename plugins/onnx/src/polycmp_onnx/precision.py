@@ -8,6 +8,7 @@ result is rounded to the small type. Integers, booleans, strings, complex number
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +17,6 @@ import onnx
 from onnx.reference.op_run import OpRun, RuntimeTypeError
 from onnx.reference.ops.op_cast import cast_to
 
-from polycmp.records import dataclass
 from polycmp.tensors import as_dtype
 
 _PLAIN_FLOATS = ("float16", "bfloat16", "float32", "float64")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
-
-from polycmp.records import dataclass, field, replace
 
 #: Constants of up to this many elements are read: shapes, axes, pads, scales.
 SMALL = 64

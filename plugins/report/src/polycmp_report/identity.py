@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, OthersCode, PolycmpError
-from polycmp.records import dataclass, field
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry

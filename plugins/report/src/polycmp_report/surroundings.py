@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from polycmp.errors import PolycmpError
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.plan import Plan
-from polycmp.records import dataclass, field, replace
 from polycmp.report import Result, Row, Table
 from polycmp.runs.resolve import resolve
 from polycmp_layerwise.structure import makers, static_tensors

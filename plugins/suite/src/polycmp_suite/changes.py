@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from polycmp.records import asdict, dataclass, field
 from polycmp.report import duration, figure
 
 #: An error that is so many times what it was has grown; less is what other inputs and other machines make of it.

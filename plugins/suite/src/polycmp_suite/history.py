@@ -6,10 +6,10 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping
 from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from polycmp.errors import FileError, describe_exception
-from polycmp.records import dataclass, field
 from polycmp_suite.changes import Changes, Past, compare
 from polycmp_suite.result import CaseResult
 from polycmp_suite.store import Run, is_run, runs_in

@@ -10,9 +10,9 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from polycmp.records import dataclass, replace
 from polycmp_suite.running.process import GRACE, CaseProcess
 from polycmp_suite.spec import Ended, Job
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
-
-from polycmp.records import dataclass, field
 
 State: TypeAlias = Literal["passed", "failed", "error", "skipped"]
 

@@ -17,11 +17,10 @@ and this module has the hook::
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 import pluggy
-
-from polycmp.records import dataclass, field
 
 GROUP = "polycmp_suite"
 executor_hookspec = pluggy.HookspecMarker(GROUP)

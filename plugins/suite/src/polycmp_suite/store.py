@@ -8,12 +8,12 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from polycmp.errors import FileError, describe_exception
 from polycmp.files import write_document
-from polycmp.records import dataclass
 from polycmp_suite.result import CaseResult, read_result
 from polycmp_suite.suitefile.case import Case, Suite
 

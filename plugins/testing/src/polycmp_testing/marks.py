@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
-
-from polycmp.records import dataclass
 
 Raises = type[BaseException] | tuple[type[BaseException], ...]
 

@@ -24,6 +24,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -33,7 +34,6 @@ import numpy as np
 import pytest
 
 from polycmp.errors import PolycmpError, describe_exception, is_users_failure
-from polycmp.records import dataclass
 from polycmp.runner import Runner
 from polycmp.tensors import as_dtype, dtype_name, to_numpy
 from polycmp_testing.contract import Contract

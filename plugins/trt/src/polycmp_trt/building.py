@@ -6,14 +6,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import FileError, PolycmpError, describe_exception
 from polycmp.plan.text import from_values, to_values
 from polycmp.process import ChildProcess, Connection
-from polycmp.records import dataclass
 from polycmp.report import Column, Problem, Result, Row, Table
 from polycmp_trt.options import Options
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import BackendError, PluginError, UsageError, describe_exception, did_you_mean
-from polycmp.records import dataclass
 
 if TYPE_CHECKING:
     from types import ModuleType

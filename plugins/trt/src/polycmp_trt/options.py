@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from polycmp.records import dataclass
 from polycmp.spec import opt, parse_named_shapes, parse_size
 
 _PER_PROFILE = "Repeated, it starts the next optimization profile."

@@ -6,13 +6,13 @@ Tensors are named by their place in shared memory, see `memory`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from polycmp import errors
 from polycmp.errors import BackendError, PolycmpError, describe_exception
 from polycmp.plan import BackendPlan, DataPlan, Plan
 from polycmp.plan.text import to_values
-from polycmp.records import asdict, dataclass, field, replace
 
 if TYPE_CHECKING:
     from polycmp.model import Model

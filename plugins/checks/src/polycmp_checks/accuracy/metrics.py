@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
-
-from polycmp.records import dataclass, field
 
 
 @dataclass(frozen=True)

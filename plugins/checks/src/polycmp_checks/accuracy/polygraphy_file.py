@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from polycmp.records import dataclass
 from polycmp_checks.accuracy.metrics import MetricRecord, MetricsFile, PairRecord
 
 #: Their names of the errors' statistics -> ours.

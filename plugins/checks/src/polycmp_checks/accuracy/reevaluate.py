@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.verdicts import (
@@ -15,7 +16,6 @@ from polycmp.compare.verdicts import (
 )
 from polycmp.errors import ComparisonError, UsageError, did_you_mean
 from polycmp.options import make_options, option_fields
-from polycmp.records import dataclass, field, replace
 from polycmp.results.outcome import BackendResult, Outcome
 from polycmp.spec import CompareFuncSpec, CompareFunction, Verdict
 from polycmp.values import pick, unknown_names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 from polycmp.compare.judge import OutputJudge
 from polycmp.compare.verdicts import DetailedVerdict
 from polycmp.compare.words import as_scalar, at_index, shape_reason
-from polycmp.records import dataclass
 from polycmp.tensors import dtype_class, is_low_bit
 from polycmp.values import pick
 

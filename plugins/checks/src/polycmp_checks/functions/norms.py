@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -20,7 +21,6 @@ from polycmp.compare.judge import OutputJudge, compare_strings, require_metric
 from polycmp.compare.statistics import differences
 from polycmp.compare.verdicts import DetailedVerdict
 from polycmp.compare.words import shape_reason, worst_reason
-from polycmp.records import dataclass, replace
 from polycmp.tensors import dtype_class
 from polycmp.values import pick
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from polycmp.compare.judge import OutputJudge, compare_strings, require_metric
 from polycmp.compare.statistics import differences
 from polycmp.compare.verdicts import DetailedVerdict, Worst
 from polycmp.compare.words import as_scalar, shape_reason, worst_reason
-from polycmp.records import dataclass, field
 from polycmp.tensors import dtype_class, is_floating, is_low_bit
 from polycmp.values import pick
 

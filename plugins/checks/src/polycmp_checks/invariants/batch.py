@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from polycmp.errors import UsageError, did_you_mean
-from polycmp.records import dataclass, replace
 from polycmp.tensors import TensorMetadata, format_shape, to_numpy
 
 Arrays = dict[str, Any]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
-from polycmp.records import dataclass, field
 
 Status = Literal["passed", "failed", "skipped", "error"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from polycmp.records import dataclass, field
 from polycmp.report import Cell, CellValue, Column, Row, State, Table
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.errors import DataError, OthersCode, UsageError, did_you_mean
-from polycmp.records import dataclass
 from polycmp.script import load_script
 from polycmp.tensors import Feed, to_numpy
 from polycmp.values import split_script

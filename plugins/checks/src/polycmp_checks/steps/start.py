@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 
 from polycmp.plan import DataPlan
-from polycmp.records import dataclass, replace
 from polycmp.tensors import Feed, TensorEntry, TensorMetadata, to_numpy
 from polycmp_checks.steps.rules import Rules
 

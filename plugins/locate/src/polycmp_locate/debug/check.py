@@ -8,12 +8,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from polycmp.errors import EXIT_USAGE, UsageError, describe_exception
-from polycmp.records import dataclass
 from polycmp.terminal import echo
 from polycmp_locate.debug.sections import CheckSection
 from polycmp_locate.debug.served import Server

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from polycmp.errors import PolycmpError, UsageError, describe_exception
-from polycmp.records import dataclass, field
 from polycmp.report import Block, Cell, Column, Fact, Note, Result, Row, State, Table, Verdict
 from polycmp_locate.debug.check import Checked
 from polycmp_locate.debug.replay import Replay

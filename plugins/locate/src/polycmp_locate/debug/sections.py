@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import click
 
 from polycmp.command import BackendCommand
-from polycmp.records import dataclass
 from polycmp.spec import opt
 
 _CHECK_FLAGS = ("--check", "--check-inference")

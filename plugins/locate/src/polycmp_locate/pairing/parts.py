@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
-from polycmp.records import dataclass, field
 from polycmp.tensors import dtype_name
 from polycmp_locate.pairing.result import Match, Pairing
 from polycmp_locate.pairing.side import Side

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-
-from polycmp.records import dataclass, field
 
 #: How two tensors were matched.
 SAME_NAME = "name"

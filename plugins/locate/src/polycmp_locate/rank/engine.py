@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from polycmp.plan import Plan
-from polycmp.records import dataclass
 from polycmp_locate.rank.measure import Measurer
 from polycmp_locate.rank.result import LayerFigures, Ranking
 from polycmp_locate.rank.search import Found, among, guided, in_order

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from polycmp.records import dataclass, field
 from polycmp.results.outcome import BackendResult
 
 if TYPE_CHECKING:

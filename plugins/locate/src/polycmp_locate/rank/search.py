@@ -6,8 +6,7 @@ All of it supposes that one more layer in float never hurts.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-
-from polycmp.records import dataclass
+from dataclasses import dataclass
 
 Passes = Callable[[frozenset[int]], bool]
 

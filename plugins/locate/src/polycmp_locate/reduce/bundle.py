@@ -9,13 +9,13 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from polycmp.errors import EXIT_DIFFERENT, EXIT_OK, ModelError, PolycmpError
 from polycmp.files import atomic_write, to_bytes
-from polycmp.records import dataclass, field, replace
 from polycmp.results.files import InputsWriter, OutputsWriter, open_inputs, open_runs
 from polycmp.results.outcome import describe_environment
 from polycmp.values import split_script

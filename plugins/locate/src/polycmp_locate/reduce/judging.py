@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.pair import PairComparer
 from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.plan import ComparePlan, Plan
-from polycmp.records import dataclass, replace
 from polycmp.results.outcome import BackendResult
 from polycmp.runs.compare_functions import make_functions, takes_any_shape
 from polycmp.runs.comparers import comparer_maker

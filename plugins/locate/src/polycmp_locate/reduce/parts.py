@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 
 from polycmp.graph import ModelGraph
-from polycmp.records import dataclass, field
 from polycmp_layerwise.structure import makers, static_tensors
 
 

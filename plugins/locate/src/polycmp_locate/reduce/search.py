@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from polycmp.records import dataclass
 from polycmp_locate.reduce.parts import Part, Parts
 
 #: What becomes of a part: it fails as the model does, it passes, or it cannot be judged.

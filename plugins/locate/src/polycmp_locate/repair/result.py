@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
-from polycmp.records import dataclass, field
 from polycmp.results.outcome import BackendResult
 from polycmp_locate.rank.result import Trial
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
-
-from polycmp.records import dataclass, field
 
 #: How bad a finding is, as the report spells it, and as people read it.
 LEVELS = {"exception": "error", "warning": "warning", "info": "note"}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.records import dataclass
 from polycmp.spec import opt, parse_size
 from polycmp.terminal import echo, visible
 

@@ -8,8 +8,7 @@ layers get a place in each of them, so that they go around boxes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-
-from polycmp.records import dataclass
+from dataclasses import dataclass
 
 #: How often the layers are sorted, downwards and upwards in turn.
 _SWEEPS = 8

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.records import dataclass
 from polycmp.spec import Compared
 from polycmp.tensors import dtype_class, to_numpy
 from polycmp_report.pictures.errors import GROUP, NOTHING, error_images, errors_of, shrink

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
-
-from polycmp.records import dataclass
 
 #: How many groups an axis has room for.
 _MOST = 16

@@ -6,8 +6,7 @@ import datetime
 import hashlib
 import re
 from collections.abc import Mapping
-
-from polycmp.records import dataclass, field
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from polycmp.errors import UsageError, did_you_mean
-from polycmp.records import dataclass
 from polycmp.values import parse_size
 from polycmp_suite.suitefile.case import Expected
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import glob
 import itertools
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 
 from polycmp.errors import UsageError
-from polycmp.records import dataclass, field
 from polycmp.values import split_script
 from polycmp_suite.suitefile.keys import OWN, SYNONYMS
 

@@ -7,9 +7,9 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from polycmp.records import dataclass, field
 from polycmp_trt.features import has_builder_flag, import_tensorrt
 from polycmp_trt.run.context import bare_context, device_memory
 from polycmp_trt.run.runtime import noted_errors

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from polycmp.errors import ModelError, describe_exception
 from polycmp.loader import Loader, immediate, resolve
-from polycmp.records import dataclass
 from polycmp_trt.features import enum_value, import_tensorrt, release, require, supports
 from polycmp_trt.run.runtime import ErrorNotes, new_object, noted_errors
 

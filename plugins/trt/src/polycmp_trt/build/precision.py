@@ -7,11 +7,11 @@ there the ONNX model is converted to float16 or bfloat16, or quantised with Q/DQ
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from polycmp.errors import BackendError, PluginError
 from polycmp.loader import Loader, resolve
-from polycmp.records import dataclass
 from polycmp_trt.features import has_enum, release, require, supports
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from polycmp.errors import BackendError, UsageError, describe_exception, did_you_mean
-from polycmp.records import dataclass
 from polycmp.values import parse_named_shapes, pick
 from polycmp_trt.build.network_parts import network_inputs
 

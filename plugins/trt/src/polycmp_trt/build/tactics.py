@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from polycmp.errors import BackendError, FileError, describe_exception
 from polycmp.files import atomic_write
 from polycmp.loader import Loader
-from polycmp.records import dataclass, field
 from polycmp_trt.build.callbacks import guarded, remember_errors
 from polycmp_trt.features import import_tensorrt, require
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polycmp.errors import BackendError
-from polycmp.records import dataclass
 from polycmp_trt.features import import_tensorrt, supports
 from polycmp_trt.run.cuda import DeviceBuffer, HostBuffer, driver
 from polycmp_trt.run.layout import Layout, is_packed, numpy_dtype, pack, storage_bytes, unpack

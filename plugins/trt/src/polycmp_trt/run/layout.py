@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polycmp.errors import BackendError, did_you_mean
-from polycmp.records import dataclass
 from polycmp.tensors import as_dtype, is_low_bit
 
 if TYPE_CHECKING:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, describe_exception
 from polycmp.loader import BytesFromPath
-from polycmp.records import dataclass
 from polycmp_trt.build.network import ParserProblem, create_network, parser_problems
 from polycmp_trt.features import import_tensorrt, release, require, supports
 from polycmp_trt.run.runtime import get_trt_logger, new_object, noted_errors
