@@ -29,8 +29,8 @@ class Backend:
         self.pieces.append(piece)
         return True
 
-    def go(self, seconds=1e9, crossing=lambda _: 1):
-        return go_in_pieces(self, 0, COUNT, crossing, seconds, lambda: self.now)
+    def go(self, seconds=1e9, crossing=lambda _: 1, smallest=1):
+        return go_in_pieces(self, 0, COUNT, crossing, seconds, lambda: self.now, smallest)
 
     def shown(self):
         return {index for piece in self.pieces if piece.shown for index in range(piece.start, piece.stop)}
@@ -43,6 +43,14 @@ def test_everything_but_what_is_refused_is_shown(refused, most):
     assert backend.go()
     assert backend.pieces[-1].stop == COUNT
     assert backend.shown() == set(range(COUNT)) - refused
+
+
+def test_a_small_piece_is_not_divided_where_that_is_asked():
+    backend = Backend(refused=[21])
+    assert backend.go(smallest=4)
+    [hidden] = [piece for piece in backend.pieces if not piece.shown]
+    assert hidden.start <= 21 < hidden.stop <= hidden.start + 4
+    assert min(piece.stop - piece.start for piece in backend.attempts) >= 2
 
 
 def test_pieces_are_as_large_as_the_backend_takes():

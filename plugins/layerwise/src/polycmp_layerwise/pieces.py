@@ -43,6 +43,7 @@ def go_in_pieces(
     crossing: Callable[[int], int | None] = lambda _: 1,
     seconds: float = 60.0,
     clock: Callable[[], float] = time.monotonic,
+    smallest: int = 1,
 ) -> bool:
     """Run operators from first to last in pieces as large as a backend takes; return whether all of them ran.
 
@@ -58,6 +59,7 @@ def go_in_pieces(
         crossing: How many tensors cross the place before the operator at a position; None if it cannot be cut there.
         seconds: How long all of it should take; after half as much again, what is left runs as one piece.
         clock: Tells the time in seconds.
+        smallest: A piece of no more operators than this is not divided.
     """
     begun, operators = clock(), stop - start
     cuts = {place: count for place in range(start + 1, stop) if (count := crossing(place)) is not None}
@@ -75,7 +77,7 @@ def go_in_pieces(
         failed[size] += 1
         streak = 0
         late = clock() - begun > seconds * (_AHEAD + (1 - _AHEAD) * (end - start) / operators)
-        if not late and end != _end(cuts, position, 1):
+        if not late and end - position > smallest and end != _end(cuts, position, 1):
             size = max(1, min(size, end - position) // 2)
             continue
         reached = _hidden(works, cuts, position, end)

@@ -51,7 +51,7 @@ def result_of(found: Located, *, explain: bool = False) -> Result:
         heading, sentence = "COULD NOT COMPARE", f"{', '.join(backend.label for backend in failed)} failed"
     else:
         heading = _heading(found)
-        sentence = found.sentence
+        sentence = found.sentence.removeprefix(f"{UNDECIDED}: ")  # the heading says so
     return Result(
         command="locate",
         verdict=verdict_of(found.exit_code),

@@ -300,10 +300,8 @@ def _undecided(found: Located) -> str:
             "rounding explains"
         )
     why = "was not run alone, to save time" if row.was_postponed else "could not be judged alone"
-    return (
-        f"{UNDECIDED}: the outputs are off by {error}; {row.tensor!r} is the first tensor off by more than rounding "
-        f"explains, but {row.node.label}, which makes it, {why}"
-    )
+    first = f"{row.tensor!r} is the first tensor off by more than rounding explains"
+    return f"{UNDECIDED}: the outputs are off by {error}; {first}, but {row.node.label}, which makes it, {why}"
 
 
 def notes_of(found: Located, judgement: Judgement) -> list[str]:
