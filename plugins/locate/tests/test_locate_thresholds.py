@@ -8,10 +8,19 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from polycmp.precision import UNITS
 from polycmp_locate import decisions as d
+from polycmp_locate.figures import Figures
+from polycmp_locate.judge import Judgement
 from polycmp_locate.masks import beside_masks
+from polycmp_locate.measure import OperatorTester
+from polycmp_locate.narrowing import lone_narrowing
+from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.side_by_side import _held
 from polycmp_locate.quantised import StepError, step_error
+from polycmp_locate.result import Located, Probe, Row
+from polycmp_locate.summed import worst_steps
+from polycmp_locate.words import _covers_less, notes_of
 
 
 @pytest.mark.parametrize(
@@ -92,3 +101,66 @@ def test_numbers_beside_masks_are_lost_where_half_of_them_is_error(left, lost):
     own = np.array([-1e4, left, left])
     found = step_error(own, other, 0.5, np.array([False, True, True]))
     assert bool(found.drowned) is lost
+
+
+def part(op="Mul", unit="float32", **changes):
+    """Return the row of a tensor of a part of two models, of a type and far off."""
+    values = {"unit": UNITS[unit], "coarsest": unit, **changes.pop("node", {})}
+    return Row("t", PartNode(op, "t", **values), "float32[4]", relative=1.0, **changes)
+
+
+@pytest.mark.parametrize(("parts", "coarse", "told"), [(10, 1, True), (10, 2, False), (20, 2, True), (20, 3, False)])
+def test_a_type_is_an_exception_in_a_tenth_of_the_parts(parts, coarse, told):
+    rows = [part(unit="float16") for _ in range(coarse)] + [part() for _ in range(parts - coarse)]
+    assert (lone_narrowing(rows) is not None) is told
+
+
+@pytest.mark.parametrize(("units", "told"), [(math.nextafter(4.0, 0.0), False), (4.0, True)])
+def test_a_type_is_coarser_from_two_bits_on(units, told):
+    rows = [part(node={"unit": units * UNITS["float32"]}), *[part() for _ in range(9)]]
+    assert (lone_narrowing(rows) is not None) is told
+
+
+@pytest.mark.parametrize(("error", "told"), [(2.0**-6, False), (math.nextafter(2.0**-6, 1.0), True)])
+def test_what_steps_add_up_to_is_told_from_a_64th_on(error, told):
+    steps = Row("t", PartNode("Mul", "t", unit=UNITS["int8"], coarsest="int8", quantised=True), "float32[4]", unit=1.0)
+    probe = Probe(error=error, probed_error=error, trusted=True, sentence="")
+    assert bool(worst_steps(Located("mine", "other", rows=[steps], probe=probe))) is told
+
+
+@pytest.mark.parametrize(
+    ("high", "at_ends", "told"),
+    [
+        (math.nextafter(0.95, 0.0), 0.6, True),
+        (0.95, 0.6, False),
+        (0.5, 0.5, False),
+        (0.5, math.nextafter(0.5, 1.0), True),
+    ],
+)
+def test_a_scale_covers_less_than_the_values_where_they_lie_at_its_ends(high, at_ends, told):
+    row = part(reference=Figures(-1.0, 1.0, count=4))
+    steps = StepError(gain=1.0, beyond=0.1, left=0.1, largest=0.1, low=-1.0, high=high, at_ends=at_ends)
+    assert _covers_less(row, steps) is told
+
+
+class Rounding:
+    """A reference that rounds what it reads to whole steps."""
+
+    def run_part(self, feed, names):
+        return {name: np.rint(feed["x"]).astype(np.int8) for name in names}
+
+
+@pytest.mark.parametrize(("value", "tie"), [(10.15, False), (10.2, True)])
+def test_a_step_is_a_tie_where_inputs_a_few_units_away_make_it(value, tie):
+    tester = OperatorTester.__new__(OperatorTester)
+    tester.reference = Rounding()
+    row = part(input_unit=2.0**-8)
+    inputs, own = {"x": np.array([value])}, np.array([11], np.int8)
+    assert tester._are_ties(row, inputs, own, np.array([10], np.int8)) is tie
+
+
+@pytest.mark.parametrize(("count", "said"), [(2, ""), (3, "1 more operators"), (4, "2 more operators")])
+def test_two_harmless_operators_are_told_and_the_others_counted(count, said):
+    notes = notes_of(Located("mine", "other"), Judgement(harmless=[part() for _ in range(count)]))
+    assert len(notes) == (3 if said else 2)
+    assert said in notes[-1]
