@@ -32,6 +32,15 @@ def fuses_experts() -> bool:
 
     Release 1.23 was the first with them; before 1.31 they weighted experts otherwise.
     """
+    return _onnxruntime() >= (1, 31)
+
+
+def folds_padding() -> bool:
+    """Return whether ONNX Runtime folds padding with zeros into a pooling that pads otherwise: before release 1.32."""
+    return _onnxruntime() < (1, 32)
+
+
+def _onnxruntime() -> tuple[int, ...]:
     from onnxruntime import __version__
 
-    return tuple(map(int, __version__.split(".")[:2])) >= (1, 31)
+    return tuple(map(int, __version__.split(".")[:2]))

@@ -157,7 +157,7 @@ def tiny() -> Net:
 def pad_pool() -> Net:
     """Zeros around negative numbers, then a maximum.
 
-    ONNX Runtime folds the padding into the pooling, which pads with the lowest number instead of 0.
+    ONNX Runtime before 1.32 folds the padding into the pooling, which pads with the lowest number instead of 0.
     """
     g = Graph("pad_pool", seed=42, opset=13)
     g.input("x", -np.abs(g.normal(1, 1, 3, 3)) - 1, [1, 1, 3, 3])

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from truth.host import fuses_experts, saturates
+from truth.host import folds_padding, fuses_experts, saturates
 from truth.models import eight_bits, hard, lowbit, sequences
 from truth.scenario import (
     BORN,
@@ -163,7 +163,7 @@ _SPECIAL = [
     Scenario("infinite where the other is not, behind an error", "mask", "saturate",
              at("scores"), "faulty:backend=onnxrt,fault=saturate,at=scores", net=hard.mask_twice),
     Scenario("padding folded into pooling", "pad and pool", "a fused pair", Expect((FUSED,), ("padded", "pooled")),
-             net=hard.pad_pool),
+             net=hard.pad_pool, here=folds_padding()),
     Scenario("another shape", "counted", "saturate", at("size"), "faulty:backend=onnxrt,fault=saturate,at=size",
              net=hard.counted),
     Scenario("NaN behind a wrong zero", "remainder", "int32", at("part"), "faulty:backend=onnxrt,fault=int32,at=part",
