@@ -6,6 +6,7 @@ from typing import Any
 
 from polycmp.errors import EXIT_DIFFERENT, EXIT_OK
 from polycmp_locate.figures import Figures
+from polycmp_locate.modules import path_of
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.result import Pairing
 from polycmp_locate.result import Located, Row
@@ -105,6 +106,7 @@ def _row(row: Row) -> dict[str, Any]:
     return {
         "tensor": row.tensor,
         "operator": row.node.op_type,
+        "module": ".".join(path_of(row.node, row.tensor)),
         "type": row.type,
         "passed": row.passed,
         "reason": row.reason,

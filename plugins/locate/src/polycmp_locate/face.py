@@ -15,9 +15,7 @@ from polycmp.report import (
     Facts,
     Histogram,
     Note,
-    Point,
     Result,
-    Series,
     Table,
     backend_failure,
     error_histogram,
@@ -25,6 +23,7 @@ from polycmp.report import (
     verdict_of,
 )
 from polycmp.report import Row as ReportRow
+from polycmp_locate.along import along_graph
 from polycmp_locate.document import document_of
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.result import UNDECIDED, Located, Row
@@ -76,7 +75,7 @@ def _heading(found: Located) -> str:
 def _content(found: Located, explain: bool) -> Iterator[Block]:
     yield from (backend_failure(item.label, item.error, item.hint) for item in found.failed_backends)
     if found.rows:
-        yield _drift(found)
+        yield along_graph(found)
         yield _table(found)
     if found.first_bad is not None:
         yield _operator(found.first_bad, found)
@@ -109,30 +108,6 @@ def _pairing_facts(found: Located) -> Iterator[Fact]:
         (found.reference, pairing.unmatched_reference, pairing.reference_floats),
     ):
         yield Fact(f"without counterpart in {label}", f"{len(left)} of {len(real)}")
-
-
-def _drift(found: Located) -> Series:
-    bad = sum(not row.passed for row in found.rows)
-    return Series(
-        title="Error along the graph",
-        points=tuple(_point(row, found) for row in found.rows),
-        remark="relative error as it came through the model; rings are the operator's own error; click a point",
-        summary=f"Relative error of {len(found.rows)} tensors in the order of the graph; "
-        f"{bad} are outside the tolerance",
-        ends=("first operator", "last operator"),
-    )
-
-
-def _point(row: Row, found: Located) -> Point:
-    text = f"{row.tensor} ({row.node.op_type}): {row.relative:.3g} relative"
-    return Point(
-        name=row.tensor,
-        value=float(row.relative),
-        state="passed" if row.passed else "failed",
-        text=text if row.standalone is None else f"{text}, own error {row.standalone.relative:.3g}",
-        ring=None if row.standalone is None else float(row.standalone.relative),
-        mark=f"{row.node.op_type} makes {row.tensor}" if row is found.first_bad else "",
-    )
 
 
 def _table(found: Located) -> Table:

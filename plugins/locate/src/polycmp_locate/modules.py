@@ -42,8 +42,25 @@ def _tokens(text: str) -> tuple[str, ...]:
     return tuple(part for part in re.split(r"[./]", text) if part)
 
 
+def path_of(node: GraphNode, *names: str) -> tuple[str, ...]:
+    """Return the modules around an operator, the outermost first, as `("encoder", "layer.0")`; empty if nobody says.
+
+    Args:
+        node: The operator.
+        names: Further names that may have a path, such as those of what it makes.
+    """
+    paths = (_path(node), *(_tokens(name.rpartition("/")[0]) for name in names))
+    found: list[str] = []
+    for part in next(filter(None, paths), ()):
+        if part.isdigit() and found:
+            found[-1] += f".{part}"
+        else:
+            found.append(part)
+    return tuple(found)
+
+
 def _path(node: GraphNode) -> tuple[str, ...]:
-    """Return the modules around an operator, the outermost first."""
+    """Return the parts of the modules' names around an operator, the outermost first."""
     module = module_of(node)
     if module:
         return _tokens(module)

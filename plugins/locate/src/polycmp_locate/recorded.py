@@ -164,7 +164,7 @@ class Record:
         side = Side(candidate.graph, TensorMetadata.from_feed_dict(feed))
         matches = self._matches(side, tensors)
         recorded = tuple(name for name in tensors if name not in side.graph.inputs)
-        pairing = Pairing(matches, side.floats, recorded, recorded=True)
+        pairing = Pairing(matches, side.floats, dict.fromkeys(recorded), recorded=True)
         own = Pairing(tuple(Match(item.candidate, item.candidate, item.method) for item in matches))
         joint = join(own, side, side)
         names = {item.candidate: item.reference for item in matches}

@@ -10,10 +10,13 @@ from importlib import resources
 from polycmp import __version__
 from polycmp.files import atomic_write, to_bytes
 from polycmp.report import Facts, Result, Series, Table
+from polycmp_layerwise.along import AlongGraph
 from polycmp_report.models import named
 from polycmp_report.page.diagram import STYLE as GRAPH
 from polycmp_report.page.diagram import diagram_card
 from polycmp_report.page.elements import Markup, escape, join, tag
+from polycmp_report.page.outline import STYLE as OUTLINE
+from polycmp_report.page.outline import outline_card
 from polycmp_report.page.pictures import STYLE as PICTURES
 from polycmp_report.page.sections import about, command, facts_card, hero, problems, tools
 from polycmp_report.page.series import STYLE, series_card
@@ -58,6 +61,7 @@ def to_html(result: Result) -> str:
                         STYLE if series else "",
                         PICTURES if 'class="looks"' in main else "",
                         GRAPH if 'class="surroundings"' in main else "",
+                        OUTLINE if 'scroll outline"' in main else "",
                     )
                 )
             ),
@@ -79,6 +83,7 @@ def _main(result: Result, series: tuple[Series, ...]) -> Markup:
         problems(result),
         tools(result),
         *(series_card(item, places) for item in series),
+        *(outline_card(item, places) for item in series if isinstance(item, AlongGraph) and item.places),
         *(diagram_card(row.looks[KEY], places) for table in tables for row in table.rows if KEY in row.looks),
         *(facts_card(item) for item in result.blocks(Facts) if not item.background),
         *sections,

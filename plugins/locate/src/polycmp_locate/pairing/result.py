@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from polycmp.graph import GraphNode
+
 #: How two tensors were matched.
 SAME_NAME = "name"
 CONVERTED_NAME = "converter's name"
@@ -40,15 +42,15 @@ class Pairing:
     Attributes:
         matches: In the order of the candidate's graph; without the models' inputs, which have the same names.
         candidate_floats: Tensors of real numbers that the candidate's operators make, the scales and steps inside
-            quantised operators left out.
-        reference_floats: The same of the reference.
+            quantised operators left out, each with its operator.
+        reference_floats: The same of the reference; a saved run knows no operators.
         recorded: Whether the reference is a saved run.
         inputs: The candidate's names of inputs that it calls otherwise, by the reference's.
     """
 
     matches: tuple[Match, ...]
-    candidate_floats: tuple[str, ...] = ()
-    reference_floats: tuple[str, ...] = ()
+    candidate_floats: Mapping[str, GraphNode | None] = field(default_factory=dict)
+    reference_floats: Mapping[str, GraphNode | None] = field(default_factory=dict)
     recorded: bool = False
     inputs: Mapping[str, str] = field(default_factory=dict)
 

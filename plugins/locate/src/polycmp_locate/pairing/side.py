@@ -74,9 +74,9 @@ class Side:
         return tuple(name for name in names if name not in self.static and name not in self.graph.opaque)
 
     @cached_property
-    def floats(self) -> tuple[str, ...]:
-        """Those of them that hold real numbers, the scales and steps inside quantised operators left out."""
-        return tuple(name for name in self.made if self.is_real(name) and not self._is_helper(name))
+    def floats(self) -> dict[str, GraphNode | None]:
+        """Those of them that hold real numbers, with their operators; scales and steps of quantised ones left out."""
+        return {name: self.maker[name] for name in self.made if self.is_real(name) and not self._is_helper(name)}
 
     @cached_property
     def op_types(self) -> frozenset[str]:

@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from polycmp.plan import Plan
+from polycmp_locate.rank.along import name_modules
 from polycmp_locate.rank.measure import Measurer
 from polycmp_locate.rank.result import LayerFigures, Ranking
 from polycmp_locate.rank.search import Found, among, guided, in_order
@@ -81,7 +82,8 @@ class _Search:
         measurer = Measurer(
             self.mixer, setup.reference_run, setup.candidate_run, setup.candidate, cases[0][0], self.on_stage
         )
-        found.layers = measurer.figures()
+        found.layers, found.pairing = measurer.figures(), setup.pairing
+        name_modules(found.layers, setup.reference_run.graph)
         self.arrive = cache(measurer.arrive)
         trials = setup.trials([item.layer for item in found.layers], cases)
         outcome = self._find(found, trials)

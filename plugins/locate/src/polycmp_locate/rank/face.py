@@ -20,6 +20,8 @@ from polycmp.report import (
     Verdict,
     backend_failure,
 )
+from polycmp_locate.document import pairing_document
+from polycmp_locate.rank.along import along_graph, gain_of
 from polycmp_locate.rank.reasons import reason_of, why_kept
 from polycmp_locate.rank.result import LayerFigures, Ranking, Trial
 
@@ -96,6 +98,7 @@ def _worst(trial: Trial | None) -> str:
 def _content(found: Ranking, command: str) -> Iterator[Block]:
     yield from (backend_failure(item.label, item.error, item.hint) for item in found.failed_backends)
     if found.layers:
+        yield along_graph(found)
         yield _table(found)
     if found.kept:
         for place, item in enumerate(_kept(found)):
@@ -163,14 +166,6 @@ def _decibel(value: float) -> CellValue:
     return value
 
 
-def gain_of(item: LayerFigures, found: Ranking) -> float | None:
-    """Return by how many dB the outputs improve with this layer alone in float; None if that was not measured."""
-    base = found.reduced
-    if item.alone is None or base is None:
-        return None
-    return 0.0 if item.alone == base.ratio else item.alone - base.ratio
-
-
 def _gain(item: LayerFigures, found: Ranking) -> CellValue:
     gain = gain_of(item, found)
     return None if gain is None else Cell("mended", 1e9) if math.isinf(gain) else gain
@@ -187,6 +182,7 @@ def document_of(found: Ranking, command: str, verdict: str) -> dict[str, Any]:
         "candidate": found.candidate,
         "reference": found.reference,
         "mode": found.mode,
+        "pairing": pairing_document(found.pairing),
         "layers": [_layer(item, found) for item in found.layers],
         "kept": None if found.kept is None else [item.layer.name for item in _kept(found)],
         "fewest": found.fewest,
@@ -213,6 +209,7 @@ def _layer(item: LayerFigures, found: Ranking) -> dict[str, Any]:
     return {
         "name": item.layer.name,
         "op_type": item.layer.op_type,
+        "module": ".".join(item.modules),
         "operators": len(item.layer.nodes),
         "inputs": list(item.layer.inputs),
         "outputs": list(item.layer.outputs),

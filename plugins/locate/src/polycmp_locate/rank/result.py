@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from polycmp.results.outcome import BackendResult
+from polycmp_locate.pairing.result import Pairing
 
 if TYPE_CHECKING:
     from polycmp_onnx.mixed import Layer
@@ -66,6 +67,7 @@ class LayerFigures:
         kept: Whether it stays in float in the end.
         powers: Signal and errors of what it makes, by tensor.
         share: Its estimated share of the error of the model's outputs.
+        modules: The modules around it, the outermost first; empty if the file does not say.
     """
 
     layer: Layer
@@ -80,6 +82,7 @@ class LayerFigures:
     alone: float | None = None
     without: float | None = None
     kept: bool = False
+    modules: tuple[str, ...] = ()
 
     @property
     def saturated(self) -> float:
@@ -142,12 +145,13 @@ class Ranking:
         candidate: The label of the backend that runs the reduced model.
         reference: The label of the one to believe.
         mode: How was searched: `guided`, `bisect` or `linear`.
-        layers: The layers that the smaller type concerns, those worth most first.
+        layers: The layers that the smaller type concerns, in the model's order.
         kept: Positions in `layers` of those that stay in float; None if no model was found that meets the tolerance.
         trials: Every model that was run and judged, in this order.
         search_runs: How many runs of reduced and mixed models it took to find `kept`; all layers once alone are one.
         all_runs: How many such runs there were, those to measure what layers bring included.
         fewest: Whether it was verified that none of the kept layers can be left out.
+        pairing: Which tensors of the two models belong together.
     """
 
     candidate: str
@@ -159,6 +163,7 @@ class Ranking:
     search_runs: int = 0
     all_runs: int = 0
     fewest: bool = True
+    pairing: Pairing = field(default_factory=lambda: Pairing(()))
     fixed: int = 0
     notes: list[str] = field(default_factory=list)
     backends: Sequence[BackendResult] = ()

@@ -14,7 +14,7 @@ from polycmp.runs.resolve import Resolved, ResolvedBackend, resolve
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_layerwise.open import open_partitioned_runs
 from polycmp_layerwise.partitioned_run import PartitionedRun
-from polycmp_locate.pairing import pair_graphs
+from polycmp_locate.pairing import Pairing, pair_graphs
 from polycmp_locate.rank.trials import Trials
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Setup:
         candidate_run: The candidate with a view inside its model.
         reference_run: The reference with a view inside its model.
         mixer: Exchanges layers.
+        pairing: Which tensors of the two models belong together.
 
     Raises:
         UsageError: There are not two backends with a model each.
@@ -84,7 +85,9 @@ class Setup:
         """
         from polycmp_onnx.mixed import Mixer
 
-        self.mixer = Mixer(self.exact, model, paired(self.candidate_run.graph, self.reference_run.graph))
+        candidate, reference = self.candidate_run.graph, self.reference_run.graph
+        self.pairing = pair_graphs(candidate, reference)
+        self.mixer = Mixer(self.exact, model, counterparts(self.pairing, candidate, reference))
 
     def cases(self) -> Cases:
         """Return all inputs with what the reference makes of them.
@@ -122,17 +125,18 @@ class Setup:
         )  # fmt: skip
 
 
-def paired(candidate: ModelGraph, reference: ModelGraph) -> dict[str, str]:
+def counterparts(pairing: Pairing, candidate: ModelGraph, reference: ModelGraph) -> dict[str, str]:
     """Return the tensors of the reference's model, each with the one that stands for it in the candidate's.
 
     Of several, that is the one of the same name, or else the first: the others are what rounding made of it.
 
     Args:
+        pairing: Which tensors belong together.
         candidate: The reduced model.
         reference: The float model.
     """
     pairs = {name: name for name in reference.inputs if name in candidate.inputs}
-    for match in pair_graphs(candidate, reference).matches:
+    for match in pairing.matches:
         if match.reference not in pairs or match.candidate == match.reference:
             pairs[match.reference] = match.candidate
     return pairs

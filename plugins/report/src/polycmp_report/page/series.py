@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from polycmp.report import Point, Series
+from polycmp_layerwise.along import AlongGraph
 from polycmp_report.page.elements import Markup, join, tag
 from polycmp_report.page.modules import groups_of
 
@@ -83,7 +84,9 @@ class _Place:
 
 def _bands(place: _Place, series: Series) -> Iterator[Markup]:
     """Yield a band behind every second module, and the names of those that have room for them."""
-    groups = groups_of([point.name for point in series.points])
+    places = series.places if isinstance(series, AlongGraph) else ()
+    paths = {place.name: "/".join((*place.modules, place.name)) for place in places}
+    groups = groups_of([paths.get(point.name, point.name) for point in series.points])
     half = (WIDTH - LEFT - RIGHT) / place.count / 2
     for number, group in enumerate(groups):
         start, end = (
