@@ -57,7 +57,7 @@ def run(source, tmp_path):
 
     path = tmp_path / "test_inner.py"
     path.write_text("from polycmp_testing import *\nfrom polycmp_testing import Contract\n" + source)
-    quiet = ["-p", "no:terminal", "-p", "no:xdist", "-p", "no:timeout", "-p", "no:faulthandler", "-p", "no:logging"]
+    quiet = ["-qq", "-p", "no:xdist", "-p", "no:timeout", "-p", "no:faulthandler", "-p", "no:logging"]
     where = ["-o", "addopts=--import-mode=importlib", "--rootdir", str(tmp_path), "-c", str(tmp_path / "none.ini")]
     (tmp_path / "none.ini").write_text("[pytest]\n")
     pytest.main([str(path), "-s", *quiet, *where], [Collect()])

@@ -30,7 +30,7 @@ class Outcomes:
 @pytest.fixture(scope="module")
 def outcomes():
     collected = Outcomes()
-    quiet = ["-p", "no:terminal", "-p", "no:xdist", "-p", "no:timeout", "-p", "no:faulthandler", "-p", "no:logging"]
+    quiet = ["-qq", "-p", "no:xdist", "-p", "no:timeout", "-p", "no:faulthandler", "-p", "no:logging"]
     pytest.main([str(MUTANTS), "-s", *quiet, "-o", "addopts=--import-mode=importlib", "-o", "timeout=0"], [collected])
     return collected
 
