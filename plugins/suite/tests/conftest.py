@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,13 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+
+
+@pytest.fixture(autouse=True, scope="session")
+def interrupts_as_a_terminal_has_them():
+    """Let suites that tests start be ended by Ctrl-C, also where `nohup` or a shell's `&` ignores it."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def model(scale: float = 2.0) -> onnx.ModelProto:

@@ -73,13 +73,6 @@ def slow_loader(folder: Path, seconds: float) -> Path:
     return marks
 
 
-@pytest.fixture(autouse=True, scope="module")
-def interrupts_as_a_terminal_has_them():
-    """Let suites that tests start be ended by Ctrl-C, also where `nohup` or a shell's `&` ignores it."""
-    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 def start(suite, *words) -> subprocess.Popen:
     return subprocess.Popen(
         suite.command(*words), cwd=suite.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
