@@ -16,6 +16,7 @@ from polycmp_trt import Calibrator, TacticRecorder, TacticReplayData, features
 from polycmp_trt.build.config import _ENUMS, _FLAGS
 from polycmp_trt.build.precision import plan_precision
 from polycmp_trt.build.progress import progress_monitor
+from polycmp_trt.build.timing_cache import SharedTimings
 from polycmp_trt.checks import check_names
 from polycmp_trt.factory import engine_from_source
 from polycmp_trt.options import Options
@@ -77,6 +78,55 @@ def monitor():
     return [goes_on, seen, phases, isinstance(made, trt.IProgressMonitor)]
 
 
+class Timings:
+    """A timing cache of names, with the methods of the real one, which only a builder makes."""
+
+    def __init__(self, takes, says):
+        self.known, self.takes, self.says = set(), takes, says
+
+    def combine(self, input_cache, ignore_mismatch):
+        if self.takes:
+            self.known |= input_cache.known
+        return self.says
+
+    def serialize(self):
+        return bytearray(" ".join(["timings", *sorted(self.known)]), "ascii")
+
+
+class Config:
+    """What of a builder configuration has to do with timings."""
+
+    def __init__(self, takes, says):
+        self.rule, self.cache = (takes, says), Timings(takes, says)
+
+    def get_timing_cache(self):
+        return self.cache
+
+    def create_timing_cache(self, serialized_timing_cache):
+        assert serialized_timing_cache == b""
+        return Timings(*self.rule)
+
+
+def share(device, takes, says):
+    """Return what each of three builds is given, and the notes: the whole model and two parts."""
+    given, notes = [], []
+    for layer, is_part in (("conv", False), ("relu", True), ("add", True)):
+        config, timings = Config(takes, says), SharedTimings(device, reads=is_part)
+        timings.lend(config)
+        given.append(sorted(config.cache.known))
+        config.cache.known.add(layer)
+        timings.collect(config)
+        notes += timings.notes
+    again = Config(takes, says)
+    SharedTimings(device, reads=False).lend(again)
+    return [given, sorted(again.cache.known), notes]
+
+
+def signatures():
+    found = (trt.IBuilderConfig.create_timing_cache, trt.IBuilderConfig.get_timing_cache, trt.ITimingCache.combine)
+    return [call.__doc__.strip().partition("\n")[0] for call in (*found, trt.ITimingCache.serialize)]
+
+
 def loaders(**options):
     source = OnnxFromPath("model.onnx")
     return repr(engine_from_source(source, Options(**options), {"x": (2, 3)}))
@@ -117,6 +167,12 @@ def main():
             "bad_base": answer(lambda: calibrate("IInt8Nothing")),
             "failing": answer(failing_calibration),
             "record": answer(record),
+            "shared": {
+                "taken": answer(lambda: share(0, takes=True, says=True)),
+                "taken with a no": answer(lambda: share(1, takes=True, says=False)),
+                "refused": answer(lambda: share(2, takes=False, says=False)),
+            },
+            "timing_cache": signatures(),
             "monitor": answer(monitor) if features.supports("progress_monitor") else None,
             "loaders": {
                 name: answer(lambda name=name: loaders(**{name: True})) for name in ("tf32", "fp16", "bf16", "int8")

@@ -272,6 +272,27 @@ def test_recording_tactics_works_or_names_the_timing_cache(seen: dict[str, Any])
         assert "--trt-timing-cache" in seen["record"]["text"]
 
 
+def test_parts_share_what_was_measured_where_the_release_takes_it(seen: dict[str, Any]) -> None:
+    passed_on = [[[], ["conv"], ["conv", "relu"]], [], []]
+    assert seen["shared"]["taken"]["value"] == passed_on
+    assert seen["shared"]["taken with a no"]["value"] == passed_on  # what 8.6 says on newer devices
+    given, whole, notes = seen["shared"]["refused"]["value"]
+    assert (given, whole) == ([[], [], []], [])
+    assert len(notes) == 2
+    assert "timed anew" in notes[0]
+
+
+def test_timing_caches_are_merged_as_the_release_wants_it(seen: dict[str, Any]) -> None:
+    create, get, combine, serialize = seen["timing_cache"]
+    assert "(self" in create
+    assert "serialized_timing_cache: " in create
+    assert create.endswith("ITimingCache")
+    assert get.endswith("ITimingCache")
+    assert "input_cache: " in combine
+    assert combine.endswith("ignore_mismatch: bool) -> bool")
+    assert "serialize(self" in serialize
+
+
 def test_progress_is_noted_where_the_release_tells(seen: dict[str, Any]) -> None:
     if seen["features"]["progress_monitor"]:
         assert seen["monitor"]["value"] == [True, {"Timing": [3, 10]}, {}, True]

@@ -10,6 +10,12 @@ import pytest
 from onnx import helper
 
 from polycmp.cli.main import main
+from polycmp.model import Model
+from polycmp.plugins import Registry
+from polycmp_trt import NetworkFromOnnxPath, create_config
+from polycmp_trt.build.timing_cache import SharedTimings, timings_of_process
+from polycmp_trt.factory import make_runner
+from polycmp_trt.options import Options
 
 pytestmark = pytest.mark.gpu
 
@@ -47,6 +53,24 @@ def test_shapes_of_dynamic_inputs_reach_every_part(call, dynamic):
     for words in (("run", "--mark-all", "--max-memory", "64K"), ("locate",), ("locate", "--bisect")):
         status, text, _ = call(words[0], dynamic, "-b", "trt", "-b", "onnxrt", *words[1:], *shapes)
         assert status == 0, text
+
+
+def test_parts_take_over_the_timings_of_the_whole_or_a_note_says_why_not(convolutions):
+    timings_of_process.cache_clear()
+    whole = Model(convolutions, Registry.discover())
+    with make_runner(whole, Options(), name="trt") as runner:
+        assert not runner.notes
+    builder, network, _ = NetworkFromOnnxPath(convolutions)()
+    config, timings = create_config(builder, network), SharedTimings()
+    before = len(bytes(config.get_timing_cache().serialize()))
+    timings.lend(config)
+    taken = len(bytes(config.get_timing_cache().serialize())) > before
+    assert taken is not bool(timings.notes)
+    graph = whole.graph()
+    part = make_runner(whole.part(graph.cut(graph.inputs, ["c0"])), Options(), name="trt")
+    with part:
+        assert part.infer({"x": np.ones((2, 64, 32, 32), np.float32)})["c0"].shape == (2, 64, 32, 32)
+    assert part.notes == timings.notes
 
 
 @pytest.mark.parametrize("way", [(), ("--bisect",), ("--use-subprocess",)], ids=["all", "bisect", "process"])

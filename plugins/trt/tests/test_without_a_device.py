@@ -37,6 +37,7 @@ from polycmp_trt.factory import (
     make_engine,
     make_network,
     make_runner,
+    shared_timings,
 )
 from polycmp_trt.options import Options
 from polycmp_trt.run.context import create_context
@@ -51,6 +52,7 @@ class _Handle:
     kind = "onnx"
     input_shapes: dict[str, tuple[int, ...]] = {}
     data_loader = None
+    is_part = False
 
     def load(self, _kind):
         return InvokeFromScript("chain.py", "make")
@@ -61,6 +63,14 @@ def test_onnx_models_of_other_plugins_loaders_are_parsed():
         make_engine(_Handle().load("onnx"), model=_Handle())
     )
     assert "NetworkFromOnnxBytes(BytesFromOnnx(OnnxFromLoader(" in make_runner(_Handle(), None, name="trt").source()
+
+
+@pytest.mark.parametrize("option", ["timing_cache", "load_timing_cache", "save_timing_cache", "save_tactics"])
+def test_timings_are_not_shared_where_the_user_says_what_is_timed(option):
+    engine = engine_from_source(_Handle().load("onnx"), Options(), timings=shared_timings(_Handle(), Options()))
+    assert "imings" not in repr(engine)  # nothing that a script could not say
+    assert shared_timings(_Handle(), Options()) is not None
+    assert shared_timings(_Handle(), Options(**{option: "file"})) is None
 
 
 def test_loaders_that_write_a_file_are_not_mistaken_for_that_file():

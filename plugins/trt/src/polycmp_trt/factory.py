@@ -25,6 +25,7 @@ from polycmp_trt.build.network_edit import (
 )
 from polycmp_trt.build.precision import ReportPrecision, plan_precision
 from polycmp_trt.build.refit import RefitEngine
+from polycmp_trt.build.timing_cache import SharedTimings
 from polycmp_trt.checks import check_names
 from polycmp_trt.from_options import config_from_options, converted
 from polycmp_trt.options import Options
@@ -37,31 +38,34 @@ if TYPE_CHECKING:
     import onnx
     import tensorrt as trt
 
+    from polycmp.model import Model
     from polycmp.spec import ModelHandle
     from polycmp_trt.types import DataLoader, Dims, EngineSource, Network, NetworkLoader, OnnxSource
 
 T = TypeVar("T")
 
 
-def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> TrtRunner | BuildRunner:
+def make_runner(model: Model, options: Options | None, *, name: str) -> TrtRunner | BuildRunner:
     """Return the runner for a model of the command line.
 
     Args:
-        model: The model handle.
+        model: The model.
         options: The backend's options.
         name: The label in reports.
     """
     options = options or Options()
     check_names(options)
+    timings = None
     if model.kind == "engine":
         engine: Any = engine_from_file(model.path, options)
     else:
         source = make_network(model.source, options) if model.kind == "trt-network" else _as_onnx(model.load("onnx"))
-        engine = engine_from_source(source, options, model.input_shapes, model.data_loader)
+        timings = shared_timings(model, options)
+        engine = engine_from_source(source, options, model.input_shapes, model.data_loader, timings)
     if options.build_only:
         return BuildRunner(engine, name, options.device)
     budget, percent = _budget(options.weight_streaming_budget)
-    return TrtRunner(
+    runner = TrtRunner(
         engine,
         name,
         optimization_profile=options.optimization_profile or None,
@@ -71,6 +75,21 @@ def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> Tr
         device=options.device,
         cuda_graph=options.cuda_graph,
     )
+    if timings is not None:
+        runner.notes = timings.notes
+    return runner
+
+
+def shared_timings(model: Model, options: Options) -> SharedTimings | None:
+    """Return what builds of a model and of its parts share; None where the options say themselves what is timed.
+
+    Args:
+        model: The model, or a part of it.
+        options: The backend's options.
+    """
+    files = (options.timing_cache, options.load_timing_cache, options.save_timing_cache)
+    others = (options.save_tactics, options.load_tactics, options.config_script, options.error_on_timing_cache_miss)
+    return None if any((*files, *others)) else SharedTimings(options.device, reads=model.is_part)
 
 
 def _budget(text: str | None) -> tuple[int | None, float | None]:
@@ -105,6 +124,7 @@ def engine_from_source(
     options: Options,
     input_shapes: Mapping[str, Dims] | None = None,
     data_loader: DataLoader | None = None,
+    timings: SharedTimings | None = None,
 ) -> Loader[trt.ICudaEngine]:
     """Return a loader that builds an engine as the options say.
 
@@ -113,21 +133,22 @@ def engine_from_source(
         options: What to build.
         input_shapes: Shapes that inference will use, for profiles that are not given.
         data_loader: Where calibration data comes from, if there is to be any.
+        timings: What to share with other builds; by default nothing.
     """
     asked = tuple(name for name in ("tf32", "fp16", "bf16", "fp8", "int8") if getattr(options, name))
     plan = plan_precision(asked, options.strongly_typed, _is_onnx(source))
     if plan.conversions:
         source = converted(source, plan.conversions, options, input_shapes, data_loader)
     options = replace(options, strongly_typed=plan.strongly_typed, refittable=options.refittable or bool(options.refit))
-    engine: Loader[trt.ICudaEngine] = EngineFromNetwork(
+    built = EngineFromNetwork(
         network_from_source(source, options),
         config_from_options(options, plan.flags, input_shapes, data_loader),
         save_timing_cache=options.save_timing_cache or options.timing_cache or None,
         runtime=LoadRuntime(options.load_runtime) if options.load_runtime else None,
         dla_workspace_allocation_strategy=options.dla_workspace_allocation_strategy or None,
     )
-    if plan.conversions:
-        engine = ReportPrecision(engine, plan.conversions)
+    built.timings = timings
+    engine: Loader[trt.ICudaEngine] = ReportPrecision(built, plan.conversions) if plan.conversions else built
     engine = RefitEngine(engine, options.refit) if options.refit else engine
     return SaveEngine(engine, options.save_engine) if options.save_engine else engine
 

@@ -21,13 +21,17 @@ if TYPE_CHECKING:
     import tensorrt as trt
     from tensorrt import SeekPosition
 
+    from polycmp_trt.build.timing_cache import SharedTimings
     from polycmp_trt.types import Buffer, ConfigSource, EngineSource, FileLike, NetworkSource, PathSource, RuntimeSource
 
 _LOG = logging.getLogger("polycmp.trt")
 
 
 def _build(
-    network: NetworkSource, config: ConfigSource | None, save_timing_cache: FileLike | None
+    network: NetworkSource,
+    config: ConfigSource | None,
+    save_timing_cache: FileLike | None,
+    timings: SharedTimings | None = None,
 ) -> tuple[trt.IHostMemory, trt.IBuilderConfig, float]:
     """Return the serialised engine, the configuration it was built with, and the seconds it took.
 
@@ -44,11 +48,15 @@ def _build(
     settings = config(builder, net) if callable(config) else config
     if not settings.num_optimization_profiles and not is_dynamic(net):
         settings.add_optimization_profile(_static_profile(builder, net))
+    if timings is not None:
+        timings.lend(settings)
     start = time.perf_counter()
     with noted_errors() as notes, watch_build(net, settings):
         plan = builder.build_serialized_network(net, settings)
     seconds = time.perf_counter() - start
     raise_callback_errors(settings)
+    if timings is not None:
+        timings.collect(settings)  # of a build that failed, too
     if plan is None:
         memory = memory_trouble()
         raise BackendError(
@@ -130,6 +138,10 @@ class EngineFromNetwork(Loader["trt.ICudaEngine"]):
         save_timing_cache: A path, or an open file: what the build measured is merged into it.
         runtime: A `tensorrt.Runtime` to load the engine with, or a callable that makes one.
         dla_workspace_allocation_strategy: How the accelerator's workspace is shared, where the release has it.
+
+    Attributes:
+        timings: Timings to share with other builds in this process; by default there are none. They belong to a run and
+            are no part of what the loader prints as.
     """
 
     def __init__(
@@ -145,6 +157,7 @@ class EngineFromNetwork(Loader["trt.ICudaEngine"]):
         self.save_timing_cache = save_timing_cache
         self.runtime = runtime
         self.dla_strategy = dla_workspace_allocation_strategy
+        self.timings: SharedTimings | None = None
 
     def call_impl(self) -> trt.ICudaEngine:
         """Return the `tensorrt.ICudaEngine`.
@@ -154,7 +167,7 @@ class EngineFromNetwork(Loader["trt.ICudaEngine"]):
         """
         from polycmp_trt.build.layers import report_build
 
-        plan, config, seconds = _build(self.network, self.config, self.save_timing_cache)
+        plan, config, seconds = _build(self.network, self.config, self.save_timing_cache, self.timings)
         engine = _deserialize(plan, self.runtime, self.dla_strategy, trusted=True)
         report_build(engine, config, int(plan.nbytes), seconds)
         return engine

@@ -1,4 +1,4 @@
-"""Timing caches: what the builder measured, kept in a file so that the next build need not measure it again."""
+"""Timing caches: what the builder measured, kept in a file or in memory so that the next build measures less."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +19,14 @@ if TYPE_CHECKING:
 
     from polycmp_trt.types import FileLike
 
-__all__ = ["locked", "read_timing_cache", "save_timing_cache", "use_timing_cache"]
+__all__ = [
+    "SharedTimings",
+    "locked",
+    "read_timing_cache",
+    "save_timing_cache",
+    "timings_of_process",
+    "use_timing_cache",
+]
 
 _LOG = logging.getLogger("polycmp.trt")
 
@@ -151,10 +160,91 @@ def _merged(config: trt.IBuilderConfig, cache: trt.ITimingCache, path: Path) -> 
 
 
 def _takes(config: trt.IBuilderConfig, cache: trt.ITimingCache) -> bool:
-    """Return whether a cache is of this device and release: an empty cache can take over what it holds.
+    """Return whether a cache is of this device and release: an empty cache can take over what it holds."""
+    return _merge(config.create_timing_cache(b""), cache)
+
+
+def _merge(into: trt.ITimingCache, other: trt.ITimingCache) -> bool:
+    """Merge timings; return whether any were taken over.
 
     TensorRT's own answer is not enough. TensorRT 8.6 answers no on devices newer than itself, after it has merged.
     """
-    empty = config.create_timing_cache(b"")
-    size = len(bytes(empty.serialize()))
-    return bool(empty.combine(cache, ignore_mismatch=False)) or len(bytes(empty.serialize())) > size
+    before = _size(into)
+    return bool(into.combine(other, ignore_mismatch=False)) or _size(into) > before
+
+
+def _size(cache: trt.ITimingCache) -> int:
+    return len(bytes(cache.serialize()))
+
+
+@dataclass
+class _Held:
+    """What builds in this process measured on one device.
+
+    Attributes:
+        timings: All that TensorRT takes over.
+        refused: Whether there were some that it does not.
+    """
+
+    timings: trt.ITimingCache
+    refused: bool = False
+
+
+@cache
+def timings_of_process() -> dict[int, _Held]:
+    """Return what builds in this process measured, by device; only how long later ones take depends on it."""
+    return {}
+
+
+class SharedTimings:
+    """What engines of a model and of its parts measured, shared in memory by those that are built in one process.
+
+    TensorRT tells the layers in a timing cache apart by all that matters to their times, so one cache serves engines of
+    any precision. Timings are merged, never serialised and read: TensorRT 8.6 refuses to read some caches of its own.
+
+    Args:
+        device: The CUDA device; timings of another one are not used.
+        reads: Whether builds take over what others measured. A whole model is timed anew and only adds its timings.
+
+    Attributes:
+        notes: What a reader of the report should know, in words.
+    """
+
+    def __init__(self, device: int = 0, *, reads: bool = True) -> None:
+        self.notes: list[str] = []
+        self._device, self._reads = device, reads
+
+    def lend(self, config: trt.IBuilderConfig) -> None:
+        """Give a configuration that has a timing cache what others measured; a note says so if that is refused.
+
+        Args:
+            config: The `tensorrt.IBuilderConfig` of the coming build.
+        """
+        from polycmp_trt.run.runtime import noted_errors
+
+        mine, held = config.get_timing_cache(), timings_of_process().get(self._device)
+        if not self._reads or mine is None or held is None:
+            return
+        if _size(held.timings) > _size(mine):
+            with noted_errors():  # what came of it is asked of the cache
+                held.refused = not _merge(mine, held.timings) or held.refused
+        if held.refused:
+            self.notes.append("TensorRT refuses timings of its own that other parts measured: layers are timed anew")
+
+    def collect(self, config: trt.IBuilderConfig) -> None:
+        """Add what a build measured.
+
+        Args:
+            config: The `tensorrt.IBuilderConfig` of the build, which is over.
+        """
+        from polycmp_trt.run.runtime import noted_errors
+
+        mine = config.get_timing_cache()
+        if mine is None:
+            return
+        empty = config.create_timing_cache(b"")
+        measured = _size(mine) > _size(empty)
+        held = timings_of_process().setdefault(self._device, _Held(empty))
+        with noted_errors():  # what came of it is asked of the cache
+            if measured and not _merge(held.timings, mine) and not _takes(config, mine):
+                held.refused = True
