@@ -5,14 +5,13 @@ from __future__ import annotations
 import html
 import itertools
 import re
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+from browser import asked, needs_browser
 from onnx import TensorProto, helper
 from toys import graph_model
 
@@ -21,7 +20,6 @@ from polycmp.plugins import Registry
 from polycmp_report.environment import environments
 from polycmp_report.page.layers import layers_of
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 #: Operators in a row, and the one that differs.
 LENGTH, WRONG = 16, 7
 
@@ -103,23 +101,16 @@ def test_no_two_boxes_lie_in_the_same_place():
         assert all(0.5 <= place <= layers.width - 0.49 for place, _ in layers.boxes)
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium and no google-chrome on PATH")
+@needs_browser
 @pytest.mark.parametrize("width", [1400, 400])
 def test_a_browser_begins_with_the_culprit_in_view(polycmp, models, tmp_path, width):
     polycmp("run", "--mark-all", *models)
     asking = (
-        "<script>addEventListener('load', () => {"
         "const box = document.querySelector('.surroundings .chosen rect').getBoundingClientRect();"
         "document.title = [document.documentElement.scrollWidth <= innerWidth,"
-        "box.left >= 0, box.right <= innerWidth].join(' '); });</script></body>"
+        "box.left >= 0, box.right <= innerWidth].join(' ');"
     )
-    page = (tmp_path / "r.html").read_text()
-    page = re.sub(r"script-src &#x27;[^ ]*&#x27;", "script-src 'unsafe-inline'", page).replace("</body>", asking)
-    (tmp_path / "asked.html").write_text(page)
-    switches = ("--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0", "--dump-dom")
-    switches += (f"--window-size={width},900", f"--user-data-dir={tmp_path / 'profile'}")
-    address = (tmp_path / "asked.html").as_uri()
-    done = subprocess.run([CHROMIUM, *switches, address], capture_output=True, text=True, timeout=50, check=True)
+    done = asked((tmp_path / "r.html").read_text(), asking, tmp_path, width)
     assert "<title>true true true</title>" in done.stdout
     assert "CONSOLE" not in done.stderr, done.stderr
 

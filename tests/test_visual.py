@@ -5,15 +5,12 @@ from __future__ import annotations
 import html
 import json
 import re
-import shutil
-import subprocess
 
+import browser
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 def graph_in(page):
@@ -23,13 +20,10 @@ def graph_in(page):
 
 def opened(path, script=""):
     """Return the document as Chromium has it after the page and a script ran, and what it complained of."""
-    if CHROMIUM is None:
-        pytest.skip("no chromium and no google-chrome on PATH")
     page = path.with_name("opened.html")
     page.write_text(path.read_text(encoding="utf-8").replace("</html>", f"<script>{script}</script></html>"))
-    words = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=20000"]
-    words += ["--window-size=1200,800", f"--user-data-dir={path.parent / 'profile'}", "--dump-dom", page.as_uri()]
-    done = subprocess.run([CHROMIUM, *words], capture_output=True, text=True, timeout=200, check=True)
+    switches = ("--virtual-time-budget=20000", "--window-size=1200,800", "--dump-dom")
+    done = browser.opened(page, *switches, timeout=200)
     return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 

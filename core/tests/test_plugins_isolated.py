@@ -6,12 +6,9 @@ import os
 import sys
 
 import pytest
-from fakes import FakeSite, install_broken, runner
+from fakes import LOUD, SEGFAULT, FakeSite, install_broken, runner
 
 from polycmp.plugins.isolated import list_plugins
-
-SEGFAULT = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n"
-LOUD = "import os\nprint('noise')\nos.write(1, b'{\"row\": 1}\\nmore noise')\nos.write(2, b'and here')\n"
 
 
 @pytest.fixture

@@ -72,6 +72,20 @@ def _go_back(start: Path) -> bool:
     return True
 
 
+def make_folder(path: str | Path) -> Path:
+    """Make a folder and those that it is in, as far as they are missing, and return it.
+
+    Raises:
+        FileError: It cannot be made.
+    """
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {folder}", why=describe_exception(error)) from error
+    return folder
+
+
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     """Open a temporary neighbour of `path` for writing and rename it over `path` when the block ends well.

@@ -10,6 +10,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 CORE = "polycmp>=0.1.0.dev0,<0.2"
+#: Modules that end their process when they are imported, and that print where messages go.
+SEGFAULT = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n"
+LOUD = "import os\nprint('noise')\nos.write(1, b'{\"row\": 1}\\nmore noise')\nos.write(2, b'and here')\n"
 
 
 class FakeSite:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from browser import opened
 from report_outcomes import SPITEFUL, erroneous, failing, outcome_of, passing
 
 from polycmp.report.run_result import result_of
@@ -25,7 +24,6 @@ def write(outcome, path):
 
 
 VOID = {"meta", "input", "br", "wbr", "img"}
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 class Page(HTMLParser):
@@ -144,21 +142,11 @@ def test_write_replaces_the_file_as_a_whole(tmp_path):
 
 @pytest.fixture
 def browse(tmp_path):
-    if CHROMIUM is None:
-        pytest.skip("no chromium and no google-chrome on PATH")
-
     def run(outcome, *options, change=str):
         path = tmp_path / "page.html"
         write(outcome, str(path))
         path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
-        switches = ("--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0")
-        return subprocess.run(
-            [CHROMIUM, *switches, f"--user-data-dir={tmp_path / 'profile'}", *options, path.as_uri()],
-            capture_output=True,
-            text=True,
-            timeout=50,
-            check=True,
-        )
+        return opened(path, *options)
 
     return run
 

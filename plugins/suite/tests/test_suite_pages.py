@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 
 import onnx
 import pytest
+from browser import needs_browser, opened
 
 from polycmp_suite.page.index import index_page
 from polycmp_suite.result import CaseResult
 from polycmp_suite.summary import summarize
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 HEAD = '[defaults]\nbackend = ["onnxrt", "onnx"]\n'
 
 
@@ -113,7 +111,7 @@ def test_the_log_of_a_case_is_on_its_page(suite):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium and no google-chrome on PATH")
+@needs_browser
 class TestInBrowser:
     """In headless Chromium, which runs the script of the index."""
 
@@ -124,10 +122,7 @@ class TestInBrowser:
             text = text.replace("</body>", f"<script>{script}</script></body>")
         copy = tmp_path / "copy.html"
         copy.write_text(text)
-        switches = ("--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0", "--dump-dom")
-        profile = f"--user-data-dir={tmp_path / 'profile'}"
-        command = [CHROMIUM, *switches, profile, f"--window-size={width},900", copy.as_uri()]
-        return subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
+        return opened(copy, "--dump-dom", f"--window-size={width},900", timeout=100)
 
     def test_the_script_runs_as_the_policy_allows(self, ran, tmp_path):
         done = self.browse(ran.latest / "index.html", tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib.util import find_spec
 
 import numpy as np
@@ -68,3 +69,20 @@ def batch_plan():
     from engines import affine, batches, plan_of
 
     return plan_of(affine(), profiles=batches())
+
+
+@pytest.fixture
+def call(capsys, tmp_path):
+    """A function that runs a command and returns its exit status, its output and its report."""
+
+    from polycmp.cli.main import main
+
+    def command(*words):
+        path = tmp_path / "report.json"
+        status = main([*(str(word) for word in words), "--report", str(path)])
+        shown = capsys.readouterr()
+        text = shown.out + shown.err
+        assert "Traceback" not in text
+        return status, text, json.loads(path.read_text()) if path.exists() else None
+
+    return command

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import guilty
 import numpy as np
 import pytest
 from onnx import helper
 
-from polycmp.cli.main import main
 from polycmp.model import Model
 from polycmp.plugins import Registry
 from polycmp_trt import NetworkFromOnnxPath, create_config
@@ -18,21 +15,6 @@ from polycmp_trt.factory import make_runner
 from polycmp_trt.options import Options
 
 pytestmark = pytest.mark.gpu
-
-
-@pytest.fixture
-def call(capsys, tmp_path):
-    """A function that runs a command and returns its exit status, its output and its report."""
-
-    def command(*words):
-        path = tmp_path / "report.json"
-        status = main([*(str(word) for word in words), "--report", str(path)])
-        shown = capsys.readouterr()
-        text = shown.out + shown.err
-        assert "Traceback" not in text
-        return status, text, json.loads(path.read_text()) if path.exists() else None
-
-    return command
 
 
 def test_all_tensors_in_windows(call, tmp_path):

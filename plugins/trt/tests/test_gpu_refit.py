@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import guilty
 import numpy as np
 import pytest
@@ -13,20 +11,6 @@ from polycmp.errors import BackendError, DataError, FileError
 from polycmp_trt import CreateConfig, EngineFromNetwork, NetworkFromOnnxPath, RefitEngine, TrtRunner
 
 pytestmark = pytest.mark.gpu
-
-
-@pytest.fixture
-def call(capsys, tmp_path):
-    """A function that runs a command and returns its exit status, its output and its report."""
-
-    def command(*words):
-        path = tmp_path / "report.json"
-        status = main([*(str(word) for word in words), "--report", str(path)])
-        shown = capsys.readouterr()
-        assert "Traceback" not in shown.out + shown.err
-        return status, shown.out + shown.err, json.loads(path.read_text()) if path.exists() else None
-
-    return command
 
 
 @pytest.fixture

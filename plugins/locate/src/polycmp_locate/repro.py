@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.pair import PairComparer
-from polycmp.errors import EXIT_DIFFERENT, FileError, describe_exception
-from polycmp.files import atomic_write, to_bytes
+from polycmp.errors import EXIT_DIFFERENT
+from polycmp.files import atomic_write, make_folder, to_bytes
 from polycmp.graph import ModelGraph
 from polycmp.options import option_fields
 from polycmp.plan import BackendPlan, DataPlan, FilesPlan, Plan
@@ -122,10 +122,7 @@ class _Saver:
         return all(item.passed for item in comparer.add(made, expected))
 
     def _write(self, tensors: dict[str, Any], expected: dict[str, Any], row: Row) -> None:
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError(f"cannot make the folder {self.folder}", why=describe_exception(error)) from error
+        make_folder(self.folder)
         model = self.resolved.backend(self.found.candidate).model
         part = self.candidate.part(tensors, [row.tensor])
         model.save(part, str(self.folder / f"model{Path(model.path).suffix}"))

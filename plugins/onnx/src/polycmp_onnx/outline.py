@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polycmp_onnx.structure import FIXED32, FIXED64, LENGTH, VARINT, read_varint
+from polycmp_onnx.structure import fields, read_varint
 
 #: Beyond this many operators, tensors and weights, importing `onnx` to parse them is faster than reading them here.
 _MOST_ITEMS = 4096
@@ -161,21 +161,7 @@ def _signed(value: int) -> int:
 def _split(content: memoryview) -> dict[int, list[int | memoryview]]:
     """Return what a message holds by the numbers of its fields; those of fixed width are left out."""
     found: dict[int, list[int | memoryview]] = {}
-    position, end = 0, len(content)
-    while position < end:
-        tag, position = read_varint(content, position)
-        kind = tag & 7
-        if kind == LENGTH:
-            length, position = read_varint(content, position)
-            found.setdefault(tag >> 3, []).append(content[position : position + length])
-            position += length
-        elif kind == VARINT:
-            value, position = read_varint(content, position)
-            found.setdefault(tag >> 3, []).append(value)
-        elif kind in {FIXED32, FIXED64}:
-            position += 4 if kind == FIXED32 else 8
-        else:
-            raise ValueError("it is no protobuf message")
-    if position > end:
-        raise ValueError("it ends in the middle of a field")
+    for number, _, _, value in fields(content):
+        if value is not None:
+            found.setdefault(number, []).append(value)
     return found

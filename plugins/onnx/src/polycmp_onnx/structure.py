@@ -26,7 +26,7 @@ KEPT_BYTES = 4096
 #: Weights of less than this many bytes in all are as well read as mapped.
 _WORTH = 1 << 20
 #: How a field is encoded.
-VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
+_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 
 
 def read_structure(file: Path, location: str = "") -> ModelProto:
@@ -72,7 +72,7 @@ def referring_to_itself(file: Path) -> bytes | None:
         nonlocal outside, left
         if len(tensor) <= KEPT_BYTES:
             return bytes(tensor)
-        outside = outside or any(field in {EXTERNAL_DATA, DATA_LOCATION} for field, *_ in _fields(tensor))
+        outside = outside or any(field in {EXTERNAL_DATA, DATA_LOCATION} for field, *_ in fields(tensor))
         made = _referring(tensor, start, file.name)
         left += len(tensor) - len(made)
         return made
@@ -108,61 +108,65 @@ def _rewritten(message: memoryview, number: int, change: Callable[[memoryview, i
         offset: Where in the file the message begins.
     """
     parts = []
-    for field, start, end, content in _fields(message):
-        if field == number and content is not None:
+    for field, start, end, content in fields(message):
+        if field == number and isinstance(content, memoryview):
             changed = change(content, offset + end - len(content))
             content.release()
-            parts += [_varint(number << 3 | LENGTH), _varint(len(changed)), changed]
+            parts += [_varint(number << 3 | _LENGTH), _varint(len(changed)), changed]
         else:
             parts.append(bytes(message[start:end]))
     return b"".join(parts)
 
 
 def _without_content(tensor: memoryview) -> bytes:
-    kept = [(start, end) for field, start, end, _ in _fields(tensor) if field not in CONTENT_OF_TENSOR]
+    kept = [(start, end) for field, start, end, _ in fields(tensor) if field not in CONTENT_OF_TENSOR]
     return b"".join(bytes(tensor[start:end]) for start, end in kept)
 
 
 def _referring(tensor: memoryview, offset: int, location: str) -> bytes:
     """Return a tensor with a reference in place of its content, or as it is if that does not lie there as raw bytes."""
-    fields = list(_fields(tensor))
-    found = [(end, len(content)) for field, _, end, content in fields if field == RAW_DATA and content is not None]
-    others = [field for field, *_ in fields if field in CONTENT_OF_TENSOR and field != RAW_DATA]
+    known = list(fields(tensor))
+    found = [(end, len(raw)) for field, _, end, raw in known if field == RAW_DATA and isinstance(raw, memoryview)]
+    others = [field for field, *_ in known if field in CONTENT_OF_TENSOR and field != RAW_DATA]
     if len(found) != 1 or others or found[0][1] <= KEPT_BYTES:
         return bytes(tensor)
     end, length = found[0]
     entries = {"location": location, "offset": str(offset + end - length), "length": str(length)}
-    parts = [bytes(tensor[start:stop]) for field, start, stop, _ in fields if field not in _REFERENCE]
+    parts = [bytes(tensor[start:stop]) for field, start, stop, _ in known if field not in _REFERENCE]
     for key, text in entries.items():
         parts.append(_message(EXTERNAL_DATA, _message(1, key.encode()) + _message(2, text.encode())))
-    return b"".join([*parts, _varint(DATA_LOCATION << 3 | VARINT), _varint(1)])
+    return b"".join([*parts, _varint(DATA_LOCATION << 3 | _VARINT), _varint(1)])
 
 
 def _message(number: int, content: bytes) -> bytes:
-    return _varint(number << 3 | LENGTH) + _varint(len(content)) + content
+    return _varint(number << 3 | _LENGTH) + _varint(len(content)) + content
 
 
-def _fields(message: memoryview) -> Iterator[tuple[int, int, int, memoryview | None]]:
-    """Yield number, first and last byte of each field, and the content of those that have a length."""
+def fields(message: memoryview) -> Iterator[tuple[int, int, int, int | memoryview | None]]:
+    """Yield number, first and last byte of each field, and its value: a number, bytes, or None for one of fixed width.
+
+    Raises:
+        ValueError: It is no protobuf message, or ends too early.
+    """
     position = 0
     while position < len(message):
         start = position
         tag, position = read_varint(message, position)
-        content = None
+        value: int | memoryview | None = None
         kind = tag & 7
-        if kind == VARINT:
-            _, position = read_varint(message, position)
-        elif kind == LENGTH:
+        if kind == _VARINT:
+            value, position = read_varint(message, position)
+        elif kind == _LENGTH:
             length, position = read_varint(message, position)
-            content = message[position : position + length]
+            value = message[position : position + length]
             position += length
-        elif kind in {FIXED32, FIXED64}:
-            position += 4 if kind == FIXED32 else 8
+        elif kind in {_FIXED32, _FIXED64}:
+            position += 4 if kind == _FIXED32 else 8
         else:
             raise ValueError("it is no protobuf message")
         if position > len(message):
             raise ValueError("it ends in the middle of a field")
-        yield tag >> 3, start, position, content
+        yield tag >> 3, start, position, value
 
 
 def read_varint(message: memoryview, position: int) -> tuple[int, int]:

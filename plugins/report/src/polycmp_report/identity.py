@@ -61,11 +61,16 @@ def identify(models: Iterable[str], registry: Registry, folder: Path | None = No
         path = (folder or Path()) / model
         with suppress(OSError):
             if model and path.is_file():
-                found[model] = Identity(_digest(path), path.stat().st_size, _facts(path, registry))
+                found[model] = Identity(digest_of(path), path.stat().st_size, _facts(path, registry))
     return found
 
 
-def _digest(path: Path) -> str:
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file.
+
+    Raises:
+        OSError: It cannot be read.
+    """
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(1 << 20):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import socket
@@ -34,15 +33,6 @@ class Shipped:
 
     path: str
     digest: str
-
-
-def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    found = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            found.update(chunk)
-    return found.hexdigest()
 
 
 def is_inside(path: str) -> bool:

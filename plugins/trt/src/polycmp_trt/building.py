@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp.errors import FileError, PolycmpError, describe_exception
+from polycmp.errors import PolycmpError, describe_exception
+from polycmp.files import make_folder
 from polycmp.plan.text import from_values, to_values
 from polycmp.process import ChildProcess, Connection
 from polycmp.report import Column, Problem, Result, Row, Table
@@ -61,7 +62,7 @@ def build_engines(
         FileError: A folder cannot be made.
     """
     for folder in dict.fromkeys(path.parent for path in files):
-        _make(folder)
+        make_folder(folder)
     crew = _Crew(plan, registry, tell)
     with ThreadPoolExecutor(jobs, thread_name_prefix="polycmp-build") as pool:
         try:
@@ -70,13 +71,6 @@ def build_engines(
             pool.shutdown(wait=False, cancel_futures=True)
             crew.stop()
             raise
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"cannot make the folder {folder}", why=describe_exception(error)) from error
 
 
 class _Crew:

@@ -51,13 +51,7 @@ def main(arguments: list[str]) -> int:
         if message is None:
             abandon_threads(0)
             return 0
-        try:
-            answer = worker.answer(message)
-        except BaseException as error:
-            if not is_users_failure(error):
-                raise
-            answer = {"error": error_to_json(error)}
-        connection.send(answer)
+        connection.send(worker.answer(message))
 
 
 class Served:
@@ -74,9 +68,14 @@ class Served:
         self._runner: Runner | None = None
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what a message asks for; return what is to be sent back."""
+        """Do what a message asks for; return what is to be sent back, which may be an error."""
         answers = {"activate": self._activate, "infer": self._infer, "deactivate": self._deactivate}
-        return answers[message["do"]](message)
+        try:
+            return answers[message["do"]](message)
+        except BaseException as error:
+            if not is_users_failure(error):
+                raise
+            return {"error": error_to_json(error)}
 
     def make(self, job: Mapping[str, Any]) -> tuple[Runner, tuple[str, ...]]:
         """Return the runner of a job, and the modules whose version tells which backend it is."""

@@ -14,12 +14,12 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
-from polycmp.errors import InvalidValueError, is_users_failure
+from polycmp.errors import InvalidValueError
 from polycmp.process import OUTPUT_SECONDS, STOP_SECONDS, Ending
 from polycmp.runner import Runner
 from polycmp_workers.child import Served
 from polycmp_workers.memory import Arena
-from polycmp_workers.protocol import Job, error_to_json
+from polycmp_workers.protocol import Job
 from polycmp_workers.runner import WorkerRunner
 
 
@@ -148,10 +148,4 @@ def _serve(make: Callable[[], Served], connection: Connection, parents_end: Conn
             message = json.loads(connection.recv_bytes())
         except (EOFError, ConnectionError):
             return
-        try:
-            answer = served.answer(message)
-        except BaseException as error:
-            if not is_users_failure(error):
-                raise
-            answer = {"error": error_to_json(error)}
-        connection.send_bytes(json.dumps(answer).encode())
+        connection.send_bytes(json.dumps(served.answer(message)).encode())

@@ -30,7 +30,7 @@ class Repeats:
         self._options: dict[int, Mapping[str, Any]] = {}
         self._broken: set[str] = set()
 
-    def add(
+    def take(
         self,
         iteration: int,
         feed: Feed,

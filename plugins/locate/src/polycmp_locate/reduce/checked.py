@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from polycmp.errors import ModelError
+from polycmp.files import make_folder
 from polycmp.graph import ModelGraph
 from polycmp.loader import Loader
 from polycmp.model import Model
@@ -18,7 +19,7 @@ from polycmp_locate.reduce.reduction import Reduction
 from polycmp_locate.reduce.saved import SavedTensors
 from polycmp_locate.reduce.search import State, Wishes
 from polycmp_locate.reduce.searching import Search, Stage, Wanted
-from polycmp_locate.reduce.writing import absolute, make_folder, write_model
+from polycmp_locate.reduce.writing import absolute, write_model
 
 #: What is fed where a model leaves a dimension open and nothing says how large it is.
 _OPEN = 1

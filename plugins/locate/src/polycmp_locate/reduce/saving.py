@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED
+from polycmp.files import make_folder
 from polycmp.model import Model
-from polycmp.plan import ComparePlan, DataPlan, FilesPlan, Plan
+from polycmp.plan import BackendPlan, ComparePlan, DataPlan, FilesPlan, Plan
 from polycmp.plan.build import without_written_files
 from polycmp.plan.text import to_words
 from polycmp.results.files import InputsWriter, OutputsWriter
 from polycmp_locate.reduce.case import EXPECTED, INPUTS, Case
 from polycmp_locate.reduce.judging import BackendJudge
 from polycmp_locate.reduce.parts import Part
-from polycmp_locate.reduce.writing import make_folder, write_model
+from polycmp_locate.reduce.writing import write_model
 from polycmp_locate.repro import anywhere
 
 if TYPE_CHECKING:
@@ -65,15 +66,7 @@ def remaking(plan: Plan, registry: Registry, label: str, model: str) -> list[str
     backend = next((item for item in plan.backends if item.label == label), None)
     if backend is None:
         return []
-    alone = replace(
-        plan,
-        model=model,
-        loader_options={},
-        backends=(anywhere(replace(backend, model="")),),
-        data=DataPlan(files=(INPUTS,)),
-        compare=ComparePlan(),
-        files=FilesPlan(save_outputs=EXPECTED),
-    )
+    alone = _in_folder(plan, backend, model, ComparePlan(), FilesPlan(save_outputs=EXPECTED))
     kept = replace(without_written_files(alone), files=alone.files)
     return ["polycmp", *to_words(kept, registry)]
 
@@ -89,13 +82,19 @@ def _words(plan: Plan, registry: Registry, judge: BackendJudge, part: Part, mode
     """Return the words of the command that repeats the fault in the folder."""
     label = judge.failure.candidate.label
     backend = next(item for item in plan.backends if item.label == label)
-    repeated = replace(
+    compare, files = judge.comparison(part.outputs), FilesPlan(load_outputs=(EXPECTED,))
+    repeated = _in_folder(plan, backend, model, compare, files)
+    return to_words(without_written_files(repeated), registry)
+
+
+def _in_folder(plan: Plan, backend: BackendPlan, model: str, compare: ComparePlan, files: FilesPlan) -> Plan:
+    """Return the plan of a run of one backend on the model and the inputs of the case, in its folder."""
+    return replace(
         plan,
         model=model,
         loader_options={},
         backends=(anywhere(replace(backend, model="")),),
         data=DataPlan(files=(INPUTS,)),
-        compare=judge.comparison(part.outputs),
-        files=FilesPlan(load_outputs=(EXPECTED,)),
+        compare=compare,
+        files=files,
     )
-    return to_words(without_written_files(repeated), registry)

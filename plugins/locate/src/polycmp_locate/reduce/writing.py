@@ -13,20 +13,6 @@ if TYPE_CHECKING:
     from polycmp.model import Model
 
 
-def make_folder(path: str) -> Path:
-    """Make a folder for a case.
-
-    Raises:
-        FileError: It cannot be made.
-    """
-    folder = Path(path)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"cannot make the folder {folder}", why=describe_exception(error)) from error
-    return folder
-
-
 def write_model(model: Model, loader: Loader[Any], path: str) -> None:
     """Write a part of a model.
 
