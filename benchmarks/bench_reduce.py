@@ -1,12 +1,14 @@
 """How long `debug reduce --check` takes on a chain of 200 operators, beside Polygraphy, in seconds and processor time.
 
-    python benchmarks/bench_reduce.py [--channels 64] [--repeats 3] [--mode bisect] [--saved] \\
+    python benchmarks/bench_reduce.py [--channels 64] [--repeats 3] [--mode bisect] [--silent] [--saved] \\
         [--polygraphy-python PYTHON]
 
-One operator of the chain is none that any backend knows, and each tool checks with its own `run … --onnxrt`. With
-`--saved` one convolution has wrong weights, and the check compares with all tensors saved from the sound model. The two
-take turns, so that a busy machine treats them alike. Polygraphy also needs onnx_graphsurgeon. 64 channels make a model
-of 7 MB, 256 one of 118 MB.
+One operator of the chain is none that any backend knows, and each tool checks with its own `run … --onnxrt`. What the
+check of polycmp prints names the type of that operator, which polycmp tries first; with `--silent` both tools' checks
+print nothing, and polycmp has to search as Polygraphy does. With `--saved` one convolution has wrong weights, and the
+check compares with all tensors saved from the sound model, which names no operator either. The two take turns, so that
+a busy machine treats them alike. Polygraphy also needs onnx_graphsurgeon. 64 channels make a model of 7 MB, 256 one of
+118 MB.
 """
 
 from __future__ import annotations
@@ -70,11 +72,13 @@ def save_tensors(tool: str, folder: Path) -> None:
         subprocess.run([tool, *words], cwd=folder, env=environment(), capture_output=True, check=True)
 
 
-def timed(tool: str, folder: Path, mode: str, loading: list[str], expected: str) -> tuple[float, float]:
+def timed(
+    tool: str, folder: Path, mode: str, loading: list[str], saying: list[str], expected: str
+) -> tuple[float, float]:
     """Return seconds and processor seconds of one reduction, those of the checks included."""
     name = Path(tool).name
     words = [tool, "debug", "reduce", "model.onnx", "-o", "reduced.onnx", "--mode", mode]
-    words += [*loading[:2], "--check", name, "run", f"{name}_debug.onnx", "--onnxrt", *loading]
+    words += [*loading[:2], "--check", name, "run", f"{name}_debug.onnx", "--onnxrt", *loading, *saying]
     env = environment(PATH=f"{Path(tool).parent}{os.pathsep}{os.environ['PATH']}")
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
@@ -92,6 +96,7 @@ def main() -> None:
     parser.add_argument("--channels", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--mode", choices=("bisect", "linear"), default="bisect")
+    parser.add_argument("--silent", action="store_true")
     parser.add_argument("--saved", action="store_true")
     parser.add_argument("--polygraphy-python", default=os.environ.get("POLYGRAPHY_PYTHON"))
     options = parser.parse_args()
@@ -103,12 +108,13 @@ def main() -> None:
         factor = FACTOR if options.saved else 1.0
         make_model(Path(folder, "model.onnx"), options.channels, known=options.saved, factor=factor)
         expected, loading = f"n{WRONG if options.saved else FAULT}", list[str]()
+        saying = ["--silent"] if options.silent else []
         if options.saved:
             make_model(Path(folder, "sound.onnx"), options.channels, known=True)
             save_tensors(tools[0], Path(folder))
             loading = ["--load-inputs", "all.json", "--load-outputs", "golden.json"]
         for tool in tools * options.repeats:
-            taken[tool].append(timed(tool, Path(folder), options.mode, loading, expected))
+            taken[tool].append(timed(tool, Path(folder), options.mode, loading, saying, expected))
             print(
                 f"{Path(tool).name:12}{taken[tool][-1][0]:8.2f} s {taken[tool][-1][1]:8.2f} s of a processor",
                 flush=True,

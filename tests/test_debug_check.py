@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -199,6 +200,65 @@ class TestReduce:
         script("check.py", has_operator("n3"))
         polycmp("debug", "reduce", "chain.onnx", "--check", PYTHON, "check.py", "polycmp_debug.onnx")
         assert operators("chain_reduced.onnx") == ["n3"]
+
+    def test_weights_that_are_missing_end_it(self, tmp_path):
+        """The process that waits for checks is ended, too, or the command would wait for it for ever."""
+        source = heavy(tmp_path / "heavy.onnx")
+        model = onnx.load(source)
+        onnx.save(model, tmp_path / "apart.onnx", save_as_external_data=True, location="apart.data")
+        (tmp_path / "apart.data").unlink()
+        words = [PYTHON, "-m", "polycmp", "debug", "reduce", "apart.onnx", "--check", *VALIDATE]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, "cannot load the weights" in done.stderr) == (3, True), done.stderr
+
+
+class TestNamedOperators:
+    """A check whose message names an operator: that one alone is judged first."""
+
+    TELLING = (
+        "import sys, onnx\n"
+        "names = [node.name for node in onnx.load(sys.argv[1]).graph.node]\n"
+        "print(sys.argv[2])\nsys.exit(7 if 'n13' in names else 0)\n"
+    )
+
+    @pytest.mark.parametrize(
+        ("said", "fewer"),
+        [
+            ("Non-zero status code while running Conv node. Name:'n13' Status Message: bad", True),
+            ("in [n13], of a type that nobody knows", True),
+            ("n130, xn13 and n13/inner are others", False),
+            ("nothing is named", False),
+            ("n1 n2 n3 n13: too many to be a hint", False),
+            ("n7: the wrong one", False),
+            ("y, the output, differs", False),
+        ],
+    )
+    def test_finds_the_same_operator(self, polycmp, tmp_path, said, fewer):
+        layers(tmp_path / "chain.onnx", 24)
+        script("check.py", self.TELLING)
+        check = ("--check", PYTHON, "check.py", "polycmp_debug.onnx", said)
+        words = ("--report", "found.json", "--min-good", "ok.onnx", "--hide-fail-output")
+        done = polycmp("debug", "reduce", "chain.onnx", *words, *check)
+        assert done.status == 0, done.out + done.err
+        assert (operators("chain_reduced.onnx"), operators("ok.onnx")) == (["n13"], ["n12"])
+        assert (done.report(Path("found.json"))["steps"] == 3) == fewer
+
+    def test_a_type_that_one_operator_has(self, polycmp, tmp_path):
+        branches(tmp_path / "model.onnx")
+        script("check.py", has_operator("right2").replace("print(", "print('Tanh is not registered',"))
+        words = ("--report", "found.json", "--check", PYTHON, "check.py", "polycmp_debug.onnx")
+        done = polycmp("debug", "reduce", "model.onnx", *words)
+        assert operators("model_reduced.onnx") == ["right2"], done.out + done.err
+        assert done.report(Path("found.json"))["steps"] == 2
+
+    @pytest.mark.parametrize("words", [("--mode", "linear"), ("--no-reduce-inputs",), ("--no-reduce-outputs",)])
+    def test_a_search_that_was_asked_for_is_done(self, polycmp, tmp_path, words):
+        layers(tmp_path / "chain.onnx", 16)
+        script("check.py", self.TELLING)
+        check = ("--check", PYTHON, "check.py", "polycmp_debug.onnx", "n13")
+        done = polycmp("debug", "reduce", "chain.onnx", *words, "--report", "found.json", *check)
+        assert "n13" in operators("chain_reduced.onnx"), done.out + done.err
+        assert done.report(Path("found.json"))["steps"] > 3
 
 
 class TestSavedTensors:

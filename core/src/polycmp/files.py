@@ -87,10 +87,14 @@ def make_folder(path: str | Path) -> Path:
 
 
 @contextmanager
-def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
+def atomic_write(path: str | Path, *, lasting: bool = True) -> Iterator[BinaryIO]:
     """Open a temporary neighbour of `path` for writing and rename it over `path` when the block ends well.
 
     A process that is killed in between leaves the old file, or none; never half a new one. Missing folders are made.
+
+    Args:
+        path: The file.
+        lasting: Whether it is to be there after a loss of power, too; waiting for the disk takes milliseconds.
 
     Raises:
         FileError: The folder or the file cannot be written.
@@ -104,7 +108,8 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
         with os.fdopen(handle, "wb") as file:
             yield cast(BinaryIO, file)
             file.flush()
-            os.fsync(file.fileno())
+            if lasting:
+                os.fsync(file.fileno())
         Path(temporary).chmod(0o666 & ~_umask())
         Path(temporary).replace(target)
         _unfinished.discard(temporary)

@@ -27,9 +27,9 @@ class _Writer:
         added: How many iterations were saved, by label; that of inputs is empty.
     """
 
-    def __init__(self, path: str | Path, kind: str, registry: Registry | None) -> None:
+    def __init__(self, path: str | Path, kind: str, registry: Registry | None, lasting: bool) -> None:
         self.path = Path(path)
-        self._kind = kind
+        self._kind, self._lasting = kind, lasting
         self._outdated: list[Path] = []
         self.added: dict[str, int] = {}
         self._file: AbstractContextManager[BinaryIO] | None = None
@@ -43,7 +43,7 @@ class _Writer:
             return
         if self.path.is_dir():
             raise FileError("this is a folder", whose=str(self.path), hint="name a file, or a folder without a suffix")
-        self._file = atomic_write(self.path)
+        self._file = atomic_write(self.path, lasting=self._lasting)
         file = self._file.__enter__()
         try:
             self._writer = self._writer_of(file)
@@ -75,7 +75,7 @@ class _Writer:
         self._outdated = []
         index = self.added[label]
         run = f".{list(self.added).index(label)}" if self._kind == OUTPUTS else ""
-        with atomic_write(self.path / f"{index:010d}{run}{self._format.spec.suffix}") as file:
+        with atomic_write(self.path / f"{index:010d}{run}{self._format.spec.suffix}", lasting=self._lasting) as file:
             writer = self._writer_of(file)
             try:
                 writer.add(label, arrays, runtime)
@@ -137,6 +137,7 @@ class InputsWriter(_Writer):
     Args:
         path: A file with the suffix of a format, or a folder without a suffix.
         registry: The plugins that bring the formats; by default those that are installed.
+        lasting: Whether it is to be there after a loss of power, too.
 
     Raises:
         UsageError: The suffix is unknown.
@@ -144,8 +145,8 @@ class InputsWriter(_Writer):
         FileError: On entering: the path cannot be written, or is a folder with other things in it.
     """
 
-    def __init__(self, path: str | Path, registry: Registry | None = None) -> None:
-        super().__init__(path, INPUTS, registry)
+    def __init__(self, path: str | Path, registry: Registry | None = None, *, lasting: bool = True) -> None:
+        super().__init__(path, INPUTS, registry, lasting)
 
     def __enter__(self) -> InputsWriter:
         self._enter()
@@ -162,6 +163,7 @@ class OutputsWriter(_Writer):
     Args:
         path: A file with the suffix of a format, or a folder without a suffix.
         registry: The plugins that bring the formats; by default those that are installed.
+        lasting: Whether it is to be there after a loss of power, too.
 
     Raises:
         UsageError: The suffix is unknown.
@@ -169,8 +171,8 @@ class OutputsWriter(_Writer):
         FileError: On entering: the path cannot be written, or is a folder with other things in it.
     """
 
-    def __init__(self, path: str | Path, registry: Registry | None = None) -> None:
-        super().__init__(path, OUTPUTS, registry)
+    def __init__(self, path: str | Path, registry: Registry | None = None, *, lasting: bool = True) -> None:
+        super().__init__(path, OUTPUTS, registry, lasting)
 
     def __enter__(self) -> OutputsWriter:
         self._enter()

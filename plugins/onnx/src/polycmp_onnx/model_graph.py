@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import onnx
+
 from polycmp.graph import GraphNode
 from polycmp.tensors import TensorMetadata
 from polycmp_onnx.graph import (
@@ -86,8 +88,6 @@ class OnnxGraph:
         Args:
             inputs: Name, type and shape of what will be fed.
         """
-        import onnx
-
         small = structure(self.model)
         for value in small.graph.input:
             entry = inputs.get(value.name)
@@ -177,14 +177,10 @@ class OnnxGraph:
         return sorted(chosen), needed
 
     def _fed(self, name: str, entry: Any) -> Any:
-        import onnx
-
         declared = self._types.get(name)
         return onnx.helper.make_tensor_value_info(name, _elem_type(entry, declared), entry.shape)
 
     def _made(self, name: str, *, marked: bool) -> Any:
-        import onnx
-
         declared = self._types.get(name)
         if declared is None or (not marked and declared.type.WhichOneof("value") != "tensor_type"):
             return onnx.ValueInfoProto(name=name)
@@ -237,8 +233,6 @@ def _says_more(inferred: Any, declared: Any) -> bool:
 
 
 def _elem_type(entry: Any, declared: Any) -> int:
-    import onnx
-
     if entry.dtype is not None:
         return int(onnx.helper.np_dtype_to_tensor_dtype(entry.dtype))
     return int(declared.type.tensor_type.elem_type) if declared is not None else 0
@@ -258,8 +252,6 @@ def _graph_node(node: Any) -> GraphNode:
 
 def _plain(attribute: Any) -> Any:
     """Return an attribute's value as something that prints shortly."""
-    import onnx
-
     if attribute.type in {onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS}:
         return "a graph"
     if attribute.type == onnx.AttributeProto.TENSOR:

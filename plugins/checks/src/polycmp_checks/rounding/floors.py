@@ -55,13 +55,14 @@ class NoiseFloors:
         self._resolved = resolved
         self._reference = resolved.backend(reference if reference in labels else labels[-1])
         self._graphs: dict[str, ModelGraph | None] = {}
+        self._coarsest: dict[str, str] = {}
         self._runs: dict[str, BackendRun] = {}
         self._feed: Feed = {}
         self._made: dict[str, Tensors | None] = {}
 
     def begin(self, feed: Feed) -> None:
         """Take other inputs."""
-        self._feed, self._made = feed, {}
+        self._feed, self._made, self._coarsest = feed, {}, {}
 
     def close(self) -> None:
         """Deactivate what was run."""
@@ -180,9 +181,13 @@ class NoiseFloors:
         return self._inside(backend)
 
     def _inside(self, backend: ResolvedBackend) -> str:
-        graph = self._graph(backend)
-        if graph is None:
-            return "float32"
+        path = backend.model.path
+        if path not in self._coarsest:
+            graph = self._graph(backend)
+            self._coarsest[path] = "float32" if graph is None else self._coarsest_in(graph)
+        return self._coarsest[path]
+
+    def _coarsest_in(self, graph: ModelGraph) -> str:
         types = graph.types(TensorMetadata.from_feed_dict(self._feed)) if self._feed else TensorMetadata()
         made = {name for node in graph.nodes for name in node.outputs}
         found = {entry.dtype for name, entry in types.items() if name in made and entry.dtype is not None}

@@ -31,6 +31,8 @@ _MODULES = (
     "numpy.random",
     "polycmp.report.run_result",
 )
+#: Options with which a command compares with what was saved.
+_COMPARING = ("--load-outputs", "--load-results")
 #: What this process needs at its end, too.
 _SHARED = ("polycmp.report.console",)
 
@@ -210,8 +212,10 @@ def _modules(words: Sequence[str], registry: Registry) -> list[str]:
     suffixes = {Path(word).suffix for word in words}
     runners = [item.spec for name, item in registry.runners.items() if name in named]
     loaders = [item.spec for item in registry.loaders.values() if suffixes & {*item.spec.suffixes}]
-    factories = [*(spec.factory for spec in loaders), *(spec.factory for spec in runners)]
-    modules = [factory.partition(":")[0] for factory in factories]
+    code = [*(spec.factory for spec in loaders), *(spec.factory for spec in runners)]
+    if len(runners) > 1 or any(word.startswith(_COMPARING) for word in words):
+        code += [spec.graph for spec in loaders if spec.graph]  # of outputs that differ it says why they may
+    modules = [path.partition(":")[0] for path in code]
     return list(dict.fromkeys([*_SHARED, *_MODULES, *modules, *(module for spec in runners for module in spec.needs)]))
 
 

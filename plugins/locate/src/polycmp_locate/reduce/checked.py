@@ -14,6 +14,7 @@ from polycmp.model import Model
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class
 from polycmp_locate.debug.replay import Replay
 from polycmp_locate.debug.steps import Stepper
+from polycmp_locate.reduce.named import operators_named
 from polycmp_locate.reduce.parts import Part, Parts
 from polycmp_locate.reduce.reduction import Reduction
 from polycmp_locate.reduce.saved import SavedTensors
@@ -122,6 +123,7 @@ class CheckJudge:
         self._model, self._graph, self._shapes, self._stepper = model, graph, shapes, stepper
         self._saved = saved
         self._status: int | None = None
+        self._said = ""
         make_folder(str(Path(stepper.artifact).parent))
 
     def __call__(self, part: Part) -> State:
@@ -137,9 +139,14 @@ class CheckJudge:
         self._stepper.sort(index, checked.passed)
         if checked.passed:
             return "passes"
-        self._status = checked.status if self._status is None else self._status
+        if self._status is None:
+            self._status, self._said = checked.status, checked.output
         # A part that ends otherwise than the whole model (it cannot be loaded, say) has another fault.
         return "fails" if checked.status == self._status or self._stepper.any_failure else "unknown"
+
+    def named(self) -> list[int]:
+        """Return the positions of the operators that the check named where it failed first: of the whole model."""
+        return operators_named(self._said, self._graph)
 
     def write(self, part: Part, path: str) -> bool:
         """Write a part to keep; return whether its inputs' types and shapes are known."""
@@ -188,10 +195,8 @@ def reduce_with_check(
         raise ModelError(f"the loader of {model.kind} models gives no view of their operators", whose=model.path)
     shapes = Shapes(model, graph, run=run)
     judge = CheckJudge(model, graph, shapes, stepper, saved)
-    try:
-        found = Search(graph, Parts(graph, shapes.not_real()), judge, wishes, replay, on_stage).run()
-    finally:
-        stepper.close()
+    parts = Parts(graph, shapes.not_real())
+    found = Search(graph, parts, judge, wishes, replay, on_stage, judge.named).run()
     if saved.lacking:
         some = ", ".join([*saved.lacking[:3], *(["…"] if len(saved.lacking) > 3 else [])])
         found.notes.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -110,16 +111,17 @@ def _with_check(call: Invocation) -> Reduction:
 
     saved = SavedTensors(check, call.registry)
     stepper = Stepper(make_check(saved.words, checking, call.registry), checking, artifact)
-    from polycmp_locate.reduce.checked import reduce_with_check
+    with closing(saved), closing(stepper):
+        model = call.open_model(input_shapes=section.model_input_shapes)
+        model.describe()  # imports what reads models
+        stepper.start()
+        from polycmp_locate.reduce.checked import reduce_with_check
 
-    wishes, wanted, replay = _asked(call)
-    model = call.open_model(input_shapes=section.model_input_shapes)
-    model.describe()  # imports what reads models
-    stepper.start()
-    run = section.force_fallback_shape_inference
-    with call.progress() as on_stage:
-        found = reduce_with_check(model, stepper, wishes, wanted, replay, check, saved, run=run, on_stage=on_stage)
-    saved.close()
+        saved.read()
+        wishes, wanted, replay = _asked(call)
+        run = section.force_fallback_shape_inference
+        with call.progress() as on_stage:
+            found = reduce_with_check(model, stepper, wishes, wanted, replay, check, saved, run=run, on_stage=on_stage)
     found.command = call.given.command
     return found
 

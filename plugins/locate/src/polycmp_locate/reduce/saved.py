@@ -12,10 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp_locate.reduce.parts import Part
-
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
+    from polycmp_locate.reduce.parts import Part
 
 _INPUTS = ("--load-inputs", "--load-input-data")
 _OUTPUTS = ("--load-outputs", "--load-results")
@@ -32,20 +31,28 @@ class SavedTensors:
     Attributes:
         words: The words with the files for parts in place of those that the user named.
         lacking: Tensors that some part gives out and no file holds.
-
-    Raises:
-        FileError: A file cannot be read.
     """
 
     def __init__(self, check: Sequence[str], registry: Registry) -> None:
         self.words, self._registry = list(check), registry
         self.lacking: list[str] = []
         self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._files: dict[str, tuple[str, Callable[[str, str], None]]] = {}
         self._inputs: dict[str, _Tensors] = {}
         self._outputs: dict[str, list[tuple[str, _Tensors, list[float | None]]]] = {}
+        self._fed: dict[str, tuple[str, ...]] = {}
         if tuple(check[:2]) == ("polycmp", "run"):
             self._exchange(_INPUTS, self._add_inputs)
             self._exchange(_OUTPUTS, self._add_outputs)
+
+    def read(self) -> None:
+        """Read the files that the user named.
+
+        Raises:
+            FileError: One cannot be read.
+        """
+        for mine, (path, add) in self._files.items():
+            add(path, mine)
 
     def write(self, part: Part, folder: Path | None = None) -> bool:
         """Write what a part needs.
@@ -63,15 +70,19 @@ class SavedTensors:
         from polycmp.results.files import InputsWriter, OutputsWriter  # few checks load anything
 
         for path, feeds in self._inputs.items():
-            with InputsWriter(_in(folder, path), self._registry) as inputs:
+            if folder is None and self._fed.get(path) == part.inputs:
+                continue
+            with InputsWriter(_in(folder, path), self._registry, lasting=folder is not None) as inputs:
                 for feed in feeds:
                     inputs.add(_only(feed, part.inputs))
+            if folder is None:
+                self._fed[path] = part.inputs
         for path, runs in self._outputs.items():
             known = {name for _, iterations, _ in runs for tensors in iterations for name in tensors}
             if lacking := [name for name in part.outputs if name not in known]:
                 self.lacking += [name for name in lacking if name not in self.lacking]
                 return False
-            with OutputsWriter(_in(folder, path), self._registry) as outputs:
+            with OutputsWriter(_in(folder, path), self._registry, lasting=folder is not None) as outputs:
                 for label, iterations, seconds in runs:
                     for tensors, took in zip(iterations, seconds, strict=True):
                         outputs.add(label, _only(tensors, part.outputs), took)
@@ -104,8 +115,8 @@ class SavedTensors:
     def _file(self, path: str, add: Callable[[str, str], None]) -> str:
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="polycmp-reduce-", ignore_cleanup_errors=True)
-        found = str(Path(self._folder.name, f"saved{len(self._inputs) + len(self._outputs)}.npz"))
-        add(path, found)
+        found = str(Path(self._folder.name, f"saved{len(self._files)}.npz"))
+        self._files[found] = path, add
         return found
 
     def _add_inputs(self, path: str, mine: str) -> None:

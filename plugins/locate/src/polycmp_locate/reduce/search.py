@@ -37,18 +37,21 @@ class Reducer:
         parts: Cuts parts out of the model.
         judge: Says what becomes of a part.
         wishes: How to search.
+        named: Gives the positions of operators that may be at fault, once the whole model has failed.
 
     Attributes:
         failing: The smallest part so far that fails.
         judged: Every part that was judged, with what became of it, in this order.
     """
 
-    def __init__(self, parts: Parts, judge: Judge, wishes: Wishes | None = None) -> None:
+    def __init__(
+        self, parts: Parts, judge: Judge, wishes: Wishes | None = None, named: Callable[[], Sequence[int]] = tuple
+    ) -> None:
         self.parts = parts
         self.wishes = wishes or Wishes()
         self.failing: Part | None = None
         self.judged: dict[Part, State] = {}
-        self._judge = judge
+        self._judge, self._named = judge, named
 
     def start(self, outputs: Sequence[str]) -> bool:
         """Judge the whole model; return whether it fails."""
@@ -58,6 +61,8 @@ class Reducer:
         """Return the smallest part that was found to fail; None if the whole model does not."""
         if self.failing is None:
             return None
+        if self.wishes.outputs and self.wishes.inputs and not self.wishes.linear:
+            self._try_named()
         if self.wishes.outputs:
             self._move_outputs()
             self._drop_outputs()
@@ -105,6 +110,13 @@ class Reducer:
         if self.failing is None or part.size <= self.failing.size:
             self.failing = part
         return True
+
+    def _try_named(self) -> None:
+        """Judge those operators alone that are said to be at fault: nothing is smaller than one that fails."""
+        for index in self._named():
+            made = [name for name in self.parts.graph.nodes[index].outputs if name not in self.parts.graph.opaque]
+            if not set(made) <= self.parts.static and self._fails(self.parts.between([index], made)):
+                return
 
     def _move_outputs(self) -> None:
         """Find the first operator whose results, computed from the model's inputs, are wrong."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,14 +42,22 @@ class Search:
         wishes: How to search.
         replay: Keeps the steps.
         on_stage: Told what happens next.
+        named: Gives the positions of operators that may be at fault, once the whole model has failed.
     """
 
     def __init__(
-        self, graph: ModelGraph, parts: Parts, judge: Judge, wishes: Wishes, replay: Replay, on_stage: Stage
+        self,
+        graph: ModelGraph,
+        parts: Parts,
+        judge: Judge,
+        wishes: Wishes,
+        replay: Replay,
+        on_stage: Stage,
+        named: Callable[[], Sequence[int]] = tuple,
     ) -> None:
         self.found = Reduction(graph)
         self._judge, self._replay, self._on_stage = judge, replay, on_stage
-        self._reducer = Reducer(parts, self._step, wishes)
+        self._reducer = Reducer(parts, self._step, wishes, named)
 
     def run(self) -> Reduction:
         """Search; the result lacks what the whole model does wrong."""
