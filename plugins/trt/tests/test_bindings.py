@@ -29,6 +29,8 @@ CACHE = ROOT / ".cache" / "tensorrt-bindings"
 SOURCES = sorted(Path(features.__file__).parent.rglob("*.py"))
 RELEASES = {
     "8.6.1": "tensorrt-bindings==8.6.1",
+    "10.0.1": "tensorrt-cu12-bindings==10.0.1",  # the lowest that the extra cu12 takes
+    "10.13.2.6": "tensorrt-cu13-bindings==10.13.2.6",  # the lowest that the extra cu13 takes
     "10.16.1.11": "tensorrt-cu13-bindings==10.16.1.11",
     "11.4.0.106": "tensorrt-cu13-bindings==11.4.0.106",
 }
