@@ -12,6 +12,7 @@ import pairs
 import pytest
 
 from polycmp_locate.pairing import pair_graphs
+from polycmp_locate.pairing.names import pair_program
 from polycmp_locate.quantised import step_error
 from polycmp_onnx.model_graph import OnnxGraph
 
@@ -30,6 +31,15 @@ def found_in(tmp_path: Path) -> dict:
 
 def paired(candidate: Path, reference: Path):
     return pair_graphs(OnnxGraph(onnx.load(candidate)), OnnxGraph(onnx.load(reference)))
+
+
+def test_names_of_a_program_count_where_the_module_is_the_same():
+    program = ("model.a/add", "model.a/add_1", "model.b/mul", "plain")
+    file = {"add": "a", "add_1": "model.b", "mul": "model.b", "plain": "model"}
+    assert [(one.candidate, one.reference) for one in pair_program(file, program)] == [
+        ("add", "model.a/add"),
+        ("mul", "model.b/mul"),
+    ]
 
 
 @pytest.fixture

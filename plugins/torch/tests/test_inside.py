@@ -157,6 +157,42 @@ def test_tensors_of_a_module_are_paired_with_those_of_its_export(dynamo):
     assert {"blocks.1.query/linear_5", "blocks.2/softmax_2"} <= counterparts
 
 
+def test_names_of_the_exported_program_are_used_first():
+    export(dynamo=True)
+    _, found = locate()
+    rows = {row["tensor"]: row for row in found["tensors"]}
+    assert found["pairing"]["methods"]["name"] > len(rows) / 2
+    assert (rows["softmax_2"]["counterpart"], rows["softmax_2"]["matched_by"]) == ("blocks.2/softmax_2", "name")
+    assert rows["linear_5"]["matched_by"] == "name"
+
+
+def test_a_name_of_the_program_in_another_module_is_no_evidence():
+    export(dynamo=True)
+    model = onnx.load("m.onnx")
+    new = {"softmax_1": "softmax_2", "softmax_2": "softmax_1"}
+    for node in model.graph.node:
+        node.input[:] = [new.get(name, name) for name in node.input]
+        node.output[:] = [new.get(name, name) for name in node.output]
+    del model.graph.value_info[:]
+    onnx.save(model, "m.onnx")
+    status, found = locate()
+    assert status == 0, found["sentence"]
+    rows = {row["tensor"]: row for row in found["tensors"]}
+    assert (rows["softmax_1"]["counterpart"], rows["softmax_1"]["matched_by"]) == ("blocks.2/softmax_2", "structure")
+
+
+def test_a_saved_program_is_paired_by_name_with_the_file_that_was_made_of_it(tmp_path):
+    export(dynamo=True)
+    length = torch.export.Dim.DYNAMIC
+    ids = torch.ones(3, 12, dtype=torch.int64)
+    program = torch.export.export(make("load_model"), (ids,), dynamic_shapes=({0: length, 1: length},))
+    torch.export.save(program, "m.pt2")
+    words = ("-b", "onnxrt", "-b", "torch:script=m.pt2", *INPUTS, "--report", "r.json")
+    assert polycmp("locate", "m.onnx", *words) == 0
+    found = json.loads((tmp_path / "r.json").read_text())
+    assert found["pairing"]["methods"]["name"] > len(found["tensors"]) / 2
+
+
 def test_a_module_that_writes_in_place_is_followed():
     export("in_place")
     status, found = locate(name="in_place")

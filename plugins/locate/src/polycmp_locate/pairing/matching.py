@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.tensors import TensorMetadata, dtype_class
-from polycmp_locate.pairing.names import base_name, is_counted, is_generic, pair_names
+from polycmp_locate.pairing.names import base_name, is_counted, is_generic, pair_names, pair_program
 from polycmp_locate.pairing.result import SAME_NAME, SAME_WEIGHT, STRUCTURE, THROUGH, Match, Pairing
 from polycmp_locate.pairing.side import COMMUTATIVE, Side, plain_type
 
@@ -84,11 +84,13 @@ class _Matching:
     # --- names
 
     def _by_names(self) -> None:
-        found = pair_names(self.mine.made, self.other.made)
+        found = [*pair_names(self.mine.made, self.other.made), *pair_program(self.mine.modules, self.other.made)]
         for match in sorted(found, key=lambda item: item.method != SAME_NAME):  # otherwise in the order of the graph
             if self._may_be_same(match):
                 self._join(self.mine.root(match.candidate), self.other.root(match.reference), match.method)
                 self.direct[match.candidate] = match
+        while self._doubt():
+            pass
 
     def _may_be_same(self, match: Match) -> bool:
         """Return whether nothing speaks against two tensors of one name being the same."""
@@ -98,8 +100,10 @@ class _Matching:
         same = plain_type(one) == plain_type(two)
         if same and is_generic(match.reference) and self._reads_other(one, two):
             return False
-        if same:
+        if same and match.candidate == match.reference:
             return self._same_class(match.candidate, match.reference)
+        if same:
+            return self.fits(match.candidate, match.reference)
         replaced = bool(one.domain or two.domain) or (
             plain_type(one) not in self.other.op_types or plain_type(two) not in self.mine.op_types
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from polycmp_locate.pairing.result import CONVERTED_NAME, SAME_NAME, Match
 
@@ -15,8 +15,9 @@ _SUFFIXES = re.compile(
 )
 #: Names that exporters count up: the same one may be another tensor in another export of the same model.
 _COUNTED = re.compile(r"^(val|t|onnx::\w+|[A-Za-z_]{0,3}|const\w*|getitem|tensor)_?\d+$|/Constant_\d+_output_\d+$")
-#: Names without a path of modules: exporters call tensors after operators and count them.
-_GENERIC = re.compile(r"^\w+$")
+#: Names that say nothing but an operator and a number, and may have the module around it in front as PyTorch's programs
+#: do: exporters count them up.
+_GENERIC = re.compile(r"^([\w.]+/)?\w+$")
 
 
 def plain_names(name: str) -> Iterator[str]:
@@ -44,6 +45,26 @@ def is_counted(name: str) -> bool:
 def is_generic(name: str) -> bool:
     """Return whether a name says at most what kind of operator made a tensor: `add_3`, not `/encoder/layer.0/Add`."""
     return bool(_GENERIC.match(name))
+
+
+def pair_program(candidate: Mapping[str, str], reference: Iterable[str]) -> Iterator[Match]:
+    """Yield the tensors of a file that an exporter called like those of the program that it was made of.
+
+    Args:
+        candidate: Names in the file, each with the module that the file says makes it: `softmax_2`, `encoder.layer.2`.
+        reference: Names in the program, with the module in front: `encoder.layer.2/softmax_2`. One of both may have a
+            wrapper's name around all others.
+    """
+    program = {name.rpartition("/")[2]: name for name in reference if "/" in name}
+    for name, module in candidate.items():
+        target = program.get(name)
+        if target is not None and _is_same_module(module, target.rpartition("/")[0]):
+            yield Match(name, target, SAME_NAME)
+
+
+def _is_same_module(one: str, two: str) -> bool:
+    short, long = sorted((one, two), key=len)
+    return bool(short) and f".{long}".endswith(f".{short}")
 
 
 def pair_names(candidate: Iterable[str], reference: Iterable[str]) -> tuple[Match, ...]:

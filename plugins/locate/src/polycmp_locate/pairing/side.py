@@ -8,6 +8,7 @@ from functools import cached_property
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.tensors import TensorEntry, TensorMetadata, is_floating
 from polycmp_layerwise.structure import static_tensors
+from polycmp_locate.source import module_of
 
 #: Operators that other operators replace, by what they compute.
 _PLAIN = {
@@ -77,6 +78,12 @@ class Side:
     def floats(self) -> dict[str, GraphNode | None]:
         """Those of them that hold real numbers, with their operators; scales and steps of quantised ones left out."""
         return {name: self.maker[name] for name in self.made if self.is_real(name) and not self._is_helper(name)}
+
+    @cached_property
+    def modules(self) -> dict[str, str]:
+        """The module that makes each of these tensors, as far as the file says which."""
+        modules = {name: module_of(self.maker[name]) for name in self.made}
+        return {name: module for name, module in modules.items() if module}
 
     @cached_property
     def op_types(self) -> frozenset[str]:
