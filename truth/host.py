@@ -40,6 +40,13 @@ def folds_padding() -> bool:
     return _onnxruntime() < (1, 32)
 
 
+def recurs_in_both_directions() -> bool:
+    """Return whether the reference of the package `onnx` has LSTM and GRU in both directions: from release 1.23 on."""
+    from onnx import __version__
+
+    return tuple(map(int, __version__.split(".")[:2])) >= (1, 23)
+
+
 def _onnxruntime() -> tuple[int, ...]:
     from onnxruntime import __version__
 

@@ -455,3 +455,14 @@ def test_an_error_in_a_file_with_mapped_weights_is_that_of_the_file(heavy, monke
     with pytest.raises(BackendError, match="has no operator Unheard"):
         session_from_onnx(str(heavy))
     assert given[-1] == str(heavy)
+
+
+def test_an_input_that_is_an_output_too_is_given_back_in_memory_of_its_own():
+    double = helper.make_node("Add", ["x", "x"], ["y"])
+    made = model([double], [value("x")], [value("x"), value("y")])
+    given = np.ones(4, np.float32)
+    with OnnxrtRunner(SessionFromOnnx(made)) as runner:
+        outputs = runner.infer({"x": given})
+        given[...] = 7
+        assert outputs["x"].tolist() == [1, 1, 1, 1]
+        assert not np.may_share_memory(outputs["x"], given)

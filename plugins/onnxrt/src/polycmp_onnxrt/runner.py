@@ -78,11 +78,16 @@ class OnnxrtRunner(Runner):
         feed = {name: to_numpy(value) for name, value in feed_dict.items()}
         try:
             with captured():
-                return self._run_values(feed) if self._by_value else self._run_arrays(feed)
+                outputs = self._run_values(feed) if self._by_value else self._run_arrays(feed)
         except BackendError:
             raise
         except Exception as error:
             raise running_failed(error, whose=self.name) from error
+        for name in outputs.keys() & feed.keys():
+            # ONNX Runtime 1.20 gives an input that is an output, too, back without keeping its memory alive.
+            if np.may_share_memory(outputs[name], feed[name]):
+                outputs[name] = outputs[name].copy()
+        return outputs
 
     def _run_arrays(self, feed: dict[str, Any]) -> dict[str, Any]:
         arrays = self._session.run(self._output_names, feed, self._run_options)
