@@ -174,7 +174,8 @@ def _merge(into: trt.ITimingCache, other: trt.ITimingCache) -> bool:
 
 
 def _size(cache: trt.ITimingCache) -> int:
-    return len(bytes(cache.serialize()))
+    content = cache.serialize()
+    return 0 if content is None else len(bytes(content))
 
 
 @dataclass
@@ -239,12 +240,11 @@ class SharedTimings:
         """
         from polycmp_trt.run.runtime import noted_errors
 
-        mine = config.get_timing_cache()
-        if mine is None:
-            return
-        empty = config.create_timing_cache(b"")
-        measured = _size(mine) > _size(empty)
-        held = timings_of_process().setdefault(self._device, _Held(empty))
         with noted_errors():  # what came of it is asked of the cache
+            mine, empty = config.get_timing_cache(), config.create_timing_cache(b"")
+            if mine is None or empty is None:  # no timings, or no memory: the build's own error counts
+                return
+            measured = _size(mine) > _size(empty)
+            held = timings_of_process().setdefault(self._device, _Held(empty))
             if measured and not _merge(held.timings, mine) and not _takes(config, mine):
                 held.refused = True
