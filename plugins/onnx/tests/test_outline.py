@@ -9,6 +9,7 @@ from pathlib import Path
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from packaging.version import Version
 
 from polycmp.errors import ModelError
 from polycmp_onnx.describe import describe
@@ -73,7 +74,9 @@ def test_outputs_whose_types_must_be_inferred_are_described_by_onnx(mlp_file):
 
 
 def test_comparing_two_sessions_of_a_plain_model_imports_no_onnx(mlp, tmp_path):
-    pytest.importorskip("onnxruntime")
+    runtime = pytest.importorskip("onnxruntime")
+    if Version(runtime.__version__) < Version("1.24"):
+        pytest.skip("earlier releases read weights from anywhere, so that polycmp looks with onnx where they lie")
     mlp.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 3  # open sizes follow from the operators
     onnx.save(mlp, tmp_path / "m.onnx")
     code = """

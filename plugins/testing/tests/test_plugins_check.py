@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 from fakes import LOUD, SEGFAULT, FakeSite, runner
@@ -52,7 +53,7 @@ def test_hang_is_a_time_out(site):
         (runner("sick", factory="fake_heavy:make"), "import not_there", "needs the Python module 'not_there'"),
         (runner("sick", factory="fake_heavy:make"), "make = 3", "fake_heavy:make is int, not callable"),
         (runner("sick", factory="fake_heavy:make"), "", "has no attribute 'make'"),
-        ("import numpy\n" + runner("sick"), "", "its light module fake_sick also imports numpy"),
+        ("import numpy\n" + runner("sick"), "", "its light module fake_sick also imports .*numpy"),
         ("raise SystemExit", "", "cannot be imported: SystemExit"),
     ],
 )
@@ -60,7 +61,7 @@ def test_problems(site, source, heavy, says):
     site.plugin("sick", source)
     (site.folder / "fake_heavy.py").write_text(heavy)
     result = check("sick")
-    assert any(says in problem for problem in result.problems)
+    assert any(re.search(says, problem) for problem in result.problems)
 
 
 def test_excluded_plugin_is_a_problem_and_not_imported(site):
