@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import guilty
@@ -444,6 +445,11 @@ class TestBuild:
         )
         assert done.status == 0, done.out + done.err
         assert len(list(Path("polycmp_artifacts/good").glob("built_*.onnx"))) == 2
+
+    @pytest.mark.skipif(find_spec("tensorrt") is not None, reason="TensorRT is here, so nothing lacks it")
+    def test_what_lacks_in_every_step_is_said_once(self, polycmp, model):
+        done = polycmp("debug", "build", "model.onnx", "--until=3", "--check", "true")
+        assert (done.status, done.err.count("pip install 'polycmp-trt[")) == (3, 1), done.out + done.err
 
     def test_nothing_builds_such_a_file(self, polycmp, model):
         done = polycmp("debug", "build", "model.onnx", "--iter-artifact", "x.docx", "--until=2", "--check", "true")

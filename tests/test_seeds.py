@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -58,6 +59,65 @@ def test_word_for_word_and_without_tensorrt_the_answer_is_which_package_is_missi
             assert done.status == 3
             assert "'tensorrt'" in text
             assert "pip install 'polycmp-trt[" in text
+
+
+#: Those that need TensorRT, but for reading what it left behind; on a GPU they are in plugins/trt/tests.
+X28 = "--trt-min-shapes X:[1,2,28,28] --trt-opt-shapes X:[{0},2,28,28] --trt-max-shapes X:[{1},2,28,28]"
+ENGINES = (
+    "convert identity.onnx --int8 --data-loader-script ./data_loader.py --calibration-cache calib.cache -o i.engine",
+    "convert identity.onnx --int8 --data-loader-script ./data_loader.py:load_data -o identity.engine",
+    "convert identity.onnx --int8 --calibration-cache identity_calib.cache -o identity.engine",
+    "convert identity.onnx --save-tactics replay.json -o 0.engine",
+    "convert identity.onnx --load-tactics replay.json -o 1.engine",
+    f"convert dynamic_identity.onnx -o dynamic_identity.engine {X28.format(1, 1)} {X28.format(4, 32)}",
+    "inspect model dynamic_identity.engine",
+    "debug build identity.onnx --fp16 --save-tactics replay.json --artifacts-dir replays --artifacts replay.json "
+    "--until=10 --check polycmp run polycmp_debug.engine --trt --load-outputs golden.json",
+)
+
+
+@without_tensorrt
+@pytest.mark.parametrize("line", ENGINES)
+def test_tools_without_tensorrt_say_which_package_is_missing(polycmp, tmp_path, line):
+    make_scene(tmp_path, "polycmp run identity.onnx dynamic_identity.onnx --data-loader-script data_loader.py")
+    (tmp_path / "dynamic_identity.engine").write_bytes(b"ftrt")
+    done = polycmp(*shlex.split(line))
+    assert (done.status, done.err.count("pip install 'polycmp-trt[")) == (3, 1), done.out + done.err
+
+
+def test_a_network_whose_function_fails_is_the_scripts_fault(polycmp, tmp_path):
+    (tmp_path / "example.py").write_text("def create_network(builder, network):\n    pass\n")
+    words = ("inspect", "model", "example.py", "--trt-network-func", "create_network", "--show", "layers", "attrs")
+    done = polycmp(*words, "weights")
+    assert (done.status, "missing 2 required positional arguments" in done.err) == (3, True), done.err
+    assert "fault of polycmp" not in done.err
+
+
+@pytest.mark.parametrize("line", ["inspect tactics replays/good/0.json", "inspect diff-tactics --dir replays"])
+def test_replays_are_read_without_tensorrt(polycmp, tmp_path, line):
+    layer = {"implementation": 1, "tactic": 2, "inputs": [], "outputs": [], "polygraphy_class": "Algorithm"}
+    for folder in ("good", "bad"):
+        (tmp_path / "replays" / folder).mkdir(parents=True)
+    replay = {"replay": {"node_of_y": layer}, "polygraphy_class": "TacticReplayData"}
+    (tmp_path / "replays" / "good" / "0.json").write_text(json.dumps(replay))
+    done = polycmp(*shlex.split(line))
+    assert done.status == 0, done.out + done.err
+    assert "node_of_y" in done.out or "no tactic is used by bad engines only" in done.out
+
+
+@pytest.mark.parametrize("words", [("debug", "-h"), ("debug", "build", "-h")])
+def test_help_by_its_short_name(polycmp, words):
+    assert (polycmp(*words).status, "Usage: polycmp debug" in polycmp(*words).out) == (0, True)
+
+
+def test_a_script_that_imports_from_polygraphy_is_told_what_to_import(polycmp, tmp_path):
+    make_scene(tmp_path, "polycmp run identity.onnx")
+    (tmp_path / "load.py").write_text("from polygraphy_is_not_here import x\n")
+    assert "next: python load.py" in polycmp("run", "identity.onnx", "--onnxrt", "--data-loader-script", "load.py").err
+    if find_spec("polygraphy") is None:
+        (tmp_path / "load.py").write_text("from polygraphy.backend.trt import CreateConfig\n")
+        done = polycmp("run", "identity.onnx", "--onnxrt", "--data-loader-script", "load.py")
+        assert (done.status, "coming-from-polygraphy" in done.err) == (3, True), done.err
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=IDS)

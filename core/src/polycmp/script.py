@@ -55,7 +55,9 @@ def _execute(file: Path, path: str) -> Any:
         del sys.modules[unique]
         if isinstance(error, KeyboardInterrupt):
             raise
-        raise DataError(
-            f"the script {path} fails to import", why=describe_exception(error), hint=f"python {path}"
-        ) from error
+        foreign = isinstance(error, ImportError) and (error.name or "").partition(".")[0] == "polygraphy"
+        hint = (
+            "import the same names from polycmp: docs/coming-from-polygraphy.md#python" if foreign else f"python {path}"
+        )
+        raise DataError(f"the script {path} fails to import", why=describe_exception(error), hint=hint) from error
     return module

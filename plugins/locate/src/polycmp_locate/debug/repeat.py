@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from polycmp.errors import PolycmpError, UsageError, describe_exception
+from polycmp.errors import PluginError, PolycmpError, UsageError, describe_exception
 from polycmp.report import Block, Cell, Column, Fact, Note, Result, Row, State, Table, Verdict
 from polycmp_locate.debug.check import Checked
 from polycmp_locate.debug.replay import Replay
@@ -126,7 +126,7 @@ def _step(index: int, stepper: Stepper, prepare: Callable[[], None] | None) -> S
     try:
         if prepare is not None:
             prepare()
-    except UsageError:
+    except (UsageError, PluginError):
         raise  # it would be the same in every step
     except PolycmpError as error:
         files = stepper.sort(index, False)

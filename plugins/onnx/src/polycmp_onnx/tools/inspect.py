@@ -61,7 +61,7 @@ def _model(call: Invocation) -> int:
 
 def _text_of(call: Invocation, model: Model, section: InspectSection) -> str:
     """Return a model as the loader of its kind shows it."""
-    from polycmp.errors import ModelError
+    from polycmp.errors import ModelError, OthersCode
     from polycmp.plugins import explain_kind
 
     readers = {item.spec.produces or item.spec.name: item for item in call.registry.loaders.values()}
@@ -75,7 +75,9 @@ def _text_of(call: Invocation, model: Model, section: InspectSection) -> str:
             hint=explain_kind(kind),
         )
     call.registry.require(reader)
-    text: str = call.registry.load(reader, reader.spec.inspect)(model.load(kind), section.show)
+    show = call.registry.load(reader, reader.spec.inspect)
+    with OthersCode(ModelError, "cannot be shown", whose=model.path):  # a model may be a user's script
+        text: str = show(model.load(kind), section.show)
     return text.rstrip("\n")
 
 
