@@ -1,11 +1,11 @@
 """How long `debug reduce --check` takes on a chain of 200 operators, beside Polygraphy, in seconds and processor time.
 
-    python benchmarks/bench_reduce.py [--channels 64] [--repeats 3] [--mode bisect] [--silent] [--saved] \\
+    python benchmarks/bench_reduce.py [--channels 64] [--repeats 3] [--mode bisect] [--quiet] [--saved] \\
         [--polygraphy-python PYTHON]
 
 One operator of the chain is none that any backend knows, and each tool checks with its own `run … --onnxrt`. What the
-check of polycmp prints names the type of that operator, which polycmp tries first; with `--silent` both tools' checks
-print nothing, and polycmp has to search as Polygraphy does. With `--saved` one convolution has wrong weights, and the
+check of polycmp prints names the type of that operator, which polycmp tries first; with `--quiet` both tools' checks
+name nothing, and polycmp has to search as Polygraphy does. With `--saved` one convolution has wrong weights, and the
 check compares with all tensors saved from the sound model, which names no operator either. The two take turns, so that
 a busy machine treats them alike. Polygraphy also needs onnx_graphsurgeon. 64 channels make a model of 7 MB, 256 one of
 118 MB.
@@ -96,7 +96,7 @@ def main() -> None:
     parser.add_argument("--channels", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--mode", choices=("bisect", "linear"), default="bisect")
-    parser.add_argument("--silent", action="store_true")
+    parser.add_argument("--quiet", action="store_true")
     parser.add_argument("--saved", action="store_true")
     parser.add_argument("--polygraphy-python", default=os.environ.get("POLYGRAPHY_PYTHON"))
     options = parser.parse_args()
@@ -108,7 +108,7 @@ def main() -> None:
         factor = FACTOR if options.saved else 1.0
         make_model(Path(folder, "model.onnx"), options.channels, known=options.saved, factor=factor)
         expected, loading = f"n{WRONG if options.saved else FAULT}", list[str]()
-        saying = ["--silent"] if options.silent else []
+        saying = ["-q"] if options.quiet else []
         if options.saved:
             make_model(Path(folder, "sound.onnx"), options.channels, known=True)
             save_tensors(tools[0], Path(folder))
