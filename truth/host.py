@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import platform
+from functools import cache
 from pathlib import Path
 
 #: What decides how a processor multiplies whole numbers and half-precision ones.
@@ -19,12 +19,25 @@ def cpu_flags() -> tuple[str, ...]:
     return tuple(flag for flag in _FLAGS if flag in words)
 
 
+@cache
 def saturates() -> bool:
-    """Return whether products of whole numbers are added up in 16 bits: x86 without instructions for dot products.
+    """Return whether ONNX Runtime adds up products of unsigned and signed 8-bit numbers in 16 bits here.
 
-    ONNX Runtime's documentation, "Quantize ONNX models", calls this the saturation of U8S8 on AVX2 and AVX512.
+    It does on x86 without instructions for dot products: its documentation, "Quantize ONNX models", calls this the
+    saturation of U8S8 on AVX2 and AVX512. It is tried, since flags tell what a processor can do and not what is used.
     """
-    return platform.machine() in {"x86_64", "AMD64"} and not {"avx512_vnni", "avx_vnni"} & set(cpu_flags())
+    import numpy as np
+    import onnx
+    from onnxruntime import InferenceSession
+
+    kinds = {"x": onnx.TensorProto.UINT8, "w": onnx.TensorProto.INT8, "y": onnx.TensorProto.INT32}
+    shapes = {"x": [1, 64], "w": [64, 16], "y": [1, 16]}
+    x, w, y = (onnx.helper.make_tensor_value_info(name, kind, shapes[name]) for name, kind in kinds.items())
+    graph = onnx.helper.make_graph([onnx.helper.make_node("MatMulInteger", ["x", "w"], ["y"])], "g", [x, w], [y])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    session = InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    made = session.run(None, {"x": np.full((1, 64), 255, np.uint8), "w": np.full((64, 16), 127, np.int8)})[0]
+    return bool((made != 64 * 255 * 127).any())
 
 
 def fuses_experts() -> bool:

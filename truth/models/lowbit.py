@@ -151,6 +151,41 @@ class _Quantiser:
         return model
 
 
+def tied(width: int = 64) -> Net:
+    """A Gelu as static quantisers write it: steps of 2/255 for erf's -1 to 1 and for 0 to 2: every sum is a tie.
+
+    Fused sums of whole numbers round those ties otherwise than sums of real numbers, and the layer behind lets steps
+    grow.
+    """
+    g = Graph("tied", seed=61)
+    scales: dict[str, tuple[float, int]] = {
+        "x": (8 / 255, 128), "erf": (2 / 255, 128), "one": (1 / 255, 0), "sum": (2 / 255, 0), "gelu": (8 / 255, 20),
+        "product": (16 / 255, 128),
+    }  # fmt: skip
+
+    def pair(name: str) -> str:
+        step, zero = scales[name]
+        grid = [g.const(f"{name}.step", step), g.const(f"{name}.zero", zero, np.uint8)]
+        codes = (
+            g.node("QuantizeLinear", [name, *grid], f"{name}.q") if name != "one" else g.const("one.q", 255, np.uint8)
+        )
+        return g.node("DequantizeLinear", [codes, *grid], f"{name}.dq")
+
+    g.input("x", g.normal(4, width, scale=1.3), ["batch", width])
+    x = pair("x")
+    g.node("Erf", [x], "erf")
+    g.node("Add", [pair("erf"), pair("one")], "sum")
+    g.node("Mul", [x, pair("sum")], "gelu")
+    values = g.normal(width, width, scale=width**-0.5)
+    step = float(np.abs(values).max()) / 63
+    weight = [g.const("w.i8", np.rint(values / step), np.int8), g.const("w.step", step), g.const("w.zero", 0, np.int8)]
+    g.node("MatMul", [pair("gelu"), g.node("DequantizeLinear", weight, "w.dq")], "product")
+    h = g.norm(pair("product"), "norm", width)
+    g.linear(h, "y", width, 8)
+    g.output("y")
+    return g.net()
+
+
 def four_bit(layers: int = 2, width: int = 64) -> Net:
     """Dense layers with weights of four bits in blocks of 32: `MatMulNBits` of com.microsoft."""
     g = Graph("fourbit", seed=17)

@@ -13,6 +13,7 @@ from truth.scenario import EQUAL, ILL_CONDITIONED, NO_FAULT, NOTHING, SAME, Expe
 #: Types that hold exact numbers where it matters: a coarse type is asked for, and nothing else is wrong.
 COARSE = ("float16", "bfloat16")
 
+_SIDES = (("onnx", "the reference"), ("onnxrt:optimization=off", "itself without optimisation"))
 _PAIRS = [
     Scenario(
         f"{name}: ONNX Runtime against {words}",
@@ -22,7 +23,7 @@ _PAIRS = [
         reference=reference,
     )
     for name in ARCHITECTURES
-    for reference, words in (("onnx", "the reference"), ("onnxrt:optimization=off", "itself without optimisation"))
+    for reference, words in _SIDES
 ]
 _COARSE = [
     Scenario(
@@ -75,6 +76,17 @@ _HARD = [
     _hard("fused experts", lowbit.fused_experts, here=fuses_experts()),
     _hard(
         "fused experts, unoptimised", lowbit.fused_experts, reference="onnxrt:optimization=off", here=fuses_experts()
+    ),
+    *(
+        Scenario(
+            f"static int8, ties only: ONNX Runtime against {words}",
+            "static int8, ties only",
+            NO_FAULT,
+            NOTHING,
+            reference=reference,
+            net=lowbit.tied,
+        )
+        for reference, words in _SIDES
     ),
     _hard("static int8, symmetric, eight bits", eight_bits, here=not saturates()),
 ]

@@ -37,6 +37,14 @@ def test_the_least_scale_of_an_error(op, kind, least):
     assert d.least_scale(op, kind) == least
 
 
+@pytest.mark.parametrize(
+    ("kind", "width", "steps"),
+    [("float32", 2.0**-5, 1.0), ("tf32", 0.5, 1.0), ("float16", 0.5, 1.0), ("bfloat16", 4.0, 4.0)],
+)
+def test_how_far_from_a_tie_a_fused_kernel_may_make_another_step(kind, width, steps):
+    assert (d.tie_width(UNITS[kind]), d.step_limit(UNITS[kind])) == (width, steps)
+
+
 @pytest.mark.parametrize(("scale", "may"), [(8999.0, False), (9000.0, True), (1e4, True)])
 def test_from_which_magnitude_on_values_may_mask(scale, may):
     assert d.may_mask(scale) is may

@@ -1,23 +1,60 @@
-"""Whether operators that are right one by one are wrong together between quantised tensors."""
+"""Whether operators that are right one by one are wrong together between quantised tensors, or only round ties."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polycmp.tensors import Feed, to_numpy
-from polycmp_locate.decisions import accumulated_limit, step_limit
+from polycmp_layerwise.partitioned_run import PartitionedRun
+from polycmp_locate.decisions import accumulated_limit, step_limit, tie_width
 from polycmp_locate.flow import Flow
 from polycmp_locate.measure import distance
 from polycmp_locate.result import Row
 from polycmp_locate.setting import Setting
 
+Tensors = Mapping[str, Any]
 #: Quantised tensors up to which each part between them is run alone.
 _MOST = 512
-#: What scaling back may round.
-_ROUNDING = 1.0 + 2.0**-20
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """A quantised tensor and what stands around it.
+
+    Attributes:
+        row: The tensor.
+        start: What is quantised; the tensor itself where that is more than QuantizeLinear's input.
+        end: It scaled back; the tensor itself where nothing does that.
+    """
+
+    row: Row
+    start: str
+    end: str
+
+    def step(self, held: Tensors) -> float:
+        """Return one step in real numbers, by what is held of the tensor."""
+        values, whole = (to_numpy(held[name]).astype(np.float64) for name in (self.end, self.row.tensor))
+        steps = np.ptp(whole) if whole.size else 0.0
+        return float(np.ptp(values) / steps) if steps else np.inf
+
+
+def _steps_of(rows: Iterable[Row], flow: Flow) -> list[_Steps]:
+    found = []
+    for row in rows:
+        if row.in_steps:
+            start = row.node.inputs[0] if row.node.op_type == "QuantizeLinear" else row.tensor
+            found.append(_Steps(row, start, _scaled_back(flow, row.tensor)))
+    return found
+
+
+def _scaled_back(flow: Flow, name: str) -> str:
+    reader = next((node for node in flow.readers(name) if node.op_type == "DequantizeLinear"), None)
+    return name if reader is None or reader.inputs[0] != name else reader.outputs[0]
 
 
 def is_wrong_between_steps(setting: Setting, feed: Feed, rows: Sequence[Row], failing: Collection[str]) -> bool:
@@ -32,44 +69,153 @@ def is_wrong_between_steps(setting: Setting, feed: Feed, rows: Sequence[Row], fa
         rows: The tensors, in the order of the graph.
         failing: The outputs that are outside the tolerance.
     """
-    steps = {row.tensor: row for row in rows if row.in_steps}
     flow = Flow(setting.reference.graph.nodes)
     # Backends fuse what lies between quantising and scaling back: quantised tensors at the borders would be in the way.
-    starts = {row.tensor: _before_quantising(row) for row in steps.values()}
-    ends = {name: _scaled_back(flow, name) for name in steps}
-    names = [name for name in dict.fromkeys([*steps, *starts.values(), *ends.values(), *failing]) if name not in feed]
+    steps = _steps_of(rows, flow)
+    around = (name for item in steps for name in (item.row.tensor, item.start, item.end))
+    names = [name for name in dict.fromkeys([*around, *failing]) if name not in feed]
     held = setting.reference.run_part(feed, names) if steps and len(steps) <= _MOST else None
     if held is None:
         return False
-    known = {**feed, **{name: held[name] for name in starts.values() if name not in feed}}
+    held = {**feed, **held}
+    known = {**feed, **{item.start: held[item.start] for item in steps}}
     limit = accumulated_limit(len(rows), max((row.unit for row in rows), default=0.0), 0.0)
 
-    def off(end: str, without: str = "") -> float:
-        """Return how far the candidate is off at the end of a part, relative; 0 if it cannot run that."""
+    def end_of(name: str, without: str = "") -> Any:
+        """Return what the candidate makes at the end of a part; None if it cannot run that."""
         border = known.keys() - ({without} - feed.keys())
-        inputs = {item: known[item] for item in flow.before(end, border) & border}
-        made = setting.candidate.run_part(inputs, [end]) if inputs else None
-        return 0.0 if made is None else distance(made[end], held[end])
+        inputs = _read(flow, [name], {item: known[item] for item in border})
+        made = setting.candidate.run_part(inputs, [name]) if inputs else None
+        return None if made is None else made[name]
 
-    for name, row in steps.items():
-        allowed = max(limit, step_limit(row.input_unit) * _step(held[ends[name]], held[name]))
-        if off(ends[name], starts[name]) > allowed * _ROUNDING:
+    for item in steps:
+        made = end_of(item.end, item.start)
+        if made is not None and not _is_rounding(setting.reference, flow, item, feed, held, made, limit):
             return True
-    return any(off(name) > limit for name in failing if name not in known)
+    behind = [name for name in failing if name not in known and name not in {item.end for item in steps}]
+    finals = {name: end_of(name) for name in behind}
+    return any(made is not None and distance(made, held[name]) > limit for name, made in finals.items())
 
 
-def _before_quantising(row: Row) -> str:
-    return row.node.inputs[0] if row.node.op_type == "QuantizeLinear" else row.tensor
+def _read(flow: Flow, names: Iterable[str], border: Feed) -> Feed:
+    """Return those tensors of a border that some tensors are made of."""
+    wanted = {item for name in names for item in flow.before(name, border.keys())}
+    return {name: array for name, array in border.items() if name in wanted}
 
 
-def _scaled_back(flow: Flow, name: str) -> str:
-    reader = next((node for node in flow.readers(name) if node.op_type == "DequantizeLinear"), None)
-    return name if reader is None or reader.inputs[0] != name else reader.outputs[0]
+def _is_rounding(
+    run: PartitionedRun, flow: Flow, item: _Steps, feed: Feed, held: Tensors, made: Any, limit: float
+) -> bool:
+    """Return whether rounding explains how far a tensor, scaled back, is off from what is held."""
+    own, other, step = to_numpy(made), to_numpy(held[item.end]), item.step(held)
+    if own.shape != other.shape:
+        return False
+    if not np.isfinite(step):
+        return True
+    apart = np.rint((own.astype(np.float64) - other) / step)
+    if not apart.any() or distance(own, other) <= limit:
+        return True
+    if not np.abs(apart).max() <= step_limit(item.row.input_unit):
+        return False
+    codes = to_numpy(held[item.row.tensor]).astype(np.int64) + apart.astype(np.int64)
+    return _are_ties(run, flow, [item], feed, held, {item.row.tensor: codes}, limit)
 
 
-def _step(scaled: Any, codes: Any) -> float:
-    """Return one step of a quantised tensor as a share of its largest magnitude."""
-    values, whole = (to_numpy(array).astype(np.float64).reshape(-1) for array in (scaled, codes))
-    largest = np.abs(values).max(initial=0.0)
-    steps = np.ptp(whole) if whole.size else 0.0
-    return float(np.ptp(values) / steps / largest) if steps and largest else np.inf
+def _are_ties(
+    run: PartitionedRun, flow: Flow, steps: Iterable[_Steps], feed: Feed, held: Tensors,
+    codes: Mapping[str, NDArray[Any]], limit: float,
+) -> bool:  # fmt: skip
+    """Return whether a backend makes each code of numbers that are a small part of a step away.
+
+    Args:
+        run: The backend to ask.
+        flow: Which tensor is made of which.
+        steps: The quantised tensors in question; whole numbers that nothing was quantised to are no ties.
+        feed: The inputs.
+        held: What is quantised, and what tells the steps, by name.
+        codes: The codes in question.
+        limit: Which error of what is quantised rounding explains, relative.
+    """
+    steps = [item for item in steps if item.start != item.row.tensor and np.isfinite(item.step(held))]
+    names = [item.row.tensor for item in steps]
+    sides = []
+    for sign in (-1.0, 1.0):
+        moved = {}
+        for item in steps:
+            x = to_numpy(held[item.start])
+            by = max(tie_width(item.row.input_unit) * item.step(held), limit * float(np.abs(x).max(initial=0.0)))
+            moved[item.start] = (x.astype(np.float64) + sign * by).astype(x.dtype)
+        made = run.run_part(_read(flow, names, {**feed, **moved}), names) if names else {}
+        if made is None:
+            return False
+        sides.append({name: to_numpy(array).astype(np.int64) for name, array in made.items()})
+    low, high = sides
+    return all(bool(((low[name] <= codes[name]) & (codes[name] <= high[name])).all()) for name in names)
+
+
+@dataclass(frozen=True)
+class Ties:
+    """Where a fused kernel rounds ties otherwise, which is all that it does otherwise.
+
+    Attributes:
+        row: The first tensor with such ties.
+        count: How many of its elements are a step off.
+        elements: How many it has.
+    """
+
+    row: Row
+    count: int
+    elements: int
+
+    @property
+    def in_words(self) -> str:
+        """What a fused kernel rounds, and what follows."""
+        return (
+            f"{self.count} of {self.elements} elements of {self.row.tensor!r}, which {self.row.node.label} makes, are "
+            "one step off, each at a tie of rounding, and the outputs differ from there"
+        )
+
+
+def ties_that_grow(
+    sides: tuple[PartitionedRun, PartitionedRun], feed: Feed, rows: Sequence[Row], outputs: Collection[str],
+    is_wrong: Callable[[Tensors], bool],
+) -> Ties | None:  # fmt: skip
+    """Return where fused operators begin to round ties otherwise, if nothing else is the matter with them.
+
+    The quantised tensors of the whole model are looked at by probes that leave the outputs wrong. The other backend
+    makes of them what was quantised, and of that the same codes but for ties, and the same wrong outputs.
+
+    Args:
+        sides: The backend that fuses operators, and the other.
+        feed: The inputs.
+        rows: The tensors, in the order of the graph.
+        outputs: The outputs in question.
+        is_wrong: Says of those outputs whether most of their error is there.
+    """
+    fusing, other = sides
+    flow = Flow(other.graph.nodes)
+    steps = [item for item in _steps_of(rows, flow) if item.start != item.row.tensor]
+    names = [item.row.tensor for item in steps]
+    made = fusing.run_whole(feed, list(dict.fromkeys([*outputs, *names]))) if names else None
+    if made is None or not is_wrong({name: made[name] for name in outputs}):
+        return None
+    known = {**feed, **{name: made[name] for name in names}}
+    around = (name for item in steps for name in (item.start, item.end))
+    wanted = [name for name in dict.fromkeys([*around, *outputs]) if name not in known]
+    again = other.run_part(_read(flow, wanted, known), wanted)
+    if again is None:
+        return None
+    held, limit = {**known, **again}, accumulated_limit(len(rows), max(row.unit for row in rows), 0.0)
+    codes = {name: to_numpy(made[name]).astype(np.int64) for name in names}
+    if any(distance(made[name], held[name]) > limit for name in outputs):
+        return None  # behind the last quantised tensor something is wrong, too
+    if not _are_ties(other, flow, steps, feed, held, codes, limit):
+        return None
+    quantised = {**feed, **{item.start: held[item.start] for item in steps}}
+    plain = other.run_part(_read(flow, names, quantised), names) or {}
+    for item in (item for item in steps if item.row.tensor in plain):
+        name = item.row.tensor
+        count = int(np.count_nonzero(to_numpy(plain[name]).astype(np.int64) != codes[name]))
+        if count:
+            return Ties(item.row, count, codes[name].size)
+    return None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from functools import cached_property
 from typing import Any
 
 from polycmp.tensors import Feed
 from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_layerwise.structure import final_outputs
-from polycmp_locate.between_steps import is_wrong_between_steps
+from polycmp_locate.between_steps import Ties, is_wrong_between_steps, ties_that_grow
 from polycmp_locate.decisions import (
     SHARE,
     explains,
@@ -68,7 +68,7 @@ class FullSearch:
         self.noise = Noise(setting.reference, feed, self.expected)
         self.flow = Flow(setting.reference.graph.nodes)
         self._trials = 0
-        self._turned: Turned | None = None
+        self._turned: Turned | Ties | None = None
 
     def run(self) -> Judgement:
         """Look, and return the verdict; it and what led to it are written down, too."""
@@ -79,6 +79,9 @@ class FullSearch:
         if judgement is not None:
             return judgement
         judgement = self._judge()
+        if judgement.verdict == WITHIN_ROUNDING and judgement.turning is None and self._is_gone:
+            side = self._moved_side
+            self._turned = self._turned or self._ties(side, self.failing)
         if self._turned is not None and side is not None and judgement.first_bad is None:
             describe_turned(self.found, side.label, self._turned)
             return judgement
@@ -136,9 +139,19 @@ class FullSearch:
         limit = 0.0 if self._is_wrong_between_steps else self._limit(worst, self.probe.error)
         if not is_fusion(self.probe.error, self.probe.probed_error, limit):
             return None
-        # Probes moved one side or both by at least three quarters of the error, whichever moved further is to blame.
+        return self._moved_side
+
+    @property
+    def _moved_side(self) -> PartitionedRun:
+        """The backend that probes moved further: of one side or both they moved by three quarters of the error."""
         moved = is_moved(self.probe.relative, self.probe.error)
         return self.setting.candidate if moved else self.setting.reference
+
+    @property
+    def _is_gone(self) -> bool:
+        """Whether probing leaves next to nothing of the outputs' error."""
+        gone = [self._probed.get(name, math.inf) <= SHARE * error for name, error in self.failing.items()]
+        return bool(gone) and all(gone) and math.isfinite(self.probe.error)
 
     @cached_property
     def _beyond(self) -> Mapping[str, float]:
@@ -149,10 +162,7 @@ class FullSearch:
     @cached_property
     def _is_wrong_between_steps(self) -> bool:
         """Whether operators are wrong together by so little that ties of rounding would explain it as well."""
-        gone = [self._probed.get(name, math.inf) <= SHARE * error for name, error in self.failing.items()]
-        if not gone or not all(gone) or not math.isfinite(self.probe.error):
-            return False
-        return is_wrong_between_steps(self.setting, self.feed, self.found.rows, self.failing.keys())
+        return self._is_gone and is_wrong_between_steps(self.setting, self.feed, self.found.rows, self.failing.keys())
 
     def _limit(self, name: str, error: float) -> float:
         """Return which relative error of an output rounding explains."""
@@ -166,27 +176,41 @@ class FullSearch:
         """Blame operators that are wrong together; None where what they make is within rounding."""
         self.on_stage("looking for the operators that are wrong together")
         self.sweeper.windows.plan(self.feed)
+        self._turned = self._ties(partitioned_run, self._beyond)
+        if self._turned is not None:
+            return None
         groups = [segment.wanted for segment in self.sweeper.windows.segments]
-        sides = (self.setting.candidate, self.setting.reference)
-        target = self.expected
-        if partitioned_run is self.setting.reference:
-            sides, target = (sides[1], sides[0]), self.plain
-
-        def removes(made: Mapping[str, Any]) -> bool:
-            left = max((distance(made[name], target[name]) for name in self._beyond), default=0.0)
-            return is_removed(left, self.probe.error)
-
-        def is_wrong(made: Mapping[str, Any]) -> bool:
-            return not removes(made)
-
+        sides, removes = self._sides(partitioned_run), self._removes(partitioned_run, self._beyond)
         probes = find_probes(partitioned_run, self.feed, groups, final_outputs(partitioned_run.graph), removes)
-        self._turned = rounding_that_turns(sides, self.feed, self.found.rows, probes, self._beyond, is_wrong)
+        self._turned = rounding_that_turns(
+            sides, self.feed, self.found.rows, probes, self._beyond, lambda made: not removes(made)
+        )
         if self._turned is not None:
             return None
         judgement = self._judge()
         judgement.first_bad = judgement.origin = judgement.turning = None
         describe_fusion(self.found, partitioned_run, probes)
         return judgement
+
+    def _ties(self, partitioned_run: PartitionedRun, outputs: Mapping[str, float]) -> Ties | None:
+        """Return where a backend begins to round ties otherwise, if that is what outputs are off by."""
+        removes = self._removes(partitioned_run, outputs)
+        sides = self._sides(partitioned_run)
+        return ties_that_grow(sides, self.feed, self.found.rows, outputs.keys(), lambda made: not removes(made))
+
+    def _sides(self, first: PartitionedRun) -> tuple[PartitionedRun, PartitionedRun]:
+        candidate, reference = self.setting.candidate, self.setting.reference
+        return (candidate, reference) if first is candidate else (reference, candidate)
+
+    def _removes(self, first: PartitionedRun, outputs: Mapping[str, float]) -> Callable[[Tensors], bool]:
+        """Return what says of a backend's outputs whether most of their error is gone."""
+        target = self.expected if first is self.setting.candidate else self.plain
+
+        def removes(made: Tensors) -> bool:
+            left = max((distance(made[name], target[name]) for name in outputs), default=0.0)
+            return is_removed(left, self.probe.error)
+
+        return removes
 
     # --- single operators
 

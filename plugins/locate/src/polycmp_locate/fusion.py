@@ -11,6 +11,7 @@ from polycmp.graph import GraphNode, ModelGraph
 from polycmp.tensors import Feed
 from polycmp_layerwise.observable import a_few
 from polycmp_layerwise.partitioned_run import PartitionedRun
+from polycmp_locate.between_steps import Ties
 from polycmp_locate.decisions import worth_running
 from polycmp_locate.flow import Flow
 from polycmp_locate.measure import distance
@@ -89,6 +90,15 @@ class Turned:
     error: float
     limit: float
 
+    @property
+    def in_words(self) -> str:
+        """What a fused kernel rounds, and what follows."""
+        return (
+            f"{self.row.tensor!r}, which {self.row.node.label} makes, is off by {self.error:.2g} relative, where "
+            f"rounding explains {self.limit:.2g}; what is behind decides between nearly equal values, and the outputs "
+            "differ from there"
+        )
+
 
 def rounding_that_turns(
     sides: tuple[PartitionedRun, PartitionedRun],
@@ -132,15 +142,10 @@ def rounding_that_turns(
     return None
 
 
-def describe_turned(found: Located, label: str, turned: Turned) -> None:
-    """Write down that fused operators round otherwise, and that the outputs differ because something decides by it."""
-    row = turned.row
+def describe_turned(found: Located, label: str, turned: Turned | Ties) -> None:
+    """Write down that fused operators round otherwise, and that the outputs differ because something grows from it."""
     found.verdict = WITHIN_ROUNDING
-    found.sentence = (
-        f"{WITHIN_ROUNDING}: no operator is wrong; where {label} fuses operators, {row.tensor!r}, which "
-        f"{row.node.label} makes, is off by {turned.error:.2g} relative, where rounding explains {turned.limit:.2g}; "
-        "what is behind decides between nearly equal values, and the outputs differ from there"
-    )
+    found.sentence = f"{WITHIN_ROUNDING}: no operator is wrong; where {label} fuses operators, {turned.in_words}"
 
 
 def describe_fusion(found: Located, partitioned_run: PartitionedRun, probes: tuple[str, ...]) -> None:
