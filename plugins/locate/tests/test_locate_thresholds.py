@@ -167,6 +167,23 @@ def test_a_step_is_a_tie_where_inputs_a_few_units_away_make_it(value, tie):
     assert tester._are_ties(row, inputs, own, np.array([10], np.int8)) is tie
 
 
+@pytest.mark.parametrize(
+    ("coarsest", "units", "lost"),
+    [
+        ("float32", 1024.0, False),
+        ("float32", 1025.0, True),
+        ("float16", 256.0, False),
+        ("float16", 257.0, True),
+        ("int8", 127.0, False),
+    ],
+)
+def test_digits_are_lost_where_the_types_on_the_way_do_not_explain_it(coarsest, units, lost):
+    """A float32 output of a model that is quantised inside is as far from float64 as its steps are wide."""
+    off = units * UNITS[coarsest]
+    row = part(path_unit=UNITS[coarsest], truth=(off, off), truth_passed=False)
+    assert d.loses_digits(row) is lost
+
+
 @pytest.mark.parametrize(("count", "said"), [(2, ""), (3, "1 more operators"), (4, "2 more operators")])
 def test_two_harmless_operators_are_told_and_the_others_counted(count, said):
     notes = notes_of(Located("mine", "other"), Judgement(harmless=[part() for _ in range(count)]))

@@ -39,8 +39,7 @@ _COARSER_TYPES = ((2.0**-10, "float16 or TF32"), (BEYOND_EIGHT_BITS, "bfloat16")
 #: So many units of roundoff may a quotient x / scale be off: multiplying by the inverse scale makes two, and what is
 #: quantised has a few of its own (Higham, section 2.2); how many is a choice.
 TIE_WIDTH = 8.0
-#: Fused kernels may quantise biases to 32 bits, too, by half a step of their product's scale. Measured on the static
-#: int8 models of `truth` it moves what is quantised by up to 0.004 of a step; this is a choice above.
+#: Measured on the static int8 models of `truth`: biases that fused kernels quantise move x / scale by 0.004. A choice.
 _TIE_STEPS = 2.0**-5
 #: Levels of an 8-bit tensor; a quotient x / scale has at most so many ties between neighbouring levels.
 _LEVELS = 256.0
@@ -233,6 +232,12 @@ def reference_is_wrong(row: Row) -> bool:
     if alone is None or alone.reference is None or alone.candidate is None:
         return False
     return alone.reference > standalone_limit(row) and alone.candidate * MARGIN < alone.reference
+
+
+def loses_digits(row: Row) -> bool:
+    """Return whether float64 is further from the reference than the types on the way, quantised ones too, explain."""
+    far = row.truth is not None and row.truth[1] > MARGIN * worth_running(max(row.unit, row.path_unit))
+    return far and row.truth_passed is False
 
 
 def sides_with_candidate(row: Row) -> bool:

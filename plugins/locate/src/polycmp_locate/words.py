@@ -9,11 +9,11 @@ from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
 from polycmp_layerwise.observable import a_few
 from polycmp_locate.decisions import (
-    MARGIN,
     in_place_is_rounding,
     is_culprit,
     is_gain,
     is_right_alone,
+    loses_digits,
     reference_is_wrong,
     sides_with_candidate,
     standalone_is_rounding,
@@ -358,7 +358,7 @@ def _float64(found: Located) -> Iterator[str]:
                 "off"
             )
             return
-        if finals[row.tensor] and row.truth_passed is False and row.truth[1] > MARGIN * worth_running(row.unit):
+        if finals[row.tensor] and loses_digits(row):
             yield (
                 f"in float64 the output {row.tensor!r} is {row.truth[1]:.2g} relative away from what both sides agree "
                 "on: the model loses digits in this type"
