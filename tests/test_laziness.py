@@ -128,3 +128,18 @@ def test_importing_the_package_imports_nothing_else(site):
         "import sys; import __future__; old = set(sys.modules); import polycmp; print(sorted(set(sys.modules) - old))"
     )
     assert site.python("-c", code).stdout.strip() == "['polycmp']"
+
+
+@pytest.mark.parametrize(("given", "found"), [(None, "4"), ("20", "20")])
+def test_threads_of_numpy_do_not_spin_unless_the_user_wants_it(site, monkeypatch, given, found):
+    monkeypatch.delenv("OPENBLAS_THREAD_TIMEOUT", raising=False)
+    if given is not None:
+        monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", given)
+    code = """
+import atexit, os, sys
+atexit.register(lambda: print(os.environ["OPENBLAS_THREAD_TIMEOUT"], "numpy" in sys.modules))
+from polycmp.__main__ import main
+main()
+"""
+    result = site.python("-c", code, "--version")
+    assert result.stdout.splitlines()[-1] == f"{found} False", result.stderr

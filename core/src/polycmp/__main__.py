@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ def main(registry: Registry | None = None) -> None:
     # What starting up allocates stays for good, so looking through it for garbage is wasted: a twelfth of the time that
     # a help text takes. Commands turn the collector on again before they do any work.
     gc.disable()
+    # Each thread of NumPy's OpenBLAS would spin for a tenth of a second at its start, on cores that backends could use.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     from polycmp.terminal import open_standard_streams
 
     open_standard_streams()
