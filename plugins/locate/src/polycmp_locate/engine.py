@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ from polycmp_locate.failing import find_failing
 from polycmp_locate.full_search import FullSearch
 from polycmp_locate.hints import hints_of
 from polycmp_locate.measure import AFFORDABLE, OperatorTester
-from polycmp_locate.pairing.inputs import pair_inputs, with_inputs
+from polycmp_locate.pairing.inputs import input_names, listed, with_inputs
 from polycmp_locate.pairing.view import align, under_names
 from polycmp_locate.recorded import Record, open_record
 from polycmp_locate.result import FAILS, Located
@@ -290,13 +290,13 @@ def make_setting(setting: Setting, feed: Feed) -> Setting:
     candidate, reference = setting.candidate, setting.reference
     if same_structure(candidate.graph, reference.graph):
         return setting
-    names = _input_names(candidate, reference)
+    names = input_names(candidate, reference)
     candidate = with_inputs(candidate, names) if names else candidate
     aligned = align(candidate, reference, TensorMetadata.from_feed_dict(feed))
     outputs = aligned.candidate.graph.outputs
     models = f"the models of {candidate.label} and {reference.label}"
     if not outputs:
-        why = f"{_listed(candidate.graph.outputs)} in one, {_listed(reference.graph.outputs)} in the other"
+        why = f"{listed(candidate.graph.outputs)} in one, {listed(reference.graph.outputs)} in the other"
         raise ModelError(f"{models} have no output in common", why=why)
     if all(match.candidate in outputs for match in aligned.pairing.matches):
         raise ModelError(
@@ -314,24 +314,3 @@ def make_setting(setting: Setting, feed: Feed) -> Setting:
         precise=precise,
         pairing=replace(aligned.pairing, inputs=names),
     )
-
-
-def _input_names(candidate: PartitionedRun, reference: PartitionedRun) -> dict[str, str]:
-    """Return the candidate's names of inputs that it calls otherwise, by the reference's."""
-    one, two = set(candidate.graph.inputs), set(reference.graph.inputs)
-    if one <= two:
-        return {}
-    made = {name for node in candidate.graph.nodes for name in node.outputs}
-    names = pair_inputs(candidate.graph.inputs, reference.graph.inputs)
-    if names is None or not made.isdisjoint(names):
-        raise ModelError(
-            f"the model of {candidate.label} has an input that the model of {reference.label} has not: "
-            f"{_listed(sorted(one - two))}",
-            why=f"the reference reads {_listed(sorted(two))}; by types and shapes more than one way fits, or none",
-            hint="rename it: polycmp surgeon extract MODEL --inputs …",
-        )
-    return names
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:3])) + (", …" if len(names) > 3 else "") if names else "none"

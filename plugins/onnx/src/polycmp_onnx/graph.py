@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -174,3 +174,43 @@ def rename_fed(nodes: Iterable[Any], fed: Collection[str]) -> None:
         for place, name in enumerate(node.output):
             if name in fed:
                 node.output[place] = f"{name}/not fed"
+
+
+def rename(node: Any, names: Mapping[str, str]) -> None:
+    """Rename what a node reads and makes, and what the graphs inside it read from around them.
+
+    Args:
+        node: An `onnx.NodeProto`, which is changed.
+        names: New names by old ones.
+    """
+    for field in (node.input, node.output):
+        field[:] = [names.get(name, name) for name in field]
+    for graph in subgraphs(node):
+        own = {value.name for value in graph.input} | {item.name for item in graph.initializer}
+        own.update(computed_tensors(graph))
+        outer = {old: new for old, new in names.items() if old not in own}
+        for inner in graph.node:
+            rename(inner, outer)
+        for value in graph.output:
+            value.name = outer.get(value.name, value.name)
+
+
+def with_names(model: Any, names: Mapping[str, str]) -> Any:
+    """Return a model whose inputs have other names; the model itself if there is nothing to rename.
+
+    Args:
+        model: An `onnx.ModelProto`; it is not changed.
+        names: The new names, by the old ones.
+    """
+    import onnx
+
+    if not names:
+        return model
+    renamed = onnx.ModelProto()
+    renamed.CopyFrom(model)
+    graph = renamed.graph
+    for value in (*graph.input, *graph.output):
+        value.name = names.get(value.name, value.name)
+    for node in graph.node:
+        rename(node, names)
+    return renamed

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, describe_exception
-from polycmp_onnx.graph import computed_tensors, keep_items, nodes_within, reads, subgraphs
+from polycmp_onnx.graph import keep_items, nodes_within, reads, rename
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -138,25 +138,6 @@ def static_nodes(graph: Any, nodes: Iterable[Any], dynamic: Collection[str]) -> 
             found.add(index)
             waiting.extend(reads(graph.node[index]))
     return [graph.node[index] for index in sorted(found)]
-
-
-def rename(node: Any, names: Mapping[str, str]) -> None:
-    """Rename what a node reads and makes, and what the graphs inside it read from around them.
-
-    Args:
-        node: An `onnx.NodeProto`, which is changed.
-        names: New names by old ones.
-    """
-    for field in (node.input, node.output):
-        field[:] = [names.get(name, name) for name in field]
-    for graph in subgraphs(node):
-        own = {value.name for value in graph.input} | {item.name for item in graph.initializer}
-        own.update(computed_tensors(graph))
-        outer = {old: new for old, new in names.items() if old not in own}
-        for inner in graph.node:
-            rename(inner, outer)
-        for value in graph.output:
-            value.name = outer.get(value.name, value.name)
 
 
 def _same_tensor(one: Any, two: Any) -> bool:

@@ -6,34 +6,87 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from polycmp.errors import ModelError
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.loader import Loader
 from polycmp.runner import Runner
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class
 from polycmp_layerwise.partitioned_run import PartitionedRun
+from polycmp_locate.pairing.matching import behind
+from polycmp_locate.pairing.side import Side
+
+#: How many operators behind inputs are looked at to tell those apart that are alike.
+_DEPTHS = (4, 2, 1)
 
 
-def pair_inputs(candidate: TensorMetadata, reference: TensorMetadata) -> dict[str, str] | None:
-    """Return the names of inputs that the candidate calls otherwise, by the reference's; None if that is not known.
-
-    Inputs whose kind of elements and shape only one other has belong together; several alike do in their
-    order, where both models have as many.
+def input_names(candidate: PartitionedRun, reference: PartitionedRun) -> dict[str, str]:
+    """Return the candidate's names of inputs that it calls otherwise, by the reference's.
 
     Args:
-        candidate: The candidate's inputs.
+        candidate: The backend to judge.
+        reference: The backend to believe.
+
+    Raises:
+        ModelError: More than one way to take them for each other fits, or none.
+    """
+    one, two = set(candidate.graph.inputs), set(reference.graph.inputs)
+    if one <= two:
+        return {}
+    made = {name for node in candidate.graph.nodes for name in node.outputs}
+    names = pair_inputs(candidate.graph, reference.graph)
+    if names is None or not made.isdisjoint(names):
+        raise ModelError(
+            f"the model of {candidate.label} has an input that the model of {reference.label} has not: "
+            f"{listed(sorted(one - two))}",
+            why=f"the reference reads {listed(sorted(two))}; by types, shapes and what reads them more than one way "
+            "fits, or none",
+            hint="rename it: polycmp surgeon extract MODEL --inputs …",
+        )
+    return names
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return some names as text."""
+    return ", ".join(map(repr, names[:3])) + (", …" if len(names) > 3 else "") if names else "none"
+
+
+def pair_inputs(candidate: ModelGraph, reference: ModelGraph) -> dict[str, str] | None:
+    """Return the names of inputs that the candidate calls otherwise, by the reference's; None if that is not known.
+
+    Inputs belong together whose kind of elements and shape fit and that alone are read by such operators, the more of
+    those behind each other the better. What is read alike, too, belongs together in its order, where both
+    models have as many.
+
+    Args:
+        candidate: The candidate's model.
         reference: The reference's.
     """
-    left = [name for name in candidate if name not in reference]
-    right = [name for name in reference if name not in candidate]
-    if len(left) == len(right) and all(_fit(candidate[a], reference[b]) for a, b in zip(left, right, strict=True)):
-        return dict(zip(right, left, strict=True))
+    left = [name for name in candidate.inputs if name not in reference.inputs]
+    right = [name for name in reference.inputs if name not in candidate.inputs]
+    mine, other = Side(candidate, candidate.inputs), Side(reference, reference.inputs)
     found: dict[str, str] = {}
-    for name in left:
-        fitting = [other for other in right if _fit(candidate[name], reference[other])]
-        if len(fitting) != 1 or fitting[0] in found:
-            return None
-        found[fitting[0]] = name
-    return found
+    for depth in (*_DEPTHS, 0):
+        fits = {
+            one: [two for two in right if two not in found and _alike(mine, one, other, two, depth)]
+            for one in left
+            if one not in found.values()
+        }
+        for one, targets in fits.items():
+            if len(targets) == 1 and sum(targets[0] in others for others in fits.values()) == 1:
+                found[targets[0]] = one
+    ones = [name for name in left if name not in found.values()]
+    twos = [name for name in right if name not in found]
+    if not ones:
+        return found
+    same = len(ones) == len(twos) and all(_alike(mine, one, other, two, 1) for one in ones for two in twos)
+    return found | dict(zip(twos, ones, strict=True)) if same else None
+
+
+def _alike(mine: Side, one: str, other: Side, two: str, depth: int) -> bool:
+    """Return whether two inputs have the same kind of elements and shape, and are read by the same operators."""
+    return _fit(mine.graph.inputs[one], other.graph.inputs[two]) and behind(mine, one, depth) == behind(
+        other, two, depth
+    )
 
 
 def _fit(one: TensorEntry, two: TensorEntry) -> bool:

@@ -298,10 +298,17 @@ class _Matching:
 
 def _behind_all(side: Side, depth: int, node: GraphNode) -> tuple[object, ...]:
     """Return what reads an operator's result, and what reads that, as a value that can be compared."""
-    return tuple(_behind(side, name, depth) for name in node.outputs)
+    return tuple(behind(side, name, depth) for name in node.outputs)
 
 
-def _behind(side: Side, name: str, depth: int) -> tuple[object, ...]:
+def behind(side: Side, name: str, depth: int) -> tuple[object, ...]:
+    """Return what reads a tensor, and what reads that, as a value that can be compared.
+
+    Args:
+        side: The graph.
+        name: The tensor, as operators see it but for rounding.
+        depth: How many operators behind each other to look at.
+    """
     if not depth:
         return ()
     readers = side.readers.get(name, ())
@@ -309,7 +316,7 @@ def _behind(side: Side, name: str, depth: int) -> tuple[object, ...]:
         sorted(
             (
                 (plain_type(node), 0 if node.op_type in COMMUTATIVE else place, names(side, node),
-                 tuple(_behind(side, made, depth - 1) for made in node.outputs))
+                 tuple(behind(side, made, depth - 1) for made in node.outputs))
                 for node, place in readers
             ),
             key=repr,

@@ -18,6 +18,7 @@ from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_layerwise.structure import same_structure
 from polycmp_locate.decisions import AT_LIMIT, accumulated_limit
 from polycmp_locate.figures import largest_of
+from polycmp_locate.pairing.inputs import input_names, with_inputs
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.step_noise import StepNoise
 from polycmp_locate.pairing.view import SharedGraph, align, under_names
@@ -34,6 +35,9 @@ def pair_runs(partitioned_runs: Sequence[PartitionedRun], reference: str) -> Pai
     Args:
         partitioned_runs: The runs.
         reference: Label of the reference; empty for the last.
+
+    Raises:
+        ModelError: An input has another name, and it is not clear which one it stands for.
     """
     reference_run = next(
         (
@@ -51,18 +55,20 @@ def pair_runs(partitioned_runs: Sequence[PartitionedRun], reference: str) -> Pai
     first = others[0] if others else None
     if first is None or not all(same_structure(first.graph, partitioned_run.graph) for partitioned_run in others):
         return None
-    if set(first.graph.inputs) - set(reference_run.graph.inputs):
-        return None
+    names = input_names(first, reference_run)
+    first = with_inputs(first, names) if names else first
     aligned = align(first, reference_run, reference_run.graph.inputs)
     mine = aligned.candidate.graph
     if not mine.outputs or not isinstance(mine, SharedGraph):
         return None
     made = [
-        under_names(partitioned_run, mine if partitioned_run in others else aligned.reference_graph)
+        under_names(with_inputs(partitioned_run, names) if names else partitioned_run, mine)
+        if partitioned_run in others
+        else under_names(partitioned_run, aligned.reference_graph)
         for partitioned_run in partitioned_runs
     ]
     limits = Limits(mine.nodes)
-    notes = pairing_notes(aligned.pairing, first.label, reference_run.label)
+    notes = pairing_notes(replace(aligned.pairing, inputs=names), first.label, reference_run.label)
     return Paired(made, list(notes), lambda comparer: PairedComparer(comparer, limits))
 
 

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from polycmp_layerwise.observable import a_few
 from polycmp_locate.pairing.result import Pairing
+
+
+def input_notes(inputs: Mapping[str, str], candidate: str, reference: str) -> Iterator[str]:
+    """Yield which inputs of two models are taken for each other although they have other names.
+
+    Args:
+        inputs: The candidate's names, by the reference's.
+        candidate: Label of the candidate.
+        reference: Label of the reference.
+    """
+    if inputs:
+        pairs = ", ".join(f"{own!r} for {name!r}" for name, own in inputs.items())
+        yield (
+            f"by their types, shapes and what reads them, inputs of {candidate} are taken for those of {reference}: "
+            f"{pairs}"
+        )
 
 
 def pairing_notes(pairing: Pairing | None, candidate: str, reference: str) -> Iterator[str]:
@@ -18,9 +34,7 @@ def pairing_notes(pairing: Pairing | None, candidate: str, reference: str) -> It
     """
     if pairing is None:
         return
-    if pairing.inputs:
-        pairs = ", ".join(f"{own!r} for {name!r}" for name, own in pairing.inputs.items())
-        yield f"by their types and shapes, inputs of {candidate} are taken for those of {reference}: {pairs}"
+    yield from input_notes(pairing.inputs, candidate, reference)
     how = ", ".join(f"{count} by {method}" for method, count in pairing.counts.items())
     what = "of the saved run" if pairing.recorded else "the models differ:"
     yield f"{what} {len(pairing.matches)} tensors were paired ({how})"

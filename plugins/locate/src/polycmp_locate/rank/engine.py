@@ -77,7 +77,7 @@ class _Search:
 
     def run(self) -> Ranking:
         setup = self.setup
-        found = Ranking(setup.candidate.label, setup.reference.label, self.options.mode)
+        found = Ranking(setup.candidate.label, setup.reference.label, self.options.mode, notes=list(setup.notes()))
         cases = setup.cases()
         measurer = Measurer(
             self.mixer, setup.reference_run, setup.candidate_run, setup.candidate, cases[0][0], self.on_stage
@@ -142,7 +142,5 @@ class _Search:
         if found.kept is None:
             found.notes.append(f"no model meets the tolerance, so {self.options.save} was not written")
             return
-        from polycmp_onnx import save_onnx
-
-        save_onnx(self.mixer.mix(found.layers[index].layer for index in found.kept), self.options.save)
+        self.setup.save([found.layers[index].layer for index in found.kept], self.options.save)
         found.files.append(self.options.save)

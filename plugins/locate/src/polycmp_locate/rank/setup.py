@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, UsageError, did_you_mean
@@ -15,6 +15,8 @@ from polycmp.tensors import Feed, TensorMetadata
 from polycmp_layerwise.open import open_partitioned_runs
 from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.pairing import Pairing, pair_graphs
+from polycmp_locate.pairing.inputs import input_names, with_inputs
+from polycmp_locate.pairing.words import input_notes
 from polycmp_locate.rank.trials import Trials
 
 if TYPE_CHECKING:
@@ -43,10 +45,11 @@ class Setup:
         reference_run: The reference with a view inside its model.
         mixer: Exchanges layers.
         pairing: Which tensors of the two models belong together.
+        inputs: The candidate's names of inputs that it calls otherwise, by the reference's, which are used throughout.
 
     Raises:
         UsageError: There are not two backends with a model each.
-        ModelError: A model cannot be read, or they have nothing in common.
+        ModelError: A model cannot be read, they have nothing in common, or it is not clear which inputs are the same.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class Setup:
         on_stage: Stage = lambda _: None,
         reduce: Callable[[Any], Any] | None = None,
     ) -> None:
+        from polycmp_onnx.graph import with_names
         from polycmp_onnx.mixed import graph_of
 
         self._plan, self._registry, self._on_stage = plan, registry, on_stage
@@ -70,12 +74,31 @@ class Setup:
             partitioned_runs[self.reference.label],
             partitioned_runs[self.candidate.label],
         )
+        self.inputs = input_names(self.candidate_run, self.reference_run)
+        if self.inputs:
+            self.candidate_run = with_inputs(self.candidate_run, self.inputs)
         given = _onnx(self.candidate) if reduce is None else reduce(self.exact)
         if reduce is not None:  # its model has no file, so what was opened for it is the float model
             self.candidate_run = PartitionedRun(
                 self.candidate_run.result, graph_of(given), self.candidate.make_runner, self.candidate.needs
             )
-        self.use(given)
+        self.use(with_names(given, {own: name for name, own in self.inputs.items()}))
+
+    def save(self, kept: Iterable[Layer], path: str) -> None:
+        """Write the candidate's model with some layers of the reference's, under its own names of inputs.
+
+        Args:
+            kept: The layers.
+            path: Where to.
+        """
+        from polycmp_onnx import save_onnx
+        from polycmp_onnx.graph import with_names
+
+        save_onnx(with_names(self.mixer.mix(kept), self.inputs), path)
+
+    def notes(self) -> Iterator[str]:
+        """Yield what a reader should know of how the models were brought together."""
+        yield from input_notes(self.inputs, self.candidate.label, self.reference.label)
 
     def use(self, model: ModelProto) -> None:
         """Exchange layers of this model from now on, whose tensors have the names of the candidate's.

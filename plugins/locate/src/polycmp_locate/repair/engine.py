@@ -44,6 +44,7 @@ def repair(plan: Plan, registry: Registry, save: str = "", on_stage: Stage = lam
     _refuse_to_overwrite(save)
     setup = Setup(plan, registry, on_stage)
     found = Repair(setup.candidate.label, setup.reference.label)
+    found.notes += setup.notes()
     cases = setup.cases()
     trials = setup.trials(setup.mixer.layers, cases)
     found.before, found.runs = trials.trial(frozenset()), 1
@@ -76,7 +77,8 @@ def _mend(found: Repair, setup: Setup, cases: Cases, save: str, on_stage: Stage)
     if not outcome.fewest:
         found.notes.append("the search was ended early: some of what was changed may have been right")
     if save:
-        _save(found, setup.mixer.mix(layers[index] for index in kept), save)
+        setup.save([layers[index] for index in kept], save)
+        _save_changes(found, save)
 
 
 def _suspect(setup: Setup, layer: Layer, ratio: float) -> Suspect:
@@ -158,12 +160,10 @@ def _refuse_to_overwrite(path: str) -> None:
         )
 
 
-def _save(found: Repair, model: Any, path: str) -> None:
-    """Write the mended model, and the list of changes beside it."""
+def _save_changes(found: Repair, path: str) -> None:
+    """Write the list of changes beside the mended model."""
     from polycmp_locate.repair.face import document_of
-    from polycmp_onnx import save_onnx
 
-    save_onnx(model, path)
     beside = str(_beside(path))
     with atomic_write(beside) as file:
         file.write(to_bytes(json.dumps(document_of(found), indent=1) + "\n"))
