@@ -92,7 +92,9 @@ class OnnxGraph:
         for value in small.graph.input:
             entry = inputs.get(value.name)
             if entry is not None and entry.shape is not None:
-                value.CopyFrom(onnx.helper.make_tensor_value_info(value.name, _elem_type(entry, value), entry.shape))
+                # Nothing runs on inputs of another rank; onnx up to 1.21 ends the process on what it infers from them.
+                shape = entry.shape if _has_rank(value, len(entry.shape)) else None
+                value.CopyFrom(onnx.helper.make_tensor_value_info(value.name, _elem_type(entry, value), shape))
         for noted in (small.graph.output, small.graph.value_info):
             del noted[:]  # their declared dimensions may be names that say less than what follows
         small.graph.output.extend(
@@ -230,6 +232,11 @@ def open_graph(loader: Any) -> OnnxGraph:
 def _says_more(inferred: Any, declared: Any) -> bool:
     """Return whether to take what is inferred: behind an operator that ONNX does not know, that has no shape."""
     return inferred.HasField("type") and (shape_of(inferred) is not None or declared is None)
+
+
+def _has_rank(declared: Any, rank: int) -> bool:
+    shaped = declared.type.tensor_type
+    return not shaped.HasField("shape") or len(shaped.shape.dim) == rank
 
 
 def _elem_type(entry: Any, declared: Any) -> int:
