@@ -318,3 +318,44 @@ def test_a_mask_that_the_scale_cannot_reach_is_told_as_clipped():
     assert found.is_clipped
     assert not found.is_only_scaled
     assert (found.low, found.high) == (-128, 0)
+
+
+def sizes(path: Path, by: str) -> Path:
+    """Write a network that takes a size from its input (`shape`), leaves it open, or keeps a batch of 2 (`kept`)."""
+    weights = {"w": pairs.weights_of()["0.up.weight"], "v": pairs.weights_of()["1.up.weight"]}
+    weights["flat"] = np.array([-1, pairs.WIDTH], np.int64)
+    weights |= {"open": np.array([-1, 5, pairs.WIDTH], np.int64), "kept": np.array([2, -1, pairs.WIDTH], np.int64)}
+    mark = "z_" if by == "kept" else ""
+    nodes = [
+        pairs.node("MatMul", "x w", f"{mark}h"),
+        pairs.node("Reshape", f"{mark}h flat", f"{mark}rows"),
+        pairs.node("Tanh", f"{mark}rows", f"{mark}bent"),
+        pairs.node("Shape", "x", "shape"),
+        pairs.node("Reshape", f"{mark}bent {by}", f"{mark}back"),
+        pairs.node("Add", f"{mark}back x", f"{mark}sum"),
+        pairs.node("MatMul", f"{mark}sum v", f"{mark}product"),
+        pairs.node("Tanh", f"{mark}product", "y"),
+    ]
+    return pairs.save(path, nodes, weights)
+
+
+@pytest.mark.parametrize(
+    ("by", "batch", "told"),
+    [
+        ("shape", 4, "makes 'z_back' of the shape [2, 10, 16] instead of [4, 5, 16]; old reads 'shape' for it"),
+        ("shape", 3, "cannot run Reshape 'n_z_back', not even alone"),
+        (
+            "open",
+            4,
+            "of the shape [2, 10, 16] instead of [4, 5, 16]; frozen to the sizes that the export was tried with?",
+        ),
+        ("open", 3, "its sizes are a constant in the file"),
+    ],
+)
+def test_a_size_that_an_export_kept_is_named_although_the_shapes_contradict(polycmp, tmp_path, by, batch, told):
+    good, kept = sizes(tmp_path / "good.onnx", by), sizes(tmp_path / "kept.onnx", "kept")
+    assert locate(polycmp, kept, good, "--input-shapes", "x:[2,5,16]").status == 0
+    assert locate(polycmp, kept, good, "--input-shapes", f"x:[{batch},5,16]").status == 1
+    found = found_in(tmp_path)
+    assert found["first_bad"] == "z_back"
+    assert told in found["sentence"]

@@ -22,7 +22,7 @@ from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_layerwise.structure import final_outputs, same_structure
 from polycmp_layerwise.windows import Windows
 from polycmp_locate.bisect import bisect, judge_bisected
-from polycmp_locate.failing import find_failing
+from polycmp_locate.failing import find_failing, frozen_sizes
 from polycmp_locate.full_search import FullSearch
 from polycmp_locate.hints import hints_of
 from polycmp_locate.measure import AFFORDABLE, OperatorTester
@@ -212,8 +212,9 @@ def _blame(found: Located, setting: Setting, feed: Feed, on_stage: Stage) -> Non
         found.rows = [row]
         error = " ".join((setting.candidate.result.error or "").split())
         why = f", and says: {error}" if row.node.name and row.node.name in error else ""
-        why += frozen(row.node, found.candidate, found.reference)
-        found.sentence = f"{FAILS}: {found.candidate} cannot run {row.node.label}, not even alone{why}"
+        why += frozen(row.node, found.candidate, found.reference) or frozen_sizes(row, setting.candidate.graph)
+        what = f"with {row.node.label} alone, it {row.reason}" if row.reason else f"{row.node.label}, not even alone"
+        found.sentence = f"{FAILS}: {found.candidate} cannot run {'the model; ' if row.reason else ''}{what}{why}"
 
 
 def _vote(found: Located, partitioned_runs: list[PartitionedRun], functions: Mapping[str, Callable[..., Any]]) -> None:

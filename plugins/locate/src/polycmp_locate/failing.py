@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from polycmp.graph import GraphNode
+from polycmp.graph import GraphNode, ModelGraph
 from polycmp.tensors import Feed, TensorEntry, dtype_of
 from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_layerwise.windows import Windows
 from polycmp_locate.figures import figures
+from polycmp_locate.pairing.view import SharedGraph
 from polycmp_locate.result import Row
 
 
 def find_failing(
     candidate: PartitionedRun, windows: Windows, feed: Feed, on_stage: Callable[[str], None] = lambda _: None
 ) -> Row | None:
-    """Return the first tensor that the candidate cannot compute from the reference's tensors.
+    """Return the first tensor that the candidate cannot compute from the reference's tensors, or in another shape.
 
     None if it computes every operator alone, or every part of the graph.
 
@@ -32,7 +33,8 @@ def find_failing(
         on_stage(f"operators {segment.start} to {segment.stop}")
         held = {**reference.tensors, **outputs.get(reference.label, {})}
         inputs = {name: held[name] for name in segment.inputs if name in held}
-        if candidate.run_part(inputs, segment.outputs) is not None:
+        made = candidate.run_part(inputs, segment.outputs)
+        if made is not None and not _resized(made, held):
             continue
         for node in reference.graph.nodes[segment.start : segment.stop]:
             row = _try_node(candidate, node, held, windows)
@@ -47,9 +49,36 @@ def _try_node(candidate: PartitionedRun, node: GraphNode, held: Mapping[str, Any
     outputs = [name for name in node.outputs if name in held]
     if not outputs or any(name not in held and name not in static for name in node.inputs):
         return None
-    if candidate.run_part(inputs, outputs) is not None:
+    made = candidate.run_part(inputs, outputs)
+    resized = _resized(made or {}, held)
+    if made is not None and not resized:
         return None
     known = {name: value for name, array in inputs.items() if (value := figures(array)) is not None}
     expected = held[outputs[0]]
     kind = str(TensorEntry(dtype_of(expected), tuple(expected.shape)))
-    return Row(outputs[0], node, kind, passed=False, reference=figures(expected), inputs=known)
+    return Row(outputs[0], node, kind, passed=False, reference=figures(expected), inputs=known, reason=resized)
+
+
+def _resized(made: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
+    """Return what has another shape than it should have, in words; empty if nothing has."""
+    for name, array in made.items():
+        if name in expected and tuple(array.shape) != tuple(expected[name].shape):
+            return f"makes {name!r} of the shape {list(array.shape)} instead of {list(expected[name].shape)}"
+    return ""
+
+
+def frozen_sizes(row: Row, graph: ModelGraph) -> str:
+    """Return what speaks for a size of the export's example inputs in what a candidate fails in; empty if nothing does.
+
+    Args:
+        row: The tensor that it fails to make.
+        graph: The candidate's model.
+    """
+    if row.reason:
+        return "; frozen to the sizes that the export was tried with?"
+    if not isinstance(graph, SharedGraph):
+        return ""
+    node = graph.side.maker.get(graph.own[row.tensor])
+    if node is None or node.op_type not in {"Reshape", "Expand"} or not graph.side.static.issuperset(node.inputs[1:2]):
+        return ""
+    return "; its sizes are a constant in the file, those of the inputs that the export was tried with?"

@@ -15,6 +15,8 @@ from polycmp_locate.pairing.side import COMMUTATIVE, Side, plain_type
 Key = TypeVar("Key")
 #: Operators behind a tensor that tell it from others like it.
 _DEPTH = 4
+#: With this share of the tensors paired, sizes that contradict each other keep nothing of importance apart.
+_MOST = 0.95
 
 
 def pair_graphs(
@@ -48,14 +50,30 @@ def pair_sides(candidate: Side, reference: Side, given: Mapping[str, str] | None
         reference: The graph of the model to believe.
         given: Names in the candidate's model -> names in the reference's, of tensors known to belong together.
     """
-    return _Matching(candidate, reference).run(given or {})
+    strict = _Matching(candidate, reference)
+    found = strict.run(given or {})
+    if found.share >= _MOST or not strict.resized:
+        return found
+    # A file that keeps the sizes of its example inputs makes other shapes, and so does all that follows.
+    other = _Matching(candidate, reference, sizes=False).run(given or {})
+    return other if len(other.matches) > len(found.matches) else found
 
 
 class _Matching:
-    """One pairing in the making, of classes of tensors that are the same but for rounding."""
+    """One pairing in the making, of classes of tensors that are the same but for rounding.
 
-    def __init__(self, mine: Side, other: Side) -> None:
-        self.mine, self.other = mine, other
+    Args:
+        mine: The candidate's graph.
+        other: The reference's.
+        sizes: Whether the sizes of dimensions must agree; their number must anyway.
+
+    Attributes:
+        resized: Whether the same operator on matched tensors makes tensors of other sizes.
+    """
+
+    def __init__(self, mine: Side, other: Side, sizes: bool = True) -> None:
+        self.mine, self.other, self.sizes = mine, other, sizes
+        self.resized = False
         self.to: dict[str, str] = {}
         self.back: dict[str, str] = {}
         self.method: dict[str, str] = {}
@@ -252,12 +270,22 @@ class _Matching:
         """Match the results of two operators by place, if their shapes fit; return whether any was."""
         found = False
         for name, target in zip(node.outputs, twin.outputs, strict=False):
-            if self.mine.is_root(name) and self.other.is_root(target) and self.fits(name, target):
+            if not self.mine.is_root(name) or not self.other.is_root(target):
+                continue
+            if self.fits(name, target, self.sizes):
                 found = self._join(name, target, method) or found
+            else:
+                self.resized = self.resized or self.fits(name, target, sizes=False)
         return found
 
-    def fits(self, mine: str, other: str) -> bool:
-        """Return whether two tensors have the same kind of elements and the same shape, as far as those are known."""
+    def fits(self, mine: str, other: str, sizes: bool | None = None) -> bool:
+        """Return whether two tensors have the same kind of elements and the same shape, as far as those are known.
+
+        Args:
+            mine: The candidate's tensor.
+            other: The reference's.
+            sizes: Whether the sizes of dimensions must agree; by default as for the whole pairing.
+        """
         if not self._same_class(mine, other):
             return False
         one, two = self.mine.entry(mine), self.other.entry(other)
@@ -265,7 +293,7 @@ class _Matching:
             return True
         if len(one.shape) != len(two.shape):
             return False
-        return all(
+        return not (self.sizes if sizes is None else sizes) or all(
             a == b for a, b in zip(one.shape, two.shape, strict=True) if _is_known(a) and _is_known(b)
         )  # fmt: skip
 
