@@ -86,7 +86,7 @@ $(LOWEST)/developed: $(TOOLS)/installed $(PROJECTS)
 	@touch $@
 
 test-lowest: $(LOWEST)/developed
-	$(LOWEST)/bin/python -m pytest -m "not gpu" --ignore tests/test_wheels.py $(PYTEST_ARGS)
+	$(LOWEST)/bin/python -m pytest -m "not gpu" --ignore tests/test_wheels.py $(or $(PYTEST_ARGS),-q -n auto --dist loadfile)
 
 wheels: $(TOOLS)/installed
 	rm -rf dist build/wheels
