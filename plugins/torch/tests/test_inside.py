@@ -260,6 +260,22 @@ def test_a_size_that_an_export_froze_is_named():
     assert "calculates with 12 where the module has 7, which is dimension 1 of 'ids'" in cause
 
 
+def test_a_batch_size_that_an_export_froze_is_named_although_the_file_cannot_run(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(make("load_model"), (torch.ones(3, 7, dtype=torch.int64),), "m.onnx", dynamo=False,
+                          input_names=["ids"], output_names=["y"], opset_version=17)  # fmt: skip
+    model = onnx.load("m.onnx")
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.shape.dim[0].dim_param = "batch"
+    onnx.save(model, "m.onnx")
+    status, found = locate()
+    assert status == 1
+    assert found["operator"]["type"] == "Reshape"
+    assert "blocks.0" in found["operator"]["name"]
+    assert "its sizes are a constant in the file" in found["sentence"] or "frozen to" in found["sentence"]
+
+
 def test_an_export_in_training_mode_is_named(tmp_path):
     (tmp_path / "norm.py").write_text(
         "import torch\ndef load_model():\n    torch.manual_seed(0)\n    return torch.nn.Sequential("
