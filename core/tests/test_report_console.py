@@ -160,8 +160,14 @@ def test_cells_as_text(column, value, text):
     assert cell_text(column, value) == text
 
 
+@pytest.mark.parametrize(("seconds", "words"), [(0.125, "0.12 s"), (9.94, "9.9 s"), (99.9, "100 s"), (172.2, "172 s")])
+def test_seconds_of_a_result(seconds, words):
+    made = Result("t", "passed", "PASSED", "1 of 1 output agrees", seconds=seconds, timed=True)
+    assert made.summary == f"PASSED: 1 of 1 output agrees ({words})"
+
+
 def test_numbers_in_words():
-    assert [duration(value) for value in (2.0, 0.5, 3.2e-5)] == ["2 s", "500 ms", "32 us"]
+    assert [duration(value) for value in (1234.4, 2.0, 0.5, 3.2e-5)] == ["1234 s", "2 s", "500 ms", "32 us"]
     assert [figure(value) for value in (None, float("nan"), float("inf"), -float("inf"), 0.0, 0.12345)] == [
         "–", "NaN", "∞", "−∞", "0", "0.123",
     ]  # fmt: skip

@@ -343,7 +343,8 @@ class Result:
     @property
     def summary(self) -> str:
         """The one line that says it all."""
-        return f"{self.heading}: {self.sentence}" + (f" ({self.seconds:.2g} s)" if self.timed else "")
+        seconds = f"{self.seconds:.2g}" if self.seconds < 10 else f"{self.seconds:.0f}"
+        return f"{self.heading}: {self.sentence}" + (f" ({seconds} s)" if self.timed else "")
 
     def blocks(self, kind: type[_B]) -> tuple[_B, ...]:
         """Return the blocks of one kind, in their order."""

@@ -65,6 +65,8 @@ def cell_text(column: Column, value: CellValue) -> str:
 
 def duration(seconds: float) -> str:
     """Return a duration with the unit that suits it."""
+    if seconds >= 100:
+        return f"{seconds:.0f} s"
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

@@ -18,6 +18,7 @@ from polycmp.report import (
     Result,
     Table,
     backend_failure,
+    duration,
     error_histogram,
     figure,
     verdict_of,
@@ -94,7 +95,7 @@ def _facts(found: Located) -> Iterator[Fact]:
     yield from _pairing_facts(found)
     yield Fact("outside the tolerance", str(sum(not row.passed for row in found.rows)))
     yield Fact("first bad", found.first_bad.tensor if found.first_bad else "–")
-    yield Fact("duration", f"{found.seconds:.2g} s")
+    yield Fact("duration", duration(found.seconds))
 
 
 def _pairing_facts(found: Located) -> Iterator[Fact]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ def get_trt_logger() -> trt.ILogger:
     in `errors`, because TensorRT reports the reason of a failure only there.
     """
     trt = import_tensorrt()
+    is_finalizing = sys.is_finalizing  # kept here: at the end of Python a module's names are None
     severity = trt.ILogger.Severity
     levels = {
         severity.INTERNAL_ERROR: logging.ERROR,
@@ -48,6 +50,8 @@ def get_trt_logger() -> trt.ILogger:
             self.warnings: deque[str] = deque(maxlen=16)
 
         def log(self, severity: ILogger.Severity, message: str) -> None:
+            if is_finalizing():
+                return
             level = levels.get(severity, logging.DEBUG)
             if level >= logging.ERROR:
                 self.errors.append(message)
