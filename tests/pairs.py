@@ -230,6 +230,24 @@ def dynamic_int8(source: Path, target: Path) -> Path:
     return target
 
 
+def convolutions(path: Path) -> Path:
+    """Write two convolutions with biases, and a sum so that both the file and its quantised form have the operator."""
+    rng = np.random.default_rng(4)
+    weights = {
+        "in.weight": rng.standard_normal((8, 5, 3)).astype(np.float32) / 4,
+        "in.bias": rng.standard_normal(8).astype(np.float32) * 2,
+        "out.weight": rng.standard_normal((5, 8, 3)).astype(np.float32) / 4,
+        "out.bias": rng.standard_normal(5).astype(np.float32) * 2,
+    }
+    nodes = [
+        node("Conv", "x in.weight in.bias", "first", pads=[1, 1]),
+        node("Relu", "first", "bent"),
+        node("Conv", "bent out.weight out.bias", "second", pads=[1, 1]),
+        node("Add", "x second", "y"),
+    ]
+    return save(path, nodes, weights)
+
+
 def static_qdq(source: Path, target: Path) -> Path:
     """Write a model as ONNX Runtime quantises it with scales of a calibration."""
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static

@@ -74,6 +74,27 @@ def floor_tie() -> Net:
     return g.net()
 
 
+def distances() -> Net:
+    """Biases by the distance of two positions as T5 has them: infinite logarithms on the diagonal, floors of ties."""
+    g = Graph("distances", seed=62)
+    x = g.input("x", g.normal(20, 16), [20, 16])
+    g.input("places", np.arange(20), [20])
+    rows, columns = (g.node("Unsqueeze", ["places", g.ints(f"axis{at}", at)], f"places.{at}") for at in (0, 1))
+    apart = g.node("Abs", [g.node("Sub", [rows, columns], "between")], "apart")
+    eighths = g.node("Div", [g.node("Cast", [apart], "real", to=TensorProto.FLOAT), g.const("eight", 8)], "eighths")
+    share = g.node("Div", [g.node("Log", [eighths], "log"), g.const("log16", np.log(16))], "share")
+    steps = g.node("Cast", [g.node("Mul", [share, "eight"], "far")], "steps", to=TensorProto.INT64)
+    far = g.node("Add", [steps, g.ints("eight.whole", 8)], "far.whole")
+    near = g.node("Less", [apart, "eight.whole"], "near")
+    chosen = g.node("Where", [near, apart, far], "chosen")
+    bias = g.node("Gather", [g.const("table", g.normal(16)), chosen], "bias")
+    scores = g.node("MatMul", [g.linear(x, "h", 16, 16), g.const("keys", g.normal(16, 20, scale=0.25))], "scores")
+    g.node("Softmax", [g.node("Add", [scores, bias], "biased")], "p", axis=-1)
+    g.linear("p", "y", 20, 4)
+    g.output("y")
+    return g.net()
+
+
 def nearest() -> Net:
     """The largest of values of which two are equal but for rounding, and what stands at its place."""
     g = Graph("nearest", seed=35)

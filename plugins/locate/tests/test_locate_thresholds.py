@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from polycmp.precision import UNITS
+from polycmp.verdicts import ErrorStats
 from polycmp_locate import decisions as d
 from polycmp_locate.figures import Figures
 from polycmp_locate.judge import Judgement
@@ -165,6 +166,18 @@ def test_a_step_is_a_tie_where_inputs_a_few_units_away_make_it(value, tie):
     row = part(input_unit=2.0**-8)
     inputs, own = {"x": np.array([value])}, np.array([11], np.int8)
     assert tester._are_ties(row, inputs, own, np.array([10], np.int8)) is tie
+
+
+@pytest.mark.parametrize(
+    ("relative", "other", "beyond"),
+    [(2.0**-11, -math.inf, False), (math.inf, 1.0, True)],
+)
+def test_infinities_where_the_other_side_has_them_are_not_beyond_its_range(relative, other, beyond):
+    """The logarithm of a distance of 0 is infinite on both sides, and the others are rounded."""
+    sides = (Figures(low=-1.0, inf=1, count=3), Figures(low=-1.0, inf=int(math.isinf(other)), count=3))
+    row = part("Log", candidate=sides[0], reference=sides[1], stats=ErrorStats(count=3, failed=1))
+    row.relative = relative
+    assert d.is_beyond_range(row) is beyond
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,8 @@ Key = TypeVar("Key")
 _DEPTH = 4
 #: With this share of the tensors paired, sizes that contradict each other keep nothing of importance apart.
 _MOST = 0.95
+#: Where operators read a bias that they add to their product.
+_BIAS = {"Conv": 2, "ConvTranspose": 2, "FusedConv": 2, "FusedGemm": 2, "Gemm": 2, "QLinearConv": 8}
 
 
 def pair_graphs(
@@ -158,8 +160,14 @@ class _Matching:
         mine, other = self._weight_readers(self.mine), self._weight_readers(self.other)
         for key, node in mine.items():
             twin = other.get(key)
-            if node is not None and twin is not None:
+            if node is None or twin is None:
+                continue
+            if _has_bias(node) == _has_bias(twin):
                 self._join_made(node, twin, SAME_WEIGHT)
+            elif _has_bias(twin):  # quantised, a Conv may be a product of whole numbers, to which the bias is added
+                self._join_sum(twin, node, self.mine, lambda a, b: (b, a))
+            else:
+                self._join_sum(node, twin, self.other, lambda a, b: (a, b))
         for (name, kind), node in mine.items():
             end = other.get((name, "MatMul")) if kind == "Gemm" else None
             self._join_sum(node, end, self.other, lambda a, b: (a, b))
@@ -174,14 +182,13 @@ class _Matching:
         side: Side,
         order: Callable[[str, str], tuple[str, str]],
     ) -> None:
-        """Match what a Gemm makes with what a product on the same weight and the sum behind it make."""
+        """Match what a Gemm or Conv makes with what a product on the same weight and the sum behind it make."""
         if whole is None or product is None:
             return
         readers = side.readers.get(product.outputs[0], [])
         sums = [node for node, _ in readers if node.op_type == "Add" and side.weights_of(node)]
-        has_bias = len(whole.inputs) > 2 and bool(whole.inputs[2])
         last = sums[0] if len(sums) == 1 == len(readers) else None
-        if (last is not None) != has_bias:
+        if (last is not None) != _has_bias(whole):
             return
         one, two = order(whole.outputs[0], (last or product).outputs[0])
         if self.mine.is_root(one) and self.other.is_root(two) and self.fits(one, two):
@@ -370,6 +377,12 @@ def _classes(side: Side, name: str) -> set[str]:
 
 def _is_known(dim: int | str) -> bool:
     return isinstance(dim, int) and dim >= 0
+
+
+def _has_bias(node: GraphNode) -> bool:
+    """Return whether an operator adds a bias to its product."""
+    place = _BIAS.get(node.op_type, len(node.inputs))
+    return place < len(node.inputs) and bool(node.inputs[place])
 
 
 def _groups(items: Iterable[Key], key: Callable[[Key], object]) -> dict[object, list[Key]]:
