@@ -314,7 +314,7 @@ RIGHT = {"standalone": alone()}
         ({}, {}, {}, 0.0, ("within rounding", None, None, None)),
         (INF, {"relative": 0.0}, {"relative": 0.0}, 0.0, ("within rounding", None, None, None)),
         (INF, {"relative": 0.5}, {"relative": 0.0}, 0.0, ("NaN/Inf born here", "a", "a", None)),
-        (INF, {"candidate": NANS}, {}, 0.0, ("NaN/Inf born here", "a", "a", None)),
+        (INF, {"candidate": NANS, "relative": math.inf}, {}, 0.0, ("NaN/Inf born here", "a", "a", None)),
         (INF, {}, {"relative": 0.5, "standalone": alone(0.5)}, 0.5, ("wrong", "y", "y", None)),
         ({"relative": 0.1, "standalone": alone(0.1)}, {"relative": 0.1}, {"relative": 0.1}, 0.1,
          ("wrong", "a", "a", None)),

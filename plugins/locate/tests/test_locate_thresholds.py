@@ -28,7 +28,8 @@ from polycmp_locate.words import _covers_less, notes_of
     ("op", "kind", "least"),
     [
         ("Add", "float32[2]", 2.0**-102),
-        ("Add", "float16[2]", 2.0**-102),
+        ("Add", "float16[2]", 2.0**-14),
+        ("Add", "bfloat16[2]", 2.0**-102),
         ("Add", "float64[2]", 0.0),
         ("Sigmoid", "float32[2]", 2.0**-6),
         ("Softmax", "float64[2]", 2.0**-6),

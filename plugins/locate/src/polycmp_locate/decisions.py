@@ -67,12 +67,12 @@ _MASKING = 9e3
 #: Values from this share of the largest on are large, and the others are far below if under that share (choice).
 LARGE = 2.0**-4
 FAR_BELOW = 2.0**-7
-#: A value is at the limit of a type from this share of its largest number on: -3.4e38 lies beyond float16 and bfloat16,
-#: and is -3.3895e38 rounded to bfloat16.
+#: A value is at the limit of a type from this share of its largest number on: -3.4e38 is -3.3895e38 in bfloat16.
 AT_LIMIT = 0.99
 #: The smallest normal number of float32, 2**-126, over its unit roundoff, 2**-24: an error held against less would be
-#: one of denormal numbers, which backends may flush to 0. That nothing smaller is ever meant is a choice.
+#: one of denormal numbers, which backends may flush to 0. Those of float16 have fewer digits, and nobody flushes them.
 _VANISHING = 2.0**-102
+_LEAST = {"float64": 0.0, "float16": 2.0**-14}
 
 
 # --- one operator, fed with one side's tensors
@@ -95,7 +95,7 @@ def least_scale(op_type: str, kind: str = "") -> float:
         op_type: The operator's type.
         kind: Element type and shape, as text.
     """
-    return READ_BESIDE_ONE.get(op_type, 0.0 if kind.startswith("float64") else _VANISHING)
+    return READ_BESIDE_ONE.get(op_type, _LEAST.get(kind.partition("[")[0], _VANISHING))
 
 
 def may_mask(scale: float) -> bool:
