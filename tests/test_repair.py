@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
+from packaging.version import Version
 from planted import faults, frozen_batch
 from unet import unet
 
@@ -122,6 +123,7 @@ def test_nothing_to_mend_writes_nothing(mend):
     assert not Path("fixed.onnx").exists()
 
 
+@pytest.mark.skipif(Version(onnx.__version__) < Version("1.20"), reason="onnx 1.19 resizes element by element: minutes")
 def test_a_tolerance_that_no_change_meets_writes_nothing(polycmp, mend):
     mend(SOURCE)
     words = ("source.onnx", "-b", "onnxrt:model=faulty.onnx", "-b", "onnx", "--load-inputs", "x.npz")
