@@ -170,15 +170,16 @@ def test_a_step_is_a_tie_where_inputs_a_few_units_away_make_it(value, tie):
 
 
 @pytest.mark.parametrize(
-    ("relative", "other", "beyond"),
-    [(2.0**-11, -math.inf, False), (math.inf, 1.0, True)],
+    ("relative", "other", "alike"),
+    [(2.0**-11, -math.inf, True), (math.inf, 1.0, False)],
 )
-def test_infinities_where_the_other_side_has_them_are_not_beyond_its_range(relative, other, beyond):
+def test_infinities_where_the_other_side_has_them(relative, other, alike):
     """The logarithm of a distance of 0 is infinite on both sides, and the others are rounded."""
     sides = (Figures(low=-1.0, inf=1, count=3), Figures(low=-1.0, inf=int(math.isinf(other)), count=3))
     row = part("Log", candidate=sides[0], reference=sides[1], stats=ErrorStats(count=3, failed=1))
     row.relative = relative
-    assert d.is_beyond_range(row) is beyond
+    assert d.is_beyond_range(row)
+    assert d.is_beyond_range_alike(row) is alike
 
 
 @pytest.mark.parametrize(

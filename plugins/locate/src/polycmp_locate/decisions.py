@@ -297,9 +297,14 @@ def needs_measuring(row: Row, limit: float) -> bool:
 
 
 def is_beyond_range(row: Row) -> bool:
-    """Return whether a tensor is infinite, NaN or saturated on one side and not alike on the other."""
-    alike = row.is_matched or (row.stats is not None and math.isfinite(row.relative) and not row.is_saturated)
-    return not alike and (row.is_saturated or any(it and not it.is_finite for it in (row.candidate, row.reference)))
+    """Return whether a tensor holds infinities, NaN or saturated values, and the two sides differ at all."""
+    sides = [side for side in (row.candidate, row.reference) if side is not None]
+    return not row.is_matched and (row.is_saturated or any(not side.is_finite for side in sides))
+
+
+def is_beyond_range_alike(row: Row) -> bool:
+    """Return whether both sides are beyond the range at the same places, and all else is numbers."""
+    return not row.is_saturated and row.stats is not None and math.isfinite(row.relative)
 
 
 def is_new_nan(row: Row) -> bool:

@@ -10,6 +10,7 @@ from polycmp_locate.decisions import (
     JUMP,
     is_beyond_eight_bits,
     is_beyond_range,
+    is_beyond_range_alike,
     is_constant,
     is_culprit,
     is_ill_conditioned,
@@ -104,8 +105,8 @@ class _Judge:
                 if self._is_blamed(row):
                     return self._blame(row)
                 continue
-            if is_beyond_range(row):
-                region = self._region(row)
+            region = self._region(row) if is_beyond_range(row) else set()
+            if any(not is_beyond_range_alike(self.by_name[name]) for name in region & self.by_name.keys()):
                 if self._does_harm(row, region):
                     return self._blame_range(row, region)
                 self._note_absorbed(row, region)
