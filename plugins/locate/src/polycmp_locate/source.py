@@ -10,6 +10,8 @@ from polycmp.graph import GraphNode
 #: Keys under which `torch.onnx.export(dynamo=True)` writes the modules around an operator, and the Python stack.
 NAME_SCOPES = "pkg.torch.onnx.name_scopes"
 STACK_TRACE = "pkg.torch.onnx.stack_trace"
+#: What `torch.export` notes instead of a module that it has lost: `_empty_nn_module_stack_from_metadata_hook`.
+_NO_MODULE = "_empty_nn_module_stack"
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in \S+(?:\n\s*(?P<code>\S[^\n]*))?')
 
 
@@ -32,7 +34,7 @@ def module_of(node: GraphNode) -> str:
     if not isinstance(scopes, (list, tuple)):
         return ""
     # The last scope is the call itself, not a module.
-    return next((str(scope) for scope in reversed(scopes[:-1]) if scope), "")
+    return next((str(scope) for scope in reversed(scopes[:-1]) if scope and not str(scope).startswith(_NO_MODULE)), "")
 
 
 def line_of(node: GraphNode) -> str:
