@@ -221,12 +221,13 @@ def enlarged(tensor: str, factor: float) -> Any:
     return detour(tensor, nodes, small, {"up": np.float32(factor), "down": np.float32(1 / factor)})
 
 
-def dynamic_int8(source: Path, target: Path) -> Path:
+def dynamic_int8(source: Path, target: Path, *, signed: bool = True) -> Path:
     """Write a model as ONNX Runtime quantises it with scales that it finds while running."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     # 7 bits, so that no processor adds two products in 16 bits
-    quantize_dynamic(source, target, weight_type=QuantType.QInt8, reduce_range=True)
+    kind = QuantType.QInt8 if signed else QuantType.QUInt8
+    quantize_dynamic(source, target, weight_type=kind, reduce_range=True)
     return target
 
 

@@ -108,7 +108,8 @@ def test_every_tensor_of_a_quantised_model_has_a_counterpart(tmp_path):
 def test_a_convolution_with_a_bias_is_paired_with_the_sum_behind_a_product_of_whole_numbers(polycmp, tmp_path, inputs):
     """Where the file has sums of its own, `quantize_dynamic` was accused of a wrong scale: of all but the bias."""
     good = pairs.convolutions(tmp_path / "good.onnx")
-    small = pairs.dynamic_int8(good, tmp_path / "small.onnx")
+    # ONNX Runtime 1.20 convolves no signed numbers.
+    small = pairs.dynamic_int8(good, tmp_path / "small.onnx", signed=False)
     found = paired(small, good)
     assert {found.to_reference[name] for name in ("first", "second")} == {"first", "second"}
     assert not {"firstquant_scaled_output", "secondquant_scaled_output"} & set(found.to_reference)
