@@ -14,6 +14,7 @@ from polycmp.compare.verdicts import ErrorStats
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
 from polycmp_locate import decisions as d
+from polycmp_locate import probing
 from polycmp_locate.figures import Figures, gain
 from polycmp_locate.flow import Flow
 from polycmp_locate.judge import Evidence, judge
@@ -259,7 +260,7 @@ def test_an_error_as_of_a_coarser_type(relative, name):
      (math.inf, math.inf, 0.5, False)],
 )  # fmt: skip
 def test_an_error_that_probing_takes_away_is_one_of_fusion(error, probed, limit, fusion):
-    assert d.is_fusion(error, probed, limit) is fusion
+    assert probing.is_fusion(error, probed, limit) is fusion
 
 
 @pytest.mark.parametrize(
@@ -267,7 +268,7 @@ def test_an_error_that_probing_takes_away_is_one_of_fusion(error, probed, limit,
     [(0.0, 1.0, True), (0.5, 1.0, True), (above(0.5), 1.0, False), (0.0, 0.25, False), (0.1, above(0.25), True)],
 )
 def test_a_trial_tells_whether_an_error_leads_to_the_outputs(patched, control, leads):
-    assert d.explains(patched, control, 1.0) is leads
+    assert probing.explains(patched, control, 1.0) is leads
 
 
 @pytest.mark.parametrize(
@@ -275,12 +276,12 @@ def test_a_trial_tells_whether_an_error_leads_to_the_outputs(patched, control, l
     [(0.0, math.inf, True), (1.0, math.inf, True), (math.inf, math.inf, False), (0.0, 1.0, False)],
 )
 def test_a_trial_tells_whether_an_error_leads_to_another_shape_or_to_nan(patched, control, leads):
-    assert d.explains(patched, control, math.inf) is leads
+    assert probing.explains(patched, control, math.inf) is leads
 
 
 @pytest.mark.parametrize(("own", "obvious"), [(0.25, True), (below(0.25), False)])
 def test_a_quarter_of_the_outputs_error_needs_no_trial(own, obvious):
-    assert d.is_obvious(own, 1.0) is obvious
+    assert probing.is_obvious(own, 1.0) is obvious
 
 
 # --- the verdict on several tensors: a -> b -> y

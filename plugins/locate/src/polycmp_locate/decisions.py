@@ -1,4 +1,6 @@
-"""Every decision of a search and the threshold behind it; no prose, no running.
+"""Every decision of a search on its tensors and the threshold behind it; no prose, no running.
+
+What is decided by probes and trials stands in `probing`.
 
 Sources, named at each threshold:
 
@@ -45,13 +47,6 @@ _TIE_STEPS = 2.0**-5
 _LEVELS = 256.0
 #: What one step of 8 bits may do to outputs: 2**-7 of the largest magnitude; steps add up like a random walk.
 _STEP = 2.0**-7
-#: Probing may move the result by this share of the error before the tensors seen stop being evidence, and an error of
-#: which probing leaves no more than this share comes from what probing prevents. A choice.
-SHARE = 0.25
-#: An operator whose own error is at least this share of the outputs' explains it without a trial (choice).
-_OBVIOUS = 0.25
-#: A trial explains an error if replacing the tensor takes away at least half of it (choice).
-_HALF = 0.5
 #: Integer types that hold steps of a scale.
 STEP_TYPES = frozenset({"int2", "uint2", "int4", "uint4", "int8", "uint8", "int16", "uint16"})
 #: How many units are left to operators that round nothing themselves (choice).
@@ -67,10 +62,12 @@ _MASKING = 9e3
 #: Values from this share of the largest on are large, and the others are far below if under that share (choice).
 LARGE = 2.0**-4
 FAR_BELOW = 2.0**-7
-#: A value is at the limit of a type from this share of its largest number on: -3.4e38 is -3.3895e38 in bfloat16.
+#: A value is at the limit of a type from this share of its largest number on: -3.4e38 lies beyond float16 and bfloat16,
+#: and is -3.3895e38 rounded to bfloat16.
 AT_LIMIT = 0.99
 #: The smallest normal number of float32, 2**-126, over its unit roundoff, 2**-24: an error held against less would be
-#: one of denormal numbers, which backends may flush to 0. Those of float16 have fewer digits, and nobody flushes them.
+#: one of denormal numbers, which backends may flush to 0. That nothing smaller is ever meant is a choice. Those of
+#: float16 have fewer digits, and nobody flushes them.
 _VANISHING = 2.0**-102
 _LEAST = {"float64": 0.0, "float16": 2.0**-14}
 
@@ -269,7 +266,12 @@ def quantisation_limit(quantised: int) -> float:
 
 
 def is_off(row: Row, limit: float) -> bool:
-    """Return whether a tensor is outside the tolerance, and by more than `limit`, which rounding explains there."""
+    """Return whether a tensor is outside the tolerance, and by more than rounding explains.
+
+    Args:
+        row: The tensor.
+        limit: What rounding explains at its place.
+    """
     if row.passed or row.is_matched:
         return False
     if row.stats is None or not math.isfinite(row.relative):
@@ -280,7 +282,12 @@ def is_off(row: Row, limit: float) -> bool:
 
 
 def needs_measuring(row: Row, limit: float) -> bool:
-    """Return whether what makes a tensor has to be run alone before anything is said; rounding explains `limit`."""
+    """Return whether an operator has to be run alone before anything is said of it.
+
+    Args:
+        row: Its output.
+        limit: What rounding explains at its place.
+    """
     if row.is_matched:
         return False
     if row.stats is None:  # no number against number: the shapes differ
@@ -345,61 +352,3 @@ def is_ill_conditioned(row: Row) -> bool:
     of_candidate, of_reference = row.truth
     alike = of_candidate <= MARGIN * of_reference and of_reference <= MARGIN * of_candidate
     return alike and of_reference > MARGIN * MARGIN * operator_rounding(max(row.unit, row.path_unit))
-
-
-# --- what looking does to the result
-
-
-def is_evidence(relative: float, error: float, *, plain_passed: bool, probed_passed: bool) -> bool:
-    """Return whether tensors seen with probes may stand for those of the model without.
-
-    Args:
-        relative: How far probing moved the outputs.
-        error: The outputs' error without probes.
-        plain_passed: Whether the outputs pass without probes.
-        probed_passed: Whether they pass with probes.
-    """
-    if relative == 0.0 or (plain_passed and probed_passed):
-        return True
-    return plain_passed == probed_passed and relative <= SHARE * error
-
-
-def is_fusion(error: float, probed_error: float, limit: float) -> bool:
-    """Return whether the outputs' error is one that probing takes away.
-
-    Args:
-        error: The outputs' error without probes.
-        probed_error: The same, where both sides are probed.
-        limit: What rounding explains of it.
-    """
-    return error > limit and probed_error < error and probed_error <= SHARE * error
-
-
-def is_moved(moved: float, error: float) -> bool:
-    """Return whether a backend whose outputs `moved` by so much with probes is the one whose fusion probing prevents.
-
-    Where probes leave at most a quarter of an error, one side or both moved by three quarters of it together.
-    """
-    return moved >= 0.5 * (1.0 - SHARE) * error
-
-
-def is_removed(left: float, error: float) -> bool:
-    """Return whether a probe that leaves so much of an error takes most of it away."""
-    return left < error and left <= _HALF * error
-
-
-def is_obvious(own: float, final: float) -> bool:
-    """Return whether an operator's own error is large enough to explain that of the outputs without a trial."""
-    return own >= _OBVIOUS * final
-
-
-def explains(patched: float, control: float, final: float) -> bool:
-    """Return whether an operator's error leads to that of the outputs, by a trial.
-
-    Args:
-        patched: The outputs' error if its tensor is replaced by the reference's.
-        control: The same where the model is cut at the tensor, but the tensor stays the candidate's.
-        final: The outputs' error in the model as it is; infinite where shapes differ or NaN is new.
-    """
-    remains = control == final if math.isinf(final) else control > SHARE * final
-    return remains and patched <= _HALF * control and math.isfinite(patched)

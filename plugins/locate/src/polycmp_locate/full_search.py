@@ -12,11 +12,6 @@ from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_layerwise.structure import final_outputs
 from polycmp_locate.between_steps import Ties, is_wrong_between_steps, ties_that_grow
 from polycmp_locate.decisions import (
-    SHARE,
-    explains,
-    is_fusion,
-    is_moved,
-    is_removed,
     least_scale,
     quantisation_limit,
     worth_running,
@@ -28,6 +23,7 @@ from polycmp_locate.measure import distance
 from polycmp_locate.narrowing import lone_narrowing
 from polycmp_locate.noise import Noise
 from polycmp_locate.probe import check_probe, moved_text
+from polycmp_locate.probing import SHARE, explains, is_fusion, is_moved, is_removed
 from polycmp_locate.result import BENIGN, NARROWED, UNDECIDED, WITHIN_ROUNDING, Located, Row
 from polycmp_locate.search import Sweep, Sweeper
 from polycmp_locate.setting import Setting, Stage, Tensors

@@ -15,12 +15,12 @@ from polycmp_locate.decisions import (
     is_culprit,
     is_ill_conditioned,
     is_new_nan,
-    is_obvious,
     is_off,
     is_right_alone,
     is_touched,
 )
 from polycmp_locate.flow import Flow
+from polycmp_locate.probing import is_obvious
 from polycmp_locate.result import (
     CONSTANT,
     EQUAL,

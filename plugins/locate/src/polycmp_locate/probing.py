@@ -1,0 +1,71 @@
+"""What probes and trials say of an error, and the thresholds behind it; none is bounded or measured, all are weighed.
+
+`make truth` shows that its scenarios are judged rightly with them.
+"""
+
+from __future__ import annotations
+
+import math
+
+#: Probing may move the result by this share of the error before the tensors seen stop being evidence, and an error of
+#: which probing leaves no more than this share comes from what probing prevents. A choice.
+SHARE = 0.25
+#: An operator whose own error is at least this share of the outputs' explains it without a trial (choice).
+_OBVIOUS = 0.25
+#: A trial explains an error if replacing the tensor takes away at least half of it (choice).
+_HALF = 0.5
+
+
+def is_evidence(relative: float, error: float, *, plain_passed: bool, probed_passed: bool) -> bool:
+    """Return whether tensors seen with probes may stand for those of the model without.
+
+    Args:
+        relative: How far probing moved the outputs.
+        error: The outputs' error without probes.
+        plain_passed: Whether the outputs pass without probes.
+        probed_passed: Whether they pass with probes.
+    """
+    if relative == 0.0 or (plain_passed and probed_passed):
+        return True
+    return plain_passed == probed_passed and relative <= SHARE * error
+
+
+def is_fusion(error: float, probed_error: float, limit: float) -> bool:
+    """Return whether the outputs' error is one that probing takes away.
+
+    Args:
+        error: The outputs' error without probes.
+        probed_error: The same, where both sides are probed.
+        limit: What rounding explains of it.
+    """
+    return error > limit and probed_error < error and probed_error <= SHARE * error
+
+
+def is_moved(moved: float, error: float) -> bool:
+    """Return whether a backend whose outputs `moved` by so much with probes is the one whose fusion probing prevents.
+
+    Where probes leave at most a quarter of an error, one side or both moved by three quarters of it together.
+    """
+    return moved >= 0.5 * (1.0 - SHARE) * error
+
+
+def is_removed(left: float, error: float) -> bool:
+    """Return whether a probe that leaves so much of an error takes most of it away."""
+    return left < error and left <= _HALF * error
+
+
+def is_obvious(own: float, final: float) -> bool:
+    """Return whether an operator's own error is large enough to explain that of the outputs without a trial."""
+    return own >= _OBVIOUS * final
+
+
+def explains(patched: float, control: float, final: float) -> bool:
+    """Return whether an operator's error leads to that of the outputs, by a trial.
+
+    Args:
+        patched: The outputs' error if its tensor is replaced by the reference's.
+        control: The same where the model is cut at the tensor, but the tensor stays the candidate's.
+        final: The outputs' error in the model as it is; infinite where shapes differ or NaN is new.
+    """
+    remains = control == final if math.isinf(final) else control > SHARE * final
+    return remains and patched <= _HALF * control and math.isfinite(patched)
