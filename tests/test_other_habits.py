@@ -16,7 +16,7 @@ from polycmp.errors import FileError
 from polycmp.json import load_json, save_json
 from polycmp.options import option_fields
 from polycmp.plugins import Registry
-from polycmp.plugins.known import OPTIONS_OF_BACKENDS
+from polycmp.plugins.known import known_names
 from polycmp.results.files import open_runs
 
 
@@ -122,7 +122,7 @@ def test_the_core_knows_the_options_of_all_our_backends_for_those_who_lack_them(
         if item.kind in {"runner", "loader"} and item.plugin in ours:
             aliases = (alias for field in option_fields(item.spec.options) for alias in field.aliases)
             short |= {alias: item.plugin for alias in aliases if not alias.startswith(f"--{item.plugin}-")}
-    assert dict(OPTIONS_OF_BACKENDS) == short
+    assert dict(known_names().options) == short
 
 
 @pytest.mark.parametrize(

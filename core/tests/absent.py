@@ -55,6 +55,10 @@ class Absence:
         if self._is_hidden(name):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
+    def find_distributions(self, *args, **kwargs):
+        """Return none of its own. It is here so that everyone asks `importlib.metadata`, which is changed above."""
+        return ()
+
     def _is_hidden(self, name):
         return name.partition(".")[0] in self._modules
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -175,6 +174,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         name: What was typed.
         known: What would have been right.
     """
+    from difflib import get_close_matches
+
     names = sorted(set(known))
     close = get_close_matches(name, names, n=3, cutoff=0.6)
     if close:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -99,6 +98,8 @@ def atomic_write(path: str | Path, *, lasting: bool = True) -> Iterator[BinaryIO
     Raises:
         FileError: The folder or the file cannot be written.
     """
+    import tempfile  # and with it three compressions, which most commands do without
+
     target, shown = located(path), Path(path)
     temporary = ""
     try:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
 from polycmp.loader import Loader
+from polycmp.records import dataclass
 from polycmp.tensors import TensorMetadata
 
 

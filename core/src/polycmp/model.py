@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from polycmp.errors import ModelError, OthersCode, did_you_mean
 from polycmp.loader import Loader
 from polycmp.plugins.known import explain_kind, explain_suffix
+from polycmp.records import dataclass
 from polycmp.tensors import DataSource, ModelDescription
 from polycmp.values import split_script
 

@@ -10,13 +10,14 @@ from functools import lru_cache
 from typing import Any
 
 from polycmp.errors import PluginError, UsageError, did_you_mean
+from polycmp.records import dataclass
 from polycmp.values import bracketed, parse_bool, spell, split_name, unquote
 
 #: How the values of a field are given: a switch, one value, several, groups of several, or values by tensor name.
 KINDS = ("flag", "value", "list", "groups", "mapping")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class OptionField:
     """One field of an options dataclass, ready for a command line or a run file.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polycmp.errors import DataError, did_you_mean
+from polycmp.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,7 +14,7 @@ import pytest
 from polycmp.errors import FileError, UsageError
 from polycmp.logger import G_LOGGER
 from polycmp.messages import setup_logging
-from polycmp.quiet import only_errors
+from polycmp_layerwise.quiet import only_errors
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import pytest
 from polycmp.errors import UsageError
 from polycmp.options import find_field, make_options, option_fields
 from polycmp.plugins import Registry
-from polycmp.plugins.known import OPTIONS_OF_BACKENDS
+from polycmp.plugins.known import known_names
 from polycmp_trt.plugin import Options
 
 
@@ -210,4 +210,4 @@ def test_the_core_knows_every_option_by_name_for_those_who_lack_this_package():
     """`polycmp run model.onnx --fp16` without this package names it, rather than an option that looks alike."""
     aliases = {alias for field in option_fields(Options) for alias in field.aliases}
     short = {alias for alias in aliases if not alias.startswith("--trt-")}
-    assert {flag for flag, backend in OPTIONS_OF_BACKENDS.items() if backend == "trt"} == short
+    assert {flag for flag, backend in known_names().options.items() if backend == "trt"} == short

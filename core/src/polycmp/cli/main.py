@@ -75,11 +75,12 @@ class CommandGroup(click.Group):
             UsageError: There is none.
         """
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            from polycmp.plugins.known import BROUGHT
+            from polycmp.plugins.known import known_names
 
             name, longer = (" ".join((*self.path, *args[:count])) for count in (1, 2))
             # What a group brings may come from several packages: both words tell which one is missing.
-            _registry(ctx).find_command(longer if longer in BROUGHT["command"] else name)  # raises with the reason
+            missing = longer if longer in known_names().brought["command"] else name
+            _registry(ctx).find_command(missing)  # raises with the reason
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -117,7 +117,7 @@ class BackendCommand(click.Command):
             return super().parse_args(ctx, args)
         registry, words = registry_of(ctx), take_topic(ctx, args)
         if self._parsed is None or self._parsed[0] is not registry or self._parsed[1] != words:
-            left = super().parse_args(ctx, rewrite(words, _context(ctx).table, registry))
+            left = super().parse_args(ctx, rewrite(words, ctx, _context(ctx).table, registry))
             sources = {name: source for name in ctx.params if (source := ctx.get_parameter_source(name)) is not None}
             self._parsed = registry, words, dict(ctx.params), sources, left
         _, _, params, sources, left = self._parsed
@@ -131,6 +131,7 @@ class BackendCommand(click.Command):
         """Run; from here on there is work, and so there may be garbage to collect."""
         gc.freeze()  # what starting up made stays: neither this run nor the end of the process looks through it again
         gc.enable()
+        gc.set_threshold(10_000)  # what is imported from here on makes many objects and no garbage
         return super().invoke(ctx)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,7 @@ from polycmp.plan.build import Settings, make_plan, settings_of
 from polycmp.plan.flags import FlagTable, Key, Target
 from polycmp.plan.sections import SECTIONS
 from polycmp.plan.text import Asked, read_values
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from polycmp.records import dataclass
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -135,6 +131,10 @@ def read_run_file(path: str, table: FlagTable) -> Asked:
         FileError: The file cannot be read or is no TOML.
         UsageError: A key is no option, or a value cannot be one.
     """
+    if sys.version_info >= (3, 11):
+        import tomllib  # not needed without a run file
+    else:
+        import tomli as tomllib
     try:
         with Path(path).open("rb") as file:
             content = tomllib.load(file)

@@ -16,16 +16,8 @@ import click
 from polycmp.errors import PluginError, PolycmpError, UsageError, did_you_mean
 from polycmp.options import option_fields
 from polycmp.plan.flags import FlagTable, Key, Target
-from polycmp.plugins import Registry
-from polycmp.plugins.known import (
-    COMPARE_FUNCS,
-    DATA_LOADERS,
-    INSTALL_COMMANDS,
-    OPTIONS_OF_BACKENDS,
-    OPTIONS_OF_COMPARE_FUNCS,
-    OPTIONS_OF_REPORTS,
-    OTHER_NAMES,
-)
+from polycmp.plugins import WORDS, Registry
+from polycmp.plugins.known import known_names
 from polycmp.values import is_flag
 
 if TYPE_CHECKING:
@@ -65,13 +57,16 @@ def take_topic(ctx: click.Context, words: Sequence[str]) -> list[str]:
     return [*words[: at + 1], *words[at + 2 :]]
 
 
-def rewrite(words: Sequence[str], table: FlagTable, registry: Registry) -> list[str]:
+def rewrite(words: Sequence[str], ctx: click.Context, table: FlagTable, registry: Registry) -> list[str]:
     """Return the words as click understands them.
 
     Raises:
         UsageError: A flag that several plugins claim.
         PluginError: A flag of a backend that is known but not installed.
     """
+    # For a short option click first makes an error with names that are like it among all the long ones.
+    options = (param.opts for param in ctx.command.params if isinstance(param, click.Option))
+    long = {option[0]: option[-1] for option in options}
     result: list[str] = []
     queue = list(words)
     while queue:
@@ -80,12 +75,12 @@ def rewrite(words: Sequence[str], table: FlagTable, registry: Registry) -> list[
             return [*result, word, *queue]
         flag, equals, _ = word.partition("=")
         if flag in table.backends and not equals:
-            result += ["--backend", table.backends[flag]]  # click looks for names like a short one's first
+            result += ["--backend", table.backends[flag]]
         elif flag in table.by_flag and not equals:
             result += _use(table.by_flag[flag], flag, queue)
         else:
             _refuse(flag, table, registry)
-            result.append(word)
+            result.append(long.get(word, word))
             if word in TAKES_A_WORD and queue:
                 result.append(queue.pop(0))
     return _with_model(result, table, registry)
@@ -140,27 +135,24 @@ def _refuse_missing(flag: str, registry: Registry) -> None:
         PluginError: Which package brings the flag.
     """
     name = flag.removeprefix("--").replace("-", "_")
-    report, command = OPTIONS_OF_REPORTS.get(flag, ("", ""))
-    if report and report not in registry.reports:
-        raise PluginError(f"{flag} is an option of the report {report!r}, which is not installed", hint=command)
-    function = OPTIONS_OF_COMPARE_FUNCS.get(flag, "")
-    if function and function not in registry.compare_funcs:
-        what = f"{flag} is an option of the compare function {function!r}, which is not installed"
-        raise PluginError(what, hint=COMPARE_FUNCS[function][1])
-    if name in INSTALL_COMMANDS or name in OTHER_NAMES:
+    kind, owner, command = known_names().options_of.get(flag, ("", "", ""))
+    if owner and owner not in (registry.reports if kind == "report" else registry.compare_funcs):
+        raise PluginError(f"{flag} is an option of the {WORDS[kind]} {owner!r}, which is not installed", hint=command)
+    if name in known_names().backends or name in known_names().names:
         registry.find_runner(name)
-    if flag in OPTIONS_OF_BACKENDS:
+    if flag in known_names().options:
         _find_backend_of(flag, registry)
     installed = {item.name for item in registry.contributions if item.kind in {"runner", "data_loader"}}
-    known = [("backend", backend, command) for backend, command in INSTALL_COMMANDS.items()]
-    known += [("data loader", loader, command) for loader, (_, command) in DATA_LOADERS.items()]
-    for what, owner, command in known:
+    loaders = known_names().brought["data_loader"].items()
+    owners = [("backend", *item) for item in known_names().backends.items()]
+    owners += [("data loader", loader, command) for loader, (_, command) in loaders]
+    for what, owner, command in owners:
         if name.startswith(f"{owner}_") and owner not in installed:
             raise PluginError(f"{flag} is an option of the {what} {owner!r}, which is not installed", hint=command)
 
 
 def _find_backend_of(flag: str, registry: Registry) -> None:
-    name = OPTIONS_OF_BACKENDS[flag]
+    name = known_names().options[flag]
     try:
         registry.find_runner(name)
     except PolycmpError as error:

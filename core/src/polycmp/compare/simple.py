@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from polycmp.compare.statistics import Limits, Sums, absolute_errors, gather, re
 from polycmp.compare.verdicts import DetailedVerdict, ErrorStats
 from polycmp.compare.words import passing_tolerances, shape_reason, worst_reason
 from polycmp.errors import ComparisonError
+from polycmp.records import dataclass
 from polycmp.tensors import dtype_class
 from polycmp.values import pick
 

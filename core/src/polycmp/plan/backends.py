@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.options import OptionField, changed_options, find_field, make_options, option_fields
 from polycmp.plan import BackendPlan
+from polycmp.records import dataclass
 from polycmp.values import spell, split_list, unique_label, unquote
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter, not_
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from polycmp.options import changed_options, find_field, make_options, option_fi
 from polycmp.plan import BackendPlan, Choice, ComparePlan, DataPlan, FilesPlan, Plan
 from polycmp.plan.flags import Key
 from polycmp.plan.sections import SECTIONS
+from polycmp.records import dataclass
 from polycmp.values import dimension_text, join_pair, parse_dimensions, parse_shape_sets, spell, split_pair
 
 if TYPE_CHECKING:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from polycmp.options import OptionField, option_fields
 from polycmp.plan.sections import SECTIONS
 from polycmp.plugins import BUILTIN, FlagOwner, assign_flags, flag_of
+from polycmp.records import dataclass
 
 if TYPE_CHECKING:
     from polycmp.plugins import Contribution, Registry

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from polycmp.builtin import DEFAULT_COMPARE, DEFAULT_DATA_LOADER
+from polycmp.records import dataclass
 from polycmp.spec import opt, parse_size
 
 REPORT_HELP = "Write what was found; the suffix says how: .json, or what plugins write (polycmp plugins list)."

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import UsageError, did_you_mean
@@ -15,6 +15,7 @@ from polycmp.plan import Plan
 from polycmp.plan.backends import plain_backends, plan_backends, spec_texts
 from polycmp.plan.build import SHAPES, make_plan, plan_values, settings_of
 from polycmp.plan.flags import FlagTable, Key, Target, build_table
+from polycmp.records import dataclass
 from polycmp.values import is_flag, split_name
 
 if TYPE_CHECKING:

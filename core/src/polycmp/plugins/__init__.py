@@ -12,14 +12,13 @@ from polycmp.plugins.discovery import (
     PluginRecord,
     discover,
 )
-from polycmp.plugins.known import INSTALL_COMMANDS, explain_kind, explain_suffix
+from polycmp.plugins.known import explain_kind, explain_suffix, known_names
 from polycmp.plugins.names import FlagOwner, assign_flags, flag_of
 from polycmp.plugins.registry import Registry, missing_modules
 from polycmp.plugins.validation import validate
 
 __all__ = [
     "BUILTIN",
-    "INSTALL_COMMANDS",
     "NAME_PATTERN",
     "WORDS",
     "Candidate",
@@ -33,6 +32,7 @@ __all__ = [
     "explain_kind",
     "explain_suffix",
     "flag_of",
+    "known_names",
     "missing_modules",
     "validate",
 ]

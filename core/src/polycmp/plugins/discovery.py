@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from importlib import metadata
+from dataclasses import field, replace
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import polycmp
+from polycmp.plugins.installed import normalized, packages_with
+from polycmp.records import dataclass
 from polycmp.spec import (
     ENTRY_POINT_GROUP,
     CommandSpec,
@@ -143,12 +144,10 @@ class Candidate:
 
     Attributes:
         record: What is known so far; only a candidate whose state is `"ok"` may be imported.
-        entry_point: How to import its light module; None for a name that nothing installed has.
         requirements: The distribution's `Requires-Dist` lines.
     """
 
     record: PluginRecord
-    entry_point: metadata.EntryPoint | None
     requirements: tuple[str, ...] = ()
 
 
@@ -165,31 +164,13 @@ def discover(environ: Mapping[str, str]) -> list[Candidate]:
 
 
 def _builtin() -> Candidate:
-    record = PluginRecord(BUILTIN, "polycmp", polycmp.__version__, "polycmp.builtin")
-    return Candidate(record, metadata.EntryPoint(BUILTIN, record.module, ENTRY_POINT_GROUP))
+    return Candidate(PluginRecord(BUILTIN, "polycmp", polycmp.__version__, "polycmp.builtin"))
 
 
 def _installed() -> Iterator[Candidate]:
-    seen: set[str] = set()
-    for distribution in metadata.distributions():
-        try:
-            text = distribution.read_text("entry_points.txt") or ""
-            # Most distributions have nothing for us, and parsing metadata is what costs time.
-            if f"[{ENTRY_POINT_GROUP}]" not in text.replace(" ", ""):
-                continue
-            described = distribution.metadata  # parsed anew at each access
-            name, version = described["Name"] or "", described["Version"] or ""
-            requirements = tuple(described.get_all("Requires-Dist") or ())
-            entry_points = [ep for ep in distribution.entry_points if ep.group == ENTRY_POINT_GROUP]
-        except Exception:  # noqa: BLE001  (metadata damaged beyond reading belongs to no plugin we could name)
-            continue
-        # As for imports, the first of several copies on the path hides the others.
-        if (key := _normalized(name)) in seen:
-            continue
-        seen.add(key)
-        for entry_point in entry_points:
-            record = PluginRecord(entry_point.name, name, version, entry_point.value)
-            yield Candidate(record, entry_point, requirements)
+    for package in packages_with(ENTRY_POINT_GROUP):
+        for name, module in package.entry_points:
+            yield Candidate(PluginRecord(name, package.name, package.version, module), package.requirements)
 
 
 #: How plugins usually spell the range that includes this version. Knowing it saves every start of the program the
@@ -235,7 +216,7 @@ def _check_range(item: Candidate) -> Candidate:
 def _split_requirement(line: str) -> tuple[str, str]:
     match = re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", line.strip())
     name = match[0] if match else ""
-    return _normalized(name), line.strip()[len(name) :].replace(" ", "")
+    return normalized(name), line.strip()[len(name) :].replace(" ", "")
 
 
 def _out_of_range(line: str) -> str:
@@ -266,12 +247,8 @@ def _apply_environment(candidates: Iterable[Candidate], setting: str) -> Iterato
     for name in wanted:
         if name not in names and name not in ("none", BUILTIN):
             reason = f"named by {ENVIRONMENT_VARIABLE}={setting}, but no installed package has it"
-            yield Candidate(PluginRecord(name, "", "", "", "broken", reason), None)
+            yield Candidate(PluginRecord(name, "", "", "", "broken", reason))
 
 
 def _unusable(item: Candidate, state: State, reason: str) -> Candidate:
     return replace(item, record=replace(item.record, state=state, reason=reason))
-
-
-def _normalized(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()

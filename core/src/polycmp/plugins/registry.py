@@ -11,7 +11,6 @@ import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from importlib import metadata
 from types import MappingProxyType
 from typing import Any, overload
 
@@ -26,7 +25,7 @@ from polycmp.plugins.discovery import (
     PluginRecord,
     discover,
 )
-from polycmp.plugins.known import BROUGHT, next_step, not_found
+from polycmp.plugins.known import known_names, next_step, not_found
 from polycmp.plugins.names import is_hidden, wanted_by, winners_of, with_notes
 from polycmp.plugins.validation import new_manager, validate
 from polycmp.spec import (
@@ -200,7 +199,7 @@ class Registry:
         """Raise with the reason if a plugin of this name, or one that would bring this name, does not work."""
         for record in self.records:
             offered = any(item.kind == kind and item.name == name for item in record.withheld)
-            would = record.name == BROUGHT.get(kind, {}).get(name, ("", ""))[0]
+            would = record.name == known_names().brought.get(kind, {}).get(name, ("", ""))[0]
             if record.state != "ok" and (record.name == name or offered or would):
                 raise PluginError(
                     f"the {WORDS[kind]} {name!r} is not available: its plugin is {record.state}",
@@ -294,6 +293,8 @@ def install_command(contribution: Contribution, module: str) -> str:
 
 def _extras_with(distribution: str, module: str) -> list[str]:
     """Return the extras of a distribution with a requirement called like the module, or `MODULE-…`."""
+    from importlib import metadata
+
     try:
         lines = metadata.requires(distribution) or []
     except Exception:  # noqa: BLE001  (no metadata, no advice)

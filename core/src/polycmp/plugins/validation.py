@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from functools import reduce
 from types import ModuleType
 from typing import Any
 
@@ -56,7 +58,7 @@ def validate(candidate: Candidate, manager: pluggy.PluginManager | None = None) 
         manager: A manager without plugins, and without any afterwards; making one for each candidate takes time.
     """
     record = candidate.record
-    if record.state != "ok" or candidate.entry_point is None:
+    if record.state != "ok":
         return record
     seen: list[Contribution] = []
     try:
@@ -93,9 +95,8 @@ def new_manager() -> pluggy.PluginManager:
 @contextlib.contextmanager
 def _registered(candidate: Candidate, manager: pluggy.PluginManager) -> Iterator[None]:
     """Import a plugin's light module and register it, alone: no call of one plugin can reach another."""
-    assert candidate.entry_point is not None
     try:
-        module = candidate.entry_point.load()
+        module = _imported(candidate.record.module)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -114,6 +115,12 @@ def _registered(candidate: Candidate, manager: pluggy.PluginManager) -> Iterator
     finally:
         if manager.is_registered(module):
             manager.unregister(module)
+
+
+def _imported(value: str) -> Any:
+    """Return what the value of an entry point names: `module`, or `module:attribute`; extras behind it say nothing."""
+    name, _, attributes = value.partition("[")[0].replace(" ", "").partition(":")
+    return reduce(getattr, filter(None, attributes.split(".")), importlib.import_module(name))
 
 
 def _call(manager: pluggy.PluginManager, hook: str, descriptor: type) -> Iterator[Any]:

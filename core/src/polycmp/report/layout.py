@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from polycmp.records import dataclass
 from polycmp.report.screen import Sentence, cell
 
 GAP = "   "

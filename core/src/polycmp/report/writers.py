@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from polycmp.errors import PluginError, PolycmpError, describe_exception
 from polycmp.files import write_document
+from polycmp.records import dataclass
 
 if TYPE_CHECKING:
     from polycmp.plan import Plan

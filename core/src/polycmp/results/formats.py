@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from difflib import get_close_matches
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from polycmp.errors import FileError, PluginError, PolycmpError, UsageError, describe_exception, is_users_failure
+from polycmp.records import dataclass
 from polycmp.results.runs import IterationResult
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Formats:
             UsageError: The suffix is that of something else, or a slip of the fingers.
             PluginError: As in `find`.
         """
-        from polycmp.plugins.known import REPORTS
+        from polycmp.plugins.known import known_names
 
         suffix = path.suffix.lower()
         if suffix == TEXT_SUFFIX:
@@ -126,7 +126,9 @@ class Formats:
         try:
             return self.find(path)
         except UsageError:
-            others = {*_OF_OTHERS, *(f".{name}" for name in REPORTS)}
+            from difflib import get_close_matches  # not needed but for slips
+
+            others = {*_OF_OTHERS, *(f".{name}" for name in known_names().brought["report"])}
             if suffix in others or get_close_matches(suffix, self.suffixes(), n=1, cutoff=_SLIP):
                 raise
         return self._find(path, TEXT_SUFFIX)
@@ -152,9 +154,9 @@ class Formats:
 
     def suffixes(self) -> tuple[str, ...]:
         """Return the suffixes of all formats that are installed, or known to be in a package of ours."""
-        from polycmp.plugins.known import FORMATS
+        from polycmp.plugins.known import known_names
 
-        return tuple(dict.fromkeys(f".{name}" for name in (*self._registry.formats, *FORMATS)))
+        return tuple(dict.fromkeys(f".{name}" for name in (*self._registry.formats, *known_names().brought["format"])))
 
     def read(self, path: Path) -> Stored:
         """Return what one file holds; binary formats read their arrays later.
@@ -207,9 +209,9 @@ class Formats:
 
 def _is_of_our_packages(path: Path) -> bool:
     """Return whether a path has no suffix, or that of one of our binary formats: Polygraphy writes JSON under any."""
-    from polycmp.plugins.known import FORMATS
+    from polycmp.plugins.known import known_names
 
-    return not path.suffix or path.suffix.removeprefix(".") in FORMATS
+    return not path.suffix or path.suffix.removeprefix(".") in known_names().brought["format"]
 
 
 def _holds_json(path: Path) -> bool:

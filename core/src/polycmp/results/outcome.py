@@ -6,7 +6,7 @@ import math
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 import polycmp
 from polycmp.compare.verdicts import PairComparison
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
+from polycmp.records import dataclass
 from polycmp.results.commands import NextStep, Repeat
 from polycmp.tensors import TensorMetadata
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from polycmp.errors import OthersCode, PluginError, UsageError
+from polycmp.records import dataclass
 from polycmp.runs.backend_run import BackendRun
 from polycmp.spec import Recorder
 from polycmp.tensors import DataSource, Feed, Source, TensorMetadata

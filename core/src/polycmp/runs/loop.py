@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from polycmp.arrays import copied
 from polycmp.data.dimensions import merge_inputs
 from polycmp.errors import DataError, OthersCode
+from polycmp.records import dataclass
 from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.sharing import sharing
 from polycmp.tensors import Feed, Source, TensorMetadata

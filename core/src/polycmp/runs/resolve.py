@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,6 +14,7 @@ from polycmp.model import Model, ModelSettings
 from polycmp.options import changed_options, find_field
 from polycmp.plan import BackendPlan, Plan
 from polycmp.precision import allowed_precision
+from polycmp.records import dataclass
 from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import BackendRun

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import FileError
-from polycmp.results.files import SavedRun, open_runs
 from polycmp.results.outcome import BackendResult
 from polycmp.tensors import TensorMetadata
 from polycmp.values import unique_label
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
+    from polycmp.results.files import SavedRun
 
 
 class SavedBackendRun:
@@ -53,6 +53,8 @@ def open_saved(paths: Iterable[str], taken: Iterable[str], registry: Registry) -
     used = set(taken)
     found = []
     for path in paths:
+        from polycmp.results.files import open_runs  # not needed without files
+
         runs = open_runs(path, registry)
         if not runs or any(run.count == 0 for run in runs):
             raise FileError(

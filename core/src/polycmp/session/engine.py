@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.verdicts import OutputComparison, PairComparison, merge_windows
 from polycmp.plan import BackendPlan, ComparePlan, Plan
 from polycmp.precision import UNITS
+from polycmp.records import dataclass
 from polycmp.results.outcome import Outcome, describe_environment
 from polycmp.results.runs import IterationResult
 from polycmp.runs.compare_functions import Recorders, open_lookers, open_watchers, relaxed_tolerances

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.validity import find_invalid
 from polycmp.plan import ComparePlan, FilesPlan
-from polycmp.results.files import InputsWriter, OutputsWriter, save_input_blob
 from polycmp.results.outcome import Invalid
 from polycmp.runs.loop import Step
 from polycmp.spec import Compared
+
+if TYPE_CHECKING:
+    from polycmp.results.files import InputsWriter, OutputsWriter
 
 Watcher = Callable[[Compared], None]
 
@@ -38,6 +40,8 @@ class StepWriters:
         self._watchers = watchers
 
     def __enter__(self) -> StepWriters:
+        if self._files.save_inputs or self._files.save_outputs:
+            from polycmp.results.files import InputsWriter, OutputsWriter
         if self._files.save_inputs:
             self._inputs = self._stack.enter_context(InputsWriter(self._files.save_inputs))
         if self._files.save_outputs:
@@ -59,6 +63,8 @@ class StepWriters:
         if self._inputs is not None:
             self._inputs.add(step.feed)
         if self._files.save_input_blob is not None:
+            from polycmp.results.files import save_input_blob
+
             save_input_blob(self._files.save_input_blob, step.index, step.feed)
         if self._outputs is not None:
             for label in live:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from polycmp.plan import ComparePlan, DataPlan, Plan
+from polycmp.records import dataclass
 from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.feedback import Feedback
 from polycmp.runs.resolve import Resolved, ResolvedBackend

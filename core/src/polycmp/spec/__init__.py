@@ -4,12 +4,13 @@ A plugin is a module named by an entry point of the group `polycmp`. It implemen
 work, and return descriptors; a descriptor names the heavy code as a string `"package.module:attribute"`, which the
 core imports only when that code is really needed. What that code is given and has to return is said by the Protocols.
 
-At run time this package imports the standard library, pluggy, and the core's own `polycmp.values` and
-`polycmp.errors`, which import no more than the standard library.
+At run time this package imports the standard library, pluggy, and of the core `values`, `errors` and `records`, which
+import no more than the standard library. `dataclass` is the standard library's, made quickly; a plugin may use either.
 """
 
 from __future__ import annotations
 
+from polycmp.records import dataclass
 from polycmp.spec.descriptors import (
     SERVICES,
     CommandSpec,
@@ -86,6 +87,7 @@ __all__ = [
     "SizeHint",
     "Verdict",
     "check_values",
+    "dataclass",
     "hookimpl",
     "hookspec",
     "opt",

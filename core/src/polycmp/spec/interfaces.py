@@ -10,6 +10,8 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from polycmp.records import dataclass
+
 if TYPE_CHECKING:
     from polycmp.compare.verdicts import OutputComparison
     from polycmp.loader import Loader
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from polycmp.tensors import DataSource, Feed, TensorMetadata
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Verdict:
     """What a compare function says of one output.
 
@@ -36,7 +38,7 @@ class Verdict:
         return self.passed
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Compared:
     """Two arrays that are compared.
 
@@ -57,7 +59,7 @@ class Compared:
     expected: Any
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class SizeHint:
     """What the operators of a model ask of a dimension that an input leaves open.
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from polycmp.spec import ReportSpec, hookimpl, opt
+from polycmp.spec import ReportSpec, dataclass, hookimpl, opt
 
 
 @dataclass(frozen=True)

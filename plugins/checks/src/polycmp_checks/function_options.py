@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from polycmp.spec import check_values, opt, parse_real, parse_tolerance
+from polycmp.spec import check_values, dataclass, opt, parse_real, parse_tolerance
 
 
 def _decibels(text: str | float) -> float:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from polycmp.spec import opt
+from polycmp.spec import dataclass, opt
 
 
 def _share(text: str) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from polycmp.spec import (
@@ -13,6 +12,7 @@ from polycmp.spec import (
     ReportSpec,
     RunnerSpec,
     ServiceSpec,
+    dataclass,
     hookimpl,
     opt,
 )

@@ -20,9 +20,9 @@ from polycmp.inputs import Chosen
 from polycmp.options import make_options
 from polycmp.plan import BackendPlan
 from polycmp.plugins import missing_modules
-from polycmp.quiet import only_errors
 from polycmp.runner import Runner
 from polycmp.tensors import Feed, TensorMetadata, dtype_class, format_shape, to_numpy
+from polycmp_layerwise.quiet import only_errors
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry

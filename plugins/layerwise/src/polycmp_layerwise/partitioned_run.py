@@ -9,7 +9,6 @@ from typing import Any
 
 from polycmp.graph import ModelGraph
 from polycmp.loader import Loader
-from polycmp.quiet import only_errors
 from polycmp.results.outcome import BackendResult, Timing
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import BackendRun
@@ -18,6 +17,7 @@ from polycmp.tensors import Feed, TensorMetadata, dtype_of
 from polycmp_layerwise.attempt import Attempt, only
 from polycmp_layerwise.partition import Segment
 from polycmp_layerwise.pieces import Forecast
+from polycmp_layerwise.quiet import only_errors
 from polycmp_layerwise.refusals import Refusals
 
 #: Makes a runner of the backend for what a loader gives in place of the model, or for the model itself; the second

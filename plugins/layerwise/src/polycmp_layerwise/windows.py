@@ -11,7 +11,6 @@ from typing import Any
 
 from polycmp.cores import sharing_cores
 from polycmp.graph import ModelGraph
-from polycmp.quiet import only_errors
 from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.comparers import Comparer
 from polycmp.runs.loop import Pace, Step, copy_feed, open_feeds
@@ -21,6 +20,7 @@ from polycmp_layerwise.at_once import AtOnce
 from polycmp_layerwise.held import WindowTensors
 from polycmp_layerwise.partition import MOST_WEIGHTS, Layout, Segment, memory_budget, plan_segments
 from polycmp_layerwise.partitioned_run import PartitionedRun
+from polycmp_layerwise.quiet import only_errors
 from polycmp_layerwise.structure import final_outputs, same_structure
 
 #: Gives what each run makes of a segment, None for those that failed.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from polycmp.errors import ModelError, describe_exception
+from polycmp.records import dataclass
 from polycmp_onnx.graph import subgraphs
 
 if TYPE_CHECKING:

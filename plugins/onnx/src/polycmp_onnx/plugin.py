@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from polycmp.spec import CommandSpec, LoaderSpec, RunnerSpec, hookimpl, opt, parse_size
+from polycmp.spec import CommandSpec, LoaderSpec, RunnerSpec, dataclass, hookimpl, opt, parse_size
 
 
 @dataclass(frozen=True)

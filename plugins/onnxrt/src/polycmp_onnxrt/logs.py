@@ -11,7 +11,6 @@ import logging
 import os
 import re
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from typing import IO, Any
@@ -47,6 +46,8 @@ def captured() -> Iterator[None]:
     if severity() == _FATAL_ONLY or getattr(_here, "captures", False):
         yield
         return
+    import tempfile
+
     # There is one standard error: what another session wrote after this block would reach the terminal as it is.
     with _lock, tempfile.TemporaryFile() as file:
         _here.captures = True

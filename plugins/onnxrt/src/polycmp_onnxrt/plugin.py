@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from polycmp.spec import RunnerSpec, hookimpl, opt
+from polycmp.spec import RunnerSpec, dataclass, hookimpl, opt
 from polycmp_onnxrt.choices import parse_optimization, parse_provider
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -136,6 +135,8 @@ class _OnDisk:
         self.model = model
 
     def __enter__(self) -> str:
+        import tempfile
+
         from polycmp_onnx import save_onnx
 
         # ONNX Runtime maps the weights into memory: removing the files afterwards is safe where maps outlive names.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from polycmp.spec import ReportSpec, ServiceSpec, hookimpl, opt
+from polycmp.spec import ReportSpec, ServiceSpec, dataclass, hookimpl, opt
 
 
 @dataclass(frozen=True)

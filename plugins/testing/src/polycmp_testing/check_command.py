@@ -50,13 +50,13 @@ def check_command(names: tuple[str, ...], timeout: float) -> None:
 
 
 def _named(name: str, candidates: Iterable[Candidate]) -> list[Candidate]:
-    from polycmp.plugins import INSTALL_COMMANDS
+    from polycmp.plugins import known_names
 
     found = [item for item in candidates if item.record.name == name]
     if not found:
-        hint = INSTALL_COMMANDS.get(name, "polycmp plugins list")
-        known = [item.record.name for item in candidates]
-        raise PluginError(f"there is no plugin {name!r}", why=did_you_mean(name, known), hint=hint)
+        hint = known_names().backends.get(name, "polycmp plugins list")
+        names = [item.record.name for item in candidates]
+        raise PluginError(f"there is no plugin {name!r}", why=did_you_mean(name, names), hint=hint)
     return found
 
 

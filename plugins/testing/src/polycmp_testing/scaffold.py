@@ -11,7 +11,7 @@ import click
 
 from polycmp.command import examples
 from polycmp.errors import FileError, UsageError, describe_exception
-from polycmp.plugins import BUILTIN, INSTALL_COMMANDS, NAME_PATTERN
+from polycmp.plugins import BUILTIN, NAME_PATTERN, known_names
 from polycmp.terminal import echo
 
 CORE_RANGE = ">=0.1.0.dev0,<0.2"
@@ -77,7 +77,7 @@ def check_name(name: str) -> None:
             why="it must begin with a lower-case letter, followed by lower-case letters, digits and underscores",
             hint="polycmp plugins new my_backend",
         )
-    if name == BUILTIN or name in INSTALL_COMMANDS:
+    if name == BUILTIN or name in known_names().backends:
         raise UsageError(
             f"the name {name!r} is taken",
             why="two plugins of one name switch each other off",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
-from polycmp.spec import LoaderSpec, RunnerSpec, hookimpl, opt
+from polycmp.spec import LoaderSpec, RunnerSpec, dataclass, hookimpl, opt
 
 _NO_TFTRT = "TensorFlow has no TensorRT in it since release 2.18: convert the model to ONNX and use -b trt"
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from polycmp.errors import EXIT_DIFFERENT
 from polycmp.plan import Plan
 from polycmp.results.outcome import Outcome
 from polycmp.runs.resolve import Resolved
 from polycmp_checks.follow_ups.commands import Commands
-from polycmp_checks.follow_ups.next_steps import differ_inside
 from polycmp_checks.follow_ups.repeats import Repeats
 
 
@@ -26,5 +26,9 @@ class FollowUps(Repeats):
     def finish(self, outcome: Outcome) -> None:
         """Put the commands into the outcome."""
         outcome.repeats = self.found()
+        if outcome.exit_code != EXIT_DIFFERENT:
+            return
+        from polycmp_checks.follow_ups.next_steps import differ_inside  # looks at the models' graphs
+
         if differ_inside(self._backends, outcome):
             outcome.next_steps = list(self._commands.looking_further(self.first_options()))

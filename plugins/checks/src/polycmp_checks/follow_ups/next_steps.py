@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from polycmp.errors import EXIT_DIFFERENT, PolycmpError
+from polycmp.errors import PolycmpError
 from polycmp.results.outcome import Outcome
 from polycmp_layerwise.structure import final_outputs, same_structure
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 def differ_inside(backends: Iterable[ResolvedBackend], outcome: Outcome) -> bool:
     """Return whether all backends run parts of models with the same operators, and two of them differ."""
-    if outcome.exit_code != EXIT_DIFFERENT:
-        return False
     live = {backend.label: backend for backend in backends}
     if not any({pair.candidate, pair.reference} <= live.keys() for pair in outcome.comparisons if not pair.passed):
         return False

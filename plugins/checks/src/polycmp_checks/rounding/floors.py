@@ -15,11 +15,11 @@ from polycmp.options import find_field, make_options
 from polycmp.plan import BackendPlan
 from polycmp.plugins import missing_modules
 from polycmp.precision import UNITS, allowed_precision, operator_rounding
-from polycmp.quiet import only_errors
 from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.resolve import Resolved, ResolvedBackend
 from polycmp.tensors import Feed, TensorMetadata, dtype_class, dtype_name, is_floating, to_numpy
 from polycmp_checks.rounding.judge import NoiseFloor, NoiseJudge, root_mean_square
+from polycmp_layerwise.quiet import only_errors
 
 if TYPE_CHECKING:
     from polycmp.plugins import Contributed

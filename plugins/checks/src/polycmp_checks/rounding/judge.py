@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from polycmp.compare.judge import OutputJudge
 from polycmp.compare.simple import Simple
 from polycmp.compare.verdicts import DetailedVerdict
+from polycmp.records import dataclass
 from polycmp.tensors import dtype_class
 
 if TYPE_CHECKING:

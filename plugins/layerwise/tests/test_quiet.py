@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from polycmp.messages import setup_logging
-from polycmp.quiet import only_errors
+from polycmp_layerwise.quiet import only_errors
 
 
 @pytest.mark.parametrize(
