@@ -1,7 +1,4 @@
-"""The Python face of a comparison, `polycmp_api.comparator`, under the name by which programs know it.
-
-It is in a package of its own: `pip install polycmp-api`.
-"""
+"""`polycmp_api.comparator`, of the package `polycmp-api`, under the name by which programs know it."""
 
 from __future__ import annotations
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-_here = threading.local()
+#: `sharers`: how many threads calculate at the same time as the one that asks, itself included.
+HERE = threading.local()
 
 
 def all_cores() -> int:
@@ -19,19 +18,4 @@ def all_cores() -> int:
 
 def usable_cores() -> int:
     """Return how many cores what this thread starts may use: its part of them, where other threads calculate, too."""
-    return max(1, all_cores() // getattr(_here, "sharers", 1))
-
-
-@contextmanager
-def sharing_cores(sharers: int) -> Iterator[None]:
-    """Have this thread leave cores to others for the length of a block.
-
-    Args:
-        sharers: Threads that calculate at the same time, this one included.
-    """
-    before = getattr(_here, "sharers", 1)
-    _here.sharers = sharers
-    try:
-        yield
-    finally:
-        _here.sharers = before
+    return max(1, all_cores() // getattr(HERE, "sharers", 1))

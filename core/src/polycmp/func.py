@@ -1,7 +1,4 @@
-"""`extend` and `invoke`: `polycmp_api.func` under the name by which programs know it.
-
-It is in a package of its own: `pip install polycmp-api`.
-"""
+"""`polycmp_api.func`, of the package `polycmp-api`, under the name by which programs know it."""
 
 from __future__ import annotations
 

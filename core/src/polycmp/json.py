@@ -1,7 +1,4 @@
-"""`save_json` and `load_json`: `polycmp_api.json` under the name by which programs know it.
-
-It is in a package of its own: `pip install polycmp-api`.
-"""
+"""`polycmp_api.json`, of the package `polycmp-api`, under the name by which programs know it."""
 
 from __future__ import annotations
 

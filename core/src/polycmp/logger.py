@@ -1,7 +1,4 @@
-"""`G_LOGGER`, messages in the field's severities: `polycmp_api.logger` under the name by which programs know it.
-
-It is in a package of its own: `pip install polycmp-api`.
-"""
+"""`polycmp_api.logger`, of the package `polycmp-api`, under the name by which programs know it."""
 
 from __future__ import annotations
 

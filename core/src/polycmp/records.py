@@ -27,16 +27,9 @@ class _Fields(NamedTuple):
 
 
 def dataclass(cls: Any = None, /, *, repr: bool = True, eq: bool = True, frozen: bool = False, **further: Any) -> Any:
-    """Make a class a dataclass, as `dataclasses.dataclass` does.
+    """Make a class a dataclass, as `dataclasses.dataclass` does, with the same arguments.
 
     A class that is derived from a dataclass, or asks for anything further, is made by the standard library.
-
-    Args:
-        cls: The class; None where the decorator is called with arguments.
-        repr: Whether to make `__repr__`.
-        eq: Whether to make `__eq__`, and `__hash__` if frozen.
-        frozen: Whether fields keep the value that they get first.
-        further: Any other argument of `dataclasses.dataclass`.
     """
 
     def make(cls: Any) -> Any:

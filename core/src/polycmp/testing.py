@@ -1,7 +1,4 @@
-"""The conformance kit, `polycmp_testing`, under the name by which plugins have always known it.
-
-It is a package of its own: `pip install polycmp-testing`.
-"""
+"""The conformance kit, the package `polycmp-testing`, under the name by which plugins know it."""
 
 from __future__ import annotations
 

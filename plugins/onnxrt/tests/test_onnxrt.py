@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import ml_dtypes
@@ -155,7 +156,7 @@ def test_a_model_too_large_for_bytes_goes_through_a_file(monkeypatch, tmp_path):
     made = model([node], [value("x", shape=(4096,))], [value("y", shape=(4096,))], initializer=[weights])
     before = made.SerializeToString()
     monkeypatch.setattr(source_module, "MAX_MODEL_BYTES", 1000)
-    monkeypatch.setattr(source_module.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert infer(made, x=np.ones(4096, np.float32))["y"][-1] == 4096
     assert made.SerializeToString() == before
     assert list(tmp_path.iterdir()) == []

@@ -21,10 +21,8 @@ class Known(NamedTuple):
     Attributes:
         brought: By kind and name: the plugin that brings it, and the command that installs that.
         backends: The command that installs a backend.
-        names: Which backend is meant by what others call it; likewise for what its package alone knows:
-        kinds: of models, by any of their names,
-        suffixes: of files,
-        options: without the backend's name in front.
+        names: Which backend is meant by what others call it.
+        kinds, suffixes, options: Which backend's package knows a kind of model, a suffix of files, an option.
         options_of: Kind and name of the compare function or report that an option is of, and what installs that.
         elsewhere: Commands of Polygraphy that have another name here or none: why, and what to do instead.
     """

@@ -65,6 +65,8 @@ def validate(candidate: Candidate, manager: pluggy.PluginManager | None = None) 
         manager = manager or new_manager()
         with contextlib.redirect_stdout(sys.stderr), _registered(candidate, manager):
             for hook, descriptor in HOOKS.items():
+                if not getattr(manager.hook, hook).get_hookimpls():
+                    continue  # a plugin has one or two of them, and calling all would take longer than importing it
                 seen.extend(
                     Contributed(spec, record.name, record.distribution, record.version)
                     for spec in _call(manager, hook, descriptor)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
 
-from rich.console import Console
 from rich.text import Text
 
 from polycmp.report.face import BAD, Column, Facts, Note, Problem, Result, Row, Series, State, Table
 from polycmp.report.formatting import Excerpt, cell_text, excerpt
 from polycmp.report.layout import Heading, Line, print_table
-from polycmp.report.screen import STYLES, Sentence, cell, make_console, whole_line, words
+from polycmp.report.screen import STYLES, Lines, Screen, Sentence, cell, standard_output, whole_line, words
 from polycmp.results.commands import NextStep, Repeat
 from polycmp.terminal import visible
 
@@ -22,7 +22,7 @@ _INLINE = 40
 _MARKS: dict[State, str] = {"passed": "ok", "failed": "FAIL", "error": "error", "skipped": "-", "info": ""}
 
 
-def print_result(result: Result, *, verbose: bool = False, quiet: bool = False, console: Console | None = None) -> None:
+def print_result(result: Result, *, verbose: bool = False, quiet: bool = False, console: Screen | None = None) -> None:
     """Print a result to standard output.
 
     Args:
@@ -31,7 +31,7 @@ def print_result(result: Result, *, verbose: bool = False, quiet: bool = False, 
         quiet: Show one line only.
         console: Where to print; by default standard output, as wide as the terminal or 120 columns.
     """
-    out = console or make_console()
+    out = console or standard_output()
     if quiet:
         out.print(whole_line(result.summary, STYLES[result.verdict]), soft_wrap=True)
         return
@@ -58,10 +58,9 @@ def print_result(result: Result, *, verbose: bool = False, quiet: bool = False, 
 
 def result_text(result: Result) -> str:
     """Return what `print_result` prints with every row, as plain text, in lines that are not broken."""
-    console = make_console(width=1000)
-    with console.capture() as capture:
-        print_result(result, verbose=True, console=console)
-    return "\n".join(line.rstrip() for line in Text.from_ansi(capture.get()).plain.splitlines())
+    stream = io.StringIO()
+    print_result(result, verbose=True, console=Lines(1000, stream))
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
 
 
 def _sentence(problem: Problem) -> str:
@@ -70,7 +69,7 @@ def _sentence(problem: Problem) -> str:
     return (f"{what}: {problem.why}" if problem.why else what) + where
 
 
-def _hint(out: Console, problem: Problem) -> None:
+def _hint(out: Screen, problem: Problem) -> None:
     if problem.hint:
         out.print(Sentence(f"  next: {problem.hint}"))
 
@@ -85,7 +84,7 @@ def _lines(block: Facts | Note) -> Iterable[str]:
     return (f"{block.label}: {text}" if block.label else f"  {text}",)
 
 
-def _print_table(out: Console, table: Table, *, verbose: bool) -> None:
+def _print_table(out: Screen, table: Table, *, verbose: bool) -> None:
     columns = [column for column in table.columns if not column.wide]
     headings = [
         *([Heading("")] if table.judged else []),

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 
 from rich.cells import cell_len
-from rich.console import Console
 from rich.text import Text
 
 from polycmp.records import dataclass
-from polycmp.report.screen import Sentence, cell
+from polycmp.report.screen import Screen, Sentence, cell, wrapped
 
 GAP = "   "
 #: Columns that a name keeps before others are left out for it, and how far what stands below a row is moved in.
@@ -54,7 +53,7 @@ class Line:
 
 
 def print_table(
-    out: Console, title: str, headings: Sequence[Heading], rows: Iterable[Line], reason_title: str = ""
+    out: Screen, title: str, headings: Sequence[Heading], rows: Iterable[Line], reason_title: str = ""
 ) -> None:
     """Print a table, and an empty line behind it.
 
@@ -150,7 +149,7 @@ def _broken(text: Text, width: int) -> list[Text]:
     return [*parts, text]
 
 
-def _print_below(out: Console, reason: Text) -> None:
-    for part in reason.wrap(out, max(out.width - _INDENT, _INDENT)):
+def _print_below(out: Screen, reason: Text) -> None:
+    for part in wrapped(reason, max(out.width - _INDENT, _INDENT)):
         part.rstrip()
         out.print(Text(" " * _INDENT) + part, soft_wrap=True)

@@ -5,23 +5,47 @@ Every text is made visible here, so that a name can neither move the cursor nor 
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Any, TextIO, cast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, cast
 
-from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from polycmp.terminal import Guarded, shorten, visible, visible_lines
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
 
 #: Styles of verdicts.
 STYLES = {"passed": "bold green", "failed": "bold red", "error": "bold yellow"}
 INDENT = 2
 
 
-class _Console(Console):
-    def on_broken_pipe(self) -> None:
-        """Leave it to the command line, which does not take a reader that left for a verdict."""
-        raise BrokenPipeError
+class Lines:
+    """Prints to a file or a pipe, where a console comes down to lines: rich's takes a fifth of a start to import.
+
+    Args:
+        width: Columns.
+        stream: Where to print.
+    """
+
+    def __init__(self, width: int, stream: TextIO) -> None:
+        self.width, self._stream = width, Guarded(stream)
+
+    def print(self, item: Text | Sentence | str = "", *, soft_wrap: bool = False) -> None:
+        """Print a line that is never broken, or a sentence; `soft_wrap` is there for the console's sake."""
+        for line in item.lines(self.width) if isinstance(item, Sentence) else [item]:
+            self._stream.write(f"{line}\n")
+
+
+Screen: TypeAlias = "Console | Lines"
+
+
+def standard_output() -> Screen:
+    """Return what prints to standard output, 120 columns wide where that is no terminal."""
+    plain = sys.stdout is not None and not sys.stdout.isatty() and not os.environ.get("FORCE_COLOR")
+    return Lines(120, sys.stdout) if plain else make_console()
 
 
 def make_console(width: int | None = None, stream: TextIO | None = None) -> Console:
@@ -31,9 +55,16 @@ def make_console(width: int | None = None, stream: TextIO | None = None) -> Cons
         width: Columns; by default as wide as the terminal, or 120 where there is none.
         stream: Where to print; by default standard output.
     """
+    from rich.console import Console
+
+    class Leaving(Console):
+        def on_broken_pipe(self) -> None:
+            """Leave it to the command line, which does not take a reader that left for a verdict."""
+            raise BrokenPipeError
+
     out = stream or sys.stdout
     is_terminal = out is not None and out.isatty()
-    return _Console(
+    return Leaving(
         width=width or (None if is_terminal else 120),
         file=cast(Any, Guarded(out)),
         highlight=False,
@@ -53,6 +84,11 @@ def words(text: str, style: str = "") -> Text:
     return Text(visible_lines(shorten(text)), style=style)
 
 
+def wrapped(text: Text, width: int) -> list[Text]:
+    """Return the lines into which words are put that take more columns than `width`."""
+    return list(text.wrap(cast(Any, None), width))  # asks the console nothing as long as nothing is justified
+
+
 class Sentence:
     """A sentence of its own: what does not fit the line goes on indented, so that it cannot pass for another one.
 
@@ -64,9 +100,13 @@ class Sentence:
     def __init__(self, text: str, style: str = "") -> None:
         self._text = Text(visible_lines(shorten(text)), style=style)
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the lines."""
-        for number, line in enumerate(self._text.wrap(console, max(options.max_width - INDENT, INDENT))):
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the lines for a console."""
+        return self.lines(options.max_width)
+
+    def lines(self, width: int) -> Iterator[Text]:
+        """Yield the lines, which take no more columns than `width`."""
+        for number, line in enumerate(wrapped(self._text, max(width - INDENT, INDENT))):
             line.rstrip()
             if number:
                 line.pad_left(INDENT)

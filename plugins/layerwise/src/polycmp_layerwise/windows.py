@@ -9,14 +9,13 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
-from polycmp.cores import sharing_cores
 from polycmp.graph import ModelGraph
 from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.comparers import Comparer
 from polycmp.runs.loop import Pace, Step, copy_feed, open_feeds
 from polycmp.runs.sharing import sharing
 from polycmp.tensors import Feed, Source, TensorMetadata
-from polycmp_layerwise.at_once import AtOnce
+from polycmp_layerwise.at_once import AtOnce, sharing_cores
 from polycmp_layerwise.held import WindowTensors
 from polycmp_layerwise.partition import MOST_WEIGHTS, Layout, Segment, memory_budget, plan_segments
 from polycmp_layerwise.partitioned_run import PartitionedRun
