@@ -1,6 +1,6 @@
 """What installed packages say of themselves: names, versions, requirements and entry points of one group.
 
-`importlib.metadata` brings a parser of e-mail and some 30 modules, a twelfth of the time in which a small model is
+`importlib.metadata` brings a parser of e-mail and some 30 modules, a twentieth of the time in which a small model is
 compared. Installers write what is wanted into two text files in folders of a known form, which are read here; as soon
 as packages may come from anywhere else, `importlib.metadata` is asked.
 """

@@ -58,7 +58,7 @@ def known_names() -> Known:
     def of_backends(key: str) -> Mapping[str, str]:
         return _turned({name: entry.get(key, ()) for name, entry in backends.items()})
 
-    kinds_of_options = ((kind, _turned(table)) for kind, table in content["options"].items())
+    owners = ((kind, flag, name) for kind, table in content["options"].items() for flag, name in _turned(table).items())
     return Known(
         brought,
         {name: install(name) for name in backends},
@@ -66,7 +66,7 @@ def known_names() -> Known:
         of_backends("kinds"),
         of_backends("suffixes"),
         of_backends("options"),
-        {flag: (kind, name, install(name)) for kind, table in kinds_of_options for flag, name in table.items()},
+        {flag: (kind, name, install(name, brought[kind].get(name, ("",))[0])) for kind, flag, name in owners},
         {name: (why, instead) for name, (why, instead) in content["elsewhere"].items()},
     )
 

@@ -23,12 +23,7 @@ INDENT = 2
 
 
 class Lines:
-    """Prints to a file or a pipe, where a console comes down to lines: rich's takes a fifth of a start to import.
-
-    Args:
-        width: Columns.
-        stream: Where to print.
-    """
+    """Prints to files and pipes, where nothing has a style, so that rich's console need not be imported."""
 
     def __init__(self, width: int, stream: TextIO) -> None:
         self.width, self._stream = width, Guarded(stream)
