@@ -6,6 +6,8 @@ import json
 import sys
 from pathlib import Path
 
+import onnx
+import onnx.parser
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -49,6 +51,22 @@ def test_the_version_imports_no_plugin_and_only_click(site):
     assert not names & PLUGINS
     assert not names & HEAVY
     assert not names & {"rich", "packaging", "asyncio", "importlib.metadata"}
+
+
+@pytest.mark.parametrize("flag", ["-b", "--backend", "--backend="])
+def test_a_comparison_imports_no_more_than_it_needs(site, flag, tmp_path, monkeypatch):
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    model = tmp_path / "relu.onnx"
+    text = '<ir_version: 8, opset_import: ["": 17]> relu (float[4] x) => (float[4] y) { y = Relu(x) }'
+    onnx.save(onnx.parser.parse_model(text), model)
+    backend = ["--backend=onnxrt"] if flag.endswith("=") else [flag, "onnxrt"]
+    status, names = modules_after(site, "run", str(model), *backend, "-b", "onnxrt", "--quiet")
+    assert status == 0
+    needed = "import click, pluggy, numpy.random, onnxruntime, rich.text, sys; print(*sys.modules)"
+    theirs = set(site.python("-c", needed).stdout.split())
+    needless = {"importlib.metadata", "tomllib", "tomli", "difflib", "rich.console", "polycmp.results.files"}
+    assert not names & (needless - theirs)
 
 
 @pytest.mark.parametrize(

@@ -79,10 +79,8 @@ def _init(self: Any, /, *args: Any, **named: Any) -> None:
         for name, make in fields.factories.items():
             if name not in given:
                 values[name] = make()
-        complete = len(values) == len(fields.names) and fields.known.issuperset(given)
-        if not complete or len(given) != len(args) + len(named):
-            told = ", ".join([*map(repr, args), *named])
-            raise TypeError(f"{type(self).__name__}({', '.join(fields.names)}) cannot be made of {told or 'nothing'}")
+        if len(values) != len(fields.names) or len(given) != len(args) + len(named) or given.keys() - fields.known:
+            raise TypeError(f"{type(self).__name__}({', '.join(fields.names)}) cannot be made of {args} and {[*named]}")
     if fields.checked:
         self.__post_init__()
 

@@ -66,7 +66,7 @@ def rewrite(words: Sequence[str], ctx: click.Context, table: FlagTable, registry
     """
     # For a short option click first makes an error with names that are like it among all the long ones.
     options = (param.opts for param in ctx.command.params if isinstance(param, click.Option))
-    long = {option[0]: option[-1] for option in options}
+    own = {option: names[-1] for names in options for option in names}
     result: list[str] = []
     queue = list(words)
     while queue:
@@ -79,8 +79,9 @@ def rewrite(words: Sequence[str], ctx: click.Context, table: FlagTable, registry
         elif flag in table.by_flag and not equals:
             result += _use(table.by_flag[flag], flag, queue)
         else:
-            _refuse(flag, table, registry)
-            result.append(long.get(word, word))
+            if flag not in own:
+                _refuse(flag, table, registry)
+            result.append(own.get(word, word))
             if word in TAKES_A_WORD and queue:
                 result.append(queue.pop(0))
     return _with_model(result, table, registry)
