@@ -8,9 +8,11 @@ import os
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 from toymodels import small
 
 HERE = Path(__file__).parent
@@ -27,8 +29,15 @@ def before_on_path(monkeypatch, folder):
 
 @contextmanager
 def core_alone_with(*packages):
-    """Hide ONNX, ONNX Runtime and our plugins but for some packages, here and in every process that is started."""
+    """Hide ONNX, ONNX Runtime and our plugins but for some packages, here and in every process that is started.
+
+    Those packages have what they require among them, as pip would see to: otherwise what earlier tests of the same
+    process have imported decides whether they work.
+    """
     from absent import BESIDE, Absence
+
+    lacking = {(package, name) for package in packages for name in ours_required_by(package) if name not in packages}
+    assert not lacking, f"required by packages that stay, but hidden: {sorted(lacking)}"
 
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setenv(BESIDE, " ".join(packages))
@@ -39,6 +48,14 @@ def core_alone_with(*packages):
         monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
         yield
         absence.end()
+
+
+def ours_required_by(package):
+    """Return our packages that one of them cannot do without, beside the core."""
+    for line in requires(package) or ():
+        requirement = Requirement(line)
+        if requirement.name.startswith("polycmp-") and requirement.marker is None:
+            yield requirement.name.replace("-", "_")
 
 
 @dataclass(frozen=True)

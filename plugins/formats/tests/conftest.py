@@ -11,5 +11,5 @@ __all__ = ["loggers_given_back", "polycmp", "toybox"]
 @pytest.fixture(scope="module", autouse=True)
 def core_alone():
     """Hide ONNX, ONNX Runtime and our other plugins but the one whose `inspect data` shows files."""
-    with core_alone_with("polycmp_formats", "polycmp_data"):
+    with core_alone_with("polycmp_data", "polycmp_formats", "polycmp_layerwise"):
         yield
