@@ -37,6 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "process": set(),
     "cores": set(),
+    "toml": set(),
     "deprecation": set(),
     "terminal": {"errors"},
     "messages": {"errors", "terminal"},
@@ -56,7 +57,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "calls": {"errors", "files", "arrays", "runner", "tensors"},
     "builtin_options": {"spec", "values"},
     "builtin": {"spec", "values", "builtin_options"},
-    "plugins": {"errors", "values", "spec", "process"},
+    "plugins": {"errors", "values", "spec", "process", "toml"},
     "model": {*GROUND, "loader", "tensors", "graph", "plugins"},
     "data": {*GROUND, "tensors", "loader", "builtin_options"},
     "compare": {*GROUND, "tensors", "builtin_options"},
@@ -73,7 +74,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "json": {"alias"},
     "logger": {"alias"},
     "testing": {"alias"},
-    "command": {*GROUND, "plugins", "model", "plan", "inputs", "report", "session"},
+    "command": {*GROUND, "toml", "plugins", "model", "plan", "inputs", "report", "session"},
     "cli": {
         *GROUND,
         *MODELS,
@@ -286,6 +287,14 @@ LINES, FILES = 17_000, 115
 def test_the_core_stays_small():
     sizes = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
     assert (sum(sizes.values()) <= LINES, len(sizes) <= FILES) == (True, True), (sum(sizes.values()), len(sizes))
+
+
+def test_no_module_is_long():
+    sizes = {
+        path: len(path.read_text(encoding="utf-8").splitlines())
+        for path in (*modules(), *ROOT.glob("plugins/*/src/**/*.py"))
+    }
+    assert {path.name: size for path, size in sizes.items() if size > 400} == {}
 
 
 def functions_of(path: Path) -> Iterator[tuple[int, str]]:

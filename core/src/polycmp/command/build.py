@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
@@ -20,6 +19,7 @@ from polycmp.plan.flags import FlagTable, Key, Target
 from polycmp.plan.sections import SECTIONS
 from polycmp.plan.text import Asked, read_values
 from polycmp.records import dataclass
+from polycmp.toml import parse_toml
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -131,16 +131,11 @@ def read_run_file(path: str, table: FlagTable) -> Asked:
         FileError: The file cannot be read or is no TOML.
         UsageError: A key is no option, or a value cannot be one.
     """
-    if sys.version_info >= (3, 11):
-        import tomllib  # not needed without a run file
-    else:
-        import tomli as tomllib
     try:
-        with Path(path).open("rb") as file:
-            content = tomllib.load(file)
+        content = parse_toml(Path(path).read_bytes().decode())
     except OSError as error:
         raise FileError(f"cannot read the run file {path}", why=describe_exception(error)) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise FileError(f"{path} is no TOML", why=str(error)) from error
     asked = read_values(content, table, path)
     for key, value in content.items():

@@ -57,23 +57,13 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _pairs(texts: Iterable[str]) -> dict[str, str]:
+def _pairs(what: str, shape: str, texts: Iterable[str]) -> dict[str, str]:
     mapping = {}
     for text in texts:
-        candidate, reference = split_pair(text)
-        if not (candidate and reference):
-            raise UsageError(f"--map-output: {text!r} is not CANDIDATE=REFERENCE")
-        mapping[candidate] = reference
-    return mapping
-
-
-def _input_pairs(texts: Iterable[str]) -> dict[str, str]:
-    mapping = {}
-    for text in texts:
-        given, wanted = split_pair(text)
-        if not (given and wanted):
-            raise UsageError(f"--map-input: {text!r} is not GIVEN=MODEL")
-        mapping[given] = wanted
+        name, other = split_pair(text)
+        if not (name and other):
+            raise UsageError(f"--map-{what}: {text!r} is not {shape}")
+        mapping[name] = other
     return mapping
 
 
@@ -106,7 +96,7 @@ PLACES = (
     Place("model", "model_type", "model_kind"),
     Place("data", "data_loader_script", "data.script"),
     Place("data", "load_inputs", "data.files"),
-    Place("data", "map_input", "data.map_input", _input_pairs, _pair_texts),
+    Place("data", "map_input", "data.map_input", partial(_pairs, "input", "GIVEN=MODEL"), _pair_texts),
     Place("data", "save_inputs", "files.save_inputs"),
     Place("data", "save_input_blob", "files.save_input_blob"),
     Place("run", "warm_up", "warm_up"),
@@ -117,7 +107,7 @@ PLACES = (
     Place("compare", "compare_func_script", "compare.script"),
     Place("compare", "tolerance", "compare.tolerance"),
     Place("compare", "reference", "compare.reference"),
-    Place("compare", "map_output", "compare.map_output", _pairs, _pair_texts),
+    Place("compare", "map_output", "compare.map_output", partial(_pairs, "output", "CANDIDATE=REFERENCE"), _pair_texts),
     Place("compare", "no_shape_check", "compare.shape_check", not_, not_),
     Place("compare", "postprocess", "compare.postprocess"),
     Place("compare", "postprocess_func_script", "compare.postprocess_script"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import NamedTuple
 
 from polycmp.errors import PluginError, PolycmpError, UsageError, did_you_mean
 from polycmp.plugins.discovery import BUILTIN, WORDS, Contribution, Kind, PluginRecord
+from polycmp.toml import parse_toml
 
 FOLDER_SUFFIX = ".npz"
 """What the files are of which a folder of inputs or outputs is made, one for each iteration."""
@@ -40,11 +40,7 @@ class Known(NamedTuple):
 @lru_cache
 def known_names() -> Known:
     """Return what is known by name; the first call reads it."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    content = tomllib.loads(Path(__file__).with_name("known.toml").read_text(encoding="utf-8"))
+    content = parse_toml(Path(__file__).with_name("known.toml").read_text(encoding="utf-8"))
     packages, backends = content["install"], content["backend"]
 
     def install(name: str, plugin: str = "") -> str:

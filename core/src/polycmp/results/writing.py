@@ -17,6 +17,8 @@ from polycmp.results.formats import INPUTS, OUTPUTS, Formats, FormatWriter, form
 from polycmp.tensors import is_low_bit, native, to_numpy
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from polycmp.plugins import Registry
 
 
@@ -27,9 +29,10 @@ class _Writer:
         added: How many iterations were saved, by label; that of inputs is empty.
     """
 
-    def __init__(self, path: str | Path, kind: str, registry: Registry | None, lasting: bool) -> None:
-        self.path = Path(path)
-        self._kind, self._lasting = kind, lasting
+    _kind: str
+
+    def __init__(self, path: str | Path, registry: Registry | None = None, *, lasting: bool = True) -> None:
+        self.path, self._lasting = Path(path), lasting
         self._outdated: list[Path] = []
         self.added: dict[str, int] = {}
         self._file: AbstractContextManager[BinaryIO] | None = None
@@ -37,10 +40,10 @@ class _Writer:
         self._formats = Formats(registry)
         self._format = self._formats.find_for_writing(self.path)
 
-    def _enter(self) -> None:
+    def __enter__(self) -> Self:
         if not self.path.suffix:
             self._outdated = self._find_outdated(located(self.path))
-            return
+            return self
         if self.path.is_dir():
             raise FileError("this is a folder", whose=str(self.path), hint="name a file, or a folder without a suffix")
         self._file = atomic_write(self.path, lasting=self._lasting)
@@ -50,6 +53,7 @@ class _Writer:
         except BaseException as error:
             self._file.__exit__(type(error), error, error.__traceback__)
             raise
+        return self
 
     def _writer_of(self, file: BinaryIO) -> FormatWriter:
         return self._formats.writer(self._format, file, self._kind, located(self.path))
@@ -145,12 +149,7 @@ class InputsWriter(_Writer):
         FileError: On entering: the path cannot be written, or is a folder with other things in it.
     """
 
-    def __init__(self, path: str | Path, registry: Registry | None = None, *, lasting: bool = True) -> None:
-        super().__init__(path, INPUTS, registry, lasting)
-
-    def __enter__(self) -> InputsWriter:
-        self._enter()
-        return self
+    _kind = INPUTS
 
     def add(self, feed: Mapping[str, Any]) -> None:
         """Save one feed; its arrays may be overwritten afterwards."""
@@ -171,12 +170,7 @@ class OutputsWriter(_Writer):
         FileError: On entering: the path cannot be written, or is a folder with other things in it.
     """
 
-    def __init__(self, path: str | Path, registry: Registry | None = None, *, lasting: bool = True) -> None:
-        super().__init__(path, OUTPUTS, registry, lasting)
-
-    def __enter__(self) -> OutputsWriter:
-        self._enter()
-        return self
+    _kind = OUTPUTS
 
     def add(self, label: str, outputs: Mapping[str, Any], runtime: float | None = None) -> None:
         """Save one runner's outputs of one iteration; the arrays may be overwritten afterwards.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import FileError, PolycmpError, UsageError, describe_exception, did_you_mean
+from polycmp.toml import parse_toml
 from polycmp_suite.suitefile.case import Case, Suite
 from polycmp_suite.suitefile.keys import OWN, text
 from polycmp_suite.suitefile.lines import Place, find_lines
@@ -17,11 +17,6 @@ from polycmp_suite.suitefile.translate import Translator, settings_and_options
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 _TOP = ("name", "defaults", "case")
 
@@ -39,8 +34,8 @@ def read_suite(path: str, registry: Registry) -> Suite:
     """
     source = _source(path)
     try:
-        content = tomllib.loads(source)
-    except tomllib.TOMLDecodeError as error:
+        content = parse_toml(source)
+    except ValueError as error:
         raise UsageError(f"{path} is no TOML", why=str(error), hint="see docs/suites.md for an example") from error
     reader = _Reader(path, source, registry)
     cases = tuple(reader.cases(content))
@@ -140,12 +135,12 @@ class _Reader:
         if "config" not in mine:
             return {}
         path = self.folder / text(mine["config"])
+        source = _source(str(path))
         try:
-            return {
-                key: value for key, value in canonical(tomllib.loads(_source(str(path)))).items() if key != "report"
-            }
-        except tomllib.TOMLDecodeError as error:
+            content = parse_toml(source)
+        except ValueError as error:
             raise UsageError(f"the run file {mine['config']} is no TOML", why=str(error)) from error
+        return {key: value for key, value in canonical(content).items() if key != "report"}
 
     def _case(self, settings: Settings, table: Mapping[str, Any], place: Place) -> Case | None:
         try:

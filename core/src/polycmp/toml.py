@@ -1,0 +1,20 @@
+"""Reading TOML, with Python's own module where there is one."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return what a text in TOML says.
+
+    Raises:
+        ValueError: It is no TOML.
+    """
+    if sys.version_info >= (3, 11):
+        import tomllib  # most commands do without
+    else:
+        import tomli as tomllib
+    content: dict[str, Any] = tomllib.loads(text)
+    return content
