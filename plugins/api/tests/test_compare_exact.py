@@ -215,6 +215,14 @@ def test_simple_judges_each_statistic_like_fractions(arrays, statistic, atol, rt
             close(verdict.metrics[f"{statistic}_{name}"], figure)
 
 
+@pytest.mark.parametrize("statistic", ["max", "mean", "median", "quantile"])
+def test_an_error_that_is_halved_to_nothing_is_one(statistic):
+    """Half of the smallest number is 0 in float64, and 0 is within every tolerance."""
+    a, b = np.array([0.0, 5e-324]), np.zeros(2)
+    function = CompareFunc.simple(statistic, atol=0.0, rtol=0.0, error_quantile=0.5)
+    assert not judge(function, (a, b)).passed
+
+
 @same
 @given(pairs(REAL, REAL) | pairs(REAL), st.sampled_from([0, 1, 4, 1000]))
 def test_ulp_counts_representable_numbers(arrays, allowed):

@@ -7,6 +7,7 @@ selection whose memory does not depend on the tensor.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -102,7 +103,7 @@ def _interpolate(quantile: float, size: int, at: Callable[[int], float]) -> floa
     if not fraction:
         return low
     high = at(rank + 1)
-    return low if low == high else low + (high - low) * fraction
+    return low if low == high else low + (high - low) * fraction or math.ulp(0.0)  # not 0, although rounded to it
 
 
 def collect(pair: Pair, make: MakeErrors, shift: int = 63, prefix: int = 0) -> Floats:

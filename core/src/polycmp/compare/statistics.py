@@ -300,9 +300,9 @@ def summarise(pair: Pair, sums: Sums, limits: Limits) -> ErrorStats:
         failed=sums.failed,
         max_abs=sums.max_abs,
         scale=sums.scale,
-        mean_abs=sums.sum_abs / count,
+        mean_abs=_mean(sums.sum_abs, count),
         max_rel=sums.max_rel,
-        mean_rel=sums.sum_rel / count,
+        mean_rel=_mean(sums.sum_rel, count),
         required_abs=math.inf if sums.nan_failed else sums.max_abs,
         required_rel=math.inf if sums.nan_failed else sums.max_rel,
         worst=Worst(index, as_scalar(candidate), as_scalar(reference)),
@@ -314,6 +314,10 @@ def summarise(pair: Pair, sums: Sums, limits: Limits) -> ErrorStats:
         inf_forgiven=sums.inf_matched if limits.equal_inf else 0,
         whole=all(dtype_class(array.dtype) in {"integer", "bool"} for array in pair.original),
     )
+
+
+def _mean(total: float, count: int) -> float:
+    return total / count or min(total, math.ulp(0.0))  # of what is not 0 it is not 0, although it may be rounded to it
 
 
 def differences(candidate: Array, reference: Array) -> ErrorStats:
