@@ -60,11 +60,11 @@ class Shell:
         os.write(self.main, text.encode())
 
     def read_until(self, text: str, seconds: float = 60.0) -> str:
-        seen = b""
+        seen, output = b"", select.poll()
+        output.register(self.main, select.POLLIN)
         end = time.monotonic() + seconds
         while text.encode() not in seen and time.monotonic() < end:
-            ready, _, _ = select.select([self.main], [], [], 0.5)
-            seen += os.read(self.main, 65536) if ready else b""
+            seen += os.read(self.main, 65536) if output.poll(500) else b""
         return seen.decode(errors="replace")
 
     def close(self) -> None:

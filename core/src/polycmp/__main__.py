@@ -17,9 +17,10 @@ def main(registry: Registry | None = None) -> None:
     Args:
         registry: The plugins, for programs that run several commands; by default those installed.
     """
-    # What starting up allocates stays for good, so looking through it for garbage is wasted: a twelfth of the time that
-    # a help text takes. Commands turn the collector on again before they do any work.
-    gc.disable()
+    if registry is None:  # then the process is there for this command
+        # What starting up allocates stays for good, so looking through it for garbage is wasted: a twelfth of the time
+        # that a help text takes. The command turns the collector on again before it does any work.
+        gc.disable()
     # Each thread of NumPy's OpenBLAS would spin for a tenth of a second at its start, on cores that backends could use.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     from polycmp.terminal import open_standard_streams
@@ -29,7 +30,7 @@ def main(registry: Registry | None = None) -> None:
     from polycmp.ending import abandon_threads, leave
 
     status = run(registry=registry)
-    if registry is None:  # then the process is there for this command
+    if registry is None:
         leave(status)
     abandon_threads(status)
     sys.exit(status)

@@ -17,7 +17,6 @@ log = logging.getLogger("polycmp.files")
 #: Temporary files that are being written, for a process that has to end without unwinding.
 _unfinished: set[str] = set()
 
-
 #: The folder in which the command that is running was started; None outside of commands.
 _start: Path | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import signal
 import subprocess
@@ -128,9 +129,35 @@ def test_large_arrays_are_mapped_not_read(tmp_path):
         assert all(array.flags.aligned for array in feed.values())
         for array in (feed["odd name of 17 ch"], feed["y"]):
             base = array
-            while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
+            while isinstance(base, np.ndarray):
                 base = base.base
-            assert isinstance(base, np.memmap)
+            assert isinstance(base.obj, mmap.mmap)
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux tells what of a file is in memory")
+@pytest.mark.parametrize("name", ["a.npz", "a.safetensors"])
+def test_what_was_read_of_a_file_leaves_memory_with_its_arrays(tmp_path, name):
+    with OutputsWriter(tmp_path / name) as writer:
+        for _ in range(20):
+            writer.add("one", {"y": np.ones(1 << 18)}, None)
+    [run] = open_runs(tmp_path / name)
+    held = []
+    for iteration in run.iterations:
+        held = [iteration["y"], *held[:1]]
+        iteration["y"].sum()
+        assert kib_in_memory(tmp_path / name) < 3 * 2048 + 512
+    assert all(array.sum() == 1 << 18 for array in held)
+
+
+def kib_in_memory(path):
+    """Return how much of a file is in memory that counts as this process's."""
+    found, kib = False, 0
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if not line.split()[0].endswith(":"):
+            found = line.endswith(str(path))
+        elif found and line.startswith("Rss:"):
+            kib += int(line.split()[1])
+    return kib
 
 
 _OPENED: list[str] = []  # an audit hook cannot be removed, so there is one for all tests here

@@ -129,9 +129,10 @@ class BackendCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run; from here on there is work, and so there may be garbage to collect."""
-        gc.freeze()  # what starting up made stays: neither this run nor the end of the process looks through it again
-        gc.enable()
-        gc.set_threshold(10_000)  # what is imported from here on makes many objects and no garbage
+        if not gc.isenabled():  # in a process that began with this command
+            gc.freeze()  # what starting up made stays: neither this run nor the end of the process looks through it
+            gc.enable()
+            gc.set_threshold(10_000)  # what is imported from here on makes many objects and no garbage
         return super().invoke(ctx)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

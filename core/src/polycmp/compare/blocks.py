@@ -21,7 +21,6 @@ BLOCK = 1 << 15
 #: Below this many elements, starting threads costs more than it saves.
 _PARALLEL = 1 << 19
 
-
 #: More threads than this wait for memory, and each has counts and buffers of its own.
 _MOST_THREADS = 16
 

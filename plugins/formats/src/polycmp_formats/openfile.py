@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -32,6 +33,7 @@ class OpenFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.stream: BinaryIO = path.open("rb")
+        self._map: mmap.mmap | None = None
         weakref.finalize(self, self.stream.close)
 
     def bytes_at(self, offset: int, size: int) -> NDArray[np.uint8]:
@@ -42,9 +44,20 @@ class OpenFile:
             OSError: They cannot be read.
         """
         if size > _COPIED_BYTES:
-            return np.memmap(self.stream, np.uint8, mode="r", offset=offset, shape=(size,))
+            return self._mapped(offset, size)
         self.stream.seek(offset)
         content = self.stream.read(size)
         if len(content) < size:
             raise ValueError(f"the file ends {size - len(content)} bytes too early")
         return np.frombuffer(content, np.uint8)
+
+    def _mapped(self, offset: int, size: int) -> NDArray[np.uint8]:
+        """Return bytes of the one map of the whole file: each map would keep a file open, and there may be few."""
+        if self._map is None:
+            self._map = mmap.mmap(self.stream.fileno(), 0, access=mmap.ACCESS_READ)
+        array = np.frombuffer(self._map, np.uint8, size, offset)
+        if hasattr(mmap, "MADV_DONTNEED"):  # pages count as memory of the process until they are given back
+            start = offset // mmap.PAGESIZE * mmap.PAGESIZE
+            pages = mmap.MADV_DONTNEED, start, offset + size - start
+            weakref.finalize(array.base, self._map.madvise, *pages).atexit = False
+        return array

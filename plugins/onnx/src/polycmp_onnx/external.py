@@ -45,11 +45,11 @@ class ExternalModel:
         """
         import onnx
 
-        model = onnx.ModelProto()
+        model, files = onnx.ModelProto(), _MappedFiles(self.folder)
         model.CopyFrom(self.model)
         for tensor in external_tensors(model):
             if self.own and _place(tensor).location == self.own:
-                tensor.raw_data = self._mapped(tensor).tobytes()
+                tensor.raw_data = files.content(tensor).tobytes()
                 tensor.ClearField("data_location")
                 del tensor.external_data[:]
         load_weights(model, self.folder, str(self.folder))
@@ -122,33 +122,57 @@ class ExternalModel:
         Raises:
             ModelError: They cannot be read.
         """
+        files = _MappedFiles(self.folder)
         try:
-            return {tensor.name: self._array(tensor) for tensor in external_tensors(self.model)}
+            return {tensor.name: _array(tensor, files.content(tensor)) for tensor in external_tensors(self.model)}
         except (OSError, ValueError) as error:
             raise _unreadable(str(self.folder), error) from error
 
-    def _array(self, tensor: Any) -> NDArray[Any]:
-        import onnx
 
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
-        raw = self._mapped(tensor)
-        if dtype.kind in _PLAIN_KINDS and dtype.isbuiltin and raw.nbytes == math.prod(tensor.dims) * dtype.itemsize:
-            plain: NDArray[Any] = raw.view(dtype.newbyteorder("<")).reshape(tuple(tensor.dims))
-            return plain
-        inside = onnx.TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
-        inside.raw_data = raw.tobytes()
-        array: NDArray[Any] = onnx.numpy_helper.to_array(inside)
-        return array
+class _MappedFiles:
+    """Files of weights, each mapped once: a process may have about 1,000 files open, and a map keeps its file open.
 
-    def _mapped(self, tensor: Any) -> NDArray[Any]:
+    Args:
+        folder: The folder that locations begin in.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._maps: dict[str, NDArray[Any]] = {}
+
+    def content(self, tensor: Any) -> NDArray[Any]:
+        """Return the bytes of a tensor that is external data.
+
+        Raises:
+            OSError: The file cannot be read.
+            ValueError: It ends too early.
+        """
         import numpy as np
 
         place = _place(tensor)
-        file, offset = self.folder / place.location, place.offset or 0
-        length = file.stat().st_size - offset if place.length is None else place.length
-        if length == 0:
+        offset = place.offset or 0
+        length = (self._folder / place.location).stat().st_size - offset if place.length is None else place.length
+        if length == 0:  # the file may be empty, too, which cannot be mapped
             return np.empty(0, np.uint8)
-        return np.memmap(file, np.uint8, mode="r", offset=offset, shape=(length,))
+        if place.location not in self._maps:
+            self._maps[place.location] = np.asarray(np.memmap(self._folder / place.location, np.uint8, mode="r"))
+        content: NDArray[Any] = self._maps[place.location][offset : offset + length]
+        if content.nbytes != length:
+            raise ValueError(f"the file {place.location} ends before the weight {tensor.name!r}")
+        return content
+
+
+def _array(tensor: Any, raw: NDArray[Any]) -> NDArray[Any]:
+    import onnx
+
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
+    if dtype.kind in _PLAIN_KINDS and dtype.isbuiltin and raw.nbytes == math.prod(tensor.dims) * dtype.itemsize:
+        plain: NDArray[Any] = raw.view(dtype.newbyteorder("<")).reshape(tuple(tensor.dims))
+        return plain
+    inside = onnx.TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
+    inside.raw_data = raw.tobytes()
+    array: NDArray[Any] = onnx.numpy_helper.to_array(inside)
+    return array
 
 
 def _copy(source: BinaryIO, target: BinaryIO, length: int | None) -> None:
