@@ -35,7 +35,6 @@ MODELS = {"tensors", "arrays", "calls", "loader", "graph", "runner", "builtin_op
 MAY_IMPORT: dict[str, set[str]] = {
     "records": set(),  # makes classes quickly; whatever room has some may import it
     "errors": set(),
-    "process": set(),
     "cores": set(),
     "toml": set(),
     "deprecation": set(),
@@ -45,6 +44,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "precision": set(),
     "files": {"errors"},
     "ending": {"files"},
+    "process": {"ending"},
     "script": {"errors", "files"},
     "spec": {"errors", "values"},
     "options": {"errors", "values", "spec"},

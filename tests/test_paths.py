@@ -149,6 +149,14 @@ def test_a_signal_ends_a_command_that_is_stuck_in_native_code(odd, model, tmp_pa
     assert {path.name for path in tmp_path.iterdir()} - before == {"stuck"}
 
 
+def test_a_signal_that_comes_in_a_destructor_ends_the_command_as_any_other(odd, model, tmp_path):
+    before = {path.name for path in tmp_path.iterdir()}
+    process = start(odd, tmp_path, "-b", "odd:mode=destructor", "--save-outputs", "outputs.npz")
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err.decode()) == (128 + signal.SIGTERM, "polycmp: ended by SIGTERM\n")
+    assert {path.name for path in tmp_path.iterdir()} == before
+
+
 def test_a_signal_that_is_ignored_stays_ignored(odd, model, tmp_path):
     words = "run model.onnx -b odd:mode=slow --iterations 10 --save-outputs o"
     command = f"trap '' HUP; exec {sys.executable} -m polycmp {words}"

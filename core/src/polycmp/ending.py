@@ -7,10 +7,11 @@ import os
 import signal
 import sys
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from types import FrameType
+from typing import Any
 
 from polycmp.files import discard_unfinished
 
@@ -18,6 +19,8 @@ from polycmp.files import discard_unfinished
 #: cannot while a library calculates.
 THREADS_SECONDS = 1.0
 NOTICE_SECONDS = 3.0
+#: When a signal comes again that Python could not pass on.
+AGAIN_SECONDS = 0.05
 #: CI systems send SIGTERM when a job is cancelled, SIGHUP comes when a terminal is closed. Windows has no SIGHUP.
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -32,7 +35,7 @@ def abandon_threads(status: int) -> None:
         status: The exit status, if the threads do not end by themselves.
     """
     if _others():
-        threading.Thread(target=_end_later, args=(status,), daemon=True).start()
+        _later(THREADS_SECONDS, _exit, status)
 
 
 def leave(status: int) -> None:
@@ -47,8 +50,7 @@ def leave(status: int) -> None:
     if _others() or threading.current_thread() is not threading.main_thread():
         return
     atexit._run_exitfuncs()
-    _flush()
-    os._exit(status)
+    _exit(status)
 
 
 def _others() -> bool:
@@ -57,16 +59,32 @@ def _others() -> bool:
     return any(not thread.daemon and thread is not here for thread in threading.enumerate())
 
 
-def _flush() -> None:
+def _later(seconds: float, function: Callable[..., Any], *args: Any) -> None:
+    timer = threading.Timer(seconds, function, args)
+    timer.daemon = True
+    timer.start()
+
+
+def _exit(status: int) -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
-
-
-def _end_later(status: int) -> None:
-    time.sleep(THREADS_SECONDS)
-    _flush()
     os._exit(status)
+
+
+def end_with(parent: int) -> None:
+    """Have the system end this process when its parent has ended, however that comes about; on Linux only.
+
+    Args:
+        parent: The parent's process number.
+    """
+    if sys.platform == "linux":
+        import ctypes
+
+        set_parent_death_signal = 1
+        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
+        if os.getppid() != parent:  # it ended before this was said
+            os._exit(128 + signal.SIGKILL)
 
 
 class Ended(KeyboardInterrupt):
@@ -99,10 +117,13 @@ def ended_by_signals() -> Iterator[None]:
     threading.Thread(target=_watch, args=(reading, mine, done), daemon=True).start()
     for number in mine:
         signal.signal(number, _raise)
+    hook = sys.unraisablehook
+    sys.unraisablehook = partial(_missed, hook)
     try:
         yield
     finally:
         done.set()
+        sys.unraisablehook = hook
         for number in mine:
             signal.signal(number, signal.SIG_DFL)
         signal.set_wakeup_fd(before)
@@ -114,6 +135,16 @@ def _raise(number: int, _frame: FrameType | None) -> None:
         if signal.getsignal(each) is _raise:
             signal.signal(each, _ignore)  # the clean-up has begun; another signal must not cut it short
     raise Ended(number)
+
+
+def _missed(hook: Callable[[Any], Any], unraisable: Any) -> None:
+    """Have a signal come again that came where Python lets nothing be raised, as in a destructor."""
+    error = unraisable.exc_value
+    if not isinstance(error, Ended):
+        hook(unraisable)
+        return
+    signal.signal(error.number, _raise)
+    _later(AGAIN_SECONDS, os.kill, os.getpid(), error.number)
 
 
 def _ignore(_number: int, _frame: FrameType | None) -> None:

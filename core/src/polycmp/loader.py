@@ -67,7 +67,7 @@ class Recorded:
         shown += [
             f"{name}={to_source(value)}"
             for name, value in kwargs.items()
-            if not (name in defaults and _same(value, defaults[name]))
+            if name not in defaults or type(value) is not type(defaults[name]) or bool(value != defaults[name])
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
 
@@ -109,10 +109,6 @@ class Loader(Recorded, Generic[T_co]):
         return self.source()
 
 
-def _same(value: Any, default: Any) -> bool:
-    return type(value) is type(default) and bool(value == default)
-
-
 def to_source(value: Any) -> str:
     """Return Python source for a loader's argument.
 
@@ -128,15 +124,11 @@ def to_source(value: Any) -> str:
     if isinstance(value, (list, tuple, dict, set, frozenset)):
         return _container_source(value)
     if value is None or isinstance(value, (str, int, float, bool, bytes)):
-        return _number_source(value) if isinstance(value, float) else repr(value)
+        return f"float({str(value)!r})" if isinstance(value, float) and not math.isfinite(value) else repr(value)
     if hasattr(value, "__name__") and callable(value):
         return str(value.__name__)
     text = repr(value)
     return text if text.startswith(type(value).__name__ + "(") else type(value).__name__.upper()
-
-
-def _number_source(value: float) -> str:
-    return repr(value) if math.isfinite(value) else f"float({str(value)!r})"
 
 
 def _container_source(value: Any) -> str:

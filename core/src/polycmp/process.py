@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from polycmp.ending import end_with
 from polycmp.records import dataclass
 
 #: How long a child may take to end when it is asked to, and its last output to arrive afterwards, in seconds.
@@ -189,7 +190,7 @@ class Connection:
 
     def __init__(self, parent: int) -> None:
         Connection.is_made = True
-        _die_with(parent)
+        end_with(parent)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         self._reading = os.fdopen(os.dup(0), "rb")
         self._writing = os.dup(1)
@@ -311,14 +312,3 @@ def _parse(line: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return message if isinstance(message, dict) else None
-
-
-def _die_with(parent: int) -> None:
-    """Ask the system to end this process when its parent does."""
-    if sys.platform == "linux":
-        import ctypes
-
-        set_parent_death_signal = 1
-        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
-        if os.getppid() != parent:  # the parent died before we could ask
-            os._exit(1)

@@ -219,7 +219,8 @@ def judge_errors(options: SimpleOptions, metrics: Mapping[str, float], output: s
     if not any(reasons):
         figures = _figures(options, metrics, output, atol, rtol)
         reasons += (
-            _check_figures(statistic, figures) for statistic in pick(options.check_error_stat, output, ("elemwise",))
+            _elementwise(figures) if statistic == "elemwise" else _statistic(statistic, figures)
+            for statistic in pick(options.check_error_stat, output, ("elemwise",))
         )
     text = "; ".join(filter(None, reasons))
     return DetailedVerdict(not text, text, dict(metrics), None, {"atol": atol, "rtol": rtol})
@@ -291,10 +292,6 @@ def _nan_reason(policy: str, metrics: Mapping[str, float], output: str) -> str:
         )
     mismatched = metrics["nan_mismatched"]
     return f"{text}, {mismatched:g} of them where the other side has a number" if mismatched else ""
-
-
-def _check_figures(statistic: str, known: _Figures) -> str:
-    return _elementwise(known) if statistic == "elemwise" else _statistic(statistic, known)
 
 
 def _statistic(statistic: str, known: _Figures) -> str:

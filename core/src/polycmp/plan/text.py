@@ -60,7 +60,7 @@ def to_values(plan: Plan, registry: Registry) -> dict[str, Any]:
 def plain_values(values: Mapping[Key, Any], table: FlagTable) -> dict[str, Any]:
     """Return values of options as JSON and TOML can hold them; errors as in `to_values`."""
     targets = {key: _target(table, key) for key in values}
-    return {_key(target): target.field.plain(values[key]) for key, target in targets.items()}
+    return {target.flags[0].removeprefix("--"): target.field.plain(values[key]) for key, target in targets.items()}
 
 
 def from_values(values: Mapping[str, Any], registry: Registry) -> Plan:
@@ -210,7 +210,3 @@ def _target(table: FlagTable, key: Key) -> Target:
             hint="polycmp plugins list",
         )
     return table.targets[key]
-
-
-def _key(target: Target) -> str:
-    return target.flags[0].removeprefix("--")

@@ -160,11 +160,8 @@ def discover(environ: Mapping[str, str]) -> list[Candidate]:
     """
     found = sorted(_installed(), key=lambda item: (item.record.name, item.record.distribution))
     marked = [_check_metadata(item) for item in _mark_duplicates(found)]
-    return [_builtin(), *_apply_environment(marked, environ.get(ENVIRONMENT_VARIABLE, ""))]
-
-
-def _builtin() -> Candidate:
-    return Candidate(PluginRecord(BUILTIN, "polycmp", polycmp.__version__, "polycmp.builtin"))
+    core = Candidate(PluginRecord(BUILTIN, "polycmp", polycmp.__version__, "polycmp.builtin"))
+    return [core, *_apply_environment(marked, environ.get(ENVIRONMENT_VARIABLE, ""))]
 
 
 def _installed() -> Iterator[Candidate]:

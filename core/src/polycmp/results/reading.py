@@ -97,7 +97,10 @@ class _Source:
                         why=did_you_mean(run.label, self.labels),
                     )
                 if key == wanted:
-                    yield from _read_all(run, file)
+                    for read_one in run.iterations:
+                        with format_code("cannot read it", str(file), file):
+                            iteration = read_one()
+                        yield iteration
                     read += len(run.iterations)
         expected = self.count(position)
         if expected is not None and read != expected:
@@ -129,13 +132,6 @@ class _Source:
                 return stored
             self._last = (file, stored)
         return self._last[1]
-
-
-def _read_all(run: StoredRun, file: Path) -> Iterator[IterationResult]:
-    for read in run.iterations:
-        with format_code("cannot read it", str(file), file):
-            iteration = read()
-        yield iteration
 
 
 def open_inputs(paths: Sequence[str | Path], registry: Registry | None = None) -> SavedInputs:

@@ -201,15 +201,12 @@ def open_feeds(source: Source, inputs: TensorMetadata) -> Iterator[Feed]:
             except StopIteration:
                 return
         if not isinstance(feed, Mapping) or not all(isinstance(name, str) for name in feed):
+            kind = "names that are no text" if isinstance(feed, Mapping) else type(feed).__name__
             raise DataError(
-                f"the data loader gave {_kind(feed)} instead of a feed",
+                f"the data loader gave {kind} instead of a feed",
                 hint='a feed is a mapping from input name to array: {"input": array}',
             )
         yield feed
-
-
-def _kind(feed: Any) -> str:
-    return "names that are no text" if isinstance(feed, Mapping) else type(feed).__name__
 
 
 def copy_feed(feed: Feed) -> Feed:
