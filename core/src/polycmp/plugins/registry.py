@@ -242,8 +242,11 @@ class Registry:
         target = factory_string or getattr(contribution.spec, "factory", None) or contribution.spec.target
         module_name, _, attribute = target.partition(":")
         try:
-            with _STDOUT, contextlib.redirect_stdout(sys.stderr):  # stdout is for results
+            if module_name in sys.modules:  # or another thread imports it now, and redirects what it prints
                 value = importlib.import_module(module_name)
+            else:
+                with _STDOUT, contextlib.redirect_stdout(sys.stderr):  # stdout is for results
+                    value = importlib.import_module(module_name)
             for part in attribute.split("."):
                 value = getattr(value, part)
         except KeyboardInterrupt:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 from polycmp.cores import HERE, all_cores
@@ -14,6 +17,8 @@ Made = TypeVar("Made")
 
 #: Seconds that the other threads get to end by themselves where this one is interrupted.
 _GRACE = 1.0
+#: glibc's number of what `mallopt` sets.
+_M_ARENA_MAX = -8
 
 
 @contextmanager
@@ -31,6 +36,18 @@ def sharing_cores(sharers: int) -> Iterator[None]:
         HERE.sharers = before
 
 
+@cache
+def share_heap() -> None:
+    """Have the threads that are still to come take memory from those heaps that there are.
+
+    glibc gives each thread a heap of its own. What a session in one thread frees is then of no use to the next one in
+    another, which takes fresh pages: on ResNet-50 a tenth more memory, and 1 to 2 % more time.
+    """
+    if sys.platform == "linux":
+        with suppress(AttributeError, OSError):  # other C libraries have no such function
+            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
+
+
 class AtOnce(Generic[Item]):
     """Calls a function for several items: at the same time where they may, else one after the other.
 
@@ -44,6 +61,8 @@ class AtOnce(Generic[Item]):
 
     def __init__(self, count: int, *, concurrent: bool) -> None:
         self._threads = min(count, all_cores()) if concurrent else 1
+        if self.is_concurrent:
+            share_heap()
         self._pool: ThreadPoolExecutor | None = None
         self._begun: dict[Future[Any], Item] = {}
         self.busy: list[Item] = []
