@@ -6,7 +6,7 @@ import re
 
 SUFFIX = "ExecutionProvider"
 
-#: Providers that ONNX Runtime 1.17 to 1.31 can be built with. Others are accepted by their full name.
+#: Providers that ONNX Runtime 1.17 to 1.32 can be built with. Others are accepted by their full name.
 KNOWN_PROVIDERS = tuple(
     short + SUFFIX
     for short in (
