@@ -139,8 +139,7 @@ def _raise(number: int, _frame: FrameType | None) -> None:
 
 def _missed(hook: Callable[[Any], Any], unraisable: Any) -> None:
     """Have a signal come again that came where Python lets nothing be raised, as in a destructor."""
-    error = unraisable.exc_value
-    if not isinstance(error, Ended):
+    if not isinstance(error := unraisable.exc_value, Ended):
         hook(unraisable)
         return
     signal.signal(error.number, _raise)

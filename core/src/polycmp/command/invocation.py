@@ -261,11 +261,12 @@ class Invocation:
 
 
 def _with_console(on_stage: Callable[[str], None]) -> Callable[[str], None]:
-    """Return a function that tells what happens next, and has the console imported while backends begin to work."""
+    """Return a function that tells what happens next, and has the console imported while backends work."""
     importing = threading.Thread(target=import_module, args=("polycmp.report.console",), daemon=True)
+    stages = iter(("first", "second"))  # in the first, backends import libraries, which takes all of the interpreter
 
     def tell(text: str) -> None:
-        if importing.ident is None:
+        if next(stages, "") == "second":
             importing.start()
         on_stage(text)
 
