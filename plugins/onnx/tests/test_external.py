@@ -143,6 +143,19 @@ def relocated(path: Path, location: str) -> None:
     onnx.save(model, path)
 
 
+def test_a_place_before_the_file_is_no_place_counted_from_its_end(tmp_path):
+    path = write(tmp_path, outside=True)
+    model = onnx.load(path, load_external_data=False)
+    for tensor in model.graph.initializer:
+        kept = [(entry.key, entry.value) for entry in tensor.external_data if entry.key != "offset"]
+        del tensor.external_data[:]
+        for key, value in (*kept, ("offset", "-32768")):
+            tensor.external_data.add(key=key, value=value)
+    onnx.save(model, path)
+    with pytest.raises(ModelError, match="cannot load the weights"), ReferenceRunner(OnnxFromPath(path)):
+        pass
+
+
 @pytest.mark.parametrize("way", ["up", "absolute", "link"])
 def test_weights_outside_the_folder_are_refused(tmp_path, way):
     secret = tmp_path / "secret.bin"

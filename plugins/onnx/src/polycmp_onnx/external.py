@@ -145,7 +145,7 @@ class _MappedFiles:
 
         Raises:
             OSError: The file cannot be read.
-            ValueError: It ends too early.
+            ValueError: The tensor does not lie in it.
         """
         import numpy as np
 
@@ -157,8 +157,8 @@ class _MappedFiles:
         if place.location not in self._maps:
             self._maps[place.location] = np.asarray(np.memmap(self._folder / place.location, np.uint8, mode="r"))
         content: NDArray[Any] = self._maps[place.location][offset : offset + length]
-        if content.nbytes != length:
-            raise ValueError(f"the file {place.location} ends before the weight {tensor.name!r}")
+        if offset < 0 or content.nbytes != length:
+            raise ValueError(f"the weight {tensor.name!r} does not lie in the file {place.location}")
         return content
 
 
@@ -290,7 +290,10 @@ def _check(found: ExternalModel, whose: str) -> None:
 def _place(tensor: Any) -> Any:
     from onnx.external_data_helper import ExternalDataInfo
 
-    return ExternalDataInfo(tensor)
+    try:
+        return ExternalDataInfo(tensor)
+    except ValueError as error:
+        raise _unreadable(f"the weight {tensor.name!r}", error) from error
 
 
 def _unreadable(whose: str, error: Exception) -> ModelError:
