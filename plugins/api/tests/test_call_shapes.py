@@ -184,6 +184,13 @@ def test_the_mean_over_iterations_is_judged():
     assert not Comparator.compare_accuracy(two_runs(0.0, 2.6e-3), compare_func=function, check_average=True)
 
 
+def test_the_mean_of_an_error_over_iterations_is_not_rounded_to_nothing():
+    made = [IterationResult({"y": np.array([error])}) for error in (5e-324, 0.0)]
+    results = RunResults([("candidate", made), ("reference", [IterationResult({"y": np.zeros(1)})] * 2)])
+    function = CompareFunc.simple("max", atol=0, rtol=0)
+    assert not Comparator.compare_accuracy(results, compare_func=function, check_average=True)
+
+
 @pytest.mark.parametrize("function", [None, CompareFunc.indices(), lambda a, b, *, output: True])
 def test_a_mean_that_does_not_exist_is_refused(function):
     with pytest.raises(InvalidValueError, match="check_average"):

@@ -300,9 +300,9 @@ def summarise(pair: Pair, sums: Sums, limits: Limits) -> ErrorStats:
         failed=sums.failed,
         max_abs=sums.max_abs,
         scale=sums.scale,
-        mean_abs=_mean(sums.sum_abs, count),
+        mean_abs=mean_of(sums.sum_abs, count),
         max_rel=sums.max_rel,
-        mean_rel=_mean(sums.sum_rel, count),
+        mean_rel=mean_of(sums.sum_rel, count),
         required_abs=math.inf if sums.nan_failed else sums.max_abs,
         required_rel=math.inf if sums.nan_failed else sums.max_rel,
         worst=Worst(index, as_scalar(candidate), as_scalar(reference)),
@@ -316,8 +316,9 @@ def summarise(pair: Pair, sums: Sums, limits: Limits) -> ErrorStats:
     )
 
 
-def _mean(total: float, count: int) -> float:
-    return total / count or min(total, math.ulp(0.0))  # of what is not 0 it is not 0, although it may be rounded to it
+def mean_of(total: float, count: int) -> float:
+    """Return a mean by its sum; where that is not 0, the mean is not rounded to 0, which is within every tolerance."""
+    return total / count or min(total, math.ulp(0.0))
 
 
 def differences(candidate: Array, reference: Array) -> ErrorStats:

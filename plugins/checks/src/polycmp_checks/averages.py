@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from polycmp.compare.scripted import as_verdict, judging
+from polycmp.compare.statistics import mean_of
 from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison, named_reason
 from polycmp.errors import UsageError
 from polycmp.plan import ComparePlan
@@ -122,7 +123,7 @@ class _Sum:
     def mean(self) -> float:
         if not self.count:
             return math.inf
-        return self.total / self.count
+        return mean_of(self.total, self.count)
 
 
 @dataclass
