@@ -67,7 +67,7 @@ class Recorded:
         shown += [
             f"{name}={to_source(value)}"
             for name, value in kwargs.items()
-            if name not in defaults or type(value) is not type(defaults[name]) or bool(value != defaults[name])
+            if name not in defaults or type(value) is not type(defaults[name]) or value != defaults[name]
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
 

@@ -96,12 +96,11 @@ class _Source:
                         whose=str(file),
                         why=did_you_mean(run.label, self.labels),
                     )
-                if key == wanted:
-                    for read_one in run.iterations:
-                        with format_code("cannot read it", str(file), file):
-                            iteration = read_one()
-                        yield iteration
-                    read += len(run.iterations)
+                for read_one in run.iterations if key == wanted else ():
+                    with format_code("cannot read it", str(file), file):
+                        iteration = read_one()
+                    read += 1
+                    yield iteration
         expected = self.count(position)
         if expected is not None and read != expected:
             raise FileError(
