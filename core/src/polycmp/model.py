@@ -117,6 +117,19 @@ class Model:
                 self._description = describe(self.source, self._options(spec))
         return self._description
 
+    def files(self) -> tuple[str, ...]:
+        """Return the paths of the further files that the model's file refers to, as its loader reads them.
+
+        Raises:
+            ModelError: The file cannot be read.
+        """
+        spec: LoaderSpec = self._reader.spec
+        if not spec.files:
+            return ()
+        find = self.registry.load(self._reader, spec.files)
+        with self._reading():
+            return tuple(find(self.path))
+
     def hints(self) -> InputHints | None:
         """Return what the model's operators ask of its inputs; None if its loader has no view of that.
 

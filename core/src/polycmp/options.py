@@ -36,6 +36,7 @@ class OptionField:
         hidden: Whether help leaves it out.
         writes: Whether the value says where a file is written.
         accumulates: For a mapping: whether repeated names collect a tuple of values.
+        executes: Whether the value names code that is run.
     """
 
     name: str
@@ -52,6 +53,7 @@ class OptionField:
     hidden: bool = False
     writes: bool = False
     accumulates: bool = False
+    executes: bool = False
 
     @property
     def several(self) -> bool:
@@ -314,6 +316,7 @@ def _field(field: dataclasses.Field[Any], annotation: Any) -> OptionField:
         bare=meta.get("bare"),
         hidden=meta.get("hidden", False),
         writes=meta.get("writes", False),
+        executes=meta.get("executes", False) or (meta.get("metavar") or "").startswith(("FILE.py", "FILE.so")),
         accumulates=accumulates,
     )
 

@@ -24,6 +24,7 @@ def opt(
     bare: str | None = None,
     hidden: bool = False,
     writes: bool = False,
+    executes: bool = False,
 ) -> Any:
     """Declare one option as a field of a frozen dataclass.
 
@@ -48,6 +49,9 @@ def opt(
         hidden: Leave the option out of the help text (old spellings).
         writes: The value says where a file is written. Commands that repeat a run leave such options out, so that they
             do not overwrite what the run left behind.
+        executes: The value names code that is run, a script or a library, as every option with the metavar `FILE.py`
+            or `FILE.so` does: `polycmp suite --no-scripts` refuses it. Where the metavar is no path, only values that
+            name a Python file are meant.
     """
     aliases = (alias,) if isinstance(alias, str) else tuple(alias or ())
     metadata = {
@@ -60,6 +64,7 @@ def opt(
         "bare": bare,
         "hidden": hidden,
         "writes": writes,
+        "executes": executes,
     }
     if isinstance(default, (list, dict, set)):
         value = default
@@ -156,6 +161,8 @@ class LoaderSpec:
         join: Optional, called as `join(parts) -> Loader`, where `parts` are loaders of models of this kind by a prefix:
             all of them as one model of separate parts, each tensor's name with its part's prefix. With it, `locate`
             runs many operators alone in one runner of a backend that compiles.
+        files: Optional, called as `files(path) -> Iterable[str]`: the paths of further files that a model's file refers
+            to, those with its weights, read without loading weights. They tell, too, whether a model has changed.
         facts: Optional, called as `facts(path) -> Mapping[str, Any]`: what tells models of this kind apart besides the
             file's digest and size, in plain values by name (`opset`), read without loading weights. Reports show it.
         takes_model: The factory is called as `factory(source, options, *, model) -> Loader`, where `model` is the
@@ -178,6 +185,7 @@ class LoaderSpec:
     hints: str = ""
     graph: str = ""
     join: str = ""
+    files: str = ""
     facts: str = ""
     options_of: str = ""
     takes_model: bool = False

@@ -114,6 +114,7 @@ class StepsOptions:
         "FILE.py:NAME. Decoders need none: input_ids, attention_mask and position_ids are known.",
         alias="--feed",
         metavar="INPUT=RULE",
+        executes=True,
     )
 
 

@@ -220,6 +220,26 @@ def external_tensors(model: ModelProto) -> Iterator[Any]:
     return (tensor for tensor in model.graph.initializer if uses_external_data(tensor))
 
 
+def referenced_files(path: str) -> list[str]:
+    """Return the paths of the files that a model's weights lie in, as far as its own file does not hold them.
+
+    Args:
+        path: The model's file; weights are not read.
+
+    Raises:
+        ModelError: The file cannot be read.
+    """
+    from onnx.external_data_helper import uses_external_data
+
+    from polycmp_onnx.load import structure_from_path
+
+    model = structure_from_path(path)
+    graphs = [model.graph, *model.functions]
+    tensors = [*model.graph.initializer, *(tensor for graph in graphs for tensor in _inner_tensors(graph))]
+    locations = (_place(tensor).location for tensor in tensors if uses_external_data(tensor))
+    return [str(Path(path).parent / location) for location in dict.fromkeys(locations)]
+
+
 def load_weights(model: ModelProto, folder: Path, whose: str) -> None:
     """Read a model's external data into the model.
 

@@ -107,6 +107,7 @@ def polycmp_loaders() -> Iterable[LoaderSpec]:
         hints="polycmp_onnx.hints:open_hints",
         graph="polycmp_onnx.model_graph:open_graph",
         join="polycmp_onnx.join:join",
+        files="polycmp_onnx.external:referenced_files",
         facts="polycmp_onnx.facts:facts",
     )
 

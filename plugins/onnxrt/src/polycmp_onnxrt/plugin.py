@@ -43,7 +43,11 @@ class Options:
         1, help="Operators that may run at the same time; more than 1 turns parallel execution on.", metavar="N"
     )
     op_libs: tuple[str, ...] = opt(
-        (), help="Shared libraries with custom operators.", alias=("--op-libs", "--custom-op-libs"), metavar="FILE"
+        (),
+        help="Shared libraries with custom operators.",
+        alias=("--op-libs", "--custom-op-libs"),
+        metavar="FILE",
+        executes=True,
     )
     deterministic: bool = opt(False, help="Prefer kernels that give the same result in every run.")
     own_arena: bool = opt(

@@ -85,6 +85,16 @@ class RunningSection:
 
 
 @dataclass(frozen=True)
+class TrustSection:
+    """What SUITE.toml may do."""
+
+    no_scripts: bool = opt(
+        False, help="Refuse a suite that names code to run: scripts, libraries of operators, other interpreters."
+    )
+    allow_writes: bool = opt(False, help="Let cases write outside of the suite's folder, too.")
+
+
+@dataclass(frozen=True)
 class HistorySection:
     """Results and history."""
 
@@ -114,7 +124,7 @@ def _suite(call: Invocation) -> int:
 run_command = BackendCommand(
     "run",
     _suite,
-    options=(ChoiceSection, RunningSection, HistorySection, "result.report", "log"),
+    options=(ChoiceSection, RunningSection, TrustSection, HistorySection, "result.report", "log"),
     plugins=("report",),
     params=[
         click.Argument(["suite"], metavar="SUITE.toml"),

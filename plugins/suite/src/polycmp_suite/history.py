@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from polycmp.errors import FileError, describe_exception
@@ -38,11 +38,13 @@ class Baseline:
         name: What the run to compare with is called: the last that passed, else the last.
         cases: What became of its cases.
         times: For each case and backend the medians of the runs, the oldest first.
+        notes: What of them could not be read.
     """
 
     name: str
     cases: Mapping[str, Past]
     times: Mapping[str, Mapping[str, list[float]]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def describe(path: str) -> Baseline:
@@ -51,15 +53,17 @@ def describe(path: str) -> Baseline:
     Raises:
         FileError: There are none.
     """
-    return _baseline(_runs(path))
+    runs, notes = _runs(path)
+    return replace(_baseline(runs), notes=notes)
 
 
 def latest(path: str) -> tuple[str, list[Past]]:
     """Return the name and the cases of the last run that a path leads to; errors as in `describe`."""
-    return _runs(path)[-1]
+    return _runs(path)[0][-1]
 
 
-def _runs(path: str) -> list[tuple[str, list[Past]]]:
+def _runs(path: str) -> tuple[list[tuple[str, list[Past]]], tuple[str, ...]]:
+    """Return the runs, the oldest first, and notes on what could not be read."""
     place = Path(path)
     if place.is_file():
         return _from_file(place)
@@ -70,7 +74,7 @@ def _runs(path: str) -> list[tuple[str, list[Past]]]:
             why="it is no finished run, no folder of finished runs, and no SQLite file",
             hint=f"ls {path}",
         )
-    return [(run.folder.name, [_past(item) for item in run.results()]) for run in runs[-DEPTH:]]
+    return [(run.folder.name, [_past(item) for item in run.results()]) for run in runs[-DEPTH:]], ()
 
 
 def _past(result: CaseResult) -> Past:
@@ -134,20 +138,41 @@ def _row(run: int | None, item: CaseResult) -> tuple[object, ...]:
     return run, item.case, item.state, item.verdict, item.reason, error, item.seconds, json.dumps(dict(item.times))
 
 
-def _from_file(path: Path) -> list[tuple[str, list[Past]]]:
+def _from_file(path: Path) -> tuple[list[tuple[str, list[Past]]], tuple[str, ...]]:
     query = (
         "select runs.id, runs.name, cases.name, state, reason, max_error, times from cases join runs on runs.id = run "
         "where runs.id in (select id from runs order by time desc limit ?) order by runs.time, cases.rowid"
     )
     try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
             rows = database.execute(query, (DEPTH,)).fetchall()
     except sqlite3.Error as error:
         raise FileError(f"cannot read past runs from {path}", why=describe_exception(error)) from error
     runs: dict[int, tuple[str, list[Past]]] = {}
-    for number, name, case, state, reason, largest, times in rows:
-        past = Past(case, state, reason, None if largest is None else float(largest), json.loads(times))
-        runs.setdefault(number, (name, []))[1].append(past)
+    damaged = 0
+    for number, name, *values in rows:
+        try:
+            past = _past_of(*values)
+        except (ValueError, TypeError, RecursionError):
+            damaged += 1
+            continue
+        runs.setdefault(number, (str(name), []))[1].append(past)
     if not runs:
-        raise FileError(f"{path} holds no runs")
-    return list(runs.values())
+        raise FileError(f"{path} holds no runs", why=f"{damaged} damaged rows" if damaged else "")
+    notes = (f"{path}: {damaged} damaged row{'' if damaged == 1 else 's'} left out",) if damaged else ()
+    return list(runs.values()), notes
+
+
+def _past_of(case: object, state: object, reason: object, largest: object, times: object) -> Past:
+    """Return a case from a row of the file.
+
+    Raises:
+        ValueError: A value is damaged; TypeError and RecursionError likewise.
+    """
+    if not all(isinstance(item, str) for item in (case, state, reason, times)):
+        raise TypeError("a text is missing")
+    found = json.loads(str(times))
+    if not isinstance(found, dict):
+        raise ValueError("no times by backend")
+    seconds = {str(label): float(value) for label, value in found.items()}
+    return Past(str(case), str(state), str(reason), None if largest is None else float(str(largest)), seconds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from polycmp.errors import FileError
+from polycmp_report.identity import digest_of
 from polycmp_suite.running.process import GRACE, CaseProcess
 from polycmp_suite.spec import Ended, Job
 
@@ -54,8 +57,8 @@ def execute(
     Returns:
         How it ended, the files that it wrote, and how many files were fetched for it.
     """
-    cache = Path(tempfile.gettempdir()) / f"polycmp-suite-{os.getuid()}" / node
-    cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+    cache = own_folder(Path(tempfile.gettempdir()) / f"polycmp-suite-{os.getuid()}") / node
+    cache.mkdir(exist_ok=True, mode=0o700)
     _sweep(cache)
     place = Path(tempfile.mkdtemp(prefix="case-", dir=cache))
     try:
@@ -72,10 +75,27 @@ def execute(
         shutil.rmtree(place, ignore_errors=True)
 
 
+def own_folder(folder: Path) -> Path:
+    """Return a folder that is this user's alone; others may have made one of its name in a shared place.
+
+    Raises:
+        FileError: Another user made it, or others may write into it.
+    """
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
+        raise FileError(
+            f"the folder {folder} on {socket.gethostname()} is not this user's alone",
+            why="files of cases are kept in it, which another user could replace",
+            hint=f"remove it, or chmod 700 {folder}",
+        )
+    return folder
+
+
 def _place(item: Shipped, folder: Path, cache: Path, fetch: Callable[[str], bytes]) -> bool:
     """Put a file where the case looks for it; return whether it had to be fetched."""
     kept, target = cache / item.digest, folder / item.path
-    fetched = not kept.exists()
+    fetched = not kept.exists() or digest_of(kept) != item.digest
     if fetched:
         handle, name = tempfile.mkstemp(prefix="part-", dir=cache)
         with os.fdopen(handle, "wb") as file:

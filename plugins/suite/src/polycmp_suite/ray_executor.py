@@ -182,6 +182,9 @@ def _ended(task: Any, job: Job, begun: float) -> Ended:
         return Ended(job, -1, time.monotonic() - begun, stopped=why)
     log.debug("%s: %d of %d files fetched on %s", job.case, fetched, len(job.files), ended.where)
     for name, content in files.items():
+        if not is_inside(name):
+            log.warning("%s: %s sent a file that leads out of its folder: %r", job.case, ended.where, name)
+            continue
         target = Path(job.output) / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)

@@ -100,8 +100,12 @@ def result_from_json(document: Mapping[str, Any]) -> CaseResult:
 
 
 def read_result(path: Path) -> CaseResult | None:
-    """Return the result in a file; None if there is none, or it is not whole."""
+    """Return the result in a file; None if there is none, or it is not whole.
+
+    Its folder is the one that the file lies in, whatever the file says: pages are written there.
+    """
     try:
-        return result_from_json(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError, AttributeError):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return dataclasses.replace(result_from_json(document), folder=path.parent.name)
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return None

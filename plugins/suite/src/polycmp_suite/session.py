@@ -25,13 +25,13 @@ PAGE = "report.html"
 
 
 def fingerprint(case: Case, folder: str) -> str:
-    """Return what stands for everything that a result depends on: the words, and the files' sizes and times."""
+    """Return a digest of what a result depends on: words, sizes and times of files, versions of backends."""
     files = []
     for name in case.files:
         with suppress(OSError):
             found = (Path(folder) / name).stat()
             files.append((name, found.st_size, found.st_mtime_ns))
-    known = json.dumps([case.words, files, case.timeout, case.memory, case.gpus])
+    known = json.dumps([case.words, files, case.versions, case.timeout, case.memory, case.gpus])
     return hashlib.sha256(known.encode("utf-8", "backslashreplace")).hexdigest()
 
 

@@ -17,6 +17,7 @@ from polycmp.files import write_document
 from polycmp_suite.result import CaseResult, read_result
 from polycmp_suite.suitefile.case import Case, Suite
 
+_DAY = 24 * 3600.0
 _ABOUT, _RESULT, _CASES, LATEST = "suite.json", "result.json", "cases", "latest"
 
 
@@ -38,6 +39,22 @@ class Run:
         except (OSError, ValueError):
             return {}
         return found if isinstance(found, dict) else {}
+
+    @property
+    def order(self) -> tuple[int, float, str]:
+        """What runs in one folder are ordered by: their number, since a clock may go back."""
+        about = self.about
+        number, begun = about.get("number"), about.get("time")
+        return (
+            number if isinstance(number, int) else 0,
+            begun if isinstance(begun, (int, float)) else 0.0,
+            self.folder.name,
+        )
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether it has not finished and began less than a day ago, so that a process may still be at it."""
+        return not self.finished and time.time() - self.order[1] < _DAY
 
     @property
     def finished(self) -> bool:
@@ -87,7 +104,7 @@ class Run:
         Raises:
             FileError: That cannot be written.
         """
-        write_document(self.folder / _ABOUT, {"schema": 1, **values})
+        write_document(self.folder / _ABOUT, {"schema": 1, "number": self.order[0], **values})
 
 
 def is_run(folder: Path) -> bool:
@@ -98,21 +115,23 @@ def is_run(folder: Path) -> bool:
 def runs_in(folder: Path) -> list[Run]:
     """Return the runs in a folder of results, the oldest first."""
     try:
-        names = sorted(item.name for item in folder.iterdir() if item.name != LATEST and is_run(item))
+        found = [Run(item) for item in folder.iterdir() if item.name != LATEST and is_run(item)]
     except OSError:
         return []
-    return [Run(folder / name) for name in names]
+    return sorted(found, key=lambda run: run.order)
 
 
-def remove_old_runs(folder: Path, keep: int) -> None:
-    """Remove the oldest runs in a folder of results.
+def remove_old_runs(current: Run, keep: int) -> None:
+    """Remove the oldest runs beside a run, which stays, as those do that may still be going on.
 
     Args:
-        folder: The folder. What is no run in it stays.
+        current: The run at hand. What is no run in its folder stays.
         keep: How many are kept, from 1.
     """
-    for run in runs_in(folder)[:-keep]:
-        shutil.rmtree(run.folder, ignore_errors=True)
+    others = [run for run in runs_in(current.folder.parent) if run.folder != current.folder]
+    for run in others[: max(0, len(others) + 1 - keep)]:
+        if not run.may_go_on:
+            shutil.rmtree(run.folder, ignore_errors=True)
 
 
 def new_run(folder: Path) -> Run:
@@ -124,11 +143,13 @@ def new_run(folder: Path) -> Run:
     name = time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime())
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        last = max((run.order[0] for run in runs_in(folder)), default=0)
         for number in range(1, 1000):
             made = folder / (name if number == 1 else f"{name}-{number}")
             with suppress(FileExistsError):
                 made.mkdir()
                 break
+        write_document(made / _ABOUT, {"schema": 1, "number": last + 1, "time": time.time(), "finished": False})
         _point(folder / LATEST, made.name)
     except OSError as error:
         raise FileError(

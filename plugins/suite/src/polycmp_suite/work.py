@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from polycmp.errors import BackendError, UsageError
 from polycmp.terminal import echo, visible
 from polycmp_report.identity import identify
-from polycmp_suite.command import ChoiceSection, HistorySection, RunningSection
+from polycmp_suite.command import ChoiceSection, HistorySection, RunningSection, TrustSection
 from polycmp_suite.executors import make_executor
 from polycmp_suite.history import append, compare_with, describe
 from polycmp_suite.page import write_index
@@ -24,6 +24,7 @@ from polycmp_suite.spec import Resources
 from polycmp_suite.store import Run, default_folder, new_run, remove_old_runs, runs_in
 from polycmp_suite.suitefile.case import Case, Suite
 from polycmp_suite.suitefile.read import read_suite
+from polycmp_suite.suitefile.rules import Rules
 from polycmp_suite.summary import summarize
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ def run_suite(call: Invocation) -> int:
     """
     path, choice = call.params["suite"], call.section(ChoiceSection)
     call.begin(reads=[("SUITE.toml", path)])
-    suite = read_suite(path, call.registry)
+    trust = call.section(TrustSection)
+    rules = Rules(scripts=not trust.no_scripts, writes=trust.allow_writes)
+    suite = read_suite(path, call.registry, rules)
     cases = choose(suite.cases, choice.select, choice.tag)
     if choice.list or choice.dry_run:
         return _show(cases, commands=choice.dry_run)
@@ -170,7 +173,7 @@ class _Work:
             missing=missing,
             interrupted=session.interrupted,
             regressions=changes.regressions if changes else (),
-            notes=changes.notes if changes else self._first(),
+            notes=(*self._baseline.notes, *changes.notes) if self._baseline and changes else self._first(),
             page=str(run.folder / "index.html"),
             command_line=self._call.given.command,
             seconds=time.monotonic() - begun,
@@ -181,7 +184,7 @@ class _Work:
         if self._history.history and not session.interrupted:
             append(Path(self._history.history), run, self._suite.name, results)
         if self._history.keep:
-            remove_old_runs(run.folder.parent, self._history.keep)
+            remove_old_runs(run, self._history.keep)
         return self._call.present(result)
 
 

@@ -241,7 +241,9 @@ class Options:
     )
     # Engine and running
     save_engine: str = opt("", help="Write the engine.", alias="--save-engine", metavar="FILE", writes=True)
-    load_runtime: str = opt("", help="A lean runtime to run the engine with.", alias="--load-runtime", metavar="FILE")
+    load_runtime: str = opt(
+        "", help="A lean runtime to run the engine with.", alias="--load-runtime", metavar="FILE", executes=True
+    )
     engine_host_code_allowed: bool = opt(False, help="Allow host code in engine files; only for engines you trust.")
     dla_workspace_allocation_strategy: str = opt(
         "",

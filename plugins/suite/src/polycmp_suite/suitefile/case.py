@@ -42,6 +42,8 @@ class Case:
         tags: Its tags.
         needs: What the machine must have.
         files: The files that it reads, relative to the suite's folder.
+        written: The files and folders that it writes, relative to the suite's folder.
+        versions: Names and versions of what its backends are made of, in this environment and in others.
         timeout: Seconds after which it is ended; 0 for never.
         retries: How often it is tried again after it could not be compared.
         memory: Bytes that it may take; 0 for no limit.
@@ -60,6 +62,8 @@ class Case:
     tags: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
     timeout: float = 0.0
     retries: int = 0
     memory: int = 0

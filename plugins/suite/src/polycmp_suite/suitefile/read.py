@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from polycmp_suite.suitefile.case import Case, Suite
 from polycmp_suite.suitefile.keys import OWN, text
 from polycmp_suite.suitefile.lines import Place, find_lines
 from polycmp_suite.suitefile.mistakes import Mistakes
+from polycmp_suite.suitefile.rules import Rules
 from polycmp_suite.suitefile.spread import Settings, canonical, spread
 from polycmp_suite.suitefile.translate import Translator, settings_and_options
 
@@ -19,14 +21,16 @@ if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
 _TOP = ("name", "defaults", "case")
+_SEPARATE = "give each case a file of its own"
 
 
-def read_suite(path: str, registry: Registry) -> Suite:
+def read_suite(path: str, registry: Registry, rules: Rules | None = None) -> Suite:
     """Return the suite of a file.
 
     Args:
         path: The file.
         registry: The plugins: options are checked as their commands do.
+        rules: What the file's cases may do; by default run code, and write below its folder.
 
     Raises:
         FileError: The file cannot be read.
@@ -37,8 +41,9 @@ def read_suite(path: str, registry: Registry) -> Suite:
         content = parse_toml(source)
     except ValueError as error:
         raise UsageError(f"{path} is no TOML", why=str(error), hint="see docs/suites.md for an example") from error
-    reader = _Reader(path, source, registry)
+    reader = _Reader(path, source, registry, rules or Rules())
     cases = tuple(reader.cases(content))
+    reader.refuse_shared_files(cases)
     reader.mistakes.complain()
     name = content.get("name") or Path(path).stem
     return Suite(name, path, str(reader.folder), cases)
@@ -52,11 +57,11 @@ def _source(path: str) -> str:
 
 
 class _Reader:
-    def __init__(self, path: str, source: str, registry: Registry) -> None:
+    def __init__(self, path: str, source: str, registry: Registry, rules: Rules) -> None:
         self.folder = Path(path).absolute().parent
         self.mistakes = Mistakes(path)
         self._lines = find_lines(source)
-        self._translator = Translator(registry, self.folder)
+        self._translator = Translator(registry, self.folder, rules)
 
     def cases(self, content: Mapping[str, Any]) -> Iterator[Case]:
         """Yield the cases, and note what is wrong."""
@@ -74,6 +79,25 @@ class _Reader:
         self._names: dict[str, int] = {}
         for number, table in enumerate(tables):
             yield from self._cases_of(table, defaults, self._place(number))
+
+    def refuse_shared_files(self, cases: Sequence[Case]) -> None:
+        """Note where a case writes what another case reads or writes: the last one would win, or the first."""
+        writers: dict[Path, Case] = {}
+        for case in cases:
+            for path in case.written:
+                other = writers.setdefault(self._real(path), case)
+                if other is not case:
+                    self.mistakes.add(case.line, f"{path} is written by the case {other.id!r}, too; {_SEPARATE}")
+        for case in cases:
+            for path in case.files:
+                real = self._real(path)
+                writer = next((writers[place] for place in chain([real], real.parents) if place in writers), case)
+                if writer is not case:
+                    why = f"{path} is read by it and written by the case {writer.id!r}, and cases run in any order"
+                    self.mistakes.add(case.line, f"{why}; write it before the suite runs")
+
+    def _real(self, path: str) -> Path:
+        return (self.folder / path).resolve()
 
     def _place(self, number: int) -> Place:
         places = self._lines.arrays.get("case", [])

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.command import BackendCommand
-from polycmp.errors import UsageError
+from polycmp.errors import PolycmpError, UsageError
+from polycmp.model import Model
 from polycmp.plan.backends import plan_backends, spec_texts
 from polycmp.plan.build import settings_of
 from polycmp.plan.text import read_values
 from polycmp_suite.suitefile.case import Case
 from polycmp_suite.suitefile.keys import FORBIDDEN, OWN
+from polycmp_suite.suitefile.rules import Rules, given_options, refuse_code, refuse_writing_outside, written_by
 from polycmp_suite.suitefile.spread import Settings
+from polycmp_suite.suitefile.versions import Versions
 
 if TYPE_CHECKING:
     from polycmp.plan import BackendPlan
@@ -27,17 +32,20 @@ class Translator:
     Args:
         registry: The plugins.
         folder: Where paths begin.
+        rules: What cases may do.
     """
 
-    def __init__(self, registry: Registry, folder: Path) -> None:
-        self._registry, self._folder = registry, folder
+    def __init__(self, registry: Registry, folder: Path, rules: Rules) -> None:
+        self._registry, self._folder, self._rules = registry, folder, rules
+        self._versions = Versions(registry)
+        self._references: dict[str, tuple[str, ...]] = {}
         self._commands: dict[str, tuple[BackendCommand, Any]] = {}
 
     def case(self, settings: Settings, line: int) -> Case:
         """Return the case.
 
         Raises:
-            UsageError: A key is no option of the command, or a value cannot be one.
+            UsageError: A key is no option of the command, a value cannot be one, or the rules do not allow it.
             PluginError: Something that is named is not installed.
         """
         own = {key: spec.read(settings.own[key]) if key in settings.own else spec.default for key, spec in OWN.items()}
@@ -57,6 +65,11 @@ class Translator:
         backends = plan_backends(asked.backends, values.of_kind("runner"), self._registry)
         if not asked.model and not all(item.model for item in backends):
             raise UsageError("no model given", why='model = "model.onnx", or a pattern: model = "models/*.onnx"')
+        given = list(given_options(asked.values, table, backends))
+        if not self._rules.scripts:
+            refuse_code(given, filter(None, (asked.model, *(item.model for item in backends))), backends)
+        if not self._rules.writes:
+            refuse_writing_outside(self._folder, given)
         words = [*own["command"].split(), *([asked.model] if asked.model else [])]
         words += [word for spec in spec_texts(backends) for word in ("-b", spec)]
         for key, value in asked.values.items():
@@ -72,6 +85,8 @@ class Translator:
             tags=own["tags"],
             needs=needs,
             files=tuple(dict.fromkeys(self._files(asked, table, backends, own["files"]))),
+            written=tuple(dict.fromkeys(path for option in given for path in written_by(option))),
+            versions=tuple(dict.fromkeys(line for item in backends for line in self._versions.of(item))),
             timeout=own["timeout"],
             retries=own["retries"],
             memory=own["memory"],
@@ -102,13 +117,26 @@ class Translator:
         for text in filter(None, named):
             path = text if (self._folder / text).exists() else text.rpartition(":")[0]
             if path and (self._folder / path).exists():
-                yield path
-                yield from (f"{path}{end}" for end in (".data", "_data") if (self._folder / f"{path}{end}").exists())
+                yield from self._with_contents(path)
         for pattern in further:
             matches = sorted(glob.glob(pattern, root_dir=self._folder, recursive=True))  # noqa: PTH207 - patterns may be absolute
             if not matches:
                 raise UsageError(f"no file fits files = {pattern!r}")
             yield from matches
+
+    def _with_contents(self, path: str) -> Iterator[str]:
+        """Yield a path, the files in it where it is a folder, and those that it refers to where it is a model."""
+        yield path
+        place = self._folder / path
+        if place.is_dir():
+            inside = (item for item in place.rglob("*") if item.is_file())
+            yield from sorted(str(Path(path) / item.relative_to(place)) for item in inside)
+            return
+        if path not in self._references:
+            self._references[path] = ()
+            with suppress(PolycmpError):  # no model, or one that cannot be read: its command says so
+                self._references[path] = Model(str(place), self._registry).files()
+        yield from (os.path.relpath(item, self._folder) for item in self._references[path] if Path(item).exists())
 
 
 def _words(target: Any, value: Any) -> list[str]:

@@ -1,0 +1,54 @@
+"""Which releases a case runs with, read without importing anything: another release may give another result."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from polycmp.plan import BackendPlan
+    from polycmp.plugins import Registry
+
+
+class Versions:
+    """Tells the releases behind backends.
+
+    Args:
+        registry: The plugins.
+    """
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._elsewhere: dict[str, tuple[str, ...]] = {}
+
+    def of(self, backend: BackendPlan) -> Iterator[str]:
+        """Yield names and versions of the packages that a backend is made of.
+
+        Of a backend in another environment these are all packages there.
+        """
+        if backend.python:
+            if backend.python not in self._elsewhere:
+                self._elsewhere[backend.python] = tuple(_installed_beside(backend.python))
+            yield from self._elsewhere[backend.python]
+            return
+        found = self._registry.find_runner(backend.backend)
+        yield f"{found.distribution} {found.version}"
+        for module in found.spec.needs:
+            for name in self._packages.get(module.partition(".")[0], ()):
+                with suppress(importlib.metadata.PackageNotFoundError):
+                    yield f"{name} {importlib.metadata.version(name)}"
+
+    @cached_property
+    def _packages(self) -> Mapping[str, Sequence[str]]:
+        """The names of the packages that bring each importable module."""
+        return importlib.metadata.packages_distributions()
+
+
+def _installed_beside(python: str) -> Iterator[str]:
+    """Yield what is installed in an interpreter's environment, as the folders of metadata are called."""
+    prefix = Path(python).absolute().parent.parent
+    yield from sorted(path.name for path in prefix.glob("lib*/python*/site-packages/*.dist-info"))
