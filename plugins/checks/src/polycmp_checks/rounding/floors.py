@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp.compare.noise import Level, Scales, levels_of, one_rounding
 from polycmp.errors import UsageError
 from polycmp.graph import ModelGraph
 from polycmp.options import find_field, make_options
@@ -17,9 +18,10 @@ from polycmp.plugins import missing_modules
 from polycmp.precision import UNITS, allowed_precision, operator_rounding
 from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.resolve import Resolved, ResolvedBackend
-from polycmp.tensors import Feed, TensorMetadata, dtype_class, dtype_name, is_floating, to_numpy
-from polycmp_checks.rounding.judge import NoiseFloor, NoiseJudge, root_mean_square
+from polycmp.tensors import Feed, TensorMetadata, dtype_name, is_floating, to_numpy
+from polycmp_checks.rounding.judge import NoiseFloor, NoiseJudge
 from polycmp_layerwise.quiet import only_errors
+from polycmp_layerwise.structure import same_structure
 
 if TYPE_CHECKING:
     from polycmp.plugins import Contributed
@@ -30,6 +32,18 @@ Tensors = Mapping[str, NDArray[Any]]
 AFFORDABLE = 1 << 29
 #: Elements below which the largest error of one measurement says little of the next.
 FEW = 64
+#: Functions with results up to 1 that kernels approximate: errors have that scale however small the results are.
+BESIDE_ONE = frozenset({"Sigmoid", "HardSigmoid", "Tanh", "Erf"})
+#: Operators that hand such a result on.
+MOVING = frozenset(
+    {"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Concat", "Slice", "Gather", "Split",
+     "Cast", "Resize", "Pad", "Expand", "Tile", "MaxPool", "AveragePool", "GlobalAveragePool", "ReduceMean",
+     "ReduceMax", "Mul"}
+)  # fmt: skip
+#: Types whose numbers are steps of a scale.
+STEPS = frozenset({"int2", "uint2", "int4", "uint4", "int8", "uint8"})
+#: What to do where rounding to steps may explain anything.
+BY_THE_TASK = "judge with real inputs and a metric of the task (--compare …, --postprocess …)"
 
 
 class NoiseFloors:
@@ -55,14 +69,14 @@ class NoiseFloors:
         self._resolved = resolved
         self._reference = resolved.backend(reference if reference in labels else labels[-1])
         self._graphs: dict[str, ModelGraph | None] = {}
-        self._coarsest: dict[str, str] = {}
+        self._types: dict[str, frozenset[str]] = {}
         self._runs: dict[str, BackendRun] = {}
         self._feed: Feed = {}
         self._made: dict[str, Tensors | None] = {}
 
     def begin(self, feed: Feed) -> None:
         """Take other inputs."""
-        self._feed, self._made, self._coarsest = feed, {}, {}
+        self._feed, self._made, self._types = feed, {}, {}
 
     def close(self) -> None:
         """Deactivate what was run."""
@@ -73,13 +87,16 @@ class NoiseFloors:
         """Return the compare function that judges by the noise floor between two runs."""
         return NoiseJudge(options, self.between(candidate, reference), detail)
 
-    def between(self, one: str, two: str) -> Callable[[str, NDArray[Any]], NoiseFloor]:
-        """Return what gives the noise floor between two runs, by the output's name and the reference's values."""
+    def between(self, one: str, two: str) -> Callable[[str, NDArray[Any], Scales], NoiseFloor]:
+        """Return what gives the noise floor between two runs, of an output, the reference's values and their scales."""
 
-        def floor(output: str, reference: NDArray[Any]) -> NoiseFloor:
-            parts = [self._floor(kind, output, reference) for kind in map(self._kind, (one, two))]
+        def floor(output: str, reference: NDArray[Any], scales: Scales) -> NoiseFloor:
+            kinds = self._kinds(one, two)
+            parts = [self._floor(kind, output, reference, scales) for kind in kinds]
             source = " and ".join(dict.fromkeys(part.source for part in parts))
-            return NoiseFloor(sum(part.largest for part in parts), sum(part.rms for part in parts), source)
+            levels = tuple(mine + other for mine, other in zip(parts[0].levels, parts[1].levels, strict=True))
+            kind = max(kinds, key=lambda name: UNITS[name])
+            return NoiseFloor(levels, kind, source)
 
         return floor
 
@@ -91,61 +108,77 @@ class NoiseFloors:
             two: Label of the other.
             share: The largest error over the largest magnitude of the output.
         """
-        kind = max((self._kind(label) for label in (one, two)), key=lambda name: UNITS.get(name, 0.0))
+        kind = max(self._kinds(one, two), key=lambda name: UNITS.get(name, 0.0))
         depth = self._depth()
         most = 4.0 * UNITS[kind] * math.sqrt(depth)
         said = f"rounding to {kind} in {depth} operators in a row"
-        if share <= most:
-            return (
-                f"{share:.2g} of the largest value, which {said} may explain (up to {most:.1g}): try --tolerance auto"
-            )
-        return f"{share:.2g} of the largest value, more than {said} explains ({most:.1g}) unless the model amplifies it"
+        if share > most:
+            known = f"{share:.2g} of the largest value, more than {said} explains ({most:.1g})"
+            return f"{known} unless the model amplifies it"
+        found = f"{share:.2g} of the largest value, which {said} may explain (up to {most:.1g})"
+        return f"{found}: {BY_THE_TASK if kind == 'int8' else 'try --tolerance auto'}"
 
-    def _floor(self, kind: str, output: str, reference: NDArray[Any]) -> NoiseFloor:
+    def _floor(self, kind: str, output: str, reference: NDArray[Any], scales: Scales) -> NoiseFloor:
         """Return the noise floor of one side, which calculates in a type."""
-        values = np.abs(reference.astype(np.complex128 if dtype_class(reference.dtype) == "complex" else np.float64))
-        values = values[np.isfinite(values)]
         unit, depth = UNITS[kind], self._depth()
-        errors = self._errors(kind, output)
-        moved = self._moved(output, reference) if errors is None else None
-        # One operator's roundings are there in any case; few elements may all be near the exact result by luck.
-        steps = operator_rounding(unit) if errors is not None and errors.size >= FEW else unit * math.sqrt(depth)
-        # Functions with results up to 1, such as Sigmoid, have errors of that scale however small these are.
-        largest, rms = steps * float(values.max(initial=0.0)) + unit, steps * root_mean_square(values) + unit
+        exact, made = self._pair("float64", kind, output)
         source = f"{kind} in {depth} operators in a row, estimated"
-        if errors is not None:
+        measured: tuple[Level, ...] | None = None
+        if exact is not None and made is not None and made.shape == reference.shape:
+            measured = levels_of(made, exact, scales)
             source = f"{kind} measured against float64"
-        elif moved is not None:
-            errors = max(unit / UNITS["float32"], 1.0) * moved
-            source = f"{source}, and inputs moved by one unit in the last place"
-        if errors is not None:
-            largest, rms = max(largest, float(errors.max(initial=0.0))), max(rms, root_mean_square(errors))
-        return NoiseFloor(largest, rms, source)
+        else:
+            moved = self._moved(output, reference, scales)
+            if moved is not None:
+                times = max(unit / UNITS["float32"], 1.0)
+                measured = tuple(Level(times * item.largest, times * item.rms) for item in moved)
+                source = f"{source}, and inputs moved by one unit in the last place"
+        # One operator's roundings are there in any case; few elements may all be near the exact result by luck.
+        lucky = exact is None or made is None or reference.size < FEW
+        share = unit * math.sqrt(depth) if lucky else operator_rounding(unit)
+        absolute = min(unit, UNITS["float32"]) if self._is_beside_one(output) else 0.0
+        least = one_rounding(reference, share, scales, absolute)
+        if measured is None:
+            return NoiseFloor(least, kind, source)
+        levels = tuple(item.at_least(other) for item, other in zip(measured, least, strict=True))
+        return NoiseFloor(levels, kind, source)
 
-    def _errors(self, kind: str, output: str) -> NDArray[Any] | None:
-        """Return the errors of an output in a type, None if that cannot be measured."""
-        exact, made = self._outputs("float64"), self._outputs(kind)
-        if exact is None or made is None or output not in exact or output not in made:
-            return None
-        errors = np.abs(made[output].astype(np.float64) - exact[output].astype(np.float64))
-        return errors[np.isfinite(errors)]
+    def _pair(self, one: str, two: str, output: str) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
+        """Return an output in two types, None where it cannot be calculated in one."""
+        found = self._outputs(one), self._outputs(two)
+        mine, other = ((made or {}).get(output) for made in found)
+        return (mine, other) if mine is not None and other is not None and mine.shape == other.shape else (None, None)
+
+    def _is_beside_one(self, output: str) -> bool:
+        """Return whether an output is read beside numbers up to 1, as approximated functions make them."""
+        graph = self._graph(self._reference)
+        made = {name: node for node in (() if graph is None else graph.nodes) for name in node.outputs}
+        todo, seen = [output], set()
+        while todo:
+            node = made.get(todo.pop())
+            if node is None or node.outputs in seen:
+                continue
+            seen.add(node.outputs)
+            if node.op_type in BESIDE_ONE:
+                return True
+            if node.op_type in MOVING:
+                todo += node.inputs
+        return False
 
     def _outputs(self, kind: str) -> Tensors | None:
+        """Return the outputs of the reference's model calculated in a type; None where no backend can do so."""
         if kind not in self._made:
-            own = self._inside(self._reference)
-            backend = self._evaluator("" if kind == own else kind)
+            own = kind == self._inside(self._reference, whole=False)
+            backend = self._evaluator("" if own else kind)
             self._made[kind] = None if backend is None else self._infer(f"evaluator {kind}", backend, self._feed)
         return self._made[kind]
 
-    def _moved(self, output: str, reference: NDArray[Any]) -> NDArray[Any] | None:
+    def _moved(self, output: str, reference: NDArray[Any], scales: Scales) -> tuple[Level, ...] | None:
         """Return how far an output moves if the inputs do by one unit in the last place."""
         if "moved" not in self._made:
             self._made["moved"] = self._infer("moved", self._reference, _moved(self._feed))
-        moved = self._made["moved"]
-        if moved is None or output not in moved or moved[output].shape != reference.shape:
-            return None
-        errors = np.abs(moved[output].astype(np.float64) - reference.astype(np.float64))
-        return errors[np.isfinite(errors)]
+        made = (self._made["moved"] or {}).get(output)
+        return None if made is None or made.shape != reference.shape else levels_of(made, reference, scales)
 
     def _infer(self, key: str, backend: ResolvedBackend, feed: Feed) -> Tensors | None:
         with only_errors():
@@ -170,31 +203,45 @@ class NoiseFloors:
                 return ResolvedBackend(BackendPlan(f"{spec.name} {kind}", spec.name, options), model, item)
         return None
 
-    def _kind(self, label: str) -> str:
-        """Return the type that a run calculates in: what its options allow, or the coarsest type inside its model."""
+    def _kinds(self, *labels: str) -> list[str]:
+        """Return the type that each run calculates in: what its options allow, or the coarsest type inside its model.
+
+        Whole numbers in a model that both run are the same on both sides, so they round nothing.
+        """
+        backends = [self._backend(label) for label in labels]
+        graphs = [self._graph(backend) for backend in backends]
+        first = graphs[0]
+        alike = first is not None and all(graph is not None and same_structure(first, graph) for graph in graphs)
+        return [self._kind(backend, whole=not alike) for backend in backends]
+
+    def _backend(self, label: str) -> ResolvedBackend:
         labels = [backend.label for backend in self._resolved.backends]
-        backend = self._resolved.backend(label) if label in labels else self._reference
+        return self._resolved.backend(label) if label in labels else self._reference
+
+    def _kind(self, backend: ResolvedBackend, *, whole: bool) -> str:
         if backend.contribution is not None:
             allowed = allowed_precision(dict(backend.contribution.spec.narrows), backend.plan.options)
             if allowed:
                 return allowed
-        return self._inside(backend)
+        return self._inside(backend, whole=whole)
 
-    def _inside(self, backend: ResolvedBackend) -> str:
+    def _inside(self, backend: ResolvedBackend, *, whole: bool) -> str:
+        """Return the coarsest type inside a model, steps of a scale among them if `whole` is true."""
         path = backend.model.path
-        if path not in self._coarsest:
+        if path not in self._types:
             graph = self._graph(backend)
-            self._coarsest[path] = "float32" if graph is None else self._coarsest_in(graph)
-        return self._coarsest[path]
+            self._types[path] = frozenset() if graph is None else self._types_in(graph)
+        found = self._types[path] if whole else self._types[path] - {"int8"}
+        return max(found, key=UNITS.__getitem__, default="float32")
 
-    def _coarsest_in(self, graph: ModelGraph) -> str:
+    def _types_in(self, graph: ModelGraph) -> frozenset[str]:
         types = graph.types(TensorMetadata.from_feed_dict(self._feed)) if self._feed else TensorMetadata()
         made = {name for node in graph.nodes for name in node.outputs}
         found = {entry.dtype for name, entry in types.items() if name in made and entry.dtype is not None}
         names = {dtype_name(dtype) for dtype in found if is_floating(dtype)}
-        if any(dtype_name(dtype) in {"int8", "uint8", "int4", "uint4"} for dtype in found):
+        if any(dtype_name(dtype) in STEPS for dtype in found):
             names.add("int8")
-        return max((name for name in names if name in UNITS), key=UNITS.__getitem__, default="float32")
+        return frozenset(name for name in names if name in UNITS)
 
     def _graph(self, backend: ResolvedBackend) -> ModelGraph | None:
         path = backend.model.path

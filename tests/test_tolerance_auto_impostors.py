@@ -1,0 +1,164 @@
+"""`--tolerance auto` never passes an output that is no result of the model: zeros, a constant, other rows, a factor."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from toys import graph_model
+
+FLOAT = TensorProto.FLOAT
+ROWS = 8
+
+
+def classifier(classes: int, size: float = 1.0, *, softmax: bool = True) -> onnx.ModelProto:
+    """Return x [8,64] -> Gemm -> Relu -> Gemm -> Softmax, or logits of a size."""
+    rng = np.random.default_rng(classes)
+    weights = [
+        ("a", (rng.standard_normal((64, 64)) / 8).astype(np.float32)),
+        ("b", (rng.standard_normal((64, classes)) / 4 * size).astype(np.float32)),
+    ]
+    nodes = [
+        helper.make_node("Gemm", ["x", "a"], ["h"], name="h"),
+        helper.make_node("Relu", ["h"], ["r"], name="r"),
+        helper.make_node("Gemm", ["r", "b"], ["l" if softmax else "p"], name="l"),
+    ]
+    if softmax:
+        nodes.append(helper.make_node("Softmax", ["l"], ["p"], name="p", axis=-1))
+    return graph_model(nodes, [("x", FLOAT, [ROWS, 64])], [("p", FLOAT, None)], weights)
+
+
+def impostors(model: onnx.ModelProto) -> dict[str, onnx.ModelProto]:
+    """Return models whose output is made of the right one, and is wrong."""
+    classes = int(onnx.numpy_helper.to_array(model.graph.initializer[-1]).shape[-1])
+    node = helper.make_node
+    made = {
+        "zeros": ([node("Mul", ["p_", "k"], ["p"])], np.float32(0)),
+        "halved": ([node("Mul", ["p_", "k"], ["p"])], np.float32(0.5)),
+        "larger": ([node("Mul", ["p_", "k"], ["p"])], np.float32(1.1)),
+        "negated": ([node("Neg", ["p_"], ["p"])], None),
+        "shuffled": ([node("Gather", ["p_", "k"], ["p"], axis=0)], np.roll(np.arange(ROWS), 3)),
+        "rolled": ([node("Gather", ["p_", "k"], ["p"], axis=1)], np.roll(np.arange(classes), 1)),
+        "constant": (
+            [
+                node("ReduceMean", ["p_"], ["mean"], keepdims=1),
+                node("Mul", ["p_", "k"], ["nothing"]),
+                node("Add", ["nothing", "mean"], ["p"]),
+            ],
+            np.float32(0),
+        ),
+    }
+    found = {}
+    for name, (nodes, constant) in made.items():
+        wrong = onnx.ModelProto()
+        wrong.CopyFrom(model)
+        wrong.graph.node[-1].output[0] = "p_"
+        wrong.graph.node.extend(nodes)
+        if constant is not None:
+            wrong.graph.initializer.append(onnx.numpy_helper.from_array(np.asarray(constant), "k"))
+        found[name] = wrong
+    return found
+
+
+MODELS = {
+    "softmax 10": (classifier, (10,), {}),
+    "softmax 1000": (classifier, (1000,), {}),
+    "logits": (classifier, (10,), {"softmax": False}),
+    "logits of 1e-4": (classifier, (100,), {"size": 1e-4, "softmax": False}),
+    "logits of 1e-7": (classifier, (100,), {"size": 1e-7, "softmax": False}),
+    "logits of 1e6": (classifier, (100,), {"size": 1e6, "softmax": False}),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("name", MODELS)
+def test_no_impostor_passes_and_the_right_output_does(polycmp, tmp_path, name, dtype):
+    make, arguments, keywords = MODELS[name]
+    model = make(*arguments, **keywords)
+    beyond_float16 = dtype == "float16" and name in {"logits of 1e6", "logits of 1e-7"}
+    onnx.save(model, tmp_path / "m.onnx")
+    option = "" if dtype == "float32" else f"dtype={dtype},"
+    words = ["-b", f"onnx:{option}name=clean" if option else "onnxrt:name=clean"]
+    for wrong, proto in impostors(model).items():
+        onnx.save(proto, tmp_path / f"{wrong}.onnx")
+        words += ["-b", f"onnx:{option}name={wrong},model={wrong}.onnx"]
+    done = polycmp("run", "m.onnx", *words, "-b", "onnx:name=right", "--tolerance", "auto", "--report", "r.json")
+    assert done.status == 1, done.out + done.err
+    found = {
+        pair["candidate"]: pair["outputs"]["p"]["passed"]
+        for pair in json.loads(Path("r.json").read_text())["comparison_results"]
+    }
+    passed = sorted(label for label, one in found.items() if one)
+    assert passed == ([] if beyond_float16 else ["clean"]), done.out
+
+
+def detector(*, quantised: str = "") -> onnx.ModelProto:
+    """Return a head of four box channels up to 320 and six scores up to 1, quantised together or each by itself."""
+    rng = np.random.default_rng(7)
+    weights = [
+        ("wb", (rng.standard_normal((4, 3, 1, 1)) * 40).astype(np.float32)),
+        ("bb", np.full(4, 160, np.float32)),
+        ("ws", rng.standard_normal((6, 3, 1, 1)).astype(np.float32)),
+        ("together", np.float32(320 / 255)),
+        ("scores", np.float32(1 / 255)),
+        ("zero", np.uint8(0)),
+        ("shape", np.array([1, -1, 256], np.int64)),
+    ]
+    node = helper.make_node
+
+    def steps(name: str, scale: str) -> list[onnx.NodeProto]:
+        codes = node("QuantizeLinear", [name, scale, "zero"], [f"{name}_q"], name=f"{name}_q")
+        return [codes, node("DequantizeLinear", [f"{name}_q", scale, "zero"], [f"{name}_d"], name=f"{name}_d")]
+
+    ends = ("b_d", "s_d") if quantised == "apart" else ("b", "s")
+    nodes = [
+        node("Conv", ["x", "wb", "bb"], ["b"], name="b"),
+        node("Conv", ["x", "ws"], ["l"], name="l"),
+        node("Sigmoid", ["l"], ["s"], name="s"),
+        *(steps("b", "together") + steps("s", "scores") if quantised == "apart" else []),
+        node("Concat", ends, ["c"], name="c", axis=1),
+        *(steps("c", "together") if quantised == "together" else []),
+        node("Reshape", ["c_d" if quantised == "together" else "c", "shape"], ["y"], name="y"),
+    ]
+    return graph_model(nodes, [("x", FLOAT, [1, 3, 16, 16])], [("y", FLOAT, None)], weights)
+
+
+def test_scores_that_share_the_scale_of_boxes_are_named_dead_and_auto_is_not_advised(polycmp, tmp_path):
+    onnx.save(detector(), tmp_path / "m.onnx")
+    onnx.save(detector(quantised="together"), tmp_path / "int8.onnx")
+    done = polycmp("run", "int8.onnx", "m.onnx", "-b", "onnxrt", "--tolerance", "auto")
+    assert done.status == 1, done.out
+    assert "6 of 10 channels (axis 1) are 0 here and not in the reference" in " ".join(done.out.split())
+    plain = polycmp("run", "int8.onnx", "m.onnx", "-b", "onnxrt")
+    assert plain.status == 1
+    assert "try --tolerance auto" not in " ".join(plain.out.split())
+    assert "a metric of the task" in " ".join(plain.out.split())
+
+
+def test_scores_with_a_scale_of_their_own_are_not_dead(polycmp, tmp_path):
+    onnx.save(detector(), tmp_path / "m.onnx")
+    onnx.save(detector(quantised="apart"), tmp_path / "int8.onnx")
+    done = polycmp("run", "int8.onnx", "m.onnx", "-b", "onnxrt", "--tolerance", "auto")
+    assert done.status == 0, done.out
+
+
+@pytest.mark.parametrize("wrong", ["halved", "larger", "zeros"])
+def test_the_small_channels_of_an_output_are_judged_by_their_own_scale(polycmp, tmp_path, wrong):
+    """Boxes hide nothing: half a score is far less than one unit of float16 beside 320."""
+    factor = {"halved": 0.5, "larger": 1.1, "zeros": 0.0}[wrong]
+    onnx.save(detector(), tmp_path / "m.onnx")
+    model = detector()
+    concat = next(node for node in model.graph.node if node.op_type == "Concat")
+    concat.input[1] = "wrong"
+    model.graph.node.insert(list(model.graph.node).index(concat), helper.make_node("Mul", ["s", "k"], ["wrong"]))
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(factor, np.float32), "k"))
+    onnx.save(model, tmp_path / "wrong.onnx")
+    for dtype in ("float16", "bfloat16"):
+        words = ("-b", f"onnx:dtype={dtype},model=wrong.onnx", "-b", "onnx", "--tolerance", "auto")
+        assert polycmp("run", "m.onnx", *words).status == 1
+        words = ("-b", f"onnx:dtype={dtype}", "-b", "onnx", "--tolerance", "auto")
+        assert polycmp("run", "m.onnx", *words).status == 0
