@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from polycmp.compare.scripted import as_verdict, judging, read_only
-from polycmp.compare.verdicts import OutputComparison, PairComparison, WorstIterations, named_reason
+from polycmp.compare.verdicts import OutputComparison, PairComparison, WorstIterations, inconclusive, judged_together
 from polycmp.compare.words import kind_reason, shape_reason
 from polycmp.errors import InvalidValueError, UsageError, did_you_mean
 from polycmp.spec import Verdict
@@ -92,14 +92,15 @@ class PairComparer:
             reasons.append("no iteration was compared")
         elif not self._matched:
             reasons.append("no output in common")
-        passed = not reasons and self._worst.passed
+        verdict = "failed" if reasons else self._worst.verdict
         return PairComparison(
             self.candidate_label,
             self.reference_label,
-            passed,
+            verdict == "passed",
             dict(self._worst.outputs),
             self.iterations,
             "; ".join(reasons),
+            inconclusive(verdict),
         )
 
     def _match(self, candidate: Outputs, reference: Outputs) -> list[tuple[str | None, str | None]]:
@@ -165,20 +166,16 @@ class PairComparer:
         verdicts = {
             name: self._call(name, function, left, right, base.output) for name, function in self.functions.items()
         }
-        reasons = [
-            named_reason(name, verdict.reason, len(verdicts))
-            for name, verdict in verdicts.items()
-            if not verdict.passed
-        ]
-        passed = not reasons
-        reasons += [
-            named_reason(name, verdict.reason, len(verdicts))
-            for name, verdict in verdicts.items()
-            if passed and verdict.reason
-        ]
+        verdict, reasons = judged_together(verdicts)
         if dtype_name(left.dtype) != dtype_name(right.dtype):
             reasons.append(f"{dtype_name(left.dtype)} compared with {dtype_name(right.dtype)}")
-        return replace(base, passed=passed, reason="; ".join(reasons), verdicts=verdicts)
+        return replace(
+            base,
+            passed=verdict == "passed",
+            inconclusive=inconclusive(verdict),
+            reason="; ".join(reasons),
+            verdicts=verdicts,
+        )
 
     def _call(self, name: str, function: CompareFunction, left: Any, right: Any, output: str) -> Verdict:
         with judging(name, output):

@@ -82,7 +82,11 @@ def _checked(verdict: Verdict, function: str, output: str) -> Verdict:
     for name, figure in metrics.items():
         if not isinstance(name, str) or not isinstance(figure, (numbers.Real, np.bool_)):
             raise _wrong(function, output, f"the metric {name!r} of its verdict is {_describe(figure)}, not a number")
-    return verdict if type(verdict.passed) is bool else replace(verdict, passed=bool(verdict.passed))
+    if verdict.inconclusive not in ("", "blind", "undecided"):
+        why = f"`inconclusive` of its verdict is {_describe(verdict.inconclusive)}, not 'blind', 'undecided' or ''"
+        raise _wrong(function, output, why)
+    passed = bool(verdict.passed) and not verdict.inconclusive
+    return verdict if verdict.passed is passed else replace(verdict, passed=passed)
 
 
 def _is_ambiguous(value: Any) -> bool:
@@ -164,6 +168,7 @@ def _comparison(name: str, value: Any, candidate: Mapping[str, Any], reference: 
         {"script": verdict},
         candidate_type=_type(candidate, name),
         reference_type=_type(reference, name),
+        inconclusive=verdict.inconclusive,
     )
 
 

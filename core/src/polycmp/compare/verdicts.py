@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
+from typing import Protocol
 
 from polycmp.records import dataclass
 from polycmp.spec import Verdict
@@ -17,8 +18,42 @@ __all__ = [
     "PairComparison",
     "Worst",
     "WorstIterations",
+    "inconclusive",
+    "judged_together",
     "named_reason",
+    "verdict_of",
+    "verdict_over",
 ]
+
+#: Kinds of verdicts, the weightiest first: of several it is the one that counts.
+VERDICTS = ("failed", "undecided", "blind", "passed")
+
+
+class Judged(Protocol):
+    """Something that passed, failed, or tells nothing: a verdict, an output, a pair of runs."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether it passed."""
+
+    @property
+    def inconclusive(self) -> str:
+        """Why it tells nothing; empty where it tells something."""
+
+
+def verdict_of(item: Judged) -> str:
+    """Return one of `VERDICTS`."""
+    return "passed" if item.passed else item.inconclusive or "failed"
+
+
+def verdict_over(items: Iterable[Judged]) -> str:
+    """Return the weightiest of the verdicts; `passed` where there are none."""
+    return min(map(verdict_of, items), key=VERDICTS.index, default="passed")
+
+
+def inconclusive(verdict: str) -> str:
+    """Return what a verdict says of a comparison that tells nothing, empty for one that tells something."""
+    return verdict if verdict in {"blind", "undecided"} else ""
 
 
 @dataclass(frozen=True)
@@ -36,6 +71,7 @@ class OutputComparison:
         worst_iteration: The iteration that `reason` and `verdicts` speak of.
         candidate_type: Element type and shape of the candidate's output, as text.
         reference_type: Likewise of the reference's.
+        inconclusive: `blind` or `undecided` where it neither passed nor failed, as in `polycmp.spec.Verdict`.
     """
 
     output: str
@@ -48,6 +84,12 @@ class OutputComparison:
     worst_iteration: int = 0
     candidate_type: str = ""
     reference_type: str = ""
+    inconclusive: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """`passed`, `failed`, `undecided` or `blind`."""
+        return verdict_of(self)
 
     @property
     def stats(self) -> ErrorStats | None:
@@ -69,6 +111,7 @@ class PairComparison:
         outputs: By output name, in the candidate's order, those that only the reference has at the end.
         iterations: Iterations compared.
         reason: What is wrong with the pair as a whole (unequal iterations, nothing in common); else empty.
+        inconclusive: `blind` or `undecided` where no output failed and not all passed.
     """
 
     candidate: str
@@ -77,6 +120,12 @@ class PairComparison:
     outputs: Mapping[str, OutputComparison]
     iterations: int
     reason: str = ""
+    inconclusive: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """`passed`, `failed`, `undecided` or `blind`."""
+        return verdict_of(self)
 
 
 class WorstIterations:
@@ -95,9 +144,9 @@ class WorstIterations:
             self._keep(item)
 
     @property
-    def passed(self) -> bool:
-        """Whether every output passed in every iteration."""
-        return all(item.passed for item in self.outputs.values())
+    def verdict(self) -> str:
+        """The weightiest verdict on any output."""
+        return verdict_over(self.outputs.values())
 
     def _keep(self, item: OutputComparison) -> None:
         known = self.outputs.get(item.output)
@@ -118,12 +167,27 @@ def named_reason(name: str, reason: str, functions: int) -> str:
     return f"{name}: {text}" if functions > 1 else text
 
 
-def _severity(item: OutputComparison) -> tuple[bool, bool, int, float]:
+def judged_together(verdicts: Mapping[str, Verdict]) -> tuple[str, list[str]]:
+    """Return the weightiest of the verdicts of several compare functions, and the reasons of those that gave it.
+
+    Args:
+        verdicts: By the function's name.
+    """
+    weightiest = verdict_over(verdicts.values())
+    reasons = [
+        named_reason(name, item.reason, len(verdicts))
+        for name, item in verdicts.items()
+        if verdict_of(item) == weightiest and (item.reason or weightiest != "passed")
+    ]
+    return weightiest, reasons
+
+
+def _severity(item: OutputComparison) -> tuple[int, bool, int, float]:
     """Return what orders the iterations of one output: failures first, among them those without figures."""
-    stats = item.stats
+    stats, weight = item.stats, -VERDICTS.index(item.verdict)
     if stats is None:
-        return not item.passed, not item.passed, 0, 0.0
-    return not item.passed, False, stats.failed, stats.max_abs
+        return weight, not item.passed, 0, 0.0
+    return weight, False, stats.failed, stats.max_abs
 
 
 def merge_windows(parts: Iterable[PairComparison]) -> PairComparison:
@@ -131,9 +195,11 @@ def merge_windows(parts: Iterable[PairComparison]) -> PairComparison:
     found = list(parts)
     outputs = {name: item for part in found for name, item in part.outputs.items()}
     reasons = [part.reason for part in found if part.reason and part.outputs]
+    verdict = verdict_over(part for part in found if part.outputs)
     return replace(
         found[0],
-        passed=all(part.passed for part in found if part.outputs),
+        passed=verdict == "passed",
+        inconclusive=inconclusive(verdict),
         outputs=outputs,
         iterations=max(part.iterations for part in found),
         reason=reasons[0] if reasons else "",

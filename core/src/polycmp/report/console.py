@@ -14,12 +14,28 @@ from polycmp.report.screen import STYLES, Lines, Screen, Sentence, cell, standar
 from polycmp.results.commands import NextStep, Repeat
 from polycmp.terminal import visible
 
-_ROW_STYLES: dict[State, str] = {"passed": "green", "failed": "red", "error": "yellow", "skipped": "dim", "info": ""}
+_ROW_STYLES: dict[State, str] = {
+    "passed": "green",
+    "failed": "red",
+    "blind": "magenta",
+    "undecided": "magenta",
+    "error": "yellow",
+    "skipped": "dim",
+    "info": "",
+}
 #: A reason up to this length says no more of a row that passed than its mark: "within tolerance".
 _SHORT = 16
 #: A longer reason stands below its row in any case, so that it does not stretch the table.
 _INLINE = 40
-_MARKS: dict[State, str] = {"passed": "ok", "failed": "FAIL", "error": "error", "skipped": "-", "info": ""}
+_MARKS: dict[State, str] = {
+    "passed": "ok",
+    "failed": "FAIL",
+    "blind": "BLIND",
+    "undecided": "UNDECIDED",
+    "error": "error",
+    "skipped": "-",
+    "info": "",
+}
 
 
 def print_result(result: Result, *, verbose: bool = False, quiet: bool = False, console: Screen | None = None) -> None:

@@ -14,13 +14,13 @@ from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
 from polycmp.records import dataclass
 from polycmp.results.commands import NextStep, Repeat
 
-State: TypeAlias = Literal["passed", "failed", "error", "skipped", "info"]
-Verdict: TypeAlias = Literal["passed", "failed", "error"]
+State: TypeAlias = Literal["passed", "failed", "blind", "undecided", "error", "skipped", "info"]
+Verdict: TypeAlias = Literal["passed", "failed", "blind", "undecided", "error"]
 Kind: TypeAlias = Literal["text", "number", "duration"]
 
-_EXIT_CODES: Mapping[str, int] = {"passed": EXIT_OK, "failed": EXIT_DIFFERENT, "error": EXIT_FAILED}
+_EXIT_CODES: Mapping[str, int] = {"passed": EXIT_OK, "failed": EXIT_DIFFERENT}
 #: States of a row that are worth looking at first.
-BAD: frozenset[State] = frozenset({"failed", "error"})
+BAD: frozenset[State] = frozenset({"failed", "blind", "undecided", "error"})
 
 
 def verdict_of(exit_code: int) -> Verdict:
@@ -308,7 +308,8 @@ class Result:
 
     Attributes:
         command: The command: `run`, `locate`.
-        verdict: `passed`, `failed` (something differs), or `error` (that could not be found out).
+        verdict: `passed`, `failed` (something differs), `blind` (nothing could have differed), `undecided` (rounding
+            may explain anything), or `error` (that could not be found out).
         heading: The verdict in capital letters, as the command puts it.
         sentence: What it comes to, in one sentence.
         title: What it is about: the models or backends.
@@ -339,7 +340,7 @@ class Result:
     @property
     def exit_code(self) -> int:
         """The exit status: 0 passed, 1 failed, 3 could not be found out."""
-        return _EXIT_CODES[self.verdict]
+        return _EXIT_CODES.get(self.verdict, EXIT_FAILED)
 
     @property
     def summary(self) -> str:

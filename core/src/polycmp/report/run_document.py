@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from polycmp.compare.verdicts import DetailedVerdict, ErrorStats, OutputComparison, PairComparison
+from polycmp.compare.verdicts import DetailedVerdict, ErrorStats, OutputComparison, PairComparison, verdict_of
 from polycmp.results.outcome import BackendResult, Outcome
 from polycmp.tensors import TensorMetadata, dtype_name
 
@@ -69,6 +69,7 @@ def _pair(pair: PairComparison) -> dict[str, Any]:
         "candidate": pair.candidate,
         "reference": pair.reference,
         "passed": pair.passed,
+        "verdict": pair.verdict,
         "reason": pair.reason,
         "iterations": pair.iterations,
         "outputs": {name: _output(output) for name, output in pair.outputs.items()},
@@ -79,6 +80,7 @@ def _output(output: OutputComparison) -> dict[str, Any]:
     functions: dict[str, dict[str, Any]] = {
         name: {
             "passed": verdict.passed,
+            "verdict": verdict_of(verdict),
             "reason": verdict.reason,
             "metrics": dict(verdict.metrics),
             "tolerance": dict(verdict.tolerance) if isinstance(verdict, DetailedVerdict) else {},
@@ -87,6 +89,7 @@ def _output(output: OutputComparison) -> dict[str, Any]:
     }
     return {
         "passed": output.passed,
+        "verdict": output.verdict,
         "reason": output.reason,
         **_statistics(output.stats),
         "metrics": {key: value for item in functions.values() for key, value in item["metrics"].items()},

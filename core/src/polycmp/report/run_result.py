@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from typing import cast
 
-from polycmp.compare.verdicts import DetailedVerdict, ErrorStats, OutputComparison, PairComparison, Worst
+from polycmp.compare.verdicts import (
+    VERDICTS,
+    DetailedVerdict,
+    ErrorStats,
+    OutputComparison,
+    PairComparison,
+    Worst,
+    verdict_of,
+)
 from polycmp.report.face import (
     Bar,
     Block,
@@ -19,8 +28,9 @@ from polycmp.report.face import (
     Problem,
     Result,
     Row,
+    State,
     Table,
-    verdict_of,
+    Verdict,
 )
 from polycmp.report.formatting import backend_failure, duration, error_histogram, figure
 from polycmp.report.run_document import document_of
@@ -45,6 +55,12 @@ _OUTPUT_COLUMNS = (
 )
 #: Metrics of one compare function that a page shows.
 _METRICS = 8
+#: What outputs do that did not pass, and what is to be said of those that neither passed nor failed.
+_SHORT_WORDS = {"failed": "differ", "undecided": "undecided", "blind": "blind"}
+_LONG_WORDS = {
+    "undecided": "could not be decided: the bound may explain anything",
+    "blind": "compared blindly: nothing could have differed",
+}
 
 
 def result_of(outcome: Outcome, command: str = "run") -> Result:
@@ -55,10 +71,10 @@ def result_of(outcome: Outcome, command: str = "run") -> Result:
         command: The command that found it.
     """
     heading, sentence = _verdict(outcome)
-    worst_first = sorted(outcome.comparisons, key=lambda pair: pair.passed)
+    worst_first = sorted(outcome.comparisons, key=lambda pair: VERDICTS.index(pair.verdict))
     return Result(
         command=command,
-        verdict=verdict_of(outcome.exit_code),
+        verdict=cast(Verdict, outcome.verdict),
         heading=heading,
         sentence=sentence,
         title=" · ".join(pair.candidate for pair in worst_first[:3]),
@@ -145,8 +161,8 @@ def _run(item: BackendResult, is_reference: bool, slowest: float) -> Row:
 def _pair(pair: PairComparison, outcome: Outcome) -> Table:
     outputs = pair.outputs.values()
     metrics = _asked_metrics(outputs)
-    failed = sum(not item.passed for item in outputs)
-    count = f"{failed} of {len(outputs)} differ" if failed else f"all {len(outputs)} within tolerance"
+    counts = [f"{number} {_SHORT_WORDS[verdict]}" for verdict, number in _counts(outputs).items()]
+    count = f"{', '.join(counts)} of {len(outputs)}" if counts else f"all {len(outputs)} within tolerance"
     return Table(
         title=f"{pair.candidate} against {pair.reference}",
         rows=tuple(_output(item, pair.candidate, outcome, metrics) for item in outputs),
@@ -167,7 +183,7 @@ def _output(output: OutputComparison, candidate: str, outcome: Outcome, metrics:
     stats = output.stats
     return Row(
         name=output_name(output),
-        state="passed" if output.passed else "failed",
+        state=cast(State, output.verdict),
         cells=(*((None,) * len(_OUTPUT_COLUMNS) if stats is None else _cells(stats)), *_metrics(output, metrics)),
         reason=reason_of(output),
         type=output_type(output),
@@ -297,7 +313,7 @@ def _functions(output: OutputComparison) -> Iterator[Fact]:
         yield Fact(
             name,
             ", ".join(f"{key} {value:g}" for key, value in tolerance.items()),
-            "passed" if verdict.passed else "failed",
+            cast(State, verdict_of(verdict)),
             tuple(filter(None, (metrics, reason))),
         )
 
@@ -312,6 +328,10 @@ def _verdict(outcome: Outcome) -> tuple[str, str]:
         return "COULD NOT COMPARE", "no output in common" if outcome.comparisons else "nothing ran"
     if outcome.verdict == "failed":
         return "FAILED", _differences(outcome) or "outputs hold NaN or infinity"
+    if outcome.verdict in _LONG_WORDS:
+        found = [output for pair in outcome.comparisons for output in pair.outputs.values()]
+        count = f"{_counts(found)[outcome.verdict]} of {_count(len(found), 'output')}"
+        return outcome.verdict.upper(), f"{count} {_LONG_WORDS[outcome.verdict]}"
     if not outcome.expected:
         return "PASSED", "ran; only one run, so nothing was compared"
     outputs = sum(len(pair.outputs) for pair in outcome.comparisons)
@@ -320,10 +340,16 @@ def _verdict(outcome: Outcome) -> tuple[str, str]:
 
 def _differences(outcome: Outcome) -> str:
     outputs = [output for pair in outcome.comparisons for output in pair.outputs.values()]
-    failed = sum(not output.passed for output in outputs)
+    failed = _counts(outputs).get("failed")
     if failed:
         return f"{failed} of {_count(len(outputs), 'output')} differ{'s' if failed == 1 else ''}"
     return next((pair.reason for pair in outcome.comparisons if pair.reason), "")
+
+
+def _counts(outputs: Iterable[OutputComparison]) -> dict[str, int]:
+    """Return how many outputs did not pass, by verdict, the weightiest first."""
+    found = [output.verdict for output in outputs]
+    return {verdict: found.count(verdict) for verdict in VERDICTS if verdict != "passed" and verdict in found}
 
 
 def _count(number: int, noun: str) -> str:

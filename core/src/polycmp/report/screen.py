@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
 #: Styles of verdicts.
-STYLES = {"passed": "bold green", "failed": "bold red", "error": "bold yellow"}
+STYLES = {
+    "passed": "bold green",
+    "failed": "bold red",
+    "blind": "bold magenta",
+    "undecided": "bold magenta",
+    "error": "bold yellow",
+}
 INDENT = 2
 
 

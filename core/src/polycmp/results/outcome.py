@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import polycmp
-from polycmp.compare.verdicts import PairComparison
+from polycmp.compare.verdicts import PairComparison, verdict_over
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
 from polycmp.records import dataclass
 from polycmp.results.commands import NextStep, Repeat
@@ -165,12 +165,8 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        """The exit status: 0 equal, 1 different, 3 could not compare."""
-        if self.failed_backends or (self.expected and not self._compared_anything()):
-            return EXIT_FAILED
-        if self.invalid or not all(pair.passed for pair in self.comparisons):
-            return EXIT_DIFFERENT
-        return EXIT_OK
+        """The exit status: 0 equal, 1 different, 3 could not compare, or the comparison tells nothing."""
+        return {"passed": EXIT_OK, "failed": EXIT_DIFFERENT}.get(self.verdict, EXIT_FAILED)
 
     def _compared_anything(self) -> bool:
         return any(
@@ -180,8 +176,10 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
-        """`passed`, `failed` or `error`, as in the JSON report."""
-        return {EXIT_OK: "passed", EXIT_DIFFERENT: "failed"}.get(self.exit_code, "error")
+        """`passed`, `failed`, `blind`, `undecided` or `error`, as in the JSON report."""
+        if self.failed_backends or (self.expected and not self._compared_anything()):
+            return "error"
+        return "failed" if self.invalid else verdict_over(self.comparisons)
 
 
 def describe_environment() -> dict[str, str]:

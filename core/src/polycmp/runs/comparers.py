@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from polycmp.builtin import DEFAULT_COMPARE
 from polycmp.compare.pair import PairComparer
 from polycmp.compare.scripted import PairFunction, as_pair_function, load_compare_script
-from polycmp.compare.verdicts import OutputComparison, PairComparison, WorstIterations
+from polycmp.compare.verdicts import OutputComparison, PairComparison, WorstIterations, inconclusive
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.plan import ComparePlan
 from polycmp.results.outcome import BackendResult
@@ -158,10 +158,12 @@ class ScriptedComparer:
         reasons = [f"{self._labels[0]} ran {ran} iterations, {self._labels[1]} {wanted}"] if ran != wanted else []
         if not self._worst.outputs:
             reasons.append("the compare function judged no output")
+        verdict = "failed" if reasons else self._worst.verdict
         return PairComparison(
             *self._labels,
-            not reasons and self._worst.passed,
+            verdict == "passed",
             dict(self._worst.outputs),
             self._iterations,
             "; ".join(reasons),
+            inconclusive(verdict),
         )

@@ -189,7 +189,7 @@ class _Session:
         compared = self._compare(outputs, writers, step)
         if self._tools.follow_ups is not None:
             self._tools.follow_ups.take(step.index, step.feed, self.outcome.backends, invalid, compared)
-        same = all(item.passed for found in compared.values() for item in found)
+        same = all(item.verdict != "failed" for found in compared.values() for item in found)
         return (same and not invalid) or not self._compare_plan.fail_fast
 
     def finish(self) -> Outcome:
@@ -223,12 +223,13 @@ class _Session:
 
     def _explained(self, pair: PairComparison) -> PairComparison:
         """Return a comparison that says of outputs that differ whether rounding may be why."""
-        if self._tools.rounding is None or self._compare_plan.tolerance or pair.passed:
+        if self._tools.rounding is None or self._compare_plan.tolerance or pair.verdict != "failed":
             return pair
         outputs = dict(pair.outputs)
         for name, item in pair.outputs.items():
             stats = item.stats
-            if not item.passed and stats is not None and stats.share and not stats.whole and not stats.nan_failed:
+            failed = item.verdict == "failed"
+            if failed and stats is not None and stats.share and not stats.whole and not stats.nan_failed:
                 why = self._tools.rounding.explanation(pair.candidate, pair.reference, stats.share)
                 outputs[name] = replace(item, reason=f"{item.reason}; {why}")
         return replace(pair, outputs=outputs)
@@ -242,7 +243,7 @@ class _Session:
 
     def _about_precision(self) -> Iterator[str]:
         """Yield what to know of differences between backends that may calculate in a coarser type than the model's."""
-        differing = [pair for pair in self.outcome.comparisons if not pair.passed and pair.outputs]
+        differing = [pair for pair in self.outcome.comparisons if pair.verdict == "failed" and pair.outputs]
         concerned = dict.fromkeys(label for pair in differing for label in (pair.candidate, pair.reference))
         for result in self.outcome.backends:
             if result.label in concerned and result.precision:

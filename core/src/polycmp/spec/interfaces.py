@@ -28,11 +28,15 @@ class Verdict:
         passed: Whether candidate and reference agree.
         reason: Why not, in words; may also qualify a pass.
         metrics: Named figures for reports.
+        inconclusive: Why the comparison tells nothing: `blind` (it could not have failed: what is no model at all would
+            have passed, too), `undecided` (rounding, or another bound, may explain anything), or empty. Where it is
+            set, `passed` is False.
     """
 
     passed: bool
     reason: str = ""
     metrics: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    inconclusive: str = dataclasses.field(default="", kw_only=True)
 
     def __bool__(self) -> bool:
         return self.passed

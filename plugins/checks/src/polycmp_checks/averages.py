@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from polycmp.compare.scripted import as_verdict, judging
 from polycmp.compare.statistics import mean_of
-from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison, named_reason
+from polycmp.compare.verdicts import (
+    DetailedVerdict,
+    OutputComparison,
+    PairComparison,
+    inconclusive,
+    judged_together,
+    named_reason,
+    verdict_over,
+)
 from polycmp.errors import UsageError
 from polycmp.plan import ComparePlan
 from polycmp.runs.comparers import Comparer
@@ -315,8 +323,8 @@ class AveragingComparer:
         """Return the verdict on the means; an output that failed in some iteration without metrics has failed."""
         single = self._pair.result(candidate_iterations, reference_iterations)
         outputs = {name: self._averaged(item) for name, item in single.outputs.items()}
-        passed = not single.reason and all(item.passed for item in outputs.values())
-        return replace(single, passed=passed, outputs=outputs)
+        verdict = "failed" if single.reason else verdict_over(outputs.values())
+        return replace(single, passed=verdict == "passed", inconclusive=inconclusive(verdict), outputs=outputs)
 
     def _averaged(self, item: OutputComparison) -> OutputComparison:
         if item.output in self._final:
@@ -341,11 +349,17 @@ class AveragingComparer:
 
 def averaged(item: OutputComparison, verdicts: Mapping[str, Verdict]) -> OutputComparison:
     """Return an output's comparison with the verdicts on means in the place of its own."""
-    reasons = [
-        named_reason(name, verdict.reason, len(verdicts)) for name, verdict in verdicts.items() if not verdict.passed
-    ]
-    text = f"mean over {item.iterations} iterations: {'; '.join(reasons)}" if reasons else ""
-    return replace(item, passed=not reasons, reason=text, verdicts=verdicts, failed_iterations=0)
+    verdict, reasons = judged_together(verdicts)
+    passed = verdict == "passed"
+    text = "" if passed else f"mean over {item.iterations} iterations: {'; '.join(reasons)}"
+    return replace(
+        item,
+        passed=passed,
+        inconclusive=inconclusive(verdict),
+        reason=text,
+        verdicts=verdicts,
+        failed_iterations=0,
+    )
 
 
 def _with_stats(verdict: Verdict, single: Verdict | None) -> Verdict:

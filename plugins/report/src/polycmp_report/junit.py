@@ -12,7 +12,7 @@ from polycmp_report.models import prefixed
 
 #: Characters that XML 1.0 cannot hold, not even escaped.
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_KINDS = {"failed": "failure", "error": "error"}
+_KINDS = {"failed": "failure", "blind": "error", "undecided": "error", "error": "error"}
 
 
 def write(result: Result, path: str) -> None:
@@ -127,7 +127,7 @@ def _add_problem(case: ET.Element, problem: Problem) -> None:
 
 def _tells(suites: Iterable[ET.Element], result: Result) -> bool:
     """Return whether the cases say what the verdict says."""
-    wanted = {"failed": ".//failure", "error": ".//error"}.get(result.verdict, "testcase")
+    wanted = f".//{_KINDS[result.verdict]}" if result.verdict in _KINDS else "testcase"
     return any(suite.find(wanted) is not None for suite in suites)
 
 

@@ -13,7 +13,15 @@ from polycmp_report.models import file_names, named
 LENGTH = 60_000
 #: Characters of one text.
 TEXT = 400
-_MARKS = {"passed": "✅", "failed": "❌", "error": "⚠️", "skipped": "➖", "info": ""}
+_MARKS = {
+    "passed": "✅",
+    "failed": "❌",
+    "blind": "🟣 blind",
+    "undecided": "🟣 undecided",
+    "error": "⚠️",
+    "skipped": "➖",
+    "info": "",
+}
 
 
 def write(result: Result, path: str) -> None:

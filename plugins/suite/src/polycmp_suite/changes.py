@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from polycmp.report import duration, figure
+from polycmp_suite.result import BAD
 
 #: An error that is so many times what it was has grown; less is what other inputs and other machines make of it.
 GROWN = 2.0
@@ -16,7 +17,6 @@ GROWN = 2.0
 LEAST = 3
 #: Standard deviations beyond which a time is no noise. A median's deviation times this factor estimates a normal one's.
 _BEYOND, _NORMAL = 3.0, 1.4826
-_BAD = frozenset({"failed", "error"})
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def compare(
     for case in now:
         then = before.get(case.name)
         if then is None:
-            found.append(Change("new case", case.name, case.state, case.state in _BAD))
+            found.append(Change("new case", case.name, case.state, case.state in BAD))
         else:
             found += _verdicts(then, case)
             found += _errors(then, case)
@@ -128,9 +128,9 @@ def _verdicts(then: Past, now: Past) -> Iterator[Change]:
     if then.state == now.state:
         return
     text = f"{then.state} before, {now.state} now" + (f": {now.reason}" if now.reason else "")
-    if now.state in _BAD and then.state not in _BAD:
+    if now.state in BAD and then.state not in BAD:
         yield Change("new failure", now.name, text, True)
-    elif then.state in _BAD and now.state == "passed":
+    elif then.state in BAD and now.state == "passed":
         yield Change("fixed", now.name, text)
     else:
         yield Change("verdict", now.name, text)

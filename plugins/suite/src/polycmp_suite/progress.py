@@ -8,9 +8,17 @@ import time
 
 from polycmp.report import duration
 from polycmp.terminal import echo, shorten, visible
-from polycmp_suite.result import CaseResult
+from polycmp_suite.result import BAD, CaseResult
 
-_WORDS = {"passed": "ok", "failed": "FAIL", "error": "ERROR", "skipped": "skipped", "known": "known"}
+_WORDS = {
+    "passed": "ok",
+    "failed": "FAIL",
+    "undecided": "UNDECIDED",
+    "blind": "BLIND",
+    "error": "ERROR",
+    "skipped": "skipped",
+    "known": "known",
+}
 
 
 class Progress:
@@ -45,7 +53,7 @@ class Progress:
         self._spent += result.seconds
         if not again:
             self._done += 1
-            self._failed += result.state in {"failed", "error"}
+            self._failed += result.state in BAD
         if self._silent:
             return
         self._clear()

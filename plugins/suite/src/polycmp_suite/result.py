@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-State: TypeAlias = Literal["passed", "failed", "error", "skipped"]
+State: TypeAlias = Literal["passed", "failed", "undecided", "blind", "error", "skipped"]
+#: States that make a run of a suite fail.
+BAD: frozenset[str] = frozenset({"failed", "undecided", "blind", "error"})
 
 SCHEMA = 1
 
@@ -20,8 +22,9 @@ class CaseResult:
 
     Attributes:
         case: Its name.
-        state: `passed`, `failed`, `error` (it could not be compared), or `skipped`. A failure that was expected is
-            `passed`, one that was expected and did not come is `failed`.
+        state: `passed`, `failed`, `undecided` or `blind` (the comparison tells nothing), `error` (it could not be
+            compared), or `skipped`. A failure that was expected is `passed`, one that was expected and did not come is
+            `failed`.
         verdict: What the command itself found, or `skipped`.
         reason: Why, in one sentence.
         known: Why a failure was expected; empty if none was.

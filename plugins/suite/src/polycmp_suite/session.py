@@ -13,7 +13,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from polycmp_suite.progress import Progress
-from polycmp_suite.result import CaseResult
+from polycmp_suite.result import BAD, CaseResult
 from polycmp_suite.running.outcome import REPORT, result_of
 from polycmp_suite.running.waiting import WaitingCases
 from polycmp_suite.spec import Ended, Event, Executor, Job, Started
@@ -131,7 +131,7 @@ class Session:
                 waiting.put_back(case, event.job.attempt + 1)
                 return False
             self._run.write(case, result)
-            return self._stop_early and result.state in {"failed", "error"}
+            return self._stop_early and result.state in BAD
         else:
             progress.show()
         return False

@@ -22,23 +22,30 @@ _WORDS = {
     "passed": "passed",
     "known": "known to fail",
     "failed": "failed",
+    "undecided": "undecided",
+    "blind": "blind",
     "error": "not compared",
     "skipped": "skipped",
 }
 
+#: Verdicts on cases that the verdict over all may be, the weightiest first.
+_WEIGHTY: tuple[Verdict, ...] = ("failed", "undecided", "blind")
+
 _HEADINGS: Mapping[Verdict, str] = {
     "passed": "PASSED",
     "failed": "FAILED",
+    "undecided": "UNDECIDED",
+    "blind": "BLIND",
     "error": "COULD NOT COMPARE EVERYTHING",
 }
 
 
 def verdict_over(results: Iterable[CaseResult]) -> Verdict:
-    """Return the one verdict: `error` if a case could not be compared, or none was, else `failed` if one differs."""
+    """Return the one verdict: `error` if a case could not be compared, or none was, else the weightiest of a case."""
     states = [result.state for result in results]
     if "error" in states or all(state == "skipped" for state in states):
         return "error"
-    return "failed" if "failed" in states else "passed"
+    return next((verdict for verdict in _WEIGHTY if verdict in states), "passed")
 
 
 def summarize(

@@ -16,7 +16,7 @@ from polycmp_suite.executors import make_executor
 from polycmp_suite.history import append, compare_with, describe
 from polycmp_suite.page import write_index
 from polycmp_suite.progress import Progress
-from polycmp_suite.result import CaseResult
+from polycmp_suite.result import BAD, CaseResult
 from polycmp_suite.running.local import available_cores
 from polycmp_suite.select import choose, failed_first, find_gpus, lacking
 from polycmp_suite.session import Session, fingerprint
@@ -94,7 +94,7 @@ class _Work:
         last = _last_results(where, run)
         waiting = [case for case in self._cases if case.id not in kept]
         if self._choice.failed_first:
-            bad = {result.case for result in last.values() if result.state in {"failed", "error"}}
+            bad = {result.case for result in last.values() if result.state in BAD}
             waiting = list(failed_first(waiting, bad))
         session = Session(
             self._suite, run, executor, pages="html" in self._call.registry.reports, stop_early=self._choice.exitfirst

@@ -24,6 +24,7 @@ class MetricRecord:
         candidate_type: Element type and shape of the candidate's output; empty if it has none.
         reference_type: Likewise of the reference's.
         reference_output: The output's name in the reference.
+        inconclusive: `blind` or `undecided` where the verdict is neither.
     """
 
     candidate: str
@@ -38,6 +39,7 @@ class MetricRecord:
     candidate_type: str = ""
     reference_type: str = ""
     reference_output: str | None = None
+    inconclusive: str = ""
 
 
 @dataclass(frozen=True)

@@ -30,9 +30,14 @@ def save_metrics(content: MetricsFile, path: str) -> None:
         "average": content.average,
         "errors": content.errors,
         "pairs": [vars(item) for item in content.pairs],
-        "records": [vars(item) for item in content.records],
+        "records": [_values(item) for item in content.records],
     }
     write_document(path, data)
+
+
+def _values(record: MetricRecord) -> dict[str, Any]:
+    """Return a record as its file holds it; what earlier versions do not know is there only where it says something."""
+    return {name: value for name, value in vars(record).items() if value or name != "inconclusive"}
 
 
 def load_metrics(path: str) -> MetricsFile:

@@ -65,6 +65,7 @@ class AccuracyRecorder:
             candidate_type=item.candidate_type,
             reference_type=item.reference_type,
             reference_output=item.reference_output,
+            inconclusive=item.inconclusive,
         )
         if not item.verdicts:
             yield base
@@ -73,6 +74,7 @@ class AccuracyRecorder:
                 base,
                 function=name,
                 passed=verdict.passed,
+                inconclusive=verdict.inconclusive,
                 reason=verdict.reason,
                 metrics=recorded_metrics(verdict),
                 settings=_applied(settings_of(self._options.get(name), item.output), verdict),

@@ -12,7 +12,9 @@ from polycmp.compare.verdicts import (
     OutputComparison,
     PairComparison,
     WorstIterations,
-    named_reason,
+    inconclusive,
+    judged_together,
+    verdict_over,
 )
 from polycmp.errors import ComparisonError, UsageError, did_you_mean
 from polycmp.options import make_options, option_fields
@@ -75,7 +77,7 @@ def judge_file(content: MetricsFile, criteria: Criteria, registry: Registry, pat
         for backend in outcome.backends:
             if backend.label in (pair.candidate, pair.reference):
                 backend.iterations = max(backend.iterations, iterations)
-        if criteria.fail_fast and not outcome.comparisons[-1].passed:
+        if criteria.fail_fast and outcome.comparisons[-1].verdict == "failed":
             break
     return outcome
 
@@ -127,10 +129,10 @@ class _Evaluator:
         """Return the saved verdict where nothing changed, else that on the saved metrics."""
         changed = self.criteria.options.get(record.function)
         if record.passed is not None and (not record.function or not changed):
-            return _with_stats(Verdict(record.passed, record.reason, record.metrics))
+            return _with_stats(_saved(record, passed=record.passed))
         judge = self.judge(record)
         if record.passed is not None and not tolerances_matter(record.metrics):
-            return Verdict(record.passed, record.reason, record.metrics)
+            return _saved(record, passed=record.passed)
         return _with_stats(judge(record.metrics, output=record.output))
 
     def updated(self, record: MetricRecord, *, average: bool) -> MetricRecord:
@@ -144,7 +146,7 @@ class _Evaluator:
         if average:
             return record
         verdict = self.verdict(record)
-        return replace(record, passed=verdict.passed, reason=verdict.reason)
+        return replace(record, passed=verdict.passed, reason=verdict.reason, inconclusive=verdict.inconclusive)
 
     def function(self, record: MetricRecord) -> CompareFunction:
         """Return the compare function with the saved settings and those given now."""
@@ -186,7 +188,11 @@ def _with_stats(verdict: Verdict) -> Verdict:
     count, failed = (int(metrics.get(name, 0)) for name in ("elements", "failed_elements"))
     stats = ErrorStats(count, failed, **figures)
     tolerance = verdict.tolerance if isinstance(verdict, DetailedVerdict) else {}
-    return DetailedVerdict(verdict.passed, verdict.reason, metrics, stats, tolerance)
+    return DetailedVerdict(verdict.passed, verdict.reason, metrics, stats, tolerance, inconclusive=verdict.inconclusive)
+
+
+def _saved(record: MetricRecord, *, passed: bool) -> Verdict:
+    return Verdict(passed, record.reason, record.metrics, inconclusive=record.inconclusive)
 
 
 _FIGURES = (
@@ -223,7 +229,7 @@ def _judge_pair(pair: PairRecord, records: list[MetricRecord], judge: _Evaluator
         ]
         worst.add(found)
         compared = index + 1
-        if judge.criteria.fail_fast and not all(item.passed for item in found):
+        if judge.criteria.fail_fast and any(item.verdict == "failed" for item in found):
             break
     outputs_found = dict(worst.outputs)
     if average:
@@ -232,31 +238,38 @@ def _judge_pair(pair: PairRecord, records: list[MetricRecord], judge: _Evaluator
             by_output.setdefault(record.output, []).append(record)
         outputs_found = {name: _average(item, by_output[name], judge) for name, item in outputs_found.items()}
     reason = pair.reason or ("" if outputs_found else "no output was compared")
-    passed = not reason and all(item.passed for item in outputs_found.values())
-    return PairComparison(pair.candidate, pair.reference, passed, outputs_found, compared, reason)
+    verdict = "failed" if reason else verdict_over(outputs_found.values())
+    return PairComparison(
+        pair.candidate,
+        pair.reference,
+        verdict == "passed",
+        outputs_found,
+        compared,
+        reason,
+        inconclusive(verdict),
+    )
 
 
 def _output(records: list[MetricRecord], verdicts: Mapping[str, Verdict]) -> OutputComparison:
-    reasons = [
-        named_reason(name, verdict.reason, len(verdicts)) for name, verdict in verdicts.items() if not verdict.passed
-    ]
+    verdict, reasons = judged_together(verdicts)
     first = records[0]
     return OutputComparison(
         first.output,
         first.reference_output if first.reference_output is not None or not first.candidate_type else first.output,
-        not reasons,
+        verdict == "passed",
         "; ".join(reasons),
         {name: verdict for name, verdict in verdicts.items() if name},
         worst_iteration=first.iteration,
         candidate_type=first.candidate_type,
         reference_type=first.reference_type,
+        inconclusive=inconclusive(verdict),
     )
 
 
 def _average(item: OutputComparison, records: list[MetricRecord], judge: _Evaluator) -> OutputComparison:
     for record in records:
         if not tolerances_matter(record.metrics) and not record.passed:
-            return replace(item, passed=False, reason=record.reason)
+            return replace(item, passed=False, inconclusive=record.inconclusive, reason=record.reason)
     verdicts = {}
     for name in dict.fromkeys(record.function for record in records if tolerances_matter(record.metrics)):
         of_function = [r for r in records if r.function == name and tolerances_matter(r.metrics)]

@@ -13,7 +13,7 @@
     button.addEventListener("click", () => set(button.getAttribute("aria-expanded") !== "true"));
     button.open = set;
   }
-  const firstFailure = document.querySelector("tr.output.failed button.toggle, tr.output.error button.toggle");
+  const firstFailure = document.querySelector(["failed", "undecided", "blind", "error"].map((state) => `tr.output.${state} button.toggle`).join());
   if (firstFailure) firstFailure.open(true);
 
   for (const box of all(".around .chosen")) {
@@ -52,7 +52,7 @@
     let shown = 0;
     const rows = all("tr.output");
     for (const row of rows) {
-      const hidden = (only.checked && !row.matches(".failed, .error")) ||
+      const hidden = (only.checked && !row.matches(".failed, .undecided, .blind, .error")) ||
         !row.dataset.name.toLowerCase().includes(wanted);
       row.hidden = hidden;
       const detail = row.nextElementSibling;

@@ -8,7 +8,14 @@ from polycmp_report.page.elements import Markup, join, tag
 
 #: Problems of the same kind that are told one by one.
 PROBLEMS = 12
-SYMBOLS = {"passed": "M5 12.5l4.5 4.5L19 7.5", "failed": "M7 7l10 10M17 7L7 17", "error": "M12 6v7.5M12 17.5v.5"}
+_QUESTION = "M8.5 9.2a3.5 3.5 0 1 1 4.6 3.3c-.8.3-1.1.8-1.1 1.7M12 17.5v.5"
+SYMBOLS = {
+    "passed": "M5 12.5l4.5 4.5L19 7.5",
+    "failed": "M7 7l10 10M17 7L7 17",
+    "blind": _QUESTION,
+    "undecided": _QUESTION,
+    "error": "M12 6v7.5M12 17.5v.5",
+}
 
 
 def hero(result: Result) -> Markup:

@@ -70,7 +70,9 @@ def _detailed(rows: list[Row], table: Table) -> Iterator[tuple[int, Row]]:
 
 
 def _section(table: Table, rows: list[Row], keys: Mapping[int, str], number: int) -> Markup:
-    state = "failed" if table.failures or table.problem else "passed"
+    bad = [row.state for row in table.failures]
+    weightiest = next((state for state in ("failed", "error", "undecided", "blind") if state in bad), "passed")
+    state = "failed" if table.problem else weightiest
     count = tag("p", table.summary, class_=f"count {state}") if table.summary else None
     head = tag("div", tag("h2", _title(table), id=f"table-{number}"), count, class_="section-head")
     width = len(_headings(table))

@@ -14,7 +14,7 @@ from polycmp_suite.result import CaseResult
 from polycmp_suite.store import Run
 
 #: The worst first: what a cell of the picture shows where several cases share it.
-_ORDER = ("error", "failed", "known", "skipped", "passed")
+_ORDER = ("error", "failed", "undecided", "blind", "known", "skipped", "passed")
 #: Columns and rows beyond which there is no picture.
 _WIDE, _HIGH = 24, 400
 

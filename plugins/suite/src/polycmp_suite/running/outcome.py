@@ -10,9 +10,9 @@ import signal
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from polycmp.errors import EXIT_DIFFERENT, EXIT_OK
+from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
 from polycmp.terminal import shorten
 from polycmp_suite.result import CaseResult, State
 from polycmp_suite.running.process import LOG
@@ -35,8 +35,8 @@ def result_of(case: Case, ended: Ended, today: datetime.date) -> CaseResult:
         today: The day, for failures that are expected until one.
     """
     folder = Path(ended.job.output)
-    verdict = _verdict(ended)
     document = _document(folder) if not ended.stopped and ended.status >= 0 else {}
+    verdict = _verdict(ended, document)
     reason = "" if verdict == "passed" else shorten(_reason(ended, document, folder), _REASON)
     state, reason, known = _judge(case, verdict, reason, today)
     return CaseResult(
@@ -63,9 +63,11 @@ def result_of(case: Case, ended: Ended, today: datetime.date) -> CaseResult:
     )
 
 
-def _verdict(ended: Ended) -> State:
+def _verdict(ended: Ended, document: Mapping[str, Any]) -> State:
     if ended.stopped:
         return "error"
+    if ended.status == EXIT_FAILED and document.get("verdict") in ("blind", "undecided"):
+        return cast(State, document["verdict"])
     return "passed" if ended.status == EXIT_OK else "failed" if ended.status == EXIT_DIFFERENT else "error"
 
 
@@ -109,10 +111,14 @@ def _said(document: Mapping[str, Any]) -> Iterator[str]:
         if item.get("error"):
             yield f"{label}: {item['error']}"
     for pair in document.get("comparison_results") or ():
-        wrong = [(name, item) for name, item in (pair.get("outputs") or {}).items() if not item.get("passed")]
+        outputs = pair.get("outputs") or {}
+        verdict = pair.get("verdict", "failed")
+        wrong = [(name, item) for name, item in outputs.items() if item.get("verdict", "failed") == verdict]
+        wrong = [(name, item) for name, item in wrong if not item.get("passed")]
         if wrong:
             name, item = wrong[0]
-            more = f"; {len(wrong)} of {len(pair['outputs'])} outputs differ" if len(wrong) > 1 else ""
+            what = verdict if verdict in ("blind", "undecided") else "differ"
+            more = f"; {len(wrong)} of {len(outputs)} outputs {what}" if len(wrong) > 1 else ""
             yield f"{name}: {item.get('reason')}{more}"
         if not pair.get("passed") and pair.get("reason"):
             yield str(pair["reason"])

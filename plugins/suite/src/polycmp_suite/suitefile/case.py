@@ -15,7 +15,7 @@ class Expected:
 
     Attributes:
         reason: Why.
-        verdict: What is expected: `failed`, `error`, or either where empty.
+        verdict: What is expected: `failed`, `undecided`, `blind`, `error`, or any of them where empty.
         until: The last day on which it is; None for ever.
     """
 

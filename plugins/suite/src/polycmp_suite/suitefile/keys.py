@@ -78,8 +78,8 @@ def expected(value: Any) -> Expected:
         )
     if not isinstance(value.get("reason"), str) or not value["reason"].strip():
         raise UsageError("a reason is missing", why="a reader of the report has to know why a failure is expected")
-    if value.get("verdict", "failed") not in ("failed", "error"):
-        raise UsageError("verdict is 'failed' or 'error'")
+    if value.get("verdict", "failed") not in ("failed", "undecided", "blind", "error"):
+        raise UsageError("verdict is 'failed', 'undecided', 'blind' or 'error'")
     until = value.get("until")
     if isinstance(until, datetime.datetime) or not isinstance(until, (datetime.date, type(None))):
         raise UsageError("until is a date without quotes: until = 2027-01-31")
