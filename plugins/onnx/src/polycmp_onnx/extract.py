@@ -11,6 +11,7 @@ from polycmp.tensors import TensorEntry
 from polycmp_onnx.graph import (
     computed_tensors,
     element_type,
+    graph_inputs,
     keep_items,
     known_values,
     reads,
@@ -37,7 +38,7 @@ class ExtractSubgraph(OnnxLoader):
     Args:
         model: A model, or a callable that returns one; it is not changed.
         inputs: Names, or a `TensorMetadata` whose types and shapes replace those of the model; None for the model's
-            inputs as far as they are needed.
+            inputs as far as they are needed. Weights that the model lists among its inputs stay weights.
         outputs: The same for outputs; None for the model's.
     """
 
@@ -74,7 +75,7 @@ def extract_part(model: Any, inputs: Tensors | None = None, outputs: Tensors | N
         ModelError: The part needs an input that was not named, or one whose type nobody knows.
     """
     graph = model.graph
-    starts = [value.name for value in graph.input] if inputs is None else list(inputs)
+    starts = [value.name for value in graph_inputs(graph)] if inputs is None else list(inputs)
     ends = [value.name for value in graph.output] if outputs is None else list(outputs)
     _check_names(graph, starts, ends)
     nodes, needed = _walk_back(graph, starts, ends)
@@ -83,8 +84,10 @@ def extract_part(model: Any, inputs: Tensors | None = None, outputs: Tensors | N
     values = _typed_values(model, [*used, *ends])
     made_inputs = [_value(values, name, inputs) for name in used]
     made_outputs = [_value(values, name, outputs) for name in ends]
+    weights = {item.name for item in graph.initializer} & needed - set(starts)
+    declared = [value for value in graph.input if value.name in weights]  # as ONNX's format has it up to version 3
     _shrink(graph, nodes, needed, set(starts))
-    replace_items(graph.input, made_inputs)
+    replace_items(graph.input, [*made_inputs, *declared])
     replace_items(graph.output, made_outputs)
     for value in graph.input:
         if value.type.WhichOneof("value") is None or (value.type.HasField("tensor_type") and not element_type(value)):

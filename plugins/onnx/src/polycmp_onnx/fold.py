@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polycmp.errors import PolycmpError
 from polycmp.loader import also_called, immediate
-from polycmp_onnx.graph import keep_items, nodes_within, reads, shape_of, subgraphs
+from polycmp_onnx.graph import is_standard, keep_items, nodes_within, reads, shape_of, subgraphs
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.shapes import note_shapes, value_types
 
@@ -95,7 +95,7 @@ class FoldConstants(OnnxLoader):
         fed = {value.name for value in graph.input}
         constants = {name: item for name, item in around.items() if name not in fed}
         constants.update((item.name, item) for item in graph.initializer if item.name not in fed)
-        shapes = {node.output[0]: node for node in graph.node if node.op_type == "Shape"} if self.fold_shapes else {}
+        shapes = {node.output[0]: node for node in graph.node if self.fold_shapes and is_standard(node, "Shape")}
         made: dict[str, Any] = {}
         gone = set()
         for index, node in enumerate(graph.node):
@@ -123,12 +123,12 @@ class FoldConstants(OnnxLoader):
         """Return the tensors that a node always makes, by name, or None if it has to stay."""
         import onnx
 
-        if node.op_type == "Constant" and len(node.attribute) == 1 and node.attribute[0].name == "value":
+        if is_standard(node, "Constant") and len(node.attribute) == 1 and node.attribute[0].name == "value":
             tensor = node.attribute[0].t
             tensor.name = node.output[0]
             return {tensor.name: tensor} if self._is_small(onnx.numpy_helper.to_array(tensor)) else None
-        arrays = self._shape(node, values) if node.op_type == "Shape" and self.fold_shapes else None
-        if arrays is None and _is_foldable(node) and all(name in constants for name in node.input if name):
+        arrays = self._shape(node, values) if self.fold_shapes and is_standard(node, "Shape") else None
+        if arrays is None and _is_foldable(node, model) and all(name in constants for name in node.input if name):
             arrays = _evaluate(model, node, [constants[name] for name in node.input if name])
         if arrays is None or any(not isinstance(array, np.ndarray) for array in arrays.values()):
             return None
@@ -145,7 +145,7 @@ class FoldConstants(OnnxLoader):
         """Return the shape that a node takes a part of, by name, where at least some of its dimensions are known."""
         import onnx
 
-        name = node.input[0] if node.op_type in {"Gather", "Slice"} else ""
+        name = node.input[0] if is_standard(node, "Gather", "Slice") else ""
         if name not in shapes or name in constants:
             return {}
         arrays = self._shape(shapes[name], values, unknown=_UNKNOWN) or {}
@@ -182,7 +182,7 @@ def _replace(nodes: Any, index: int, results: list[Any]) -> None:
 
     if not results:
         del nodes[index]
-    elif nodes[index].op_type != "Constant":
+    elif not is_standard(nodes[index], "Constant"):
         made = [onnx.helper.make_node("Constant", [], [item.name], value=item) for item in results]
         nodes[index].CopyFrom(made[0])
         for further in made[1:]:
@@ -195,8 +195,24 @@ def _has_unknown_dim(tensor: Any) -> bool:
     return bool((onnx.numpy_helper.to_array(tensor) == _UNKNOWN).any())
 
 
-def _is_foldable(node: Any) -> bool:
-    return node.op_type not in _RANDOM | _QUANTISATION and not any(subgraphs(node))
+def _is_foldable(node: Any, model: Any) -> bool:
+    return not (is_standard(node, *_QUANTISATION) or any(subgraphs(node)) or _draws([node], model.functions))
+
+
+def _draws(nodes: Iterable[Any], functions: Sequence[Any]) -> bool:
+    """Return whether some of the nodes draw random numbers, by themselves or in a function that they call."""
+    bodies = {(function.domain, function.name): function.node for function in functions}
+    waiting, seen = list(nodes), set()
+    while waiting:
+        node = waiting.pop()
+        if is_standard(node, *_RANDOM):
+            return True
+        waiting += [inner for graph in subgraphs(node) for inner in nodes_within(graph)]
+        called = (node.domain, node.op_type)
+        if called in bodies and called not in seen:
+            seen.add(called)
+            waiting += bodies[called]
+    return False
 
 
 def _evaluate(model: Any, node: Any, inputs: list[Any]) -> dict[str, Any] | None:

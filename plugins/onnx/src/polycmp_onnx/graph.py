@@ -132,6 +132,11 @@ def subgraphs(node: Any) -> Iterator[Any]:
             yield from attribute.graphs
 
 
+def is_standard(node: Any, *types: str) -> bool:
+    """Return whether a node is one of ONNX's own operators of some types, and no other domain's of the same name."""
+    return node.op_type in types and node.domain in ("", "ai.onnx")
+
+
 def nodes_within(graph: Any) -> Iterator[Any]:
     """Yield the nodes of a graph, and those of the subgraphs inside them."""
     for node in graph.node:

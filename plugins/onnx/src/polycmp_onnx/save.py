@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import FileError, ModelError, UsageError, describe_exception
 from polycmp.files import atomic_write
 from polycmp.loader import Loader, immediate
+from polycmp.records import dataclass
+from polycmp_onnx.external import external_tensors
 from polycmp_onnx.graph import is_too_large
-from polycmp_onnx.load import OnnxLoader, given_model
+from polycmp_onnx.load import OnnxLoader, given_model, structure_from_path
 
 #: Where large weights begin in a file, so that they can be mapped as arrays.
 _ALIGNMENT = 4096
@@ -88,54 +90,126 @@ class SaveOnnx(OnnxLoader):
             UsageError: The file for the weights is to lie elsewhere than in the model's folder or below.
         """
         model = given_model(self.model)
-        if self.external_data_path is None and not is_too_large(model):
-            content = _serialized(model, self.target)
-            with atomic_write(self.target) as file:
-                file.write(content)
-        else:
-            self._save_with_weights_outside(model)
+        form = Form(self.external_data_path, self.size_threshold, self.all_tensors_to_one_file)
+        write_model(model, self.target, form)
         return model
-
-    def _save_with_weights_outside(self, model: ModelProto) -> None:
-        location = self.external_data_path or f"{self.target.name}.data"
-        if Path(location).is_absolute() or ".." in Path(location).parts:
-            raise UsageError(
-                f"{location!r} does not lie in the model's folder or below",
-                whose="the file for weights",
-                hint=f"give a name, relative to {self.target.parent}: {Path(location).name}",
-            )
-        if Path(location) == Path(self.target.name):
-            raise UsageError(
-                f"{location!r} is the model itself", whose="the file for weights", hint="give another name"
-            )
-        copy = type(model)()
-        copy.CopyFrom(model)
-        with _errors(self.target), _folder_beside(self.target) as folder:
-            _put_outside(copy, folder, location if self.all_tensors_to_one_file else "", self.size_threshold)
-            (folder / self.target.name).write_bytes(_serialized(copy, self.target))
-            _move_all(folder, self.target)
 
 
 bytes_from_onnx = immediate(BytesFromOnnx)
 save_onnx = immediate(SaveOnnx)
 
 
-def save(loader: Callable[[], Any], path: str) -> None:
+@dataclass(frozen=True)
+class Form:
+    """How a model's files are to look.
+
+    Attributes:
+        external_data_path: As for `SaveOnnx`.
+        size_threshold: As for `SaveOnnx`.
+        all_tensors_to_one_file: As for `SaveOnnx`.
+    """
+
+    external_data_path: str | None = None
+    size_threshold: int = 1024
+    all_tensors_to_one_file: bool = True
+
+
+_INSIDE = Form()
+
+
+def write_model(
+    model: ModelProto, target: Path, form: Form = _INSIDE, verify: Callable[[Path], None] | None = None
+) -> None:
+    """Write a model, whole or not at all.
+
+    Args:
+        model: The model; it is not changed.
+        target: Where to write.
+        form: How the files are to look.
+        verify: Called with the file of the whole model, under another folder's name, before it takes its place; what
+            it raises leaves everything as it was.
+
+    Raises:
+        FileError: The file cannot be written.
+        UsageError: The file for the weights is to lie elsewhere than in the model's folder or below.
+    """
+    outside = form.external_data_path is not None or is_too_large(model)
+    if not outside and verify is None:
+        content = _serialized(model, target)
+        with atomic_write(target) as file:
+            file.write(content)
+        return
+    location = _location(form.external_data_path or f"{target.name}.data", target) if outside else ""
+    with _errors(target), _folder_beside(target) as folder:
+        if outside:
+            taken = _foreign_files(target)
+            copy = type(model)()
+            copy.CopyFrom(model)
+            model = copy
+            _put_outside(model, folder, location if form.all_tensors_to_one_file else "", form.size_threshold, taken)
+        (folder / target.name).write_bytes(_serialized(model, target))
+        if verify is not None:
+            verify(folder / target.name)
+        _move_all(folder, target)
+
+
+def _location(location: str, target: Path) -> str:
+    """Return where a file of weights is to lie, seen from the model's folder.
+
+    Raises:
+        UsageError: It lies elsewhere, or is the model itself.
+    """
+    if Path(location).is_absolute() or ".." in Path(location).parts:
+        raise UsageError(
+            f"{location!r} does not lie in the model's folder or below",
+            whose="the file for weights",
+            hint=f"give a name, relative to {target.parent}: {Path(location).name}",
+        )
+    if Path(location) == Path(target.name):
+        raise UsageError(f"{location!r} is the model itself", whose="the file for weights", hint="give another name")
+    return location
+
+
+def _foreign_files(target: Path) -> set[str]:
+    """Return the names beside a model that its weights must not take: its own, and files that are not its weights."""
+    names = {item.name for item in target.parent.iterdir()} if target.parent.is_dir() else set()
+    return {name.casefold() for name in (names - locations(target)) | {target.name}}
+
+
+def locations(path: Path) -> set[str]:
+    """Return the files in which the weights of a model lie, seen from its folder; none where it cannot be read.
+
+    Args:
+        path: The model's file.
+    """
+    import onnx
+
+    try:
+        model = structure_from_path(path) if path.is_file() else onnx.ModelProto()
+    except ModelError:
+        return set()
+    return {onnx.external_data_helper.ExternalDataInfo(tensor).location for tensor in external_tensors(model)}
+
+
+def save(loader: Callable[[], Any], path: str, verify: Callable[[Path], None] | None = None) -> None:
     """Write what a loader makes to a file; the hook behind `convert`.
 
     Args:
         loader: A callable that returns a model.
         path: Where to write.
+        verify: As for `write_model`.
     """
     external = loader.external() if isinstance(loader, OnnxLoader) else None
-    if external is None or not is_too_large(external.model):
-        SaveOnnx(loader, path)()
-        return
     target = Path(path)
+    if external is None or not is_too_large(external.model):
+        write_model(given_model(loader), target, verify=verify)
+        return
     with _errors(target), _folder_beside(target) as folder:
         with (folder / f"{target.name}.data").open("wb") as data:
             model = external.copied_to(data, f"{target.name}.data")
         (folder / target.name).write_bytes(_serialized(model, target))
+        if verify is not None:
+            verify(folder / target.name)
         _move_all(folder, target)
 
 
@@ -155,7 +229,7 @@ def _serialized(model: ModelProto, target: Path) -> bytes:
     return bytes(onnx.serialization.registry.get(kind).serialize_proto(model))
 
 
-def _put_outside(model: ModelProto, folder: Path, location: str, threshold: int) -> None:
+def _put_outside(model: ModelProto, folder: Path, location: str, threshold: int, taken: set[str]) -> None:
     """Write a model's weights to files, and let the model refer to them.
 
     Args:
@@ -163,10 +237,10 @@ def _put_outside(model: ModelProto, folder: Path, location: str, threshold: int)
         folder: The folder that it will lie in.
         location: The file, relative to that; empty for one file per weight.
         threshold: Weights with fewer bytes stay in the model.
+        taken: Names, folded to one case, that no weight's own file may have; those given out are added.
     """
     import onnx
 
-    taken: set[str] = set()
     for tensor in model.graph.initializer:
         if tensor.data_type == onnx.TensorProto.STRING or onnx.external_data_helper.uses_external_data(tensor):
             continue
@@ -189,9 +263,9 @@ def _put_outside(model: ModelProto, folder: Path, location: str, threshold: int)
 def _file_name(name: str, taken: set[str]) -> str:
     """Return the name of a weight's own file: its own name, with what no file name can hold replaced."""
     safe = re.sub(r"[^\w.-]", "_", name).lstrip(".")[:200] or "weight"
-    while safe in taken:
+    while safe.casefold() in taken:  # systems that do not tell cases apart would write one over the other
         safe += "_"
-    taken.add(safe)
+    taken.add(safe.casefold())
     return safe
 
 
@@ -214,4 +288,6 @@ def _move_all(folder: Path, target: Path) -> None:
         place = target.parent / file.relative_to(folder)
         place.parent.mkdir(parents=True, exist_ok=True)
         file.chmod(0o666 & ~mask)  # ONNX makes files of weights that only their owner can read
+        with file.open("rb") as content:
+            os.fsync(content.fileno())
         file.replace(place)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, describe_exception
@@ -155,19 +154,16 @@ def _with_onnxruntime(model: Any) -> Any:
 def _take_over(model: Any, inferred: Any) -> None:
     """Note in a model what was inferred for its structure; large weights, which are inputs there, are no news."""
     weights = {item.name for item in model.graph.initializer}
-    declared = {item.name: deepcopy(item) for item in model.graph.output if item.type.tensor_type.HasField("shape")}
-    # Older releases of onnx forget the shapes of outputs that they cannot infer, and note these as tensors inside, too.
-    outputs = [
-        item if item.type.tensor_type.HasField("shape") else declared.get(item.name, item)
-        for item in inferred.graph.output
-    ]
-    for field, values, known in (
-        (model.graph.value_info, inferred.graph.value_info, weights | set(declared)),
-        (model.graph.output, outputs, weights),
-    ):
-        kept = [value for value in values if value.name not in known]
-        del field[:]
-        field.extend(kept)
+    outputs = {item.name: item for item in inferred.graph.output}
+    for item in model.graph.output:
+        found = outputs.get(item.name)
+        # Older releases of onnx forget the shapes of outputs that they cannot infer, and note them as tensors inside.
+        if found is not None and found.type.tensor_type.HasField("shape"):
+            item.CopyFrom(found)
+    declared = {item.name for item in model.graph.output if item.type.tensor_type.HasField("shape")}
+    inside = [value for value in inferred.graph.value_info if value.name not in weights | declared]
+    del model.graph.value_info[:]
+    model.graph.value_info.extend(inside)
     _take_over_subgraphs(model.graph, inferred.graph)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,11 +94,13 @@ def _note_shapes(call: Invocation, model: Model, proto: Any) -> None:
         note_shapes(proto, allow_onnxruntime=not section.no_onnxruntime_shape_inference)
 
 
-def _run_for_shapes(model: Model, proto: Any) -> None:
+def _run_for_shapes(model: Model, proto: Any, names: Collection[str] | None = None) -> None:
+    """Note the types and shapes that tensors have when the model runs once, of all or of those named."""
     from polycmp_onnx.tidy import make_static
     from polycmp_onnx.tools.execute import all_tensors
 
-    make_static(proto, all_tensors(model, proto))
+    found = all_tensors(model, proto)
+    make_static(proto, {name: array for name, array in found.items() if names is None or name in names})
 
 
 def _with_types(
@@ -119,7 +121,7 @@ def _with_types(
     made = {name for node in proto.graph.node for name in node.output}
     if made.issuperset(unknown) and unknown:
         try:
-            _run_for_shapes(model, proto)
+            _run_for_shapes(model, proto, unknown)
         except PolycmpError as error:
             call.warn([f"the types of {', '.join(unknown)} are not known, nor found by running the model: {error.why}"])
         else:
