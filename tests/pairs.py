@@ -265,6 +265,68 @@ def static_qdq(source: Path, target: Path) -> Path:
     return target
 
 
+def bent(path: Path, kinds: str) -> Path:
+    """Write convolutions and activations in a row, from `x` to `y`, one for each letter.
+
+    Args:
+        path: Where to.
+        kinds: C for Conv, R for Relu, 6 for Clip from 0 on, 2 for Clip below 0 as well, S for Sigmoid.
+    """
+    rng = np.random.default_rng(3)
+    weights = {"low": np.float32(-0.4), "none": np.float32(0), "high": np.float32(0.5)}
+    nodes, source = [], "x"
+    for place, kind in enumerate(kinds):
+        target = "y" if place == len(kinds) - 1 else f"t{place}"
+        if kind == "C":
+            weights[f"{place}.weight"] = rng.standard_normal((5, 5, 3)).astype(np.float32) / 3
+            weights[f"{place}.bias"] = rng.standard_normal(5).astype(np.float32) / 3
+            nodes.append(node("Conv", f"{source} {place}.weight {place}.bias", target, pads=[1, 1]))
+        elif kind in "62":
+            nodes.append(node("Clip", f"{source} {'none' if kind == '6' else 'low'} high", target))
+        else:
+            nodes.append(node("Relu" if kind == "R" else "Sigmoid", source, target))
+        source = target
+    return save(path, nodes, weights)
+
+
+def stacked(path: Path) -> Path:
+    """Write three products, each with a sum and a Relu behind it."""
+    nodes, source = [], "x"
+    for layer in range(3):
+        target = "y" if layer == 2 else f"bent{layer}"
+        nodes += [
+            node("MatMul", f"{source} {layer}.up.weight", f"product{layer}"),
+            node("Add", f"product{layer} {layer}.up.bias", f"sum{layer}"),
+            node("Relu", f"sum{layer}", target),
+        ]
+        source = target
+    return save(path, nodes, weights_of(3))
+
+
+def static(source: Path, target: Path, form: str = "QDQ", **options: Any) -> Path:
+    """Write a model as ONNX Runtime quantises it with scales of a calibration on inputs of both signs.
+
+    Args:
+        source: The model.
+        target: Where to.
+        form: `QDQ` or `QOperator`.
+        options: More arguments of `quantize_static`.
+    """
+    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static
+
+    class Reader(CalibrationDataReader):
+        def __init__(self) -> None:
+            rng = np.random.default_rng(1)
+            self.feeds = iter([{"x": rng.standard_normal((2, 5, WIDTH)).astype(np.float32)} for _ in range(8)])
+
+        def get_next(self) -> Any:
+            return next(self.feeds, None)
+
+    options.setdefault("reduce_range", True)  # 7 bits, so that no processor adds two products in 16 bits
+    quantize_static(source, target, Reader(), quant_format=QuantFormat[form], **options)
+    return target
+
+
 def optimised(source: Path, target: Path, level: str = "ORT_ENABLE_EXTENDED") -> Path:
     """Write a model as ONNX Runtime's graph optimiser leaves it."""
     import onnxruntime

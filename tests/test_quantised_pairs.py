@@ -32,6 +32,26 @@ def against(polycmp, tmp_path):
     return run
 
 
+@pytest.fixture
+def usual(polycmp, tmp_path):
+    """Run a command with a quantised file and the float one on inputs like those of the calibration."""
+    rng = np.random.default_rng(7)
+    np.savez(tmp_path / "usual.npz", x=rng.standard_normal((2, 5, pairs.WIDTH)).astype(np.float32))
+
+    def run(command: str, made: Path, good: Path, *words: str):
+        done = polycmp(
+            command, made, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}",
+            "--load-inputs", "usual.npz", "--report", "found.json", *words,
+        )  # fmt: skip
+        return done, json.loads((tmp_path / "found.json").read_text())
+
+    return run
+
+
+FORMS = ("QDQ", "QOperator")
+KINDS = ("CRC", "CR", "RCR", "CRCRCR", "C6C", "C6", "C2C", "SCR", "CSC")
+
+
 def outputs_of(document: dict) -> dict:
     return document["comparison_results"][0]["outputs"]
 
@@ -102,3 +122,99 @@ def test_elements_that_are_off_in_the_middle_of_a_range_were_not_clipped():
     off[100:140] += 0.3
     assert step_error(np.clip(exact, -0.5, 0.5), exact, 2.0**-6).at_ends > 0.9
     assert step_error(off, exact, 2.0**-6).at_ends == 0.0
+
+
+# --- activations that the quantiser leaves to the range of the codes
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kinds", KINDS)
+def test_a_good_file_without_its_activations_is_not_accused(usual, tmp_path, kinds, form):
+    good = pairs.bent(tmp_path / "good.onnx", kinds)
+    done, found = usual("locate", pairs.static(good, tmp_path / "int8.onnx", form), good)
+    assert done.status == 0, found["sentence"]
+    activations = [letter for place, letter in enumerate(kinds) if letter in "R62" and "C" in kinds[:place]]
+    told = " ".join(found["notes"])
+    assert told.count(" is done by ") == len(activations), told
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_sums_before_an_activation_are_not_accused(usual, tmp_path, form):
+    good = pairs.stacked(tmp_path / "good.onnx")
+    made = pairs.static(good, tmp_path / "int8.onnx", form)
+    done, found = usual("locate", made, good)
+    assert done.status == 0, found["sentence"]
+    done, found = usual("run", made, good, "--mark-all")
+    assert done.status == 0, done.out
+
+
+def test_the_note_says_what_does_the_activation_and_the_pair_is_behind_the_codes(usual, tmp_path):
+    good = pairs.bent(tmp_path / "good.onnx", "CRC")
+    done, found = usual("locate", pairs.static(good, tmp_path / "int8.onnx"), good)
+    assert "Relu 'n_t1' is done by QuantizeLinear 't1_QuantizeLinear' (zero point -128)" in done.out
+    places = {row["tensor"]: row["counterpart"] for row in found["tensors"]}
+    assert (places["t1"], places["t1_DequantizeLinear_Output"]) == ("t0", "t1")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_float_file_may_be_the_candidate(usual, tmp_path, form):
+    good = pairs.bent(tmp_path / "good.onnx", "CRCRC")
+    done, found = usual("locate", good, pairs.static(good, tmp_path / "int8.onnx", form))
+    assert done.status == 0, found["sentence"]
+    assert "is done by" in done.out
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_codes_that_do_not_end_where_the_activation_cuts_are_named(usual, tmp_path, form):
+    good = pairs.bent(tmp_path / "good.onnx", "CRCRC")
+    made = pairs.static(good, tmp_path / "int8.onnx", form)
+    name = "t1_zero_point" if form == "QDQ" else "t0_zero_point"
+
+    def change(model: onnx.ModelProto) -> None:
+        item = pairs.weight(model, name)
+        item.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(item) + np.int8(50), name))
+
+    pairs.edited(made, made, change)
+    done, found = usual("locate", made, good)
+    assert done.status == 1, found["sentence"]
+    named = "n_t0_quant" if form == "QOperator" else "t1_QuantizeLinear"
+    assert found["operator"]["name"] == named, found["sentence"]
+    assert "has no operator of its own there" in done.out
+
+
+@pytest.mark.parametrize(("form", "named"), [("QDQ", "n_t2"), ("QOperator", "n_t2_quant")])
+@pytest.mark.parametrize("fault", ["scale", "bias"])
+def test_a_fault_in_a_file_without_activations_is_named(usual, tmp_path, form, named, fault):
+    good = pairs.bent(tmp_path / "good.onnx", "CRCRC")
+    made = pairs.static(good, tmp_path / "int8.onnx", form)
+    weight, factor = ("2.weight_scale", 1.3) if fault == "scale" else ("2.bias_quantized", 0)
+    pairs.edited(made, made, pairs.scaled(weight, factor))
+    done, found = usual("locate", made, good)
+    assert (done.status, found["operator"]["name"]) == (1, named), found["sentence"]
+
+
+def test_codes_of_a_file_are_compared_as_the_numbers_they_stand_for(usual, tmp_path):
+    good = pairs.stacked(tmp_path / "good.onnx")
+    done, found = usual("locate", pairs.static(good, tmp_path / "int8.onnx", "QOperator"), good)
+    assert "hold codes and are compared as the numbers they stand for" in done.out
+    row = next(row for row in found["tensors"] if row["tensor"] == "product1_quantized")
+    assert row["counterpart"] == "product1"
+    assert row["type"].startswith("float32")
+    assert row["relative_error"] < 0.05
+
+
+def test_a_saved_run_is_compared_behind_the_codes(polycmp, usual, tmp_path):
+    good = pairs.bent(tmp_path / "good.onnx", "CRC")
+    made = pairs.static(good, tmp_path / "int8.onnx")
+    usual("run", good, good, "--mark-all", "--save-outputs", "saved.npz")
+    done = polycmp("locate", made, "-b", "onnxrt", "--load-outputs", "saved.npz", "--load-inputs", "usual.npz")
+    assert done.status == 0, done.out
+
+
+def test_a_tensor_that_is_made_twice_is_told(polycmp, tmp_path):
+    good = pairs.bent(tmp_path / "good.onnx", "CRSC")
+    twice = pairs.edited(good, tmp_path / "twice.onnx", lambda model: model.graph.node[2].output.__setitem__(0, "y"))
+    done = polycmp("locate", twice, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}")
+    assert done.status == 3
+    assert "two operators make 'y'" in done.err
+    assert "polycmp check lint" in done.err

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from polycmp.loader import Loader
 from polycmp.records import dataclass
 from polycmp.tensors import TensorMetadata
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,8 @@ class GraphNode:
         outputs: Names of the tensors it makes.
         attributes: Its settings as plain values; large ones as a short text.
         metadata: What the file says of it beside that, by key: an exporter may write the line of source there.
+        operands: What it reads by place: one name may stand there twice, and an omitted one is empty. Empty where
+            `inputs` says as much.
     """
 
     op_type: str
@@ -32,6 +37,16 @@ class GraphNode:
     outputs: tuple[str, ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
     metadata: Mapping[str, str] = field(default_factory=dict)
+    operands: tuple[str, ...] = ()
+
+    def operand(self, place: int) -> str:
+        """Return the name of what the operator reads at a place; empty if there is nothing.
+
+        Args:
+            place: From 0 on.
+        """
+        operands = self.operands or self.inputs
+        return operands[place] if place < len(operands) else ""
 
     @property
     def label(self) -> str:
@@ -70,6 +85,17 @@ class ModelGraph(Protocol):
 
     def mark(self, outputs: Sequence[str]) -> Loader[Any]:
         """Return a loader of the whole model with these outputs instead of its own."""
+
+
+def weight_values(graph: ModelGraph, names: Iterable[str]) -> dict[str, NDArray[Any]]:
+    """Return the values of small weights, such as scales, by name; without those that a graph does not tell.
+
+    Args:
+        graph: The model. It tells them if it has a method `values(names)` that returns a mapping.
+        names: Which weights.
+    """
+    tell = getattr(graph, "values", None)
+    return dict(tell(list(names))) if callable(tell) else {}
 
 
 class OwnGraph:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.pair import PairComparer
 from polycmp.errors import ModelError, UsageError, did_you_mean
+from polycmp.graph import GraphNode
 from polycmp.plan import Plan
 from polycmp.precision import UNITS
 from polycmp.runs.compare_functions import make_functions, open_lookers
@@ -278,6 +279,24 @@ def _reference(partitioned_runs: list[PartitionedRun], wanted: str) -> Partition
     raise UsageError(f"--reference: no run is called {wanted!r}", why=did_you_mean(wanted, labels))
 
 
+def _see_single_makers(partitioned_run: PartitionedRun) -> None:
+    """See that no tensor of a model is made twice, in which case there is no order in which it could run.
+
+    Raises:
+        ModelError: One is.
+    """
+    makers: dict[str, GraphNode] = {}
+    for node in partitioned_run.graph.nodes:
+        for name in node.outputs:
+            first = makers.setdefault(name, node)
+            if first is not node:
+                raise ModelError(
+                    f"the model of {partitioned_run.label} cannot run: two operators make {name!r}",
+                    why=f"{first.label} and {node.label}",
+                    hint=f"see all such names: polycmp check lint {partitioned_run.result.model or 'MODEL'}",
+                )
+
+
 def make_setting(setting: Setting, feed: Feed) -> Setting:
     """Return a setting in which both backends have the same graph: where they do not, their tensors are paired.
 
@@ -291,6 +310,8 @@ def make_setting(setting: Setting, feed: Feed) -> Setting:
     candidate, reference = setting.candidate, setting.reference
     if same_structure(candidate.graph, reference.graph):
         return setting
+    for partitioned_run in (candidate, reference):
+        _see_single_makers(partitioned_run)
     names = input_names(candidate, reference)
     candidate = with_inputs(candidate, names) if names else candidate
     aligned = align(candidate, reference, TensorMetadata.from_feed_dict(feed))

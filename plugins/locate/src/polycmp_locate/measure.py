@@ -29,7 +29,7 @@ from polycmp_locate.decisions import (
 from polycmp_locate.figures import figures, gain, rounding
 from polycmp_locate.kinds import INTEGER_PRODUCTS
 from polycmp_locate.masks import beside_masks
-from polycmp_locate.pairing.parts import rounds_to_steps, unit_inside
+from polycmp_locate.pairing.parts import rounds_to_steps, uncut_name, unit_inside
 from polycmp_locate.perturbing import nudged, rounded, scaled
 from polycmp_locate.quantised import step_error
 from polycmp_locate.result import Row, Standalone
@@ -211,7 +211,7 @@ class OperatorTester:
         if own.shape != other.shape:
             return Standalone(math.inf, math.inf, passed=False, share=1.0, count=other.size)
         allowed = allowed_type(self.candidate, self.reference)
-        result = _difference(row, own, other, bool(passed(own, expected)), allowed)
+        result = _difference(row, own, other, bool(passed(own, expected)), allowed, self._range_before(row, inputs))
         if not row.unit:
             row.saturates = bool(result.max_abs) and self._saturates(row, feed)
             if not result.max_abs:
@@ -225,6 +225,16 @@ class OperatorTester:
             expected = again[row.tensor]
             result = _difference(row, own, to_numpy(expected), bool(passed(own, expected)), allowed)
         return self._with_floor(result, row, inputs, own, expected)
+
+    def _range_before(self, row: Row, inputs: Tensors) -> float:
+        """Return the largest magnitude of what the reference cuts to a tensor; 0 if it cuts nothing.
+
+        What rounds to codes that end there rounds numbers of that size.
+        """
+        before = uncut_name(row.node)
+        made = self.reference.run_part(inputs, [before]) if before else None
+        figures_before = figures(made[before]) if made is not None else None
+        return figures_before.scale if figures_before is not None else 0.0
 
     def in_place_error(self, row: Row, inputs: Tensors, made: Any) -> tuple[float, float, float] | None:
         """Return how far the candidate's tensor is from what the reference makes of the candidate's inputs.
@@ -309,8 +319,19 @@ class OperatorTester:
         return replace(result, floor=floor, floor_from="the reference against float64", reference=other, candidate=mine)
 
 
-def _difference(row: Row, own: NDArray[Any], other: NDArray[Any], passed: bool, allowed: str) -> Standalone:
-    """Return the figures of an operator's own tensor against the reference's of the same shape."""
+def _difference(
+    row: Row, own: NDArray[Any], other: NDArray[Any], passed: bool, allowed: str, least: float = 0.0
+) -> Standalone:
+    """Return the figures of an operator's own tensor against the reference's of the same shape.
+
+    Args:
+        row: The tensor in question.
+        own: The candidate's.
+        other: The reference's.
+        passed: Whether it is within the tolerances.
+        allowed: The coarsest type that the two may calculate in; empty for the model's own.
+        least: The least magnitude to hold steps of a scale against.
+    """
     made = figures(own)
     if made is None:
         same = np.array_equal(own, other)
@@ -320,7 +341,7 @@ def _difference(row: Row, own: NDArray[Any], other: NDArray[Any], passed: bool, 
     steps = None
     if rounds_to_steps(row.node, row.unit):
         beside = beside_masks(other.reshape(-1).astype(np.float64))
-        steps = step_error(own, other, worth_running(row.unit), beside)
+        steps = step_error(own, other, worth_running(row.unit), beside, least)
     return Standalone(
         parts.max_abs, parts.relative, passed, share=share, count=own.size, is_nan=made.nan > 0, steps=steps,
         gain=_gain(row, own, other),

@@ -70,7 +70,11 @@ class StepError:
 
 
 def step_error(
-    own: NDArray[Any], other: NDArray[Any], limit: float, beside: NDArray[np.bool_] | None = None
+    own: NDArray[Any],
+    other: NDArray[Any],
+    limit: float,
+    beside: NDArray[np.bool_] | None = None,
+    least: float = 0.0,
 ) -> StepError:
     """Return the error of a tensor of real numbers.
 
@@ -79,6 +83,7 @@ def step_error(
         other: The reference's, of the same shape.
         limit: Which error, relative to the largest magnitude, rounding to steps explains.
         beside: Which numbers of the flat reference stand beside others that only mask; None if none does.
+        least: The least magnitude to hold errors against: that of what was calculated before it was cut.
     """
     a, b = own.reshape(-1).astype(np.float64), other.reshape(-1).astype(np.float64)
     drowned = 0.0 if beside is None else _drowned(a[beside], b[beside])
@@ -89,6 +94,7 @@ def step_error(
     if not largest:
         share = float(np.count_nonzero(a)) / max(own.size, 1)
         return StepError(1.0, share, share, np.inf if share else 0.0, *_range(a))
+    limit *= max(1.0, least / largest)
     gap = np.abs(a - b) / largest
     off = gap > limit
     beyond = (int(np.count_nonzero(off)) + unlike) / own.size

@@ -19,7 +19,7 @@ from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.modules import pair_modules
 from polycmp_locate.pairing.names import pair_names
 from polycmp_locate.pairing.parts import join
-from polycmp_locate.pairing.result import Match, Pairing
+from polycmp_locate.pairing.result import SAME_NAME, Match, Pairing
 from polycmp_locate.pairing.side import Side
 from polycmp_locate.pairing.view import SharedGraph, under_names
 from polycmp_locate.setting import Setting
@@ -194,7 +194,20 @@ class Record:
                 why=f"recorded are {_some(recorded)}; the model has {_some(inner)}",
                 hint="name them: --map-output MODEL_TENSOR=RECORDED_TENSOR",
             )
-        return tuple(found[name] for name in inner if name in found)
+        found = {mine: match for match in found.values() for mine in [_behind_codes(side, match)]}
+        return tuple(replace(found[name], candidate=name) for name in inner if name in found)
+
+
+def _behind_codes(side: Side, match: Match) -> str:
+    """Return the tensor to compare with a recorded one: where a file only rounds one to codes, what those stand for.
+
+    Quantisers leave out a Relu or Clip that the range of codes does as well, and give its name to what it read.
+    """
+    for node in side.quantisers(match.candidate) if match.method == SAME_NAME else ():
+        for reader in side.all_readers.get(node.outputs[0], ()):
+            if reader.op_type == "DequantizeLinear" and reader.outputs[0] not in side.static:
+                return reader.outputs[0]
+    return match.candidate
 
 
 def _ends(nodes: Sequence[Any]) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from polycmp_onnx.load import OnnxLoader
 from polycmp_onnx.shapes import structure, value_types
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from onnx import ModelProto
 
     from polycmp_onnx.external import ExternalModel
@@ -127,6 +128,23 @@ class OnnxGraph:
             outputs: Names of tensors that the model computes.
         """
         return _Part(self, None, tuple(outputs))
+
+    def values(self, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+        """Return the values of weights that lie in the model itself, by name.
+
+        Args:
+            names: Which ones.
+        """
+        made = {
+            node.output[0]: attribute.t
+            for node in self.model.graph.node
+            if node.op_type == "Constant"
+            for attribute in node.attribute
+            if attribute.name == "value"
+        }
+        held = {name: self._initializers.get(name, made.get(name)) for name in names}
+        inside = {name: item for name, item in held.items() if item is not None and not item.external_data}
+        return {name: onnx.numpy_helper.to_array(item) for name, item in inside.items()}
 
     @cached_property
     def _types(self) -> dict[str, Any]:
@@ -254,6 +272,7 @@ def _graph_node(node: Any) -> GraphNode:
         outputs=tuple(name for name in node.output if name),
         attributes={attribute.name: _plain(attribute) for attribute in node.attribute},
         metadata={item.key: item.value for item in getattr(node, "metadata_props", ())},  # ONNX before 1.16 has none
+        operands=tuple(node.input),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from polycmp.errors import ModelError
-from polycmp.graph import GraphNode, ModelGraph
+from polycmp.graph import GraphNode, ModelGraph, weight_values
 from polycmp.loader import Loader
 from polycmp.runner import Runner
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class
@@ -132,8 +132,16 @@ class _Renamed:
         self.opaque = graph.opaque
         self.inputs = _renamed(graph.inputs, self._new)
         self.nodes: Sequence[GraphNode] = [
-            replace(node, inputs=tuple(self._new.get(name, name) for name in node.inputs)) for node in graph.nodes
+            replace(node, inputs=self._renamed(node.inputs), operands=self._renamed(node.operands))
+            for node in graph.nodes
         ]
+
+    def _renamed(self, names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(self._new.get(name, name) for name in names)
+
+    def values(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Return the values of small weights."""
+        return weight_values(self._graph, names)
 
     def types(self, inputs: TensorMetadata) -> TensorMetadata:
         """Return what is known of the tensors' types and shapes."""

@@ -7,7 +7,8 @@ from functools import partial
 from typing import TypeVar
 
 from polycmp.graph import GraphNode, ModelGraph
-from polycmp.tensors import TensorMetadata, dtype_class
+from polycmp.tensors import TensorMetadata
+from polycmp_locate.pairing.absorbed import absorbed, activation_of, code_ends, find_absorbed
 from polycmp_locate.pairing.names import base_name, is_counted, is_generic, pair_names, pair_program
 from polycmp_locate.pairing.result import SAME_NAME, SAME_WEIGHT, STRUCTURE, THROUGH, Match, Pairing
 from polycmp_locate.pairing.side import COMMUTATIVE, Side, plain_type
@@ -80,6 +81,8 @@ class _Matching:
         self.back: dict[str, str] = {}
         self.method: dict[str, str] = {}
         self.direct: dict[str, Match] = {}
+        self.absorbed: list[str] = []
+        self.uncut: dict[str, str] = {}
 
     def run(self, given: Mapping[str, str]) -> Pairing:
         """Match all that can be matched."""
@@ -90,9 +93,17 @@ class _Matching:
             self._join(self.mine.root(name), self.other.root(target), SAME_NAME)
         self._by_names()
         self._by_weights()
-        while self._forward() or self._backward() or self._doubt():
+        while self._absorb() or self._forward() or self._backward() or self._doubt():
             pass
-        return Pairing(tuple(self._matches()), self.mine.floats, self.other.floats)
+        matches = tuple(self._matches())
+        codes = frozenset(match.candidate for match in matches if match.candidate in self.mine.codes)
+        absorbed = tuple(dict.fromkeys(self.absorbed))
+        uncut = {
+            match.candidate: before
+            for match in matches
+            if (before := self.uncut.get(self.mine.root(match.candidate))) is not None
+        }
+        return Pairing(matches, self.mine.floats, self.other.floats, absorbed=absorbed, codes=codes, uncut=uncut)
 
     def _join(self, mine: str, other: str, method: str) -> bool:
         """Match two classes, unless one has a match already."""
@@ -106,6 +117,7 @@ class _Matching:
     def _by_names(self) -> None:
         found = [*pair_names(self.mine.made, self.other.made), *pair_program(self.mine.modules, self.other.made)]
         for match in sorted(found, key=lambda item: item.method != SAME_NAME):  # otherwise in the order of the graph
+            self._absorb_named(match)
             if self._may_be_same(match):
                 self._join(self.mine.root(match.candidate), self.other.root(match.reference), match.method)
                 self.direct[match.candidate] = match
@@ -117,7 +129,7 @@ class _Matching:
         one, two = self._made_by(self.mine, match.candidate), self._made_by(self.other, match.reference)
         if one is None or two is None:
             return one is two
-        same = plain_type(one) == plain_type(two)
+        same = self.mine.kind(one) == self.other.kind(two)
         if same and is_generic(match.reference) and self._reads_other(one, two):
             return False
         if same and match.candidate == match.reference:
@@ -143,7 +155,7 @@ class _Matching:
 
     def _is_contradicted(self, name: str) -> bool:
         one, two = self.mine.node(name), self.other.node(self.to[name])
-        if self.method[name] != SAME_NAME or one is None or two is None or plain_type(one) != plain_type(two):
+        if self.method[name] != SAME_NAME or one is None or two is None or self.mine.kind(one) != self.other.kind(two):
             return False
         return is_generic(self.to[name]) and self._reads_other(one, two)
 
@@ -152,6 +164,55 @@ class _Matching:
         images = {self.to[name] for name in self.mine.reads(one) if name in self.to}
         known = {name for name in self.other.reads(two) if name in self.back}
         return bool(images and known) and not images & set(self.other.reads(two))
+
+    # --- activations that codes do
+
+    def _absorb_named(self, match: Match) -> None:
+        """Match codes with an activation where their name says that they stand for its result."""
+        mine, other = self.mine.root(match.candidate), self.other.root(match.reference)
+        activation = activation_of(self.other, other)
+        codes = code_ends(self.mine, mine, activation) if activation is not None else []
+        if activation is not None and codes and other not in self.back:
+            self._join(self._cut(self.mine, mine, codes, activation), other, match.method)
+            if codes[0] == mine:
+                self.uncut[mine] = activation.operand(0)
+            self.absorbed.append(absorbed(self.mine, codes[0], self.other, activation).sentence)
+            return
+        activation = activation_of(self.mine, mine)
+        codes = code_ends(self.other, other, activation) if activation is not None else []
+        if activation is not None and codes and mine not in self.to:
+            self._join(mine, self._cut(self.other, other, codes, activation), match.method)
+            self.absorbed.append(absorbed(self.other, codes[0], self.mine, activation).sentence)
+
+    @staticmethod
+    def _cut(side: Side, name: str, codes: list[str], activation: GraphNode) -> str:
+        """Return the root of the codes that do an activation, which are a class of their own from now on."""
+        if codes[0] == name:
+            side.replaced[name] = f"{plain_type(side.maker[name])} and {activation.op_type}"
+        else:
+            side.split(codes, activation.op_type)
+        return codes[0]
+
+    def _absorb(self) -> bool:
+        """Match codes with the activation that has no other counterpart; return whether any was."""
+        mine = list(find_absorbed(self.mine, self.to, self.other, self.back))
+        for name, activation, codes in mine:
+            root = self._cut(self.mine, name, codes, activation)
+            method = self.method[name]
+            if root == name:
+                del self.back[self.to.pop(name)]
+                self.uncut[root] = activation.operand(0)
+            self._join(root, self.other.root(activation.outputs[0]), method)
+            self.absorbed.append(absorbed(self.mine, codes[0], self.other, activation).sentence)
+        other = list(find_absorbed(self.other, self.back, self.mine, self.to))
+        for name, activation, codes in other:
+            root = self._cut(self.other, name, codes, activation)
+            method = self.method[self.back[name]]
+            if root == name:
+                del self.to[self.back.pop(name)]
+            self._join(self.mine.root(activation.outputs[0]), root, method)
+            self.absorbed.append(absorbed(self.other, codes[0], self.mine, activation).sentence)
+        return bool(mine or other)
 
     # --- weights
 
@@ -200,7 +261,7 @@ class _Matching:
         for node in side.nodes:
             for name in dict.fromkeys(base_name(weight) for weight in side.weights_of(node)):
                 if not is_counted(name):
-                    key = (name, plain_type(node))
+                    key = (name, side.kind(node))
                     found[key] = None if key in found else node
         return found
 
@@ -227,7 +288,8 @@ class _Matching:
         names = [name for name in read if name is not None]
         if not read or len(names) < len(read):
             return None
-        return plain_type(node), tuple(sorted(names) if node.op_type in COMMUTATIVE else names)
+        kind = side.kind(node)
+        return kind, tuple(sorted(names) if kind in COMMUTATIVE else names)
 
     def _told_apart(self, mine: list[GraphNode], other: list[GraphNode]) -> Iterator[tuple[GraphNode, GraphNode]]:
         """Yield the operators of two groups that can only mean each other."""
@@ -248,7 +310,7 @@ class _Matching:
         """Match what the same operator reads to make matched tensors; return at the first that was."""
         for mine, other in list(self.to.items()):
             node, twin = self.mine.node(mine), self.other.node(other)
-            if node is None or twin is None or plain_type(node) != plain_type(twin):
+            if node is None or twin is None or self.mine.kind(node) != self.other.kind(twin):
                 continue
             if any(self._join_read(*pair) for pair in self._read_alike(node, twin)):
                 return True
@@ -257,7 +319,7 @@ class _Matching:
     def _read_alike(self, node: GraphNode, twin: GraphNode) -> list[tuple[str, str]]:
         """Return pairs of tensors that two operators read at the same place."""
         mine, other = self.mine.reads(node), self.other.reads(twin)
-        if node.op_type not in COMMUTATIVE:
+        if self.mine.kind(node) not in COMMUTATIVE:
             return list(zip(mine, other, strict=True)) if len(mine) == len(other) else []
         left = [name for name in mine if name not in self.to]
         right = [name for name in other if name not in self.back]
@@ -311,7 +373,11 @@ class _Matching:
     # --- from classes to tensors
 
     def _matches(self) -> Iterator[Match]:
+        outputs = self.mine.finals & self.other.finals & self.other.maker.keys()
         for name in self.mine.made:
+            if name in outputs:  # what a caller gets under one name is compared, whatever makes it
+                yield Match(name, name, SAME_NAME)
+                continue
             other = self.to.get(self.mine.root(name))
             if other is None or name not in self.mine.shown(self.mine.root(name)):
                 continue
@@ -350,7 +416,7 @@ def behind(side: Side, name: str, depth: int) -> tuple[object, ...]:
     return tuple(
         sorted(
             (
-                (plain_type(node), 0 if node.op_type in COMMUTATIVE else place, names(side, node),
+                (side.kind(node), 0 if side.kind(node) in COMMUTATIVE else place, names(side, node),
                  tuple(behind(side, made, depth - 1) for made in node.outputs))
                 for node, place in readers
             ),
@@ -366,13 +432,12 @@ def names(side: Side, node: GraphNode) -> tuple[str, ...]:
 
 def _type_of(side: Side, name: str) -> str:
     node = side.node(name)
-    return "" if node is None else plain_type(node)
+    return "" if node is None else side.kind(node)
 
 
 def _classes(side: Side, name: str) -> set[str]:
     """Return the kinds of elements that a tensor and those that stand for it hold; empty if that is not known."""
-    known = (side.types.get(item) for item in side.shown(side.root(name)))
-    return {dtype_class(entry.dtype) for entry in known if entry is not None and entry.dtype is not None}
+    return {kind for item in side.shown(side.root(name)) if (kind := side.class_of(item))}
 
 
 def _is_known(dim: int | str) -> bool:

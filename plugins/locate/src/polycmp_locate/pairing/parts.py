@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
-from polycmp.tensors import dtype_name
 from polycmp_locate.pairing.result import Match, Pairing
 from polycmp_locate.pairing.side import Side
 
@@ -33,6 +32,8 @@ class PartNode(GraphNode):
         only_reference: What the reference's part reads and the candidate's does not.
         counterpart: The tensor's name in the reference's model.
         method: How the pair was found.
+        uncut: The name under which the reference makes what it cuts to this tensor with an operator of its own; empty
+            where the candidate shows that, too.
     """
 
     unit: float = 0.0
@@ -43,11 +44,17 @@ class PartNode(GraphNode):
     only_reference: tuple[str, ...] = ()
     counterpart: str = ""
     method: str = ""
+    uncut: str = ""
 
 
 def unit_inside(node: GraphNode) -> float:
     """Return the unit roundoff of the coarsest type inside what stands for an operator; 0 for a single operator."""
     return node.unit if isinstance(node, PartNode) else 0.0
+
+
+def uncut_name(node: GraphNode) -> str:
+    """Return the name of what the reference cuts to the tensor of a part; empty for any other and single operators."""
+    return node.uncut if isinstance(node, PartNode) else ""
 
 
 def rounds_to_steps(node: GraphNode, unit: float) -> bool:
@@ -86,7 +93,7 @@ def join(pairing: Pairing, mine: Side, other: Side) -> Joint:
     matches = list(pairing.matches)
     dropped: list[Match] = []
     while True:
-        builder = _Builder(matches, mine, other)
+        builder = _Builder(matches, mine, other, pairing.uncut)
         nodes, stuck = _in_order([builder.node(match) for match in matches], set(mine.graph.inputs))
         if not stuck:
             return Joint(nodes, builder.to_reference, dropped)
@@ -101,8 +108,9 @@ def _weakest(matches: Sequence[Match]) -> Match:
 
 
 class _Builder:
-    def __init__(self, matches: Sequence[Match], mine: Side, other: Side) -> None:
+    def __init__(self, matches: Sequence[Match], mine: Side, other: Side, uncut: Mapping[str, str]) -> None:
         self.mine, self.other = mine, other
+        self.uncut = uncut
         inputs = {name: name for name in mine.graph.inputs if name in other.graph.inputs}
         self.to_reference = {**inputs, **{match.candidate: match.reference for match in matches}}
         self.first: dict[str, str] = {}
@@ -134,14 +142,15 @@ class _Builder:
             (match.candidate,),
             main.attributes,
             metadata,
-            kinds.get(coarsest, 0.0),
-            coarsest,
-            any(name in _STEPS for name in kinds),
-            tuple(node.op_type for node in own.nodes),
-            tuple(node.op_type for node in theirs.nodes),
-            alone,
-            match.reference,
-            match.method,
+            unit=kinds.get(coarsest, 0.0),
+            coarsest=coarsest,
+            quantised=any(name in _STEPS for name in kinds),
+            candidate_ops=tuple(node.op_type for node in own.nodes),
+            reference_ops=tuple(node.op_type for node in theirs.nodes),
+            only_reference=alone,
+            counterpart=match.reference,
+            method=match.method,
+            uncut=f"{match.candidate} uncut" if match.candidate in self.uncut else "",
         )
 
     def _main(self, name: str, part: _Part) -> GraphNode:
@@ -194,8 +203,7 @@ def _is_static(side: Side, node: GraphNode) -> bool:
 
 def _kinds(side: Side, node: GraphNode) -> dict[str, float]:
     """Return the types that an operator rounds to, with their unit roundoffs."""
-    known = [side.types.get(name) for name in (*node.inputs, *node.outputs)]
-    names = {dtype_name(entry.dtype) for entry in known if entry is not None and entry.dtype is not None}
+    names = {side.type_name(name) for name in (*node.inputs, *node.outputs)}
     found = {name: UNITS[name] for name in names if name in UNITS and name != "int8"}
     if any(word in node.op_type for word in _QUANTISED):
         steps = names & set(_STEPS)

@@ -46,6 +46,10 @@ class Pairing:
         reference_floats: The same of the reference; a saved run knows no operators.
         recorded: Whether the reference is a saved run.
         inputs: The candidate's names of inputs that it calls otherwise, by the reference's.
+        absorbed: What became of activations that have an operator in one model only, in words.
+        uncut: The reference's tensor before an activation, by the candidate's tensor of codes that one operator makes
+            of the same numbers and cuts as the activation does.
+        codes: Tensors of the candidate that hold whole numbers and are compared as the real ones that they stand for.
     """
 
     matches: tuple[Match, ...]
@@ -53,6 +57,9 @@ class Pairing:
     reference_floats: Mapping[str, GraphNode | None] = field(default_factory=dict)
     recorded: bool = False
     inputs: Mapping[str, str] = field(default_factory=dict)
+    absorbed: tuple[str, ...] = ()
+    codes: frozenset[str] = frozenset()
+    uncut: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def to_reference(self) -> Mapping[str, str]:

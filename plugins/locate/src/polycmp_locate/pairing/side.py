@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from polycmp.graph import GraphNode, ModelGraph
-from polycmp.tensors import TensorEntry, TensorMetadata, is_floating
-from polycmp_layerwise.structure import static_tensors
+from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, dtype_name, is_floating
+from polycmp_layerwise.structure import final_outputs, static_tensors
+from polycmp_locate.pairing.codes import code_tensors
 from polycmp_locate.source import module_of
 
 #: Operators that other operators replace, by what they compute.
@@ -27,7 +28,7 @@ _INTEGER = frozenset({"MatMulInteger", "ConvInteger"})
 _ROUNDING = frozenset({"Cast", "Identity", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "Dropout"})
 #: Where operators have tensors to calculate with; what is left out are scales, zero points, shapes and places.
 _DATA = {"MatMulInteger": (0, 1), "ConvInteger": (0, 1), "QLinearMatMul": (0, 3), "QLinearConv": (0, 3, 8),
-         "QGemm": (0, 3, 6), "QLinearAdd": (0, 3), "QLinearMul": (0, 3),
+         "QGemm": (0, 3, 6), "QuantizeLinear": (0,), "QLinearAdd": (0, 3), "QLinearMul": (0, 3),
          "Reshape": (0,), "Expand": (0,), "Unsqueeze": (0,), "Squeeze": (0,), "Slice": (0,), "Tile": (0,), "Pad": (0,),
          "Split": (0,)}  # fmt: skip
 COMMUTATIVE = frozenset({"Add", "Mul", "And", "Or", "Max", "Min", "Sum", "Equal", "Xor", "Mean"})
@@ -50,6 +51,10 @@ class Side:
         types: What is known of types and shapes.
         static: Tensors that depend on weights alone.
         maker: The operator that makes each tensor.
+        codes: Tensors of whole numbers that stand for real ones, with what they stand for; None where that is unknown.
+        finals: The model's outputs, without those that are outputs only because all tensors were asked for.
+        replaced: What an operator of this graph does beside its own work, by the first tensor of what it makes: the
+            type of an operator that the other graph has and this one has not.
     """
 
     def __init__(self, graph: ModelGraph, inputs: TensorMetadata) -> None:
@@ -57,10 +62,36 @@ class Side:
         self.types = graph.types(inputs)
         self.static = static_tensors(graph)
         self.maker = {name: node for node in graph.nodes for name in node.outputs}
+        self.codes = code_tensors(graph, self.types, self.static)
+        self.replaced: dict[str, str] = {}
+        self._twins: dict[str, str] = {}
+        self.finals = frozenset(final_outputs(graph))
         self._roots: dict[str, str] = {}
-        self.members: dict[str, list[str]] = {}
-        for name in (*graph.inputs, *self.made):
-            self.members.setdefault(self.root(name), []).append(name)
+
+    @cached_property
+    def members(self) -> dict[str, list[str]]:
+        """The tensors of each class, by its root."""
+        members: dict[str, list[str]] = {}
+        for name in (*self.graph.inputs, *self.made):
+            members.setdefault(self.root(name), []).append(name)
+        return members
+
+    def split(self, names: Sequence[str], kind: str) -> None:
+        """Have a class of tensors end before some, which operators make that do more than to round.
+
+        Args:
+            names: The tensors, which are the same to each other.
+            kind: The type of the operator that the other graph has for that.
+        """
+        self.replaced[names[0]] = kind
+        self._twins.update(dict.fromkeys(names[1:], names[0]))
+        self._roots.clear()
+        for cached in ("members", "nodes", "readers", "floats"):
+            self.__dict__.pop(cached, None)
+
+    def kind(self, node: GraphNode) -> str:
+        """Return what an operator computes in this graph, whatever replaced it to compute that."""
+        return next((self.replaced[name] for name in node.outputs if name in self.replaced), None) or plain_type(node)
 
     @cached_property
     def places(self) -> dict[int, int]:
@@ -77,7 +108,7 @@ class Side:
     @cached_property
     def floats(self) -> dict[str, GraphNode | None]:
         """Those of them that hold real numbers, with their operators; scales and steps of quantised ones left out."""
-        return {name: self.maker[name] for name in self.made if self.is_real(name) and not self._is_helper(name)}
+        return {name: self.maker[name] for name in self.made if self._is_shown(name)}
 
     @cached_property
     def modules(self) -> dict[str, str]:
@@ -91,9 +122,49 @@ class Side:
         return frozenset(plain_type(node) for node in self.graph.nodes)
 
     def is_real(self, name: str) -> bool:
-        """Return whether a tensor holds real numbers, as far as is known."""
+        """Return whether a tensor holds real numbers, as far as is known, or codes that can be multiplied out."""
+        return self.codes.get(name) is not None or self._is_declared_real(name)
+
+    def _is_declared_real(self, name: str) -> bool:
         entry = self.types.get(name)
-        return entry is None or entry.dtype is None or is_floating(entry.dtype)
+        return name not in self.codes and (entry is None or entry.dtype is None or is_floating(entry.dtype))
+
+    def type_name(self, name: str) -> str:
+        """Return the element type of a tensor, that of its codes if it holds such; empty if that is not known."""
+        steps, entry = self.codes.get(name), self.types.get(name)
+        kind = steps.dtype if steps is not None else None if entry is None else entry.dtype
+        return "" if kind is None else dtype_name(kind)
+
+    def class_of(self, name: str) -> str:
+        """Return which kind of elements a tensor is compared as; empty if that is not known."""
+        if self.codes.get(name) is not None:
+            return "float"
+        entry = self.types.get(name)
+        return "" if entry is None or entry.dtype is None else dtype_class(entry.dtype)
+
+    @cached_property
+    def _dequantised(self) -> frozenset[str]:
+        """Tensors of codes that an operator of the graph multiplies out, so that nobody else need do so."""
+        return frozenset(node.operand(0) for node in self.graph.nodes if node.op_type == "DequantizeLinear")
+
+    @cached_property
+    def all_readers(self) -> dict[str, list[GraphNode]]:
+        """The operators that read each tensor, whatever they do with it."""
+        found: dict[str, list[GraphNode]] = {}
+        for node in self.graph.nodes:
+            for name in node.inputs:
+                found.setdefault(name, []).append(node)
+        return found
+
+    def quantisers(self, name: str) -> list[GraphNode]:
+        """Return what reads a tensor if that is QuantizeLinear and nothing else; nothing for outputs."""
+        readers = self.all_readers.get(name, [])
+        only = name not in self.finals and all(node.op_type == "QuantizeLinear" for node in readers)
+        return readers if only else []
+
+    def _is_shown(self, name: str) -> bool:
+        """Return whether a tensor can be compared as real numbers, and nothing else stands for it."""
+        return self.is_real(name) and name not in self._dequantised and not self._is_helper(name)
 
     def entry(self, name: str) -> TensorEntry | None:
         """Return what is known of a tensor's type and shape; of one in a class what is known of the class."""
@@ -118,8 +189,8 @@ class Side:
     def reads(self, node: GraphNode) -> tuple[str, ...]:
         """Return the roots of what an operator calculates with, weights and scales left out."""
         places = _DATA.get(node.op_type)
-        names = node.inputs if places is None else [node.inputs[at] for at in places if at < len(node.inputs)]
-        return tuple(self.root(name) for name in names if name not in self.static)
+        names = node.inputs if places is None else [node.operand(at) for at in places]
+        return tuple(self.root(name) for name in names if name and name not in self.static)
 
     def weights_of(self, node: GraphNode) -> tuple[str, ...]:
         """Return the static tensors that an operator reads."""
@@ -146,21 +217,23 @@ class Side:
     def shown(self, root: str) -> Iterator[str]:
         """Yield the tensors of a class that can be compared: real ones, or all if none is."""
         names = self.members.get(root, [root])
-        real = [name for name in names if self.is_real(name) and not self._is_helper(name)]
+        real = [name for name in names if self._is_shown(name)]
         yield from real or names
 
     def _before(self, name: str) -> str | None:
         """Return what an operator that only rounds made a tensor of; None for any other."""
         node = self.maker.get(name)
-        if node is None or name in self.static or not node.inputs:
+        if node is None or name in self.static or not node.inputs or name in self.replaced:
             return None
+        if name in self._twins:
+            return self._twins[name]
         first = node.inputs[0]
         if first in self.static:
             return self._product(node)
         if node.op_type == "Cast":
             made_by = self.maker.get(first)
             steps = made_by is not None and made_by.op_type in _INTEGER
-            return first if steps or (self.is_real(first) and self.is_real(name)) else None
+            return first if steps or (self._is_declared_real(first) and self._is_declared_real(name)) else None
         if node.op_type in _ROUNDING:
             return first if name == node.outputs[0] else None
         return self._product(node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +13,14 @@ from polycmp.loader import Loader
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, dtype_of, is_floating, to_numpy
 from polycmp_layerwise.partitioned_run import JoinParts, PartitionedRun
+from polycmp_locate.pairing.codes import Steps
 from polycmp_locate.pairing.matching import pair_sides
 from polycmp_locate.pairing.parts import join
 from polycmp_locate.pairing.result import Pairing
 from polycmp_locate.pairing.side import Side
+
+#: The type of the numbers that codes are multiplied out to.
+_NUMBERS = np.dtype(np.float32)
 
 
 class Aligned(NamedTuple):
@@ -49,14 +54,11 @@ def align(
     pairing = pair_sides(mine, other, given)
     joint = join(pairing, mine, other)
     dropped = set(joint.dropped)
-    pairing = Pairing(
-        tuple(match for match in pairing.matches if match not in dropped),
-        pairing.candidate_floats,
-        pairing.reference_floats,
-    )
+    pairing = replace(pairing, matches=tuple(match for match in pairing.matches if match not in dropped))
     outputs = tuple(name for name in candidate.graph.outputs if joint.to_reference.get(name) in reference.graph.outputs)
     own = {name: name for name in joint.to_reference}
-    graph = SharedGraph(other, joint.nodes, joint.to_reference, outputs)
+    uncut = {node.uncut: pairing.uncut[node.outputs[0]] for node in joint.nodes if node.uncut}
+    graph = SharedGraph(other, joint.nodes, {**joint.to_reference, **uncut}, outputs)
     made = under_names(candidate, SharedGraph(mine, joint.nodes, own, outputs))
     return Aligned(made, under_names(reference, graph), pairing, graph)
 
@@ -149,7 +151,7 @@ class SharedGraph:
         for name, own in self.own.items():
             entry = known.get(own)
             if entry is not None:
-                found.add(name, entry.dtype, entry.shape)
+                found.add(name, entry.dtype if self.steps(own) is None else _NUMBERS, entry.shape)
         return found
 
     def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> Loader[Any]:
@@ -165,8 +167,15 @@ class SharedGraph:
         made = list(dict.fromkeys(self.own[name] for name in outputs))
         return SharedPart(self.side.graph.mark(made), tuple(self.inputs), tuple(outputs), self.own)
 
+    def steps(self, own: str) -> Steps | None:
+        """Return what the codes in a tensor stand for; None if it holds numbers."""
+        return self.side.codes.get(own)
+
     def kind(self, own: str, fed: Any) -> Any:
         """Return the element type in which the model has a tensor, where another may be fed."""
+        steps = self.steps(own)
+        if steps is not None:
+            return steps.dtype
         entry = self.side.types.get(own)
         known = entry.dtype if entry is not None and entry.dtype is not None else self.seen.get(own)
         return fed if known is None else known
@@ -234,23 +243,38 @@ class SharedRunner(Runner):
         for name in self._read:
             entry = known.get(self._own[name])
             real = entry is None or entry.dtype is None or is_floating(entry.dtype)
+            real = real or self._graph.steps(self._own[name]) is not None
             inputs.add(name, None if real or entry is None else entry.dtype, None if entry is None else entry.shape)
         return inputs
 
     def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
         """Return the outputs by the names of the pairs."""
         own = self._own
-        fed = {own[name]: array for name, array in feed_dict.items()}
+        given = {own[name]: array for name, array in feed_dict.items()}
         made: dict[str, Any] = {}
         if self._calculates:
             wanted = self._runner.get_input_metadata()
+            fed = {name: self._as_codes(name, given[name]) for name in wanted}
             made = self._runner.infer(
                 {name: _as_kind(fed[name], entry.dtype) for name, entry in wanted.items()}, check_inputs=False
             )
             self.inference_time = self._runner.last_inference_time()
         for name, array in made.items():
             self._graph.seen.setdefault(name, dtype_of(array))
-        return {name: made[own[name]] if own[name] in made else fed[own[name]] for name in self._made}
+        return {
+            name: self._as_numbers(own[name], made[own[name]]) if own[name] in made else given[own[name]]
+            for name in self._made
+        }
+
+    def _as_codes(self, own: str, array: Any) -> Any:
+        """Return the codes of what is fed in their place."""
+        steps = self._graph.steps(own)
+        return array if steps is None or not is_floating(dtype_of(array)) else steps.codes(array)
+
+    def _as_numbers(self, own: str, array: Any) -> Any:
+        """Return what codes stand for, of which comparisons know nothing."""
+        steps = self._graph.steps(own)
+        return array if steps is None or is_floating(dtype_of(array)) else steps.numbers(array)
 
     def deactivate_impl(self) -> None:
         """Deactivate the runner underneath."""

@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping
 from polycmp_layerwise.observable import a_few
 from polycmp_locate.pairing.result import Pairing
 
+#: So many activations that codes do are named.
+_ABSORBED = 3
+
 
 def input_notes(inputs: Mapping[str, str], candidate: str, reference: str) -> Iterator[str]:
     """Yield which inputs of two models are taken for each other although they have other names.
@@ -38,6 +41,12 @@ def pairing_notes(pairing: Pairing | None, candidate: str, reference: str) -> It
     how = ", ".join(f"{count} by {method}" for method, count in pairing.counts.items())
     what = "of the saved run" if pairing.recorded else "the models differ:"
     yield f"{what} {len(pairing.matches)} tensors were paired ({how})"
+    if pairing.absorbed:
+        more = len(pairing.absorbed) - _ABSORBED
+        last = f"; {more} more likewise" if more > 0 else ""
+        yield "; ".join(pairing.absorbed[:_ABSORBED]) + last
+    if pairing.codes:
+        yield f"{len(pairing.codes)} tensors of {candidate} hold codes and are compared as the numbers they stand for"
     for label, left, real in (
         (candidate, pairing.unmatched_candidate, pairing.candidate_floats),
         (reference, pairing.unmatched_reference, pairing.reference_floats),

@@ -160,6 +160,8 @@ def counterparts(pairing: Pairing, candidate: ModelGraph, reference: ModelGraph)
     """
     pairs = {name: name for name in reference.inputs if name in candidate.inputs}
     for match in pairing.matches:
+        if match.candidate in pairing.codes:
+            continue  # whole numbers, which no layer in float reads
         if match.reference not in pairs or match.candidate == match.reference:
             pairs[match.reference] = match.candidate
     return pairs

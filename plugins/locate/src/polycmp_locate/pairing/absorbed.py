@@ -1,0 +1,126 @@
+"""Activations that a quantised file leaves to the range of its codes: Relu and Clip have no operator there any more."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from polycmp.graph import GraphNode, weight_values
+from polycmp_locate.pairing.codes import Steps
+from polycmp_locate.pairing.side import Side
+
+#: Operators that codes can do, which end somewhere as well.
+_ACTIVATIONS = frozenset({"Relu", "Clip"})
+
+
+@dataclass(frozen=True)
+class Absorbed:
+    """An activation of one graph, and the operator of the other that rounds to codes which end where it would cut.
+
+    Attributes:
+        activation: The activation.
+        quantiser: What makes the codes.
+        zero_point: The code of 0, as text; empty if it is not known.
+        passes: A number that the codes can stand for although the activation cuts it; None if there is none.
+    """
+
+    activation: GraphNode
+    quantiser: GraphNode
+    zero_point: str = ""
+    passes: float | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What became of the activation, in words."""
+        where = f"{self.quantiser.label}{f' (zero point {self.zero_point})' if self.zero_point else ''}"
+        if self.passes is None:
+            return f"{self.activation.label} is done by {where}"
+        return f"{self.activation.label} has no operator of its own there, and {where} lets {self.passes:.4g} pass"
+
+
+def activation_of(side: Side, name: str) -> GraphNode | None:
+    """Return the activation that makes a tensor, if it alone reads what it is made of; None for any other.
+
+    Args:
+        side: The graph.
+        name: The tensor.
+    """
+    node = side.maker.get(name)
+    if node is None or node.op_type not in _ACTIVATIONS or node.operand(0) in side.finals:
+        return None
+    return node if node.operand(0) in side.maker and len(side.all_readers[node.operand(0)]) == 1 else None
+
+
+def code_ends(side: Side, name: str, activation: GraphNode) -> list[str]:
+    """Return the tensors of codes into which one is rounded and nothing else; none where the activation is still there.
+
+    Args:
+        side: The quantised graph.
+        name: The tensor, the root of a class.
+        activation: The other graph's activation.
+    """
+    node = side.node(name)
+    if node is None or node.op_type == activation.op_type or name in side.replaced:
+        return []
+    if any(side.kind(reader) in _ACTIVATIONS for reader, _ in side.readers.get(name, ())):
+        return []
+    return [name] if name in side.codes else [item.outputs[0] for item in side.quantisers(name)]
+
+
+def find_absorbed(
+    quantised: Side, images: Mapping[str, str], exact: Side, taken: Container[str]
+) -> Iterator[tuple[str, GraphNode, list[str]]]:
+    """Yield tensors of a quantised graph that are cut by their codes, each with the activation and those codes.
+
+    Args:
+        quantised: The quantised graph.
+        images: The other graph's tensors by those of the quantised one, roots of classes.
+        exact: The other graph.
+        taken: Tensors of the other graph, roots of classes, that have a counterpart.
+    """
+    for name, image in images.items():
+        readers = exact.all_readers.get(image, ())
+        activation = activation_of(exact, readers[0].outputs[0]) if len(readers) == 1 else None
+        if activation is None or exact.root(activation.outputs[0]) in taken:
+            continue
+        codes = code_ends(quantised, name, activation)
+        if codes:
+            yield name, activation, codes
+
+
+def absorbed(quantised: Side, codes: str, exact: Side, activation: GraphNode) -> Absorbed:
+    """Return what codes do in place of an activation.
+
+    Args:
+        quantised: The quantised graph.
+        codes: The codes.
+        exact: The graph that has the activation.
+        activation: The activation.
+    """
+    steps = quantised.codes.get(codes)
+    if steps is None:
+        return Absorbed(activation, quantised.maker[codes])
+    return Absorbed(activation, quantised.maker[codes], steps.zero_point, _passing(steps, exact, activation))
+
+
+def _passing(steps: Steps, exact: Side, activation: GraphNode) -> float | None:
+    """Return a number that codes stand for although the activation cuts it."""
+    low, high = _bounds(exact, activation)
+    half = float(np.max(steps.scale)) / 2.0  # the nearest step to a bound may lie beyond it
+    if steps.ends[0] < low - half:
+        return steps.ends[0]
+    return steps.ends[1] if steps.ends[1] > high + half else None
+
+
+def _bounds(exact: Side, activation: GraphNode) -> tuple[float, float]:
+    if activation.op_type == "Relu":
+        return 0.0, np.inf
+    names = (activation.operand(1), activation.operand(2))
+    held = weight_values(exact.graph, filter(None, names))
+    ends = []
+    for name, key, unknown in zip(names, ("min", "max"), (-np.inf, np.inf), strict=True):
+        value = held[name].reshape(-1) if name in held else np.array([activation.attributes.get(key, unknown)])
+        ends.append(float(value[0]) if value.size else unknown)
+    return ends[0], ends[1]
