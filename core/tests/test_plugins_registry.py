@@ -164,6 +164,12 @@ class TestBrokenPlugins:
             ("yield RunnerSpec('x', '', 'a:b', options=Thawed)", "the dataclass Thawed is not frozen"),
             ("yield RunnerSpec('x', '', 'a:b', options=Plain)", "the field 'a' is not made with opt()"),
             ("yield RunnerSpec('x', '', 'a:b', options=Taken)", "the field 'model' is a key that polycmp itself reads"),
+            ("yield RunnerSpec('x', '', 'a:b', switches=('off',))", "a switch of 'x' is str instead of Switch"),
+            (
+                "yield RunnerSpec('x', '', 'a:b', switches=(Switch('off'),))",
+                "names an option 'off' that it does not have",
+            ),
+            ("yield RunnerSpec('x', '', 'a:b', switches=(Switch('off', (), 'a'),))", "'a' of 'x' is not of the form"),
             ("yield RunnerSpec('x', '', 'a:b', options=Alias)", "the alias 'fast' is not a flag"),
             (
                 "yield RunnerSpec('x', '', 'a:b', options=Long)\n    yield RunnerSpec('x_a', '', 'a:b', options=Short)",
@@ -178,7 +184,7 @@ class TestBrokenPlugins:
             "odd",
             f"""\
 from dataclasses import dataclass
-from polycmp.spec import LoaderSpec, RunnerSpec, hookimpl, opt
+from polycmp.spec import LoaderSpec, RunnerSpec, Switch, hookimpl, opt
 @dataclass
 class Thawed: a: int = opt(1, help='h')
 @dataclass(frozen=True)

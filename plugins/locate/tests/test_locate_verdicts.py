@@ -196,11 +196,15 @@ def test_the_operator_in_which_a_backend_fails(locate, tmp_path, mode):
     assert "has no operator Relu" in found["backends"]["weak"]["error"]
 
 
-def test_a_backend_that_fails_only_as_a_whole_has_failed(locate, tmp_path):
+@pytest.mark.parametrize("memory", [(), ("--max-memory", "1K")], ids=["at once", "in windows"])
+def test_the_fewest_operators_on_which_a_backend_fails(locate, tmp_path, memory):
+    """It raises where `h` and `r` are computed together with `y` and none of them is an output."""
     small(tmp_path / "m.toy")
-    done, found = locate("-b", "toy:name=weak,fault=raise,at=y,fused=[h,r]", "-b", "plain", "--max-memory", "1K")
-    assert (done.status, found["first_bad"]) == (3, None)
-    assert "has had enough" in done.words
+    done, found = locate("-b", "toy:name=weak,fault=raise,at=y,fused=[h,r]", "-b", "plain", *memory)
+    assert (done.status, found["words"], found["first_bad"]) == (1, "the backend fails here", "y")
+    assert [node["name"] for node in found["fused"]["operators"]] == ["n_h", "n_r", "n_y"]
+    assert "run one by one, together they do not" in found["sentence"]
+    assert (found["fused"]["switch"], "has had enough" in done.words) == (None, True)
 
 
 def test_a_backend_that_dies_in_its_own_process(locate, tmp_path):

@@ -27,6 +27,7 @@ from polycmp.spec import (
     ReportSpec,
     RunnerSpec,
     ServiceSpec,
+    Switch,
 )
 
 SUFFIX_PATTERN = re.compile(r"\.[a-z][a-z0-9_]*\Z")
@@ -164,6 +165,20 @@ def _check_spec(spec: Any, hook: str) -> None:
     if not attends and (not isinstance(target, str) or not IMPORT_STRING.match(target)):
         raise _FaultError(f"{target!r} in {hook} is not of the form 'package.module:attribute'")
     _check_options(spec)
+    if isinstance(spec, RunnerSpec):
+        _check_switches(spec)
+
+
+def _check_switches(spec: RunnerSpec) -> None:
+    known = {field.name for field in dataclasses.fields(spec.options)} if spec.options is not None else set()
+    for switch in spec.switches:
+        if not isinstance(switch, Switch):
+            raise _FaultError(f"a switch of {spec.name!r} is {type(switch).__name__} instead of Switch")
+        if switch.values_from and not IMPORT_STRING.match(switch.values_from):
+            raise _FaultError(f"{switch.values_from!r} of {spec.name!r} is not of the form 'package.module:attribute'")
+    for option in filter(None, (*(switch.option for switch in spec.switches), spec.rewritten)):
+        if option not in known:
+            raise _FaultError(f"{spec.name!r} names an option {option!r} that it does not have")
 
 
 def _check_format(spec: FormatSpec) -> None:

@@ -24,7 +24,7 @@ from polycmp.tensors import DataSource, ModelDescription
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
     from polycmp.plugins import Contributed, Registry
-    from polycmp.spec import RunnerSpec
+    from polycmp.spec import RunnerSpec, Switch
 
 #: Makes the runner of a backend in a worker process: of the model itself, or of the part that a loader makes.
 MakeWorker = Callable[["ResolvedBackend", "Loader[Any] | None", bool], Runner]
@@ -127,6 +127,16 @@ class ResolvedBackend:
         if options is None or find_field(type(options), name) is None:
             return None
         return replace(self, plan=replace(self.plan, options=replace(options, **{name: value})))
+
+    def switch_values(self, switch: Switch) -> tuple[Any, ...]:
+        """Return what an option can be set to that leaves something out.
+
+        Raises:
+            PluginError: The plugin is broken.
+        """
+        if not switch.values_from or self.contribution is None:
+            return switch.values
+        return tuple(self.model.registry.load(self.contribution, switch.values_from)(self.model, self.plan.options))
 
 
 @dataclass(frozen=True)

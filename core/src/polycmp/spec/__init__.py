@@ -21,6 +21,7 @@ from polycmp.spec.descriptors import (
     ReportSpec,
     RunnerSpec,
     ServiceSpec,
+    Switch,
     opt,
 )
 from polycmp.spec.hooks import ENTRY_POINT_GROUP, HOOKS, Hooks, hookimpl, hookspec
@@ -85,6 +86,7 @@ __all__ = [
     "RunnerSpec",
     "ServiceSpec",
     "SizeHint",
+    "Switch",
     "Verdict",
     "check_values",
     "dataclass",

@@ -73,6 +73,28 @@ def opt(
 
 
 @dataclass(frozen=True)
+class Switch:
+    """An option that leaves out something a backend does of its own accord, such as a pass of its optimiser.
+
+    What a model computes does not depend on it as long as the backend is right. So a fault that goes away with it lies
+    in what is left out: searches turn switches on a model that fails, name what helps, and the option as a way round.
+
+    Attributes:
+        option: The field of the backend's options.
+        values: What to set it to. Of an option that takes several values: all that can be left out, in any number; a
+            search finds the fewest that help, and adds them to those the user gave. Of any other option: its settings
+            from the one that leaves out least to the one that leaves out most.
+        values_from: Optional, `"package.module:attribute"`, called as `values_from(model, options) -> Iterable` where
+            the values depend on the model or on what is installed; `model` is a `ModelHandle`. It takes the place of
+            `values` and is imported only when a search asks.
+    """
+
+    option: str
+    values: tuple[Any, ...] = ()
+    values_from: str = ""
+
+
+@dataclass(frozen=True)
 class RunnerSpec:
     """A backend.
 
@@ -108,6 +130,10 @@ class RunnerSpec:
             another device, for example, or a number of threads.
         compiles: Making a runner compiles the model, which takes seconds or minutes: the core then looks inside it with
             few runners of large parts instead of many of small ones.
+        switches: What of its own doing can be left out, each a `Switch`, the one that leaves out least first: `locate`
+            names by them what a fault hangs on, and what to type until it is mended.
+        rewritten: The option that names a file into which it writes the model as it has rewritten it, in a format that
+            one of the loaders reads; empty if there is none. `locate` reads there which operators became one.
         hidden: In no list, and without flags of its own: there only for those who ask for it by name.
     """
 
@@ -127,6 +153,8 @@ class RunnerSpec:
     concurrent: bool = False
     exclusive: tuple[str, ...] = ()
     compiles: bool = False
+    switches: tuple[Switch, ...] = ()
+    rewritten: str = ""
     hidden: bool = False
 
 

@@ -18,6 +18,7 @@ from polycmp.runs.comparers import Comparer
 from polycmp.runs.resolve import Resolved, ResolvedBackend
 from polycmp_layerwise.partitioned_run import MakeRunner, PartitionedRun
 from polycmp_layerwise.structure import final_outputs
+from polycmp_layerwise.variants import Variants
 from polycmp_layerwise.windows import Windows, comparable, suits
 
 Graphs = Mapping[str, "ModelGraph | None"]
@@ -177,10 +178,22 @@ def _partitioned_runs(
         own = backend.inside
         graph = graphs.get(backend.model.path) if isinstance(own, str) else own
         if graph is not None:
-            make = backend.make_runner if isinstance(own, str) else _maker(backend, own)
-            join = backend.model.joiner() if backend.compiles else None
-            runs.append(partitioned_run(result, graph, make, backend.needs, compiles=backend.compiles, join=join))
+            runs.append(_partitioned_run(backend, result, graph, partitioned_run))
     return runs
+
+
+def _partitioned_run(
+    backend: ResolvedBackend, result: BackendResult, graph: ModelGraph, kind: type[PartitionedRun]
+) -> PartitionedRun:
+    """Return a run of a backend through a graph: of its model's file, or of its own."""
+
+    def again(other: ResolvedBackend) -> PartitionedRun:
+        return _partitioned_run(other, other.make_result(), graph, kind)
+
+    make = backend.make_runner if isinstance(backend.inside, str) else _maker(backend, graph)
+    join = backend.model.joiner() if backend.compiles else None
+    variants = Variants(backend, graph, again)
+    return kind(result, graph, make, backend.needs, compiles=backend.compiles, join=join, variants=variants)
 
 
 def _whole_run(backend: ResolvedBackend, run: BackendRun, graph: ModelGraph | None) -> BackendRun:

@@ -19,6 +19,7 @@ from polycmp_layerwise.partition import Segment
 from polycmp_layerwise.pieces import Forecast
 from polycmp_layerwise.quiet import only_errors
 from polycmp_layerwise.refusals import Refusals
+from polycmp_layerwise.variants import Variants
 
 #: Makes a runner of the backend for what a loader gives in place of the model, or for the model itself; the second
 #: argument tells whether that has the model's own inputs.
@@ -40,8 +41,10 @@ class PartitionedRun:
         needs: Modules whose version tells which backend this is.
         compiles: Whether making a runner takes seconds or more.
         join: Makes one model of several parts, by their prefixes; None if nothing can.
+        variants: What the backend can be told otherwise; None if nothing.
 
     Attributes:
+        variants: What the backend can be told otherwise; None if nothing.
         make: Makes the runner of a part.
         join: Makes one model of several parts, by their prefixes; None if nothing can.
         needs: Modules whose version tells which backend this is.
@@ -62,8 +65,10 @@ class PartitionedRun:
         *,
         compiles: bool = False,
         join: JoinParts | None = None,
+        variants: Variants | None = None,
     ) -> None:
         self.result = result
+        self.variants = variants
         self.compiles = compiles
         self.join = join
         self.graph = graph

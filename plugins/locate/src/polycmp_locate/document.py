@@ -33,6 +33,7 @@ def document_of(found: Located) -> dict[str, Any]:
         "origin": found.origin.tensor if found.origin else None,
         "turning": found.turning.tensor if found.turning else None,
         "operator": _operator(found.first_bad) if found.first_bad else None,
+        "fused": _fused(found),
         "probe": _probe(found),
         "pairing": pairing_document(found.pairing),
         "tensors": [_row(row) for row in found.rows],
@@ -55,6 +56,19 @@ def _operator(row: Row) -> dict[str, Any]:
         "attributes": dict(node.attributes),
         "inputs": {name: _figures(row.inputs.get(name)) for name in node.inputs},
         "outputs": list(node.outputs),
+    }
+
+
+def _fused(found: Located) -> dict[str, Any] | None:
+    fused = found.fused
+    if fused is None:
+        return None
+    cure = fused.cure
+    value = [*cure.value] if cure is not None and isinstance(cure.value, tuple) else cure.value if cure else None
+    return {
+        "operators": [{"type": node.op_type, "name": node.name, "outputs": list(node.outputs)} for node in fused.nodes],
+        "replaced_by": list(fused.replaced_by),
+        "switch": None if cure is None else {"option": cure.switch.option, "value": value, "words": cure.words},
     }
 
 

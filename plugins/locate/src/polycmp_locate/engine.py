@@ -35,6 +35,7 @@ from polycmp_locate.rollout import Chooser, Chosen
 from polycmp_locate.search import Sweeper
 from polycmp_locate.setting import LocateOptions, Look, Setting, Stage, all_tensors
 from polycmp_locate.stepping import SteppingRun, not_judged, step_over
+from polycmp_locate.together import blame_together
 from polycmp_locate.words import explanation, frozen, notes_of, sentence
 
 if TYPE_CHECKING:
@@ -208,7 +209,9 @@ def _blame(found: Located, setting: Setting, feed: Feed, on_stage: Stage) -> Non
     windows = Windows([setting.reference], all_tensors(setting.reference.graph), setting.max_memory)
     row = find_failing(setting.candidate, windows, feed, on_stage)
     windows.close()
-    if row is not None:
+    if row is None:
+        blame_together(found, setting, feed, on_stage)
+    else:
         found.first_bad, found.verdict = row, FAILS
         found.rows = [row]
         error = " ".join((setting.candidate.result.error or "").split())

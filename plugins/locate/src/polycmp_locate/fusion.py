@@ -13,6 +13,7 @@ from polycmp_layerwise.observable import a_few
 from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.between_steps import Ties
 from polycmp_locate.decisions import worth_running
+from polycmp_locate.fewest import fewest
 from polycmp_locate.flow import Flow
 from polycmp_locate.measure import distance
 from polycmp_locate.result import FUSION, WITHIN_ROUNDING, Located, Row
@@ -51,23 +52,8 @@ def find_probes(
     wanted = [[name for name in group if name not in final] for group in groups]
     for group in [*wanted, list(chain.from_iterable(wanted))] if len(wanted) > 1 else wanted:
         if group and left > 0 and helps(group):
-            return tuple(_fewest(group, helps, lambda: left > 0))
+            return tuple(fewest(group, helps, lambda: left > 0))
     return ()
-
-
-def _fewest(probes: list[str], helps: Callable[[Sequence[str]], bool], goes_on: Callable[[], bool]) -> list[str]:
-    """Return a small part of some probes that helps as well, by leaving out ever smaller pieces."""
-    size = len(probes) // 2
-    while size and goes_on():
-        at = 0
-        while at < len(probes) and goes_on():
-            rest = probes[:at] + probes[at + size :]
-            if rest and helps(rest):
-                probes = rest
-            else:
-                at += size
-        size = min(size // 2, len(probes) - 1)
-    return probes
 
 
 def around(graph: ModelGraph, tensor: str) -> tuple[GraphNode | None, list[GraphNode]]:

@@ -14,6 +14,7 @@ from polycmp.tensors import Feed
 from polycmp_locate.figures import Figures
 from polycmp_locate.pairing.result import Pairing
 from polycmp_locate.quantised import StepError
+from polycmp_locate.switches import Cure
 
 #: The verdicts, each a key in reports.
 EQUAL = "equal"
@@ -27,6 +28,8 @@ FUSION = "probing removes the fault"
 FAILS = "the backend fails here"
 UNDECIDED = "undecided"
 NARROWED = "calculated in a coarser type than the rest"
+#: Operators of a group that are named before the rest is counted.
+_NAMED = 5
 BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED})
 
 
@@ -170,6 +173,39 @@ class Probe:
     sentence: str = ""
 
 
+@dataclass(frozen=True)
+class Fused:
+    """Operators that are right one by one and not together.
+
+    Attributes:
+        nodes: The operators, in the order of the model.
+        replaced_by: The types of the operators that the backend computes in their place; none if it does not tell.
+        cure: The switch of the backend with which they are right; None if none is known.
+    """
+
+    nodes: tuple[GraphNode, ...]
+    replaced_by: tuple[str, ...] = ()
+    cure: Cure | None = None
+
+    @property
+    def labels(self) -> str:
+        """The operators for people."""
+        names = [node.label for node in self.nodes]
+        if len(names) > _NAMED:
+            names = [*names[: _NAMED - 2], f"{len(names) - _NAMED + 1} more", names[-1]]
+        return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+
+    @property
+    def hangs_on(self) -> str:
+        """What a backend does on its own account that makes them wrong, in brackets; empty if that has no name."""
+        return f" ({', '.join(self.cure.names)})" if self.cure is not None and self.cure.names else ""
+
+    @property
+    def way_round(self) -> str:
+        """What to type until that is mended, as the end of a sentence; empty if nothing helps."""
+        return f"; a way round: {self.cure.words}" if self.cure is not None and self.cure.words else ""
+
+
 @dataclass
 class Located:
     """Everything that one search found.
@@ -200,6 +236,7 @@ class Located:
         precision: Who may calculate in a coarser type than the model's, and in which, in words; empty if nobody.
         pairing: Which tensors of two different models belong together; None where both have the same operators.
         looks: What reports saw of tensors that differ, by the report's name; then by the candidate and the tensor.
+        fused: The operators that are wrong together, or do not run together; None where it is not that.
         usual_type: In which type the rest of the model is calculated, where the first bad tensor's is coarser.
     """
 
@@ -229,6 +266,7 @@ class Located:
     pairing: Pairing | None = None
     looks: Mapping[str, Mapping[tuple[str, str], Any]] = field(default_factory=dict, repr=False)
     usual_type: str = ""
+    fused: Fused | None = None
 
     @property
     def failed_backends(self) -> list[BackendResult]:

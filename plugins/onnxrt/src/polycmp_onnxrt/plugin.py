@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from polycmp.spec import RunnerSpec, dataclass, hookimpl, opt
+from polycmp.spec import RunnerSpec, Switch, dataclass, hookimpl, opt
 from polycmp_onnxrt.choices import parse_optimization, parse_provider
 
 
@@ -90,6 +90,11 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
         trial_cost=1,
         aliases=("ort", "onnxruntime"),
         concurrent=True,
+        switches=(
+            Switch("disable_optimizers", values_from="polycmp_onnxrt.optimizers:optimizers"),
+            Switch("optimization", values=("layout", "extended", "basic", "off")),
+        ),
+        rewritten="save_optimized",
         exclusive=("providers", "threads", "inter_threads", "op_libs", "profile"),
     )
 

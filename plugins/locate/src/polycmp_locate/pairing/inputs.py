@@ -111,9 +111,14 @@ def with_inputs(partitioned_run: PartitionedRun, names: Mapping[str, str]) -> Pa
         own = loader.own if isinstance(loader, _Part) else loader
         return _Renaming(partitioned_run.make(own, same_inputs), names)
 
+    variants = partitioned_run.variants
     return PartitionedRun(
-        partitioned_run.result, _Renamed(partitioned_run.graph, names), make, partitioned_run.needs
-    )  # fmt: skip
+        partitioned_run.result,
+        _Renamed(partitioned_run.graph, names),
+        make,
+        partitioned_run.needs,
+        variants=variants.through(lambda run: with_inputs(run, names)) if variants is not None else None,
+    )
 
 
 class _Renamed:

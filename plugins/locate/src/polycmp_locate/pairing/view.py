@@ -84,6 +84,7 @@ def under_names(partitioned_run: PartitionedRun, graph: SharedGraph) -> Partitio
             partitioned_run.join, {key: part for key, part in parts.items() if isinstance(part, SharedPart)}
         )
 
+    variants = partitioned_run.variants
     return PartitionedRun(
         partitioned_run.result,
         graph,
@@ -91,6 +92,7 @@ def under_names(partitioned_run: PartitionedRun, graph: SharedGraph) -> Partitio
         partitioned_run.needs,
         compiles=partitioned_run.compiles,
         join=join if partitioned_run.can_join else None,
+        variants=variants.through(lambda run: under_names(run, graph)) if variants is not None else None,
     )
 
 

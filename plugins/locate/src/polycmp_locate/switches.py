@@ -1,0 +1,71 @@
+"""What a fault hangs on: which of the things that a backend does of its own accord, and how to leave it out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from polycmp.spec import Switch
+from polycmp_layerwise.partitioned_run import PartitionedRun
+from polycmp_layerwise.variants import Variants
+from polycmp_locate.fewest import fewest
+
+#: Says of a backend that was told otherwise whether the fault is gone.
+Cured = Callable[[PartitionedRun], bool]
+
+
+@dataclass(frozen=True)
+class Cure:
+    """A switch that makes a fault go away.
+
+    Attributes:
+        switch: The switch.
+        value: What to turn it to: a tuple of as few values as help, or the one that leaves out least.
+        words: What to type for the backend with it; empty if no text means that.
+    """
+
+    switch: Switch
+    value: Any
+    words: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it leaves out, by name; none where it is a setting for all."""
+        return tuple(map(str, self.value)) if isinstance(self.value, tuple) else ()
+
+
+def find_cure(partitioned_run: PartitionedRun, cured: Cured, confirmed: Cured | None = None) -> Cure | None:
+    """Return the first switch of a backend that makes a fault go away, turned as little as it takes; None if none does.
+
+    Args:
+        partitioned_run: The backend with the fault.
+        cured: Says whether the fault is gone, by a trial that may be repeated a hundred times.
+        confirmed: Says at last whether it is gone, where that takes longer; without it `cured` has said so.
+    """
+    variants = partitioned_run.variants
+    if variants is None:
+        return None
+    for switch in variants.switches:
+        value = _least(variants, switch, cured)
+        if value is not None and (confirmed is None or _helps(variants, switch, value, confirmed)):
+            return Cure(switch, value, variants.words(switch, value))
+    return None
+
+
+def _least(variants: Variants, switch: Switch, cured: Cured) -> Any:
+    """Return how little a switch has to be turned; None if it does not help however far it is turned."""
+    values = variants.values(switch)
+    if not values:
+        return None
+    if not variants.takes_several(switch):
+        helps = _helps(variants, switch, values[-1], cured)
+        return next(value for value in values if _helps(variants, switch, value, cured)) if helps else None
+    if not _helps(variants, switch, values, cured):
+        return None
+    return tuple(fewest(values, lambda some: _helps(variants, switch, tuple(some), cured)))
+
+
+def _helps(variants: Variants, switch: Switch, value: Any, cured: Cured) -> bool:
+    turned = variants.turned(switch, value)
+    return turned is not None and cured(turned)

@@ -1,0 +1,132 @@
+"""A model on which a backend fails although it runs every operator alone: the fewest operators on which it does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from polycmp.graph import GraphNode
+from polycmp.tensors import Feed, TensorEntry, dtype_of
+from polycmp_layerwise.partitioned_run import PartitionedRun
+from polycmp_layerwise.structure import final_outputs
+from polycmp_locate.figures import figures
+from polycmp_locate.reduce.parts import Part, Parts
+from polycmp_locate.reduce.search import Reducer, State, Wishes
+from polycmp_locate.result import FAILS, Fused, Located, Row
+from polycmp_locate.setting import Setting, Stage
+from polycmp_locate.switches import Cure, find_cure
+
+
+@dataclass(frozen=True)
+class Together:
+    """Operators that a backend runs one by one and not together.
+
+    Attributes:
+        nodes: The operators, in the order of the model.
+        inputs: What they read, from the reference.
+        outputs: What the reference makes of that.
+        cure: What makes the backend run them; None if nothing does that it can be told.
+    """
+
+    nodes: tuple[GraphNode, ...]
+    inputs: Feed
+    outputs: dict[str, Any]
+    cure: Cure | None
+
+
+def find_together(
+    candidate: PartitionedRun,
+    reference: PartitionedRun,
+    feed: Feed,
+    outputs: Sequence[str],
+    on_stage: Stage = lambda _: None,
+) -> Together | None:
+    """Return the fewest operators that a backend does not run together; None if it runs the model once it is cut.
+
+    Args:
+        candidate: The backend that fails on the whole model.
+        reference: The backend to believe, which runs it.
+        feed: The inputs.
+        outputs: The model's outputs.
+        on_stage: Told what happens next.
+    """
+    judge = _Runs(candidate, reference, feed, on_stage)
+    reducer = Reducer(Parts(reference.graph), judge, Wishes(around=False))
+    part = reducer.reduce() if reducer.start(outputs) else None
+    inputs = judge.tensors(part.inputs) if part is not None else None
+    expected = reference.run_part(inputs, part.outputs) if part is not None and inputs is not None else None
+    if part is None or inputs is None or expected is None:
+        return None
+    on_stage("looking for what the backend can leave out")
+    cure = find_cure(
+        candidate,
+        lambda turned: turned.run_part(inputs, part.outputs) is not None,
+        lambda turned: turned.run_whole(feed) is not None,
+    )
+    return Together(tuple(reference.graph.nodes[index] for index in part.nodes), inputs, expected, cure)
+
+
+class _Runs:
+    """Says of a part whether the candidate runs it on the reference's tensors.
+
+    Args:
+        candidate: The backend that fails on the whole model.
+        reference: The backend that makes what parts read.
+        feed: The inputs.
+        on_stage: Told what happens next.
+    """
+
+    def __init__(self, candidate: PartitionedRun, reference: PartitionedRun, feed: Feed, on_stage: Stage) -> None:
+        self._candidate, self._reference, self._feed, self._on_stage = candidate, reference, feed, on_stage
+        self._known: dict[str, Any] = dict(feed)
+
+    def __call__(self, part: Part) -> State:
+        """Run the part on the candidate."""
+        self._on_stage(f"trying {part.size} operators together")
+        tensors = self.tensors(part.inputs)
+        if tensors is None:
+            return "unknown"
+        return "fails" if self._candidate.run_part(tensors, part.outputs) is None else "passes"
+
+    def tensors(self, names: Sequence[str]) -> dict[str, Any] | None:
+        """Return the reference's tensors of these names; None if it cannot show them."""
+        missing = [name for name in names if name not in self._known]
+        made = self._reference.run_part(self._feed, missing) if missing else {}
+        if made is None:
+            return None
+        self._known.update(made)
+        return {name: self._known[name] for name in names}
+
+
+def blame_together(found: Located, setting: Setting, feed: Feed, on_stage: Stage) -> None:
+    """Write down which operators the candidate does not run together, if it runs every one alone.
+
+    Args:
+        found: What is known so far: that it fails on the whole model.
+        setting: Who is searched.
+        feed: The inputs.
+        on_stage: Told what happens next.
+    """
+    candidate, reference = setting.candidate, setting.reference
+    together = find_together(candidate, reference, feed, final_outputs(reference.graph), on_stage)
+    if together is None:
+        return
+    row = _row(together)
+    found.rows, found.first_bad, found.verdict = [row], row, FAILS
+    found.fused = fused = Fused(together.nodes, cure=together.cure)
+    error = " ".join(candidate.result.error.removesuffix(" (while it was activated)").split())
+    alone = f"{fused.labels} is where it fails" if len(fused.nodes) == 1 else ""
+    what = alone or f"{fused.labels} run one by one, together they do not"
+    found.sentence = (
+        f"{FAILS}: {found.candidate} cannot run the model: {error}; {what}{fused.hangs_on}{fused.way_round}"
+    )
+
+
+def _row(together: Together) -> Row:
+    """Return the row of what the last of the operators makes."""
+    name, expected = next(reversed(together.outputs.items()))
+    node = next(node for node in together.nodes if name in node.outputs)
+    kind = str(TensorEntry(dtype_of(expected), tuple(expected.shape)))
+    known = {name: value for name, array in together.inputs.items() if (value := figures(array)) is not None}
+    return Row(name, node, kind, passed=False, reference=figures(expected), inputs=known)
