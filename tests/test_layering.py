@@ -41,7 +41,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "values": {"errors"},
     "precision": set(),
     "files": {"errors"},
+    "activity": set(),
     "ending": {"files"},
+    "supervisor": {"activity", "ending", "errors", "terminal"},
     "process": {"ending"},
     "script": {"errors", "files"},
     "spec": {"errors", "values"},
@@ -63,7 +65,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "plan": {"errors", "values", "spec", "options", "builtin", "plugins"},
     "report": {*GROUND, "tensors", "plugins", "compare", "results"},
     "inputs": {*GROUND, "tensors", "plugins", "data", "results", "plan"},
-    "runs": {*GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "inputs"},
+    "runs": {"activity", *GROUND, *MODELS, "plugins", "model", "data", "compare", "results", "plan", "inputs"},
     "session": {*GROUND, *MODELS, "plugins", "compare", "results", "plan", "ending", "runs"},
     # Other names for modules of packages that may not be there.
     "alias": set(),
@@ -85,7 +87,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "command",
         "ending",
     },
-    "__main__": {"terminal", "cli", "ending"},
+    "__main__": {"terminal", "cli", "ending", "supervisor"},
     "__init__": set(),
 }
 

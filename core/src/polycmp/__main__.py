@@ -17,23 +17,39 @@ def main(registry: Registry | None = None) -> None:
     Args:
         registry: The plugins, for programs that run several commands; by default those installed.
     """
-    if registry is None:  # then the process is there for this command
-        # What starting up allocates stays for good, so looking through it for garbage is wasted: a twelfth of the time
-        # that a help text takes. The command turns the collector on again before it does any work.
-        gc.disable()
     # Each thread of NumPy's OpenBLAS would spin for a tenth of a second at its start, on cores that backends could use.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     from polycmp.terminal import open_standard_streams
 
     open_standard_streams()
-    from polycmp.cli.main import main as run
+    if registry is None:  # then the process is there for this command
+        # What starting up allocates stays for good, so looking through it for garbage is wasted: a twelfth of the time
+        # that a help text takes. The command turns the collector on again before it does any work.
+        gc.disable()
+    status = _run(registry) if registry is not None or _only_tells(sys.argv[1:]) else _supervised()
     from polycmp.ending import abandon_threads, leave
 
-    status = run(registry=registry)
     if registry is None:
         leave(status)
     abandon_threads(status)
     sys.exit(status)
+
+
+def _run(registry: Registry | None = None) -> int:
+    from polycmp.cli.main import main as run
+
+    return run(registry=registry)
+
+
+def _supervised() -> int:
+    from polycmp.supervisor import supervised
+
+    return supervised(_run, sys.argv[1:])
+
+
+def _only_tells(words: list[str]) -> bool:
+    """Return whether a command line asks for nothing but a text, in which no backend takes part."""
+    return not words or words[0].startswith("-") or not {"-h", "--help"}.isdisjoint(words)
 
 
 if __name__ == "__main__":

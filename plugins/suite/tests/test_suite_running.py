@@ -119,7 +119,7 @@ def test_a_case_that_crashes_is_a_result(suite):
     suite.write(HEAD + case("crash", 'data-loader-script = "crash.py"') + case("good"))
     suite("suite.toml", status=3)
     result = suite.results()["crash"]
-    assert (result["state"], result["status"]) == ("error", -signal.SIGABRT)
+    assert (result["state"], result["status"]) == ("error", 3)
     assert "SIGABRT" in result["reason"]
 
 
@@ -283,11 +283,11 @@ def test_a_worker_that_is_killed_is_an_error_of_its_case_alone(suite, hang):
     suite.write(HEAD + case("hang", LOADER) + case("good"))
     process = start(suite, "suite.toml")
     wait_for((suite.folder / "begun").exists)
-    workers = [pid for pid in processes_in(suite.folder) if pid != process.pid]
-    os.kill(workers[0], signal.SIGKILL)
+    os.kill(max(processes_in(suite.folder)), signal.SIGKILL)  # the youngest one: the case's own
     _out, _ = process.communicate(timeout=60)
     assert process.returncode == 3
-    assert "SIGKILL, as it does when the machine runs out of memory" in suite.results()["hang"]["reason"]
+    assert "SIGKILL" in suite.results()["hang"]["reason"]
+    assert "lack of memory" in suite.results()["hang"]["reason"]
     assert suite.results()["good"]["state"] == "passed"
 
 

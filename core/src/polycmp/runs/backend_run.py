@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from polycmp.activity import HERE
 from polycmp.calls import infer, input_metadata
 from polycmp.data.coerce import coerce_feed
 from polycmp.errors import PolycmpError, WorkerError, describe_exception, is_users_failure
@@ -123,7 +124,8 @@ class BackendRun:
 
     def _guard(self, when: str, call: Callable[[], T]) -> T | None:
         try:
-            with np.errstate():  # a library may change what NumPy does about overflow and the like
+            # A library may change what NumPy does about overflow and the like, or crash.
+            with np.errstate(), HERE.doing(f"{when}: {self._whose}"):
                 return call()
         except BaseException as error:
             if not is_users_failure(error):
@@ -137,6 +139,11 @@ class BackendRun:
         self.result.hint = self.result.hint or (error.hint if isinstance(error, PolycmpError) else "")
         log.debug("%s failed %s", self.label, when, exc_info=error)
         self.deactivate()
+
+    @property
+    def _whose(self) -> str:
+        model = f" with {self.result.model}" if self.result.model else ""
+        return f"{self.label}{model}"
 
     def _version(self, runner: Runner) -> str:
         if runner.backend_version:

@@ -1,0 +1,89 @@
+"""What the backends of this process are doing, kept where the parent process can read it after a crash.
+
+Native code may end a process at any time without a word. Whoever waits for such a process (`polycmp.supervisor`) gives
+it memory that both share, and here stands in it what was going on.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+#: Bytes of the shared memory, and of the number of those in use at its beginning.
+SIZE = 1 << 16
+_HEAD = 4
+
+
+class Record:
+    """What the threads of a process are doing, in memory that another process may read.
+
+    Args:
+        page: The memory, `SIZE` bytes; without it nothing is kept.
+    """
+
+    def __init__(self, page: mmap.mmap | None = None) -> None:
+        self._page = page
+        self._doing: dict[int, str] = {}
+        self._lock = threading.Lock()
+
+    def share(self, page: mmap.mmap) -> None:
+        """Keep it in this memory from now on."""
+        self._page = page
+
+    @contextmanager
+    def doing(self, what: str) -> Iterator[None]:
+        """Note what this thread does for the length of a block.
+
+        Args:
+            what: In words that end a sentence: `onnxrt while it was activated`.
+        """
+        if self._page is None:
+            yield
+            return
+        here = threading.get_ident()
+        before = self._doing.get(here)
+        self._set(here, what)
+        try:
+            yield
+        finally:
+            self._set(here, before)
+
+    def ending(self, status: int) -> None:
+        """Note that the work is done, and with which exit status."""
+        self._write(status)
+
+    def _set(self, thread: int, what: str | None) -> None:
+        with self._lock:
+            if what is None:
+                self._doing.pop(thread, None)
+            else:
+                self._doing[thread] = what
+            self._write(None)
+
+    def _write(self, status: int | None) -> None:
+        if self._page is None:
+            return
+        content = json.dumps({"doing": list(self._doing.values()), "status": status}).encode()
+        if len(content) + _HEAD <= SIZE:
+            self._page[: _HEAD + len(content)] = len(content).to_bytes(_HEAD, "little") + content
+
+
+def read(page: mmap.mmap) -> tuple[list[str], int | None]:
+    """Return what the threads of another process were doing, and its exit status if its work was done.
+
+    Args:
+        page: The memory that it shares.
+    """
+    size = int.from_bytes(page[:_HEAD], "little")
+    try:
+        found = json.loads(page[_HEAD : _HEAD + size])
+        return [str(item) for item in found["doing"]], found["status"]
+    except (ValueError, TypeError, KeyError):  # it ended while it wrote, or before it wrote anything
+        return [], None
+
+
+#: Of this process. Nothing is kept unless a supervisor shares memory with it.
+HERE = Record()

@@ -1,0 +1,116 @@
+"""A command in a process of its own, so that a crash in native code ends in words and with an exit status."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+
+from polycmp import activity
+from polycmp.ending import end_with
+from polycmp.errors import EXIT_FAILED
+
+#: Signals by which the system or a library ends a process whose code is at fault.
+_CRASHES = tuple(
+    getattr(signal, name)
+    for name in ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT", "SIGSYS", "SIGTRAP")
+    if hasattr(signal, name)
+)
+#: Signals that are passed on to the command.
+_PASSED_ON = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2") if hasattr(signal, name)
+)
+#: Commands that go on by themselves, with backends in processes of their own, and the option for that.
+_GOES_ON = ("locate",)
+_ISOLATED = "--use-subprocess"
+
+
+def supervised(command: Callable[[], int], words: Sequence[str]) -> int:
+    """Run a command in a child process and return its exit status; the child ends with this process.
+
+    Where the system cannot copy processes, the command runs here. After a crash one line says what was going on and
+    what to type; `locate` is run again at once, with each backend in a process of its own.
+
+    Args:
+        command: Runs the command and returns its exit status; called in the child, where this function returns, too.
+        words: The words behind `polycmp`, for what is said.
+    """
+    if not hasattr(os, "fork"):
+        return command()
+    page = mmap.mmap(-1, activity.SIZE)
+    parent = os.getpid()
+    passed_on = {number for number in _PASSED_ON if signal.getsignal(number) != signal.SIG_IGN}
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, the system says nothing of children
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {*passed_on, signal.SIGCHLD})
+    child = os.fork()
+    if not child:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        end_with(parent)
+        activity.HERE.share(page)
+        status = command()
+        activity.HERE.ending(status)
+        return status
+    status = _wait(child, passed_on)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    if status >= 0:
+        os._exit(status)  # nothing was done here that would have to be undone
+    number = signal.Signals(-status)
+    if number in _CRASHES or number == signal.SIGKILL:
+        return _after_crash(number, page, words)
+    signal.signal(number, signal.SIG_DFL)  # it was asked to end by a signal, so this process ends by the same one
+    os.kill(parent, number)
+    return 128 + number
+
+
+def _wait(child: int, passed_on: Iterable[int]) -> int:
+    """Pass signals on to a process until it ends, and return its exit status, negative for a signal."""
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        number, from_terminal = _next_signal({*passed_on, signal.SIGCHLD})
+        if number != signal.SIGCHLD and not from_terminal:
+            with suppress(ProcessLookupError):
+                os.kill(child, number)
+
+
+def _next_signal(numbers: set[int]) -> tuple[int, bool]:
+    """Wait for a blocked signal; return it, and whether a terminal sent it, which reaches the child by itself."""
+    if sys.platform == "darwin":  # it does not tell who sent a signal
+        number = signal.sigwait(numbers)
+        return number, number == signal.SIGINT and os.isatty(0)
+    found = signal.sigwaitinfo(numbers)
+    return found.si_signo, found.si_code > 0
+
+
+def _after_crash(crash: signal.Signals, page: mmap.mmap, words: Sequence[str]) -> int:
+    """Say what a crash interrupted, and return the exit status."""
+    doing, status = activity.read(page)
+    if crash == signal.SIGKILL:
+        name = "SIGKILL: killed by somebody, or by the system for lack of memory"
+    else:
+        name = f"{crash.name}: a crash in native code"
+    if status is not None:
+        _say(f"polycmp: the process died as it ended ({name}); what it said before that is complete")
+        return status
+    during = ", and ".join(doing) or f"in polycmp {words[0]}"
+    _say(f"polycmp: died {during} ({name})")
+    if _ISOLATED in words or not doing:
+        return EXIT_FAILED
+    if words[0] in _GOES_ON and crash != signal.SIGKILL:
+        _say(f"  going on with each backend in a process of its own ({_ISOLATED})")
+        again = [sys.executable, "-m", "polycmp", *words, _ISOLATED]
+        os.execv(sys.executable, again)
+    _say(f"  next: {shlex.join(['polycmp', *words, _ISOLATED])}")
+    return EXIT_FAILED
+
+
+def _say(text: str) -> None:
+    from polycmp.terminal import visible
+
+    with suppress(OSError):
+        os.write(2, f"{visible(text)}\n".encode("utf-8", "backslashreplace"))

@@ -1,0 +1,104 @@
+"""A crash in native code: one line says whose, doing what, with which file, and what to type; nothing else is lost."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+CRASH = "import ctypes\nctypes.string_at(0)\n"
+#: An operator of the reference that ends the process.
+OPERATOR = """
+import ctypes
+from onnx.reference.op_run import OpRun
+class Tanh(OpRun):
+    op_domain = ""
+    def _run(self, x):
+        ctypes.string_at(0)
+new_ops = [Tanh]
+"""
+AT_EXIT = """
+import atexit, ctypes
+atexit.register(ctypes.string_at, 0)
+new_ops = []
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    nodes = [
+        helper.make_node("Mul", ["x", "w"], ["scaled"], name="scale"),
+        helper.make_node("Tanh", ["scaled"], ["bent"], name="bend"),
+        helper.make_node("Add", ["bent", "w"], ["y"], name="shift"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "chain",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 4])],
+        [numpy_helper.from_array(np.float32([1.5]), "w")],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    for name, code in (("load.py", CRASH), ("run.py", OPERATOR), ("exit.py", AT_EXIT)):
+        (tmp_path / name).write_text(code)
+    return tmp_path
+
+
+def polycmp(folder, *words):
+    return subprocess.run(
+        [sys.executable, "-m", "polycmp", *words], cwd=folder, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+@pytest.mark.parametrize("script, when", [("load.py", "while it was activated"), ("run.py", "in iteration 0")])
+def test_run_says_whose_crash_it_was_and_what_to_type(folder, script, when):
+    done = polycmp(folder, "run", "m.onnx", "-b", f"onnx:ops={script},name=frail", "-b", "onnxrt")
+    assert done.returncode == 3, done.stderr
+    said, following = done.stderr.splitlines()[-2:]
+    assert said.startswith(f"polycmp: died {when}: frail with m.onnx (SIGSEGV")
+    words = following.removeprefix("  next: polycmp ").split()
+    assert words[-1] == "--use-subprocess"
+    again = polycmp(folder, *words)
+    assert again.returncode == 3
+    assert "frail" in again.stdout
+    assert "SIGSEGV" in again.stdout + again.stderr
+
+
+@pytest.mark.parametrize("script", ["run.py"])
+def test_locate_goes_on_and_names_the_operator(folder, script):
+    done = polycmp(folder, "locate", "m.onnx", "-b", f"onnx:ops={script},name=frail", "-b", "onnxrt")
+    assert "going on with each backend in a process of its own" in done.stderr
+    assert "Tanh 'bend'" in done.stdout, done.stdout + done.stderr
+    assert done.returncode in {1, 3}
+
+
+def test_a_crash_at_the_end_takes_nothing_back(folder):
+    done = polycmp(folder, "run", "m.onnx", "-b", "onnx:ops=exit.py,name=frail", "-b", "onnxrt")
+    assert "PASSED" in done.stdout
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1].startswith("polycmp: the process died as it ended (SIGSEGV")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_reach_the_command_and_its_status_comes_back(folder, number):
+    (folder / "wait.py").write_text(
+        "import time\nfrom pathlib import Path\n"
+        "def load_data():\n    Path('begun').touch()\n    time.sleep(60)\n    yield {}\n"
+    )
+    words = ["run", "m.onnx", "-b", "onnx", "--data-loader-script", "wait.py"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "polycmp", *words], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    end = time.monotonic() + 60
+    while not (folder / "begun").exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    process.send_signal(number)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 128 + number, error
+    assert "Traceback" not in error
