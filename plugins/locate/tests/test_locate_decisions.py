@@ -144,13 +144,22 @@ def test_a_reference_counts_as_noise_floor_only_as_far_as_the_condition_allows(e
         (1.0, above(2.0**-12), 10**6, FLOAT32, False),
         (1.0, 0.1, 10, FLOAT32, True),
         (2.0, 0.1, 10, FLOAT32, False),
-        (1.0, 1.0, 100, UNITS["float16"], True),
-        (4.0, 1.0, 100, UNITS["bfloat16"], True),
-        (5.0, 1.0, 100, UNITS["bfloat16"], False),
+        (1.0, 1 / 3, 100, UNITS["float16"], True),
+        (1.0, above(1 / 3), 100, UNITS["float16"], False),
+        (4.0, 1 / 3, 100, UNITS["bfloat16"], True),
+        (5.0, 1 / 3, 100, UNITS["bfloat16"], False),
     ],
 )
 def test_ties_of_rounding_in_steps_of_a_scale(steps, share, count, unit, tie):
     assert d.is_tie(steps, share, count, unit) is tie
+    assert not d.is_tie(steps, share, count, unit, one_sided=True)
+
+
+@pytest.mark.parametrize(
+    ("up", "down", "shifted"), [(15, 0, False), (16, 0, True), (0, 16, True), (300, 18, True), (300, 20, False)]
+)
+def test_many_elements_that_all_go_in_one_direction_are_shifted(up, down, shifted):
+    assert d.is_one_sided(up, down) is shifted
 
 
 @pytest.mark.parametrize(
@@ -179,7 +188,8 @@ def test_what_lies_between_quantised_tensors_may_be_quantised_in_its_place():
     [
         ({"max_abs": 0.0}, False),
         ({"max_abs": 1.0, "share": 0.5, "in_place": 0.5}, True),
-        ({"max_abs": 1.0, "share": 0.5, "in_place": 0.5, "in_place_steps": 1.0, "are_ties": True}, False),
+        ({"max_abs": 1.0, "share": 1 / 3, "in_place": 0.5, "in_place_steps": 1.0, "are_ties": True}, False),
+        ({"max_abs": 1.0, "share": 0.5, "in_place": 0.5, "in_place_steps": 1.0, "are_ties": True}, True),
         ({"max_abs": 1.0, "share": 1e-4, "in_place": 0.1, "in_place_steps": 1.0}, False),
         ({"max_abs": 0.0, "in_place": 0.1, "in_place_steps": 2.0}, True),
     ],

@@ -43,6 +43,11 @@ _COARSER_TYPES = ((2.0**-10, "float16 or TF32"), (BEYOND_EIGHT_BITS, "bfloat16")
 TIE_WIDTH = 8.0
 #: Measured on the static int8 models of `truth`: biases that fused kernels quantise move x / scale by 0.004. A choice.
 _TIE_STEPS = 2.0**-5
+#: Ties are no more than this share of a tensor, however coarse the type of what was quantised: a third of the elements
+#: lies on ties where one scale is twice another. More is a shift or another scale.
+_TIES_AT_MOST = 1.0 / 3.0
+#: So many elements that all differ in the same direction are no chance.
+_SHIFTED_FROM = 16
 #: Levels of an 8-bit tensor; a quotient x / scale has at most so many ties between neighbouring levels.
 _LEVELS = 256.0
 #: What one step of 8 bits may do to outputs: 2**-7 of the largest magnitude; steps add up like a random walk.
@@ -151,7 +156,7 @@ def standalone_limit(row: Row) -> float:
     return max(_margin(row) * floor, operator_limit(row)) if row.unit else 0.0
 
 
-def is_tie(steps: float, share: float, count: int, unit: float) -> bool:
+def is_tie(steps: float, share: float, count: int, unit: float, *, one_sided: bool = False) -> bool:
     """Return whether two quantised tensors differ by ties of rounding only.
 
     x / scale is off by a few units of roundoff of at most 256 levels, so only values that near to a tie may come out
@@ -163,8 +168,19 @@ def is_tie(steps: float, share: float, count: int, unit: float) -> bool:
         share: Which share of the elements differs.
         count: How many elements there are.
         unit: Unit roundoff of what was quantised.
+        one_sided: Whether all that differ do so in the same direction, which rounding does not.
     """
-    return steps <= step_limit(unit) and share <= max(1.0 / count if count else 0.0, _LEVELS * MARGIN * unit)
+    return steps <= step_limit(unit) and not one_sided and share <= ties_at_most(count, _LEVELS * MARGIN * unit)
+
+
+def ties_at_most(count: int, share: float = math.inf) -> float:
+    """Return which share of so many elements may be ties, if chance makes this share of them."""
+    return max(1.0 / count if count else 0.0, min(share, _TIES_AT_MOST))
+
+
+def is_one_sided(up: int, down: int) -> bool:
+    """Return whether elements that went so many up and down are shifted, and not rounded."""
+    return up + down >= _SHIFTED_FROM and min(up, down) * _SHIFTED_FROM < up + down
 
 
 def standalone_is_rounding(row: Row) -> bool:
@@ -180,9 +196,9 @@ def standalone_is_rounding(row: Row) -> bool:
 
 
 def _ties_explain(row: Row, alone: Standalone) -> bool:
-    if not row.in_steps or alone.max_abs > step_limit(row.input_unit):
+    if not row.in_steps or alone.max_abs > step_limit(row.input_unit) or alone.share > ties_at_most(alone.count):
         return False
-    return alone.are_ties or is_tie(alone.max_abs, alone.share, alone.count, row.input_unit)
+    return alone.are_ties or is_tie(alone.max_abs, alone.share, alone.count, row.input_unit, one_sided=alone.one_sided)
 
 
 def in_place_is_rounding(row: Row) -> bool:

@@ -20,6 +20,7 @@ from polycmp_locate.decisions import (
     STEP_TYPES,
     TIE_WIDTH,
     bounded_floor,
+    is_one_sided,
     least_scale,
     may_have_gain,
     may_mask,
@@ -216,7 +217,8 @@ class OperatorTester:
             row.saturates = bool(result.max_abs) and self._saturates(row, feed)
             if not result.max_abs:
                 return result
-            ties = row.in_steps and result.max_abs <= 1.0 and self._are_ties(row, inputs, own, other)
+            width = 1.0 if result.one_sided else TIE_WIDTH
+            ties = row.in_steps and result.max_abs <= 1.0 and self._are_ties(row, inputs, (own, other), width)
             return replace(result, same_if_rounded=self._same_if_rounded(row, inputs, own), are_ties=ties)
         if result.steps is not None or result.relative <= operator_limit(row):
             return result  # so small an error needs no explanation
@@ -266,10 +268,11 @@ class OperatorTester:
         made = self.reference.run_part(coarse, [row.tensor])
         return made is not None and np.array_equal(to_numpy(made[row.tensor]), own)
 
-    def _are_ties(self, row: Row, inputs: Tensors, own: NDArray[Any], other: NDArray[Any]) -> bool:
-        """Return whether the reference makes each step of the candidate's of inputs a few units of roundoff away."""
+    def _are_ties(self, row: Row, inputs: Tensors, pair: tuple[NDArray[Any], NDArray[Any]], width: float) -> bool:
+        """Return whether the reference makes each step of the candidate's of inputs so many units of roundoff away."""
+        own, other = pair
         lowest, highest = other.astype(np.int64), other.astype(np.int64)
-        for factor in (1.0 + TIE_WIDTH * row.input_unit, 1.0 - TIE_WIDTH * row.input_unit):
+        for factor in (1.0 + width * row.input_unit, 1.0 - width * row.input_unit):
             moved = {name: scaled(to_numpy(array), factor) for name, array in inputs.items()}
             made = self.reference.run_part(moved, [row.tensor])
             if made is None or to_numpy(made[row.tensor]).shape != own.shape:
@@ -344,8 +347,13 @@ def _difference(
         steps = step_error(own, other, worth_running(row.unit), beside, least)
     return Standalone(
         parts.max_abs, parts.relative, passed, share=share, count=own.size, is_nan=made.nan > 0, steps=steps,
-        gain=_gain(row, own, other),
+        gain=_gain(row, own, other), one_sided=row.in_steps and is_one_sided(*_directions(own, other)),
     )  # fmt: skip
+
+
+def _directions(own: NDArray[Any], other: NDArray[Any]) -> tuple[int, int]:
+    """Return how many numbers are larger than the reference's, and how many smaller."""
+    return int(np.count_nonzero(own > other)), int(np.count_nonzero(own < other))
 
 
 def _as_kind(array: Any, kind: np.dtype[Any] | None) -> Any:

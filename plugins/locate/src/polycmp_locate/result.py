@@ -50,7 +50,9 @@ class Standalone:
         count: Elements.
         is_nan: Whether it makes NaN.
         same_if_rounded: Whether the reference makes the same of inputs rounded to the type that was allowed.
-        are_ties: Whether the reference makes each of the candidate's steps of inputs a few units away.
+        are_ties: Whether the reference makes each of the candidate's steps of inputs a few units away; one unit where
+            all steps go in one direction.
+        one_sided: Whether all steps that differ do so in one direction.
         in_place: How far the candidate's tensor in the model is from what the reference makes of the candidate's own
             inputs, relative; None if that was not measured.
         in_place_steps: The same, largest absolute difference.
@@ -71,6 +73,7 @@ class Standalone:
     is_nan: bool = False
     same_if_rounded: bool = False
     are_ties: bool = False
+    one_sided: bool = False
     in_place: float | None = None
     in_place_steps: float = 0.0
     steps: StepError | None = None

@@ -1,0 +1,49 @@
+"""Ties of rounding: a few elements one step apart in both directions; whatever is more is a fault in every type."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from toys import graph_model
+
+KINDS = {"float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16}
+
+
+def quantised(path, kind: str, *, zero: int = 0, scale: float = 0.05, half: float = 0.0):
+    """Write Cast -> Add -> QuantizeLinear -> DequantizeLinear -> Cast; `half` moves a few elements across ties."""
+    number = KINDS[kind]
+    rng = np.random.default_rng(3)
+    moved = np.zeros(2048, np.float32)
+    moved[rng.permutation(2048)[:64]] = half * rng.choice([-1, 1], 64)
+    node = helper.make_node
+    nodes = [
+        node("Add", ["x", "moved"], ["a"], name="a"),
+        node("Cast", ["a"], ["c"], name="c", to=number),
+        node("QuantizeLinear", ["c", "scale", "zero"], ["q"], name="q"),
+        node("DequantizeLinear", ["q", "scale", "zero0"], ["d"], name="d"),
+        node("Cast", ["d"], ["y"], name="y", to=TensorProto.FLOAT),
+    ]
+    weights = [("moved", moved), ("zero", np.array(zero, np.int8)), ("zero0", np.array(0, np.int8))]
+    model = graph_model(nodes, [("x", TensorProto.FLOAT, [2048])], [("y", TensorProto.FLOAT, None)], weights, opset=21)
+    model.ir_version = 10
+    model.graph.initializer.append(helper.make_tensor("scale", number, [], [scale]))
+    onnx.save(model, path)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 4])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_zero_point_that_is_wrong_is_named_in_every_type(polycmp, tmp_path, kind, steps):
+    quantised(tmp_path / "old.onnx", kind)
+    quantised(tmp_path / "new.onnx", kind, zero=steps)
+    done = polycmp("locate", "new.onnx", "-b", "onnx:name=new", "-b", "onnx:name=old,model=old.onnx")
+    assert done.status == 1, done.out
+    assert "QuantizeLinear 'q'" in done.out
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_file_on_two_backends_is_clean(polycmp, tmp_path, kind):
+    quantised(tmp_path / "m.onnx", kind)
+    backends = ("-b", "onnx:name=new", "-b", "onnx:name=old") if kind == "bfloat16" else ("-b", "onnxrt", "-b", "onnx")
+    assert polycmp("locate", "m.onnx", *backends).status == 0
