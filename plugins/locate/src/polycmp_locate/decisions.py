@@ -41,6 +41,9 @@ _COARSER_TYPES = ((2.0**-10, "float16 or TF32"), (BEYOND_EIGHT_BITS, "bfloat16")
 #: So many units of roundoff may a quotient x / scale be off: multiplying by the inverse scale makes two, and what is
 #: quantised has a few of its own (Higham, section 2.2); how many is a choice.
 TIE_WIDTH = 8.0
+#: The same where all elements go in one direction, as a scale that was rounded to a coarse type makes them: x, scale
+#: and quotient are rounded once each (Higham, section 2.2); one more is a choice.
+TIE_WIDTH_ONE_SIDED = 4.0
 #: Measured on the static int8 models of `truth`: biases that fused kernels quantise move x / scale by 0.004. A choice.
 _TIE_STEPS = 2.0**-5
 #: Ties are no more than this share of a tensor, however coarse the type of what was quantised: a third of the elements
@@ -196,7 +199,7 @@ def standalone_is_rounding(row: Row) -> bool:
 
 
 def _ties_explain(row: Row, alone: Standalone) -> bool:
-    if not row.in_steps or alone.max_abs > step_limit(row.input_unit) or alone.share > ties_at_most(alone.count):
+    if not row.in_steps or alone.max_abs > step_limit(row.input_unit):
         return False
     return alone.are_ties or is_tie(alone.max_abs, alone.share, alone.count, row.input_unit, one_sided=alone.one_sided)
 

@@ -19,12 +19,14 @@ from polycmp_locate.compiled import run_together
 from polycmp_locate.decisions import (
     STEP_TYPES,
     TIE_WIDTH,
+    TIE_WIDTH_ONE_SIDED,
     bounded_floor,
     is_one_sided,
     least_scale,
     may_have_gain,
     may_mask,
     operator_limit,
+    step_limit,
     worth_running,
 )
 from polycmp_locate.figures import figures, gain, rounding
@@ -217,8 +219,9 @@ class OperatorTester:
             row.saturates = bool(result.max_abs) and self._saturates(row, feed)
             if not result.max_abs:
                 return result
-            width = 1.0 if result.one_sided else TIE_WIDTH
-            ties = row.in_steps and result.max_abs <= 1.0 and self._are_ties(row, inputs, (own, other), width)
+            width = TIE_WIDTH_ONE_SIDED if result.one_sided else TIE_WIDTH
+            near = row.in_steps and result.max_abs <= step_limit(row.input_unit)
+            ties = near and self._are_ties(row, inputs, (own, other), width)
             return replace(result, same_if_rounded=self._same_if_rounded(row, inputs, own), are_ties=ties)
         if result.steps is not None or result.relative <= operator_limit(row):
             return result  # so small an error needs no explanation

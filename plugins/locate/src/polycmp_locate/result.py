@@ -50,7 +50,7 @@ class Standalone:
         count: Elements.
         is_nan: Whether it makes NaN.
         same_if_rounded: Whether the reference makes the same of inputs rounded to the type that was allowed.
-        are_ties: Whether the reference makes each of the candidate's steps of inputs a few units away; one unit where
+        are_ties: Whether the reference makes each of the candidate's steps of inputs a few units away; fewer where
             all steps go in one direction.
         one_sided: Whether all steps that differ do so in one direction.
         in_place: How far the candidate's tensor in the model is from what the reference makes of the candidate's own
