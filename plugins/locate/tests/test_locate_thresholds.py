@@ -160,13 +160,15 @@ class Rounding:
         return {name: np.rint(feed["x"]).astype(np.int8) for name in names}
 
 
-@pytest.mark.parametrize(("value", "tie"), [(10.15, False), (10.2, True)])
-def test_a_step_is_a_tie_where_inputs_a_few_units_away_make_it(value, tie):
+@pytest.mark.parametrize(
+    ("value", "width", "tie"), [(10.15, 8.0, False), (10.2, 8.0, True), (10.3, 4.0, False), (10.4, 4.0, True)]
+)
+def test_a_step_is_a_tie_where_inputs_a_few_units_away_make_it(value, width, tie):
     tester = OperatorTester.__new__(OperatorTester)
     tester.reference = Rounding()
     row = part(input_unit=2.0**-8)
-    inputs, own = {"x": np.array([value])}, np.array([11], np.int8)
-    assert tester._are_ties(row, inputs, own, np.array([10], np.int8)) is tie
+    pair = np.array([11], np.int8), np.array([10], np.int8)
+    assert tester._are_ties(row, {"x": np.array([value])}, pair, width) is tie
 
 
 @pytest.mark.parametrize(
