@@ -162,3 +162,50 @@ def test_the_small_channels_of_an_output_are_judged_by_their_own_scale(polycmp, 
         assert polycmp("run", "m.onnx", *words).status == 1
         words = ("-b", f"onnx:dtype={dtype}", "-b", "onnx", "--tolerance", "auto")
         assert polycmp("run", "m.onnx", *words).status == 0
+
+
+def rounded_to(steps: int) -> onnx.ModelProto:
+    """Return x -> Relu -> Gemm, whose result is rounded to so many steps from -16 to 16; to none for 0."""
+    rng = np.random.default_rng(11)
+    node = helper.make_node
+    weights = [
+        ("w", (rng.standard_normal((64, 64)) / 3).astype(np.float32)),
+        ("scale", np.float32(32 / max(steps, 1))),
+        ("zero", np.int8(0)),
+    ]
+    nodes = [node("Relu", ["x"], ["r"], name="r"), node("Gemm", ["r", "w"], ["y" if not steps else "g"], name="g")]
+    if steps:
+        nodes += [
+            node("QuantizeLinear", ["g", "scale", "zero"], ["q"], name="q"),
+            node("DequantizeLinear", ["q", "scale", "zero"], ["y"], name="d"),
+        ]
+    return graph_model(nodes, [("x", FLOAT, [32, 64])], [("y", FLOAT, None)], weights)
+
+
+@pytest.mark.parametrize(("steps", "status", "word"), [(254, 0, "PASSED"), (96, 3, "UNDECIDED"), (24, 1, "FAILED")])
+def test_noise_of_int8_passes_is_undecided_or_fails_by_its_size(polycmp, tmp_path, steps, status, word):
+    onnx.save(rounded_to(0), tmp_path / "m.onnx")
+    onnx.save(rounded_to(steps), tmp_path / "int8.onnx")
+    done = polycmp("run", "int8.onnx", "m.onnx", "-b", "onnxrt", "--tolerance", "auto", "--report", "r.json")
+    assert (done.status, word in done.out) == (status, True), done.out
+    if word == "UNDECIDED":
+        text = " ".join(done.out.split())
+        assert "rounding to int8 may explain anything" in text
+        assert "judge with real inputs and a metric of the task (--compare …, --postprocess …)" in text
+        assert json.loads(Path("r.json").read_text())["verdict"] == "undecided"
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.5, -1.0])
+def test_results_of_a_sigmoid_far_below_its_approximation_are_undecided(polycmp, tmp_path, factor):
+    """Kernels approximate Sigmoid to a unit of 1: where all results are near 1e-8, nothing can be told."""
+    node = helper.make_node
+    nodes = [
+        node("Sub", ["x", "k"], ["s"], name="s"), node("Sigmoid", ["s"], ["p"], name="p"),
+        node("Mul", ["p", "f"], ["y"], name="y"),
+    ]  # fmt: skip
+    for name, value in (("m", 1.0), ("wrong", factor)):
+        weights = [("k", np.float32(18.0)), ("f", np.float32(value))]
+        onnx.save(graph_model(nodes, [("x", FLOAT, [4, 64])], [("y", FLOAT, None)], weights), tmp_path / f"{name}.onnx")
+    done = polycmp("run", "wrong.onnx", "m.onnx", "-b", "onnx", "--tolerance", "auto")
+    assert done.status == 3, done.out
+    assert "UNDECIDED" in done.out

@@ -19,7 +19,7 @@ from polycmp.precision import UNITS, allowed_precision, operator_rounding
 from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.resolve import Resolved, ResolvedBackend
 from polycmp.tensors import Feed, TensorMetadata, dtype_name, is_floating, to_numpy
-from polycmp_checks.rounding.judge import NoiseFloor, NoiseJudge
+from polycmp_checks.rounding.judge import BY_THE_TASK, NoiseFloor, NoiseJudge
 from polycmp_layerwise.quiet import only_errors
 from polycmp_layerwise.structure import same_structure
 
@@ -42,8 +42,6 @@ MOVING = frozenset(
 )  # fmt: skip
 #: Types whose numbers are steps of a scale.
 STEPS = frozenset({"int2", "uint2", "int4", "uint4", "int8", "uint8"})
-#: What to do where rounding to steps may explain anything.
-BY_THE_TASK = "judge with real inputs and a metric of the task (--compare …, --postprocess …)"
 
 
 class NoiseFloors:

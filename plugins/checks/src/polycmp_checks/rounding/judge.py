@@ -19,6 +19,9 @@ from polycmp.tensors import dtype_class
 if TYPE_CHECKING:
     from polycmp.builtin_options import SimpleOptions
 
+#: What to do where rounding may explain anything.
+BY_THE_TASK = "judge with real inputs and a metric of the task (--compare …, --postprocess …)"
+
 
 @dataclass(frozen=True)
 class NoiseFloor:
@@ -73,5 +76,8 @@ class NoiseJudge(OutputJudge):
         if verdict.passed and reference.size:
             said = explained(candidate, reference, floor.levels, scales, UNITS[floor.kind], floor.kind)
             if said.word:
-                verdict = replace(verdict, passed=False, reason=said.why)
+                inconclusive = "undecided" if said.word == "undecided" else ""
+                verdict = replace(verdict, passed=False, reason=said.why, inconclusive=inconclusive)
+            if verdict.inconclusive:
+                verdict = replace(verdict, reason=f"{verdict.reason}: {BY_THE_TASK}")
         return replace(verdict, reason=f"{verdict.reason}; {bound}" if verdict.reason else bound)
