@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import pairs
 import pytest
+from onnxruntime.quantization import QuantType
 
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.step_noise import StepNoise
@@ -218,3 +219,27 @@ def test_a_tensor_that_is_made_twice_is_told(polycmp, tmp_path):
     assert done.status == 3
     assert "two operators make 'y'" in done.err
     assert "polycmp check lint" in done.err
+
+
+# --- 16 bits
+
+
+@pytest.mark.parametrize("kind", ["QInt16", "QUInt16"])
+def test_codes_of_16_bits_by_operators_of_microsoft_are_rounding(usual, tmp_path, kind):
+    good = pairs.stacked(tmp_path / "good.onnx")
+    options = {"activation_type": QuantType[kind], "weight_type": QuantType.QInt8}
+    made = pairs.static(good, tmp_path / "int16.onnx", extra_options={"UseQDQContribOps": True}, **options)
+    assert {node.domain for node in onnx.load(made).graph.node if node.op_type == "QuantizeLinear"} == {"com.microsoft"}
+    done, found = usual("locate", made, good)
+    assert done.status == 0, found["sentence"]
+    paired = {row["tensor"] for row in found["tensors"]}
+    assert "x_DequantizeLinear_Output" in paired
+    assert "x_QuantizeLinear_Output" not in paired
+
+
+def test_a_bias_that_32_bits_do_not_hold_is_told(usual, tmp_path):
+    good = pairs.edited(pairs.bent(tmp_path / "good.onnx", "CSC"), tmp_path / "good.onnx", pairs.scaled("0.bias", 30))
+    options = {"activation_type": QuantType.QUInt16, "weight_type": QuantType.QUInt16, "reduce_range": False}
+    done, found = usual("locate", pairs.static(good, tmp_path / "int16.onnx", **options), good)
+    assert (done.status, found["operator"]["name"]) == (1, "n_t0"), found["sentence"]
+    assert "cause: '0.bias_quantized' holds the end of int32" in " ".join(found["notes"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from polycmp.graph import OwnGraph
+from polycmp.graph import OwnGraph, weight_values
 from polycmp.tensors import Feed, is_floating, to_numpy
 from polycmp_layerwise.observable import a_few
 from polycmp_locate.decisions import BEYOND_EIGHT_BITS
@@ -17,6 +17,8 @@ from polycmp_locate.pairing.view import SharedGraph
 from polycmp_locate.result import FUSION, Located
 from polycmp_locate.setting import Setting
 
+#: Bytes of a weight that is no bias any more (choice).
+_LARGE = 1 << 20
 _PRODUCTS = frozenset({"Conv", "MatMul", "Gemm", "ConvTranspose"})
 _HELP = "quantise the weights to 7 bits (reduce_range=True) or with an unsigned type, or use a processor with VNNI"
 
@@ -31,6 +33,7 @@ def hints_of(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
     """
     yield from _causes(found, setting, feed)
     yield from _frozen(found, setting, feed)
+    yield from _clipped_weights(found, setting)
     row = found.origin or found.first_bad
     if row is not None and found.verdict != FUSION and row.saturates:
         yield (
@@ -76,6 +79,32 @@ def _frozen(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
         f"cause: with other values of {read} {found.reference} makes another {row.tensor!r}, and {found.candidate} "
         "does not read it: a constant stands there, frozen from the example inputs of the export"
     )
+
+
+def _clipped_weights(found: Located, setting: Setting) -> Iterator[str]:
+    """Yield which whole numbers that the blamed operator reads as a bias are at the end of their type.
+
+    Quantisers write a bias in steps of the product of two scales; where these are small, 32 bits do not hold it.
+    """
+    row, graph = found.origin or found.first_bad, setting.candidate.graph
+    if row is None or not isinstance(graph, SharedGraph) or not isinstance(row.node, PartNode):
+        return
+    side, border = graph.side, {graph.own[name] for name in row.node.inputs if name in graph.own}
+    waiting, seen = [graph.own[row.tensor]], set(border)
+    while waiting:
+        name = waiting.pop()
+        node = None if name in seen else side.maker.get(name)
+        seen.add(name)
+        waiting.extend(node.inputs if node is not None else ())
+    held = weight_values(side.graph, [name for name in sorted(seen) if side.graph.weights.get(name, _LARGE) < _LARGE])
+    for name, values in held.items():
+        ends = np.iinfo(np.int32)
+        count = int(np.count_nonzero((values == ends.min) | (values == ends.max))) if values.dtype == np.int32 else 0
+        if count:
+            yield (
+                f"cause: {name!r} holds the end of int32 {count} times in {values.size} values: what the quantiser "
+                "wrote there is beyond 32 bits and was clipped; a coarser scale of the weights helps, or a float bias"
+            )
 
 
 def _other(array: Any) -> Any:

@@ -13,8 +13,9 @@ from polycmp_locate.pairing.side import Side
 #: Unit roundoff of types that hold steps of a scale, relative to the largest magnitude.
 _STEPS = {"int2": 0.25, "uint2": 0.25, "int4": 2.0**-4, "uint4": 2.0**-4, "int8": UNITS["int8"],
           "uint8": UNITS["int8"], "int16": 2.0**-16, "uint16": 2.0**-16}  # fmt: skip
-_QUANTISED = ("QuantizeLinear", "DequantizeLinear", "Integer", "QLinear", "QGemm", "QAttention", "MatMulNBits",
-              "BlockQuantized", "IntegerToFloat", "QuantizeMatMul")  # fmt: skip
+_QUANTISED = ("QuantizeLinear", "DequantizeLinear", "Integer", "QLinear", "QGemm", "QAttention", "IntegerToFloat",
+              "QuantizeMatMul")  # fmt: skip
+_PACKED = frozenset({"MatMulNBits", "GatherBlockQuantized"})
 
 
 @dataclass(frozen=True)
@@ -205,9 +206,11 @@ def _kinds(side: Side, node: GraphNode) -> dict[str, float]:
     """Return the types that an operator rounds to, with their unit roundoffs."""
     names = {side.type_name(name) for name in (*node.inputs, *node.outputs)}
     found = {name: UNITS[name] for name in names if name in UNITS and name != "int8"}
-    if any(word in node.op_type for word in _QUANTISED):
+    if node.op_type in _PACKED:  # several codes lie in one byte
+        found.update({name: _STEPS[name] for name in [f"int{node.attributes.get('bits', 4)}"] if name in _STEPS})
+    elif any(word in node.op_type for word in _QUANTISED):
         steps = names & set(_STEPS)
-        found.update({name: _STEPS[name] for name in steps or {"int4" if "MatMulNBits" in node.op_type else "int8"}})
+        found.update({name: _STEPS[name] for name in steps or (set() if "int32" in names else {"int8"})})
     return found
 
 
