@@ -371,3 +371,27 @@ def test_a_size_that_an_export_kept_is_named_although_the_shapes_contradict(poly
     found = found_in(tmp_path)
     assert found["first_bad"] == "z_back"
     assert told in found["sentence"]
+
+
+def test_an_operator_that_reads_something_else_keeps_its_name(polycmp, tmp_path):
+    weights = {"rows": np.array([4, -1], np.int64), "as_before": np.array([0, -1], np.int64)}
+
+    def reshaped(name: str, source: str) -> Path:
+        nodes = [
+            pairs.node("MatMul", "x 0.up.weight", "a"),
+            pairs.node("Reshape", "a rows", "r1"),
+            pairs.node("Reshape", f"{source} as_before", "r2"),
+            pairs.node("Softmax", "r2", "s"),
+            pairs.node("Reshape", "s back", "y"),
+        ]
+        deep = {"back": np.array([-1, 5, pairs.WIDTH], np.int64)}
+        return pairs.save(tmp_path / name, nodes, pairs.weights_of(1) | weights | deep)
+
+    made, good = reshaped("made.onnx", "a"), reshaped("good.onnx", "r1")
+    done = polycmp(
+        "locate", made, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}", "--input-shapes", "x:[2,5,16]"
+    )
+    assert done.status == 1, done.out
+    assert "wrong: Reshape 'n_r2' makes 'r2'" in " ".join(done.out.split())
+    assert "it reads 'a' in new, 'r1' in old" in " ".join(done.out.split())
+    assert "frozen" not in done.out

@@ -61,7 +61,7 @@ def _causes(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
 def _frozen(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield what only the reference reads for a tensor, where other values of it give another tensor."""
     row = found.origin or found.first_bad
-    if row is None or not isinstance(row.node, PartNode) or not row.node.only_reference:
+    if row is None or not isinstance(row.node, PartNode) or not row.node.only_reference or row.node.only_candidate:
         return
     inner = [name for name in row.node.inputs if name not in feed]
     shown = (setting.reference.run_whole(feed, inner) if inner else {}) or {}

@@ -81,6 +81,8 @@ def frozen(node: GraphNode, candidate: str, reference: str) -> str:
     if not isinstance(node, PartNode) or not node.only_reference:
         return ""
     read = a_few(node.only_reference)
+    if node.only_candidate:
+        return f"; it reads {a_few(node.only_candidate)} in {candidate}, {read} in {reference}"
     return f"; {reference} reads {read} for it and {candidate} does not: frozen to what the export was tried with?"
 
 

@@ -81,6 +81,8 @@ class _Matching:
         self.back: dict[str, str] = {}
         self.method: dict[str, str] = {}
         self.direct: dict[str, Match] = {}
+        self.doubted: dict[str, str] = {}
+        self.believed: set[str] = set()
         self.absorbed: list[str] = []
         self.uncut: dict[str, str] = {}
 
@@ -93,7 +95,7 @@ class _Matching:
             self._join(self.mine.root(name), self.other.root(target), SAME_NAME)
         self._by_names()
         self._by_weights()
-        while self._absorb() or self._forward() or self._backward() or self._doubt():
+        while self._absorb() or self._forward() or self._backward() or self._doubt() or self._by_doubted_names():
             pass
         matches = tuple(self._matches())
         codes = frozenset(match.candidate for match in matches if match.candidate in self.mine.codes)
@@ -131,6 +133,8 @@ class _Matching:
             return one is two
         same = self.mine.kind(one) == self.other.kind(two)
         if same and is_generic(match.reference) and self._reads_other(one, two):
+            if match.candidate == match.reference:
+                self.doubted[self.mine.root(match.candidate)] = self.other.root(match.reference)
             return False
         if same and match.candidate == match.reference:
             return self._same_class(match.candidate, match.reference)
@@ -149,11 +153,34 @@ class _Matching:
         """Take back names that contradict what has been matched since; return whether any did."""
         wrong = [name for name in self.to if self._is_contradicted(name)]
         for name in wrong:
-            del self.back[self.to.pop(name)]
+            self.doubted[name] = self.to.pop(name)
+            del self.back[self.doubted[name]]
         self.direct = {name: item for name, item in self.direct.items() if self.mine.root(name) not in wrong}
         return bool(wrong)
 
+    def _by_doubted_names(self) -> bool:
+        """Match a tensor of one name that reads others on both sides; return whether any was.
+
+        Exporters count names up, so that the same one may be another tensor; but nothing else is left for it here, and
+        most names mean the same in both models: one was made of the other, and what this operator reads was changed.
+        """
+        left = [name for name, other in self.doubted.items() if name not in self.to and other not in self.back]
+        sound = [name for name, method in self.method.items() if method == SAME_NAME and self._is_confirmed(name)]
+        if not left or len(sound) <= len(left):
+            return False
+        self.believed.add(left[0])
+        return self._join(left[0], self.doubted[left[0]], SAME_NAME)
+
+    def _is_confirmed(self, name: str) -> bool:
+        """Return whether what makes two matched tensors is of one type and reads matched tensors."""
+        one, two = self.mine.node(name), self.other.node(self.to[name]) if name in self.to else None
+        if one is None or two is None or self.mine.kind(one) != self.other.kind(two):
+            return False
+        return bool({self.to.get(read) for read in self.mine.reads(one)} & set(self.other.reads(two)))
+
     def _is_contradicted(self, name: str) -> bool:
+        if name in self.believed:
+            return False
         one, two = self.mine.node(name), self.other.node(self.to[name])
         if self.method[name] != SAME_NAME or one is None or two is None or self.mine.kind(one) != self.other.kind(two):
             return False

@@ -31,6 +31,7 @@ class PartNode(GraphNode):
         candidate_ops: Types of the candidate's operators, in their order.
         reference_ops: Types of the reference's.
         only_reference: What the reference's part reads and the candidate's does not.
+        only_candidate: What the candidate's part reads and the reference's does not, if the latter reads anything.
         counterpart: The tensor's name in the reference's model.
         method: How the pair was found.
         uncut: The name under which the reference makes what it cuts to this tensor with an operator of its own; empty
@@ -46,6 +47,7 @@ class PartNode(GraphNode):
     counterpart: str = ""
     method: str = ""
     uncut: str = ""
+    only_candidate: tuple[str, ...] = ()
 
 
 def unit_inside(node: GraphNode) -> float:
@@ -124,10 +126,12 @@ class _Builder:
         inputs = own.inputs
         theirs = _Part()
         alone: tuple[str, ...] = ()
+        beside: tuple[str, ...] = ()
         if self.first[match.reference] == match.candidate:
             theirs = _part(self.other, match.reference, self.first)
             covered = {self.to_reference[name] for name in inputs}
             alone = tuple(self.first[name] for name in theirs.inputs if name not in covered)
+            beside = tuple(name for name in inputs if self.to_reference[name] not in theirs.inputs)
             inputs = inputs | dict.fromkeys(alone)
         elif match.reference not in {self.to_reference[name] for name in inputs}:
             inputs = inputs | {self.first[match.reference]: None}
@@ -151,6 +155,7 @@ class _Builder:
             only_reference=alone,
             counterpart=match.reference,
             method=match.method,
+            only_candidate=beside,
             uncut=f"{match.candidate} uncut" if match.candidate in self.uncut else "",
         )
 
