@@ -44,6 +44,7 @@ def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
         RandomOptions,
         synthetic=True,
         remarks="polycmp.data.random:remarks",
+        gives_way=("val_range", "backend_module"),
         python="polycmp.comparator:DataLoader",
     )
 

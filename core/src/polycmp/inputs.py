@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from polycmp.errors import OthersCode, PluginError, UsageError, did_you_mean
+from polycmp.options import changed_options
 from polycmp.plan import DataPlan
 from polycmp.tensors import DataSource, Feed, ModelDescription, Source, TensorMetadata, format_shape
 from polycmp.values import split_script
@@ -19,15 +21,50 @@ _LOG = logging.getLogger("polycmp.data")
 
 
 class Chosen(NamedTuple):
-    """Inputs whose open dimensions were given sizes, what to know of that, and whether a backend ran with them."""
+    """Inputs whose open dimensions were given sizes, and what is known of them.
+
+    Attributes:
+        inputs: The inputs.
+        note: In words, which sizes, and why.
+        works: Whether a backend ran with them.
+        outputs: What that backend made of the feed that it was tried on.
+    """
 
     inputs: TensorMetadata
     note: str = ""
     works: bool = False
+    outputs: Feed | None = None
 
 
-#: Gives sizes to open dimensions; it may try them on a feed that its second argument makes for the inputs.
-Choose = Callable[[TensorMetadata, Callable[[TensorMetadata], Feed]], Chosen]
+#: Gives sizes to open dimensions; it may try them on a feed that its second argument makes for the inputs. Where the
+#: data loader has `DataLoaderSpec.sizes`, these are its third.
+Choose = Callable[..., Chosen]
+
+
+class Reached(NamedTuple):
+    """Inputs that reach the outputs of a model.
+
+    Attributes:
+        feeds: Gives the feeds for a model's inputs, whose dimensions may be open.
+        notes: In words, what is fed, and why.
+    """
+
+    feeds: Source
+    notes: tuple[str, ...]
+
+
+class Reach(Protocol):
+    """The service `samples`: real inputs in place of random ones that do not reach the outputs."""
+
+    def __call__(self, inputs: TensorMetadata, feed: Feed, outputs: Feed | None, iterations: int, /) -> Reached | None:
+        """Return inputs that reach more of the outputs; None to go on with those that were drawn.
+
+        Args:
+            inputs: The model's inputs, with the shapes that were asked for; others may be open.
+            feed: The first feed that was drawn.
+            outputs: What a backend made of it; None where it has not run yet.
+            iterations: How many feeds are wanted.
+        """
 
 
 class PlanSource(DataSource):
@@ -50,11 +87,16 @@ class PlanSource(DataSource):
         self._free = not (plan.files or plan.script)
         self._declared: tuple[TensorMetadata, ...] = ()
         self._choose: Choose = _usual
+        self._reach: Reach | None = None
+        self._instead: Source | None = None
+        self._tried: Feed | None = None
         self._notes: list[str] = []
         self._inputs = TensorMetadata()
         self.synthetic = self._free and registry.find_data_loader(plan.loader.name).spec.synthetic
 
-    def informed(self, descriptions: Iterable[ModelDescription], choose: Choose | None = None) -> PlanSource:
+    def informed(
+        self, descriptions: Iterable[ModelDescription], choose: Choose | None = None, reach: Reach | None = None
+    ) -> PlanSource:
         """Return the same source, which also knows what the models' files say of their inputs.
 
         A backend rarely knows which input is an index, and into how large a table, and some forget the names of
@@ -63,10 +105,12 @@ class PlanSource(DataSource):
         Args:
             descriptions: The models, as their files describe them.
             choose: Gives sizes to dimensions that stay open; by default those that suit their names.
+            reach: Gives real inputs where those drawn do not reach the outputs.
         """
         other = copy.copy(self)
         other._declared = tuple(item.inputs for item in descriptions)
         other._choose = choose or self._choose
+        other._reach = reach if self._may_give_way() else None
         other._notes = []
         return other
 
@@ -88,23 +132,73 @@ class PlanSource(DataSource):
         return next(iter(self._make(inputs)))
 
     def __call__(self, inputs: TensorMetadata) -> Iterable[Feed]:
-        """Return the feeds for a model's inputs."""
-        from polycmp.data.dimensions import merge_inputs
+        """Return the feeds for a model's inputs; whether they reach the outputs is tried on the quickest backend."""
+        feeds = self.drawn(inputs)
+        if self._reach is None:
+            return feeds
+        iterator = iter(feeds)
+        first = next(iterator, None)
+        if first is None:
+            return ()
+        instead = self.instead(inputs, first, self._tried)
+        return chain([first], iterator) if instead is None else instead
+
+    def drawn(self, inputs: TensorMetadata) -> Iterable[Feed]:
+        """Return the feeds for a caller that runs the first of them and then asks `instead`."""
         from polycmp.data.shapes import feeds_in_turn
 
-        known = (TensorMetadata({name: part[name] for name in inputs if name in part}) for part in self._declared)
-        merged = merge_inputs([inputs, *known])
+        merged = self._merged(inputs)
         if not self._free:
             return renamed_source(self._make, self._plan.map_input)(merged)
         self._inputs = merged
+        if self._instead is not None:
+            return self._instead(self._asked(merged))
         shapes = (self._plan.input_shapes, *self._plan.further_shapes)
         return feeds_in_turn(self._make, merged, shapes, dimensions=self._plan.dimensions, fill=self._fill)
+
+    def instead(self, inputs: TensorMetadata, feed: Feed, outputs: Feed | None) -> Iterable[Feed] | None:
+        """Return real inputs where those that were drawn do not reach the outputs; None to go on.
+
+        Args:
+            inputs: The model's inputs.
+            feed: The first feed.
+            outputs: What the reference made of it; None to run it here.
+        """
+        reach, self._reach = self._reach, None
+        if reach is None:
+            return None
+        asked = self._asked(self._merged(inputs))
+        found = reach(asked, feed, outputs, self._plan.iterations)
+        if found is None:
+            return None
+        self._instead, self._notes = found.feeds, list(found.notes)
+        return found.feeds(asked)
+
+    def _may_give_way(self) -> bool:
+        """Return whether the data loader leaves its place to real samples, and nobody said which values to draw."""
+        if not self._free or self._plan.further_shapes:
+            return False
+        options = self._registry.find_data_loader(self._plan.loader.name).spec.gives_way
+        return options is not None and not set(changed_options(self._plan.loader.options)).intersection(options)
+
+    def _merged(self, inputs: TensorMetadata) -> TensorMetadata:
+        """Return what a backend and the models' files say of the inputs."""
+        from polycmp.data.dimensions import merge_inputs
+
+        known = (TensorMetadata({name: part[name] for name in inputs if name in part}) for part in self._declared)
+        return merge_inputs([inputs, *known])
+
+    def _asked(self, inputs: TensorMetadata) -> TensorMetadata:
+        from polycmp.data.shapes import apply_input_shapes
+
+        return apply_input_shapes(inputs, self._plan.input_shapes, self._plan.dimensions)
 
     def _fill(self, inputs: TensorMetadata) -> TensorMetadata:
         spec = self._registry.find_data_loader(self._plan.loader.name).spec
         if spec.sweeps_shapes:
             return inputs
-        chosen = self._choose(inputs, self._first)
+        chosen = self._choose(inputs, self._first, *([spec.sizes] if spec.sizes else []))
+        self._tried = chosen.outputs
         self._note(chosen.note)
         if spec.remarks:
             remarks = self._registry.load(self._registry.find_data_loader(spec.name), spec.remarks)

@@ -71,6 +71,21 @@ class DataSource:
         """Return the feeds for a model's inputs, one per iteration."""
         raise NotImplementedError(type(self).__name__)
 
+    def drawn(self, inputs: TensorMetadata) -> Iterable[Feed]:
+        """Return the feeds for a caller that runs the first of them and then asks `instead`."""
+        return self(inputs)
+
+    def instead(self, inputs: TensorMetadata, feed: Feed, outputs: Feed) -> Iterable[Feed] | None:
+        """Return other feeds where the first one did not reach the outputs; None to go on.
+
+        Args:
+            inputs: The model's inputs, as `drawn` got them.
+            feed: The first feed.
+            outputs: What the reference made of it.
+        """
+        del inputs, feed, outputs
+        return None
+
 
 #: Names of element types that NumPy does not have, as ONNX and frameworks spell them -> as ml_dtypes spells them.
 _LOW_BIT = {
@@ -174,6 +189,9 @@ class TensorEntry:
         max_shape: Largest shape that the backend takes, where it says so.
         values: The numbers this tensor must hold, for a shape tensor whose content was given.
         range: Smallest and largest value that the model can take, where its graph says so.
+        role: What the model's graph says that the numbers are for, where that asks something of their values:
+            `divisor` where whole numbers are divided by them, and 0 makes no sense; `pixels` where the model itself
+            brings values of 0 to 255 into the range that it was trained on.
     """
 
     dtype: np.dtype[Any] | None
@@ -182,6 +200,7 @@ class TensorEntry:
     max_shape: tuple[int, ...] | None = None
     values: tuple[int, ...] | None = None
     range: tuple[float, float] | None = None
+    role: str = ""
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.dtype, self.shape))

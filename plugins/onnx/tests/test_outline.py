@@ -26,7 +26,7 @@ def same(file):
     assert short == full, file
     entries = [*short.inputs.values(), *short.outputs.values()]
     for one, other in zip(entries, [*full.inputs.values(), *full.outputs.values()], strict=True):
-        assert (one.dtype, one.shape, one.range) == (other.dtype, other.shape, other.range), file
+        assert (one.dtype, one.shape, one.range, one.role) == (other.dtype, other.shape, other.range, other.role), file
     assert list(short.inputs) == list(full.inputs)
 
 

@@ -176,6 +176,7 @@ def _merged(one: TensorEntry, two: TensorEntry) -> TensorEntry:
         tuple(map(min, *highs)) if len(highs) > 1 else next(iter(highs), None),
         one.values if one.values is not None else two.values,
         (max(low for low, _ in ranges), min(high for _, high in ranges)) if ranges else None,
+        one.role or two.role,
     )
 
 

@@ -3,19 +3,21 @@
 Iteration i draws from a fresh `numpy.random.RandomState(seed + i)`, input after input in the order of the metadata.
 Real numbers are `random_sample() * (high - low) + low`, whole numbers `randint(low, high + 1)`, both then of the
 input's element type. This is the rule that Polygraphy's data loader follows, so the same seed gives the same numbers.
-Two kinds of whole numbers are drawn otherwise unless a range is given for them: what indexes a table comes from its
-rows, and masks are ones with padding at the end.
+Some whole numbers are others unless a range is given for them: what indexes a table comes from its rows, masks are ones
+with padding at the end, what others are divided by is not 0, and single numbers with a telling name (a sample rate, a
+length) are what such a number usually is.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp.data.scalars import Number, usual_numbers
 from polycmp.errors import DataError, UsageError, did_you_mean
 from polycmp.tensors import TensorEntry, TensorMetadata, as_dtype, dtype_class, dtype_name, is_low_bit
 from polycmp.values import pick, unknown_names
@@ -27,6 +29,8 @@ Range = tuple[float, float]
 Draw = Callable[[str, TensorEntry], Any]
 #: Draws whole numbers between two ends, both included, in an array of a shape.
 Whole = Callable[[int, int, tuple[int, ...]], Any]
+#: What others are divided by lies between these.
+DIVISORS: Range = (1.0, 8.0)
 
 
 def make_random(options: RandomOptions) -> Callable[[TensorMetadata], Iterator[dict[str, Any]]]:
@@ -55,9 +59,22 @@ def make_random(options: RandomOptions) -> Callable[[TensorMetadata], Iterator[d
 def _iterate(
     inputs: TensorMetadata, options: RandomOptions, make_draw: Callable[[int, RandomOptions], Draw]
 ) -> Iterator[dict[str, Any]]:
+    known = _usual(options, inputs)
     for iteration in range(options.iterations):
         draw = make_draw((options.seed + iteration) % 2**32, options)
-        yield {name: draw(name, entry) for name, entry in inputs.items()}
+        feed = {name: draw(name, entry) for name, entry in inputs.items()}
+        for name, number in known.items():  # drawn all the same, so that the inputs behind them stay what they are
+            if len(number.values) == 1:
+                feed[name][...] = number.values[0]
+            else:
+                for place, value in enumerate(number.values):
+                    feed[name][..., place] = value
+        yield feed
+
+
+def _usual(options: RandomOptions, inputs: TensorMetadata) -> Mapping[str, Number]:
+    """Return the single whole numbers that are not drawn."""
+    return {name: number for name, number in usual_numbers(inputs).items() if _is_free(name, options)}
 
 
 def _numpy_draw(seed: int, options: RandomOptions) -> Draw:
@@ -131,10 +148,15 @@ def _torch_draw(seed: int, options: RandomOptions) -> Draw:
 def remarks(options: RandomOptions, inputs: TensorMetadata) -> dict[str, str]:
     """Return in words what the inputs hold whose values are not simply numbers from the range that was asked for."""
     found = {}
+    known = _usual(options, inputs)
     for name, entry in inputs.items():
         if entry.values is not None:
             continue
-        if is_padding_mask(name, entry, options):
+        if name in known:
+            found[name] = f"{' and '.join(map(str, known[name].values))}, as by its name it is {known[name].meaning}"
+        elif _range(name, entry, options) is DIVISORS:
+            found[name] = "whole numbers from 1 to 8, as others are divided by them"
+        elif is_padding_mask(name, entry, options):
             found[name] = "ones with padding at the end, as it is a mask by its name"
         elif entry.range is not None and _is_free(name, options) and dtype_class(_dtype(entry)) == "integer":
             low, high = entry.range
@@ -162,8 +184,12 @@ def _is_free(name: str, options: RandomOptions) -> bool:
 
 
 def _range(name: str, entry: TensorEntry, options: RandomOptions) -> Range:
-    free = _is_free(name, options) and entry.range is not None and dtype_class(_dtype(entry)) == "integer"
-    return entry.range if free and entry.range is not None else pick(options.val_range, name, (0.0, 1.0))
+    if _is_free(name, options) and dtype_class(_dtype(entry)) == "integer":
+        if entry.range is not None:
+            return entry.range
+        if entry.role == "divisor":
+            return DIVISORS
+    return pick(options.val_range, name, (0.0, 1.0))
 
 
 def _dtype(entry: TensorEntry) -> np.dtype[Any]:

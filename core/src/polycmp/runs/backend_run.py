@@ -97,6 +97,11 @@ class BackendRun:
 
         return self._guard(f"in iteration {self.result.iterations}", call)
 
+    def start_again(self) -> None:
+        """Forget the iterations so far: they were made with inputs that others take the place of."""
+        self._seconds.clear()
+        self.result.iterations, self.result.timing, self.result.outputs = 0, None, TensorMetadata()
+
     def deactivate(self) -> None:
         """Deactivate the runner; a failure is recorded."""
         runner, self._runner = self._runner, None

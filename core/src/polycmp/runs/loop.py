@@ -16,7 +16,7 @@ from polycmp.errors import DataError, OthersCode
 from polycmp.records import dataclass
 from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.sharing import sharing
-from polycmp.tensors import Feed, Source, TensorMetadata
+from polycmp.tensors import DataSource, Feed, Source, TensorMetadata
 
 
 @dataclass(frozen=True)
@@ -89,15 +89,46 @@ def _streaming(runs: Sequence[BackendRun], source: Source, pace: Pace) -> Iterat
         if inputs is None:
             return
         start = time.monotonic()
-        for index, feed in enumerate(open_feeds(source, inputs)):
+        for index, (feed, made) in enumerate(_begun(runs, source, inputs, pace)):
             if index == 0:
-                _warm_up(runs, feed, pace)
-                start = time.monotonic()
-            pace.tell(index, time.monotonic() - start)
-            outputs = _infer_all(runs, feed)
+                start = time.monotonic() - sum(run.last_seconds for run in runs)
+            if made is None:
+                pace.tell(index, time.monotonic() - start)
+            outputs = _infer_all(runs, feed) if made is None else made
             yield Step(index, feed, outputs, {run.label: run.last_seconds for run in runs})
             if not any(run.is_active for run in runs):
                 return
+
+
+def _begun(
+    runs: Sequence[BackendRun], source: Source, inputs: TensorMetadata, pace: Pace
+) -> Iterator[tuple[Feed, dict[str, Mapping[str, Any]] | None]]:
+    """Yield the feeds, the first with what the runs made of it: only that tells whether the source has better ones."""
+    feeds = open_feeds(source.drawn if isinstance(source, DataSource) else source, inputs)
+    first = next(feeds, None)
+    if first is None:
+        return
+    _warm_up(runs, first, pace)
+    pace.tell(0, 0.0)
+    outputs = _infer_all(runs, first)
+    better = _better(source, inputs, first, outputs)
+    if better is None:
+        yield first, outputs
+    else:
+        feeds = open_feeds(lambda _: better, inputs)
+        for run in runs:
+            run.start_again()
+    yield from ((feed, None) for feed in feeds)
+
+
+def _better(
+    source: Source, inputs: TensorMetadata, feed: Feed, outputs: Mapping[str, Mapping[str, Any]]
+) -> Iterable[Feed] | None:
+    """Return the feeds that a source has where the first one did not reach the outputs of the reference."""
+    if not isinstance(source, DataSource) or not outputs:
+        return None
+    with OthersCode(DataError, "the data loader failed"):
+        return source.instead(inputs, feed, list(outputs.values())[-1])
 
 
 def _activate(runs: Sequence[BackendRun], pace: Pace) -> None:

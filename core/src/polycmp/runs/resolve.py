@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from polycmp.errors import UsageError
-from polycmp.inputs import Choose, PlanSource, asked_shapes, make_source
+from polycmp.inputs import Choose, PlanSource, Reach, asked_shapes, make_source
 from polycmp.loader import Loader
 from polycmp.model import Model, ModelSettings
 from polycmp.options import changed_options, find_field
@@ -167,7 +167,8 @@ class Resolved:
     def source(self) -> DataSource:
         """The data source, which also knows what the models' files say of their inputs."""
         known = [item for item in self.descriptions.values() if item is not None]
-        return self._source.informed(known, open_sizes(self.backends, self.registry))
+        sizes, samples = open_sizes(self.backends, self.registry), open_samples(self.backends, self.registry)
+        return self._source.informed(known, sizes, samples)
 
     def backend(self, label: str) -> ResolvedBackend:
         """Return the backend with a label; one must have it."""
@@ -186,6 +187,21 @@ def open_sizes(backends: Sequence[ResolvedBackend], registry: Registry) -> Choos
     if "sizes" not in registry.services:
         return None
     make: MakeSizes = registry.load(registry.services["sizes"])
+    return make(backends, registry)
+
+
+class MakeSamples(Protocol):
+    """The factory of the service `samples`."""
+
+    def __call__(self, backends: Sequence[ResolvedBackend], registry: Registry, /) -> Reach:
+        """Return what gives real inputs where those drawn do not reach the outputs."""
+
+
+def open_samples(backends: Sequence[ResolvedBackend], registry: Registry) -> Reach | None:
+    """Return what gives real inputs where those drawn do not reach the outputs; None if it is not there."""
+    if "samples" not in registry.services:
+        return None
+    make: MakeSamples = registry.load(registry.services["samples"])
     return make(backends, registry)
 
 

@@ -1,6 +1,6 @@
 """What runs leave to plugins: how such a service is asked for, what it gives, and what a run does without it.
 
-That of `sizes` is in `polycmp.runs.resolve`.
+Those of `sizes` and `samples` are in `polycmp.runs.resolve`.
 """
 
 from __future__ import annotations

@@ -238,6 +238,10 @@ class DataLoaderSpec:
         compare_notes: What such an option lets pass, in words, by the same names: the result then says so.
         remarks: Optional, called as `remarks(options, inputs) -> Mapping[str, str]`: in words, for those inputs of
             which it is worth saying, what they hold and why.
+        sizes: Sizes that suit its inputs, the likeliest first, tried before the common ones: `image` for open heights
+            and widths, `series` for the open length of what has no other dimension but a batch.
+        gives_way: Options that say which values are drawn. Where none of them is given, and its numbers do not reach
+            a model's outputs, real samples take their place. None: its feeds stay, whatever comes of them.
         python: `"package.module:attribute"` of a class that makes the same inputs in a Python program, called with
             the options' fields, `input_shapes` and `dimensions` as keyword arguments. Without it `--gen-script` is
             refused.
@@ -256,6 +260,8 @@ class DataLoaderSpec:
     remarks: str = ""
     compare_defaults: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict, hash=False)
     compare_notes: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict, hash=False)
+    sizes: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict, hash=False)
+    gives_way: tuple[str, ...] | None = None
     python: str = ""
 
 
@@ -348,6 +354,7 @@ SERVICES: Mapping[str, str] = {
     "pairing": "a way to go side by side through models that differ, tensor by tensor",
     "postprocessing": "functions applied to outputs before they are compared, for `--postprocess`",
     "rounding": "how far rounding takes the outputs of a model, for `--tolerance auto`",
+    "samples": "real inputs in place of random ones that do not reach the outputs",
     "sizes": "sizes for dimensions that a model leaves open",
     "windows": "a way through models whose outputs may not fit the memory all at once",
     "workers": "backends in processes of their own, for `--use-subprocess` and `-b NAME:python=PATH`",
@@ -362,8 +369,8 @@ class ServiceSpec:
     Attributes:
         name: One of `SERVICES`.
         summary: One line for tables.
-        factory: Called as the Protocol for this service in `polycmp.runs.services` says; those for `sizes` and
-            `context` are in `polycmp.runs.resolve` and `polycmp.report.writers`.
+        factory: Called as the Protocol for this service in `polycmp.runs.services` says; those for `sizes`,
+            `samples` and `context` are in `polycmp.runs.resolve` and `polycmp.report.writers`.
     """
 
     name: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from polycmp.spec import CommandSpec, ServiceSpec, hookimpl
+from polycmp.spec import CommandSpec, DataLoaderSpec, ServiceSpec, hookimpl
+from polycmp_data.samples.options import SIZES, SampleOptions
 
 _DATA = "Join files of inputs and outputs, or make inputs from images and arrays."
 _INSPECT = "Show what is in a model, or in a file of inputs or outputs."
@@ -26,6 +27,24 @@ def polycmp_commands() -> Iterable[CommandSpec]:
 
 
 @hookimpl
+def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
+    """Contribute real samples."""
+    yield DataLoaderSpec(
+        "sample",
+        "Two photographs, a page of text, speech, a sentence: what fits each input",
+        "polycmp_data.samples.loader:make_sample",
+        SampleOptions,
+        remarks="polycmp_data.samples.loader:remarks",
+        sizes=SIZES,
+    )
+
+
+@hookimpl
 def polycmp_services() -> Iterable[ServiceSpec]:
-    """Contribute sizes for dimensions that a model leaves open."""
+    """Contribute sizes for dimensions that a model leaves open, and real inputs where random ones reach nothing."""
     yield ServiceSpec("sizes", "Sizes for open dimensions, tried on a quick backend", "polycmp_data.sizes:ShapeSearch")
+    yield ServiceSpec(
+        "samples",
+        "Real samples where random numbers reach nothing",
+        "polycmp_data.samples.reach:SampleSearch",
+    )

@@ -6,23 +6,15 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import chain, islice, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polycmp.calls import infer, input_metadata
-from polycmp.data.coerce import coerce_feed
 from polycmp.data.dimensions import USUAL, OpenDimension, filled, open_dimensions
-from polycmp.errors import PolycmpError, describe_exception, is_users_failure
 from polycmp.inputs import Chosen
-from polycmp.options import make_options
-from polycmp.plan import BackendPlan
-from polycmp.plugins import missing_modules
-from polycmp.runner import Runner
-from polycmp.tensors import Feed, TensorMetadata, dtype_class, format_shape, to_numpy
-from polycmp_layerwise.quiet import only_errors
+from polycmp.tensors import Feed, TensorEntry, TensorMetadata, dtype_class, format_shape
+from polycmp_data.trial import Arrays, Trial, open_trial
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -41,7 +33,8 @@ COMMON: Mapping[str, tuple[int, ...]] = {
     "": (8, 16, 32, 64, 128, 512, 224, 1024, 4096, 16000, 1),
 }
 
-Try = Callable[[TensorMetadata], str]
+Try = Callable[[TensorMetadata], "tuple[str, Arrays]"]
+Sizes = Mapping[str, "tuple[int, ...]"]
 
 
 class ShapeSearch:
@@ -59,8 +52,17 @@ class ShapeSearch:
         self._backends = backends
         self._registry = registry
 
-    def __call__(self, inputs: TensorMetadata, make_feed: Callable[[TensorMetadata], Feed]) -> Chosen:
-        """Return the inputs with sizes, and in words where those come from."""
+    def __call__(
+        self, inputs: TensorMetadata, make_feed: Callable[[TensorMetadata], Feed], wanted: Sizes | None = None
+    ) -> Chosen:
+        """Return the inputs with sizes, and in words where those come from.
+
+        Args:
+            inputs: The inputs.
+            make_feed: Makes a feed to try sizes on.
+            wanted: Sizes to try before the common ones: `image` for heights and widths, `series` for the length of
+                what has no other dimension but a batch.
+        """
         found = open_dimensions(inputs)
         if not found:
             return Chosen(inputs)
@@ -68,13 +70,14 @@ class ShapeSearch:
         usual = filled(inputs, {key: dim.usual for key, dim in found.items()})
         if not hints and all(dim.kind == "batch" or dim.index for dim in found.values()):
             return Chosen(usual, _note(inputs, usual, "as usual where a model leaves them open"))
-        sizes = chain(_with_cache(found, inputs), _candidates(found, hints))
+        first = {key: _wanted(dim, inputs, wanted or {}) for key, dim in found.items()}
+        sizes = chain(_with_cache(found, inputs), _candidates(found, hints, first))
         candidates = [filled(inputs, item) for item in islice(sizes, MOST)]
-        with self._trial() as attempt:
-            if attempt is None:
+        with open_trial(self._backends, self._registry) as trial:
+            if trial is None:
                 why = _reasons(hints.values()) or "as usual where a model leaves them open"
                 return Chosen(candidates[0], _note(inputs, candidates[0], f"{why}; not tried"))
-            return _first_working(inputs, candidates, lambda wanted: attempt(make_feed(wanted)), hints)
+            return _first_working(inputs, candidates, lambda made: _problem(trial, make_feed(made)), hints)
 
     def _hints(self, inputs: TensorMetadata, found: Mapping[str, OpenDimension]) -> dict[str, SizeHint]:
         """Return what the models' operators ask of the dimensions, by what identifies those."""
@@ -87,70 +90,18 @@ class ShapeSearch:
                 joined[key] = max(some, key=lambda hint: (bool(hint.likely), hint.least, hint.multiple))
         return joined
 
-    @contextmanager
-    def _trial(self) -> Iterator[Callable[[Feed], str] | None]:
-        """Give what runs a feed and returns in words why it does not work; None where no backend is quick enough."""
-        backend = self._quickest()
-        runner = None if backend is None else _activated(backend)
-        if runner is None:
-            yield None
-            return
-        try:
-            with only_errors():
-                yield lambda feed: _problem(runner, feed)
-        finally:
-            runner.deactivate()
 
-    def _quickest(self) -> ResolvedBackend | None:
-        """Return the quickest backend of the run, or else of those installed; none beside workers' environments."""
-        own = [item for item in self._backends if item.contribution is not None]
-        if any(item.make_worker for item in self._backends):
-            return None
-        quick = [item for item in (*own, *self._others()) if _cost(item)]
-        return min(quick, key=_cost, default=None)
-
-    def _others(self) -> Iterator[ResolvedBackend]:
-        from polycmp.runs.resolve import ResolvedBackend
-
-        model = self._backends[-1].model
-        for item in self._registry.runners.values():
-            spec = item.spec
-            if spec.trial_cost and model.can_load(spec.accepts) and not missing_modules(spec):
-                plan = BackendPlan(spec.name, spec.name, make_options(spec.options, {}, spec.name))
-                yield ResolvedBackend(plan, model, item)
-
-
-def _cost(backend: ResolvedBackend) -> int:
-    return backend.contribution.spec.trial_cost if backend.contribution is not None else 0
-
-
-def _activated(backend: ResolvedBackend) -> Runner | None:
-    try:
-        runner = backend.make_runner()
-        runner.activate()
-    except BaseException as error:
-        if not is_users_failure(error):
-            raise
-        _LOG.debug("%s cannot try shapes", backend.label, exc_info=error)
-        return None
-    return runner
-
-
-def _problem(runner: Runner, feed: Feed) -> str:
-    """Return why a runner cannot run a feed, or what is wrong with what it makes; empty if nothing is."""
-    try:
-        outputs = infer(runner, coerce_feed(feed, input_metadata(runner), runner.name))
-        arrays = {name: to_numpy(array) for name, array in outputs.items()}
-    except BaseException as error:
-        if not is_users_failure(error):
-            raise
-        return error.what if isinstance(error, PolycmpError) and not error.why else describe_exception(error)
+def _problem(trial: Trial, feed: Feed) -> tuple[str, Arrays]:
+    """Return why a feed does not run, or what is wrong with what it makes, empty if nothing is; and what it makes."""
+    arrays = trial.run(feed)
+    if isinstance(arrays, str):
+        return arrays, {}
     for name, array in arrays.items():
         if array.size == 0:
-            return f"{_DEGENERATE}output {name!r} is empty"
+            return f"{_DEGENERATE}output {name!r} is empty", arrays
         if dtype_class(array.dtype) == "float" and np.isnan(array.astype(np.float32)).any():
-            return f"{_DEGENERATE}output {name!r} holds NaN"
-    return ""
+            return f"{_DEGENERATE}output {name!r} holds NaN", arrays
+    return "", arrays
 
 
 #: Marks shapes that run, and yet leave nothing to compare; they are taken if no others are found.
@@ -186,9 +137,11 @@ def _is_words(name: str, entry: Any) -> bool:
     return whole and len(entry.shape or ()) == 2 and "mask" not in name.lower()
 
 
-def _candidates(found: Mapping[str, OpenDimension], hints: Mapping[str, SizeHint]) -> Iterator[dict[str, int]]:
+def _candidates(
+    found: Mapping[str, OpenDimension], hints: Mapping[str, SizeHint], first: Sizes
+) -> Iterator[dict[str, int]]:
     """Yield sizes to try: dimensions of one kind alike first, then what single operators demand in all combinations."""
-    ladders = {key: _ladder(dim, hints.get(key)) for key, dim in found.items()}
+    ladders = {key: _ladder(dim, hints.get(key), first[key]) for key, dim in found.items()}
     longest = max(map(len, ladders.values()))
     seen: list[dict[str, int]] = []
     plain = [key for key, dim in found.items() if not dim.name and not dim.kind and key not in hints]
@@ -207,8 +160,24 @@ def _candidates(found: Mapping[str, OpenDimension], hints: Mapping[str, SizeHint
                 yield sizes
 
 
-def _ladder(dim: OpenDimension, hint: SizeHint | None) -> list[int]:
-    common = COMMON[dim.kind] if dim.kind == "batch" or not dim.index else (dim.usual, *COMMON[dim.kind])
+def _wanted(dim: OpenDimension, inputs: TensorMetadata, wanted: Sizes) -> tuple[int, ...]:
+    """Return which of the sizes asked for concern a dimension."""
+    if dim.kind == "image":
+        return wanted.get("image", ())
+    series = dim.kind != "batch" and not dim.index and all(_is_series(inputs[name], axis) for name, axis in dim.places)
+    return wanted.get("series", ()) if series else ()
+
+
+def _is_series(entry: TensorEntry, axis: int) -> bool:
+    """Return whether an input is a row of numbers along an axis, or a batch of such rows."""
+    shape = entry.shape or ()
+    return len(shape) == 1 or (axis > 0 and all(dim == 1 for place, dim in enumerate(shape) if place not in {0, axis}))
+
+
+def _ladder(dim: OpenDimension, hint: SizeHint | None, first: Sequence[int]) -> list[int]:
+    common = (*first, *COMMON[dim.kind])
+    if dim.index and dim.kind != "batch":
+        common = (dim.usual, *common)
     if hint is None:
         return list(dict.fromkeys(dim.limited(size) for size in common))
     fitting = [size for size in common if size >= hint.least and size % hint.multiple == 0]
@@ -230,11 +199,11 @@ def _first_working(
 ) -> Chosen:
     begin, fallback, last, tried = time.perf_counter(), None, "", 0
     for made in candidates:
-        said = problem(made)
+        said, outputs = problem(made)
         tried += 1
         if not said:
             why = _reasons(hints.values()) or "chosen by what is common"
-            return Chosen(made, _note(inputs, made, f"{why}; tried, and it works"), works=True)
+            return Chosen(made, _note(inputs, made, f"{why}; tried, and it works"), True, outputs)
         if said.startswith(_DEGENERATE):
             fallback = fallback or (made, said)
         last = last or said

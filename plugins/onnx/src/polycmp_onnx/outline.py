@@ -19,7 +19,7 @@ _MOST_ITEMS = 4096
 
 
 class _Field(NamedTuple):
-    """A field: its number, `"int"`, `"str"` or the kind of message in it, and whether there may be several."""
+    """A field: its number; `"int"`, `"str"`, `"bytes"` or the kind of message in it; whether there may be several."""
 
     number: int
     kind: str
@@ -46,7 +46,13 @@ _KINDS: Mapping[str, Mapping[str, _Field]] = {
     },
     "attribute": {"name": _Field(1, "str"), "i": _Field(3, "int"), "t": _Field(5, "tensor")},
     "sparse": {"values": _Field(1, "tensor")},
-    "tensor": {"dims": _Field(1, "int", several=True), "name": _Field(8, "str")},
+    "tensor": {
+        "dims": _Field(1, "int", several=True),
+        "data_type": _Field(2, "int"),
+        "float_data": _Field(4, "bytes"),
+        "name": _Field(8, "str"),
+        "raw_data": _Field(9, "bytes"),
+    },
     "value": {"name": _Field(1, "str"), "type": _Field(2, "type")},
     "type": {
         "tensor_type": _Field(1, "tensor_type"),
@@ -121,7 +127,7 @@ class Message:
         elif values:
             value = values[-1]
         else:
-            value = {"int": 0, "str": ""}.get(field.kind)
+            value = {"int": 0, "str": "", "bytes": b""}.get(field.kind)
             value = Message(memoryview(b""), field.kind) if value is None else value
         setattr(self, name, value)
         return value
@@ -151,6 +157,8 @@ def _decoded(item: int | memoryview, kind: str) -> list[Any]:
         return values
     if isinstance(item, int):
         raise ValueError("it has a number where it should have a text or a message")
+    if kind == "bytes":
+        return [item]
     return [str(item, "utf-8") if kind == "str" else Message(item, kind)]
 
 

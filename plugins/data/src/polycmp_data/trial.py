@@ -1,0 +1,115 @@
+"""Running feeds on the quickest backend there is, before or beside a run, to see whether and with what result."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from polycmp.calls import infer, input_metadata
+from polycmp.data.coerce import coerce_feed
+from polycmp.errors import PolycmpError, describe_exception, is_users_failure
+from polycmp.model import Model
+from polycmp.options import make_options
+from polycmp.plan import BackendPlan
+from polycmp.plugins import missing_modules
+from polycmp.runner import Runner
+from polycmp.tensors import Feed, to_numpy
+from polycmp_layerwise.quiet import only_errors
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+    from polycmp.runs.resolve import ResolvedBackend
+
+_LOG = logging.getLogger("polycmp.data")
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class Trial:
+    """Runs feeds on an active runner.
+
+    Args:
+        runner: The runner.
+    """
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    def run(self, feed: Feed) -> Arrays | str:
+        """Return the outputs that a feed makes, or in words why it does not run."""
+        try:
+            outputs = infer(self._runner, coerce_feed(feed, input_metadata(self._runner), self._runner.name))
+            arrays = {name: to_numpy(array) for name, array in outputs.items()}
+            if self._runner.outputs_stay_valid:
+                return arrays
+            return {name: array.copy() for name, array in arrays.items()}
+        except BaseException as error:
+            if not is_users_failure(error):
+                raise
+            return error.what if isinstance(error, PolycmpError) and not error.why else describe_exception(error)
+
+
+@contextmanager
+def open_trial(
+    backends: Sequence[ResolvedBackend], registry: Registry, *, plain: bool = False
+) -> Iterator[Trial | None]:
+    """Give what runs feeds; None where no backend is quick enough.
+
+    Args:
+        backends: The backends of the run, all with one model.
+        registry: The plugins.
+        plain: Whether to run the model as its file has it, with no other outputs than its own.
+    """
+    backend = _quickest(backends, registry)
+    if backend is not None and plain:
+        settings = replace(backend.model.settings, loader_options={})
+        backend = replace(backend, model=Model(backend.model.source, registry, settings))
+    runner = None if backend is None else _activated(backend)
+    if runner is None:
+        yield None
+        return
+    try:
+        with only_errors():
+            yield Trial(runner)
+    finally:
+        runner.deactivate()
+
+
+def _quickest(backends: Sequence[ResolvedBackend], registry: Registry) -> ResolvedBackend | None:
+    """Return the quickest backend of the run, or else of those installed; none beside workers' environments."""
+    if any(item.make_worker for item in backends):
+        return None
+    own = [item for item in backends if item.contribution is not None]
+    quick = [item for item in (*own, *_others(backends, registry)) if _cost(item)]
+    return min(quick, key=_cost, default=None)
+
+
+def _others(backends: Sequence[ResolvedBackend], registry: Registry) -> Iterator[ResolvedBackend]:
+    from polycmp.runs.resolve import ResolvedBackend
+
+    model = backends[-1].model
+    for item in registry.runners.values():
+        spec = item.spec
+        if spec.trial_cost and model.can_load(spec.accepts) and not missing_modules(spec):
+            plan = BackendPlan(spec.name, spec.name, make_options(spec.options, {}, spec.name))
+            yield ResolvedBackend(plan, model, item)
+
+
+def _cost(backend: ResolvedBackend) -> int:
+    return backend.contribution.spec.trial_cost if backend.contribution is not None else 0
+
+
+def _activated(backend: ResolvedBackend) -> Runner | None:
+    try:
+        runner = backend.make_runner()
+        runner.activate()
+    except BaseException as error:
+        if not is_users_failure(error):
+            raise
+        _LOG.debug("%s cannot try inputs", backend.label, exc_info=error)
+        return None
+    return runner

@@ -1,0 +1,83 @@
+"""Which inputs are pictures that the model itself normalises: values of 0 to 255, by the constants it begins with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class
+
+#: Operators before which a picture is still in its own units.
+KEEPING = frozenset(
+    {
+        "Cast", "Identity", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Slice", "Split", "Concat", "Gather", "Pad",
+        "Resize", "Upsample",
+    }
+)  # fmt: skip
+#: Operators that hand on a constant in another shape or type.
+SHAPING = frozenset({"Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Expand"})
+#: Means from here on, deviations twice as large, and factors down to the inverse of those are meant for 0 to 255.
+BYTES = 16.0
+#: Of a constant so many elements are read at most: one for each channel.
+MOST = 16
+
+
+def pixels(inputs: TensorMetadata, graph: Any) -> set[str]:
+    """Return the names of inputs whose first arithmetic is a normalisation of values from 0 to 255.
+
+    Args:
+        inputs: The model's inputs.
+        graph: The graph; what is like an `onnx.GraphProto` will do.
+    """
+    pictures = {name: name for name, entry in inputs.items() if _may_be_picture(entry)}
+    if not pictures:
+        return set()
+    constants = {item.name: item for item in graph.initializer}
+    found: set[str] = set()
+    for node in graph.node:
+        if node.op_type == "Constant":
+            constants.update((node.output[0], item.t) for item in node.attribute if item.name == "value")
+        elif node.op_type in SHAPING and node.input and node.input[0] in constants:
+            constants[node.output[0]] = constants[node.input[0]]
+        origin = next((pictures[name] for name in node.input if name in pictures), "")
+        if origin and node.op_type in KEEPING:
+            pictures.update((name, origin) for name in node.output)
+        elif origin and _takes_bytes(node, constants):
+            found.add(origin)
+    return found
+
+
+def _may_be_picture(entry: TensorEntry) -> bool:
+    numbers = entry.dtype is not None and dtype_class(entry.dtype) == "float"
+    return numbers and len(entry.shape or ()) >= 3
+
+
+def _takes_bytes(node: Any, constants: Mapping[str, Any]) -> bool:
+    """Return whether an operator brings values of 0 to 255 into another range."""
+    position = {"BatchNormalization": 3, "Div": 1, "Sub": 1}.get(node.op_type)
+    names = [node.input[position]] if position is not None and position < len(node.input) else list(node.input)
+    known = next((constants[name] for name in names if name in constants), None)
+    numbers = [] if known is None else [abs(value) for value in small_numbers(known)]
+    if not numbers:
+        return False
+    if node.op_type in {"Sub", "Add", "BatchNormalization"}:
+        return max(numbers) >= BYTES
+    if node.op_type == "Div":
+        return min(numbers) >= 2 * BYTES
+    return node.op_type == "Mul" and 0.0 < max(numbers) <= 0.5 / BYTES
+
+
+def small_numbers(tensor: Any) -> list[float]:
+    """Return the numbers of a small constant of float32; none if it is another, or its numbers are elsewhere."""
+    if tensor.data_type != 1 or math.prod(tensor.dims) > MOST:
+        return []
+    raw = bytes(tensor.raw_data)
+    if not raw:
+        listed = tensor.float_data
+        if not isinstance(listed, (bytes, memoryview)):
+            return [float(value) for value in listed]
+        raw = bytes(listed)
+    return [float(value) for value in np.frombuffer(raw, "<f4")] if len(raw) % 4 == 0 else []
