@@ -21,6 +21,10 @@ from polycmp.records import dataclass
 STOP_SECONDS = 5.0
 OUTPUT_SECONDS = 1.0
 _LAST_STANDARD = 2
+#: Bytes of one message, and of one line on standard error; messages that may wait to be read.
+LONGEST_MESSAGE = 64 << 20
+_LONGEST_LINE = 1 << 16
+_MOST_WAITING = 256
 #: Python puts the current folder first for `-c`, and a downloaded model may have a `numpy.py` beside it; `-P`, which
 #: prevents that, is younger than the oldest Python that a child may have. What PYTHONPATH names stays.
 _WITHOUT_CURRENT_FOLDER = 'sys.path[:1] = [item for item in sys.path[:1] if item != ""]'
@@ -36,10 +40,12 @@ class Ending:
     Attributes:
         status: Its exit status; minus the number of the signal that ended it.
         last_line: The last line it wrote to standard error; empty if there is none.
+        offence: Why this process ended it; empty if it did not.
     """
 
     status: int
     last_line: str = ""
+    offence: str = ""
 
     def __str__(self) -> str:
         if self.status >= 0:
@@ -95,8 +101,9 @@ class ChildProcess:
         finally:
             for descriptor in (its_in, its_out, its_err):
                 os.close(descriptor)
-        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._lines: queue.Queue[bytes | None] = queue.Queue(_MOST_WAITING)  # when it is full, the child has to wait
         self._last_lines: deque[str] = deque(maxlen=20)
+        self._offence = ""
         threading.Thread(target=self._read, args=(from_out,), daemon=True).start()
         self._listener = threading.Thread(target=self._listen, args=(from_err, on_stderr), daemon=True)
         self._listener.start()
@@ -137,7 +144,8 @@ class ChildProcess:
         """Return how it ended; a child that closed its output and goes on is killed."""
         status = self._wait(STOP_SECONDS)
         self._listener.join(OUTPUT_SECONDS)
-        return Ending(status, next((line for line in reversed(self._last_lines) if line.strip()), ""))
+        last = next((line for line in reversed(self._last_lines) if line.strip()), "")
+        return Ending(status, last, self._offence)
 
     def kill(self) -> None:
         """End it at once."""
@@ -162,13 +170,17 @@ class ChildProcess:
 
     def _read(self, descriptor: int) -> None:
         with open(descriptor, "rb") as stream:  # a thread, since not every platform waits for a pipe with a limit
-            for line in stream:
+            while line := stream.readline(LONGEST_MESSAGE):
+                if len(line) == LONGEST_MESSAGE and not line.endswith(b"\n"):
+                    self._offence = f"it wrote a line of more than {LONGEST_MESSAGE >> 20} MiB"
+                    self.kill()
+                    break
                 self._lines.put(line)
         self._lines.put(None)
 
     def _listen(self, descriptor: int, on_line: Callable[[str], None] | None) -> None:
         with open(descriptor, "rb") as stream:
-            for line in stream:
+            while line := stream.readline(_LONGEST_LINE):
                 text = line.decode(errors="replace").rstrip()
                 self._last_lines.append(text)
                 if on_line is not None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import resource
 import sys
+import time
 
 import pytest
+
+from polycmp_workers.protocol import PROTOCOL
 
 HERE = f"python={sys.executable}"
 
@@ -52,3 +56,37 @@ def test_a_backend_that_only_the_other_environment_would_have(run):
     assert done.status == 3
     [bad] = [item for label, item in found["inference_results"].items() if label != "plain"]
     assert "there is no backend 'tony'" in bad["error"]
+
+
+#: An interpreter that starts like a worker and then never stops writing.
+FLOOD = """#!{python}
+import json, sys
+sys.stdin.readline()
+print()
+print(json.dumps({{"protocol": {protocol}, "polycmp": "?"}}), flush=True)
+sys.stdin.readline()
+while True:
+    {flood}
+"""
+
+
+@pytest.mark.parametrize(
+    ("flood", "says"),
+    [
+        ('sys.stdout.write(json.dumps({"log": [10, "polycmp", "again"]}) + "\\n")', "hung: no answer for 2 s"),
+        ('sys.stdout.write("x" * 100_000)', "it wrote a line of more than 64 MiB"),
+        ('sys.stderr.write("x" * 100_000)', "hung: no answer for 2 s"),
+    ],
+    ids=["messages", "one line", "one line of standard error"],
+)
+def test_a_worker_that_never_stops_writing_is_given_up_in_time_and_memory(run, tmp_path, flood, says):
+    python = tmp_path / "python"
+    python.write_text(FLOOD.format(python=sys.executable, protocol=PROTOCOL, flood=flood))
+    python.chmod(0o755)
+    begun = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    done, found = run("-b", f"toy:python={python},name=bad", "-b", "plain", "--timeout", "2")
+    assert done.status == 3
+    assert says in found["inference_results"]["bad"]["error"]
+    assert time.monotonic() - begun < 30
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10 < 400  # MiB

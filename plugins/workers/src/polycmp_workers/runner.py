@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,8 @@ log = logging.getLogger("polycmp_workers")
 
 #: How long a worker may take to import polycmp and answer, in seconds.
 START_SECONDS = 60.0
+#: A wait that is none; 0 would be one without end.
+_AT_ONCE = 1e-3
 
 
 def make_workers(data: DataPlan, timeout: float) -> MakeWorker:
@@ -147,11 +150,13 @@ class WorkerRunner(Runner):
         self._waiting = True
         try:
             self._process.send(message)
+            end = time.monotonic() + timeout
             answer = self._process.receive(timeout)
             while answer is not None and "log" in answer:
                 level, name, text = answer["log"]
                 logging.getLogger(name).log(level, "%s: %s", self.name, text)
-                answer = self._process.receive(timeout)
+                # A worker that only goes on logging does not answer either.
+                answer = self._process.receive(max(end - time.monotonic(), _AT_ONCE) if timeout else 0.0)
         except BrokenPipeError:
             answer = None
         except TimeoutError:
@@ -170,6 +175,8 @@ class WorkerRunner(Runner):
         """Return an error that says how the worker ended."""
         assert self._process is not None
         ending = self._process.ending()
+        if ending.offence:
+            return WorkerError("was ended", whose=self.name, why=ending.offence)
         if ending.status == -signal.SIGKILL:
             return WorkerError(str(ending), whose=self.name, why="perhaps killed by the system for lack of memory")
         if ending.status >= 0 and starting:
