@@ -16,5 +16,8 @@ def parse_toml(text: str) -> dict[str, Any]:
         import tomllib  # most commands do without
     else:
         import tomli as tomllib
-    content: dict[str, Any] = tomllib.loads(text)
+    try:
+        content: dict[str, Any] = tomllib.loads(text)
+    except RecursionError as error:
+        raise ValueError("its values are nested too deeply") from error
     return content

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from polycmp.errors import UsageError
 
@@ -394,3 +394,17 @@ def _check_one(value: object, check: Callable[..., object], what: str) -> None:
             check(item)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{what}: {error}") from None
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return what a text in JSON says.
+
+    Raises:
+        ValueError: It is no JSON, or nested too deeply to be read.
+    """
+    import json  # few commands read any
+
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("its values are nested too deeply") from error

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from polycmp.errors import FileError
 from polycmp.results.formats import ARRAYS, OUTPUTS, Stored, StoredRun
 from polycmp.results.runs import IterationResult
+from polycmp.values import parse_json
 from polycmp_formats.pack import pack, unpack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _VERSION = 1
+T = TypeVar("T")
 
 
 class Manifest:
@@ -78,18 +80,19 @@ def stored_from_manifest(text: str | bytes, read: Callable[[str], NDArray[Any]])
         FileError: The manifest is damaged or of a later version.
     """
     try:
-        listed = json.loads(text)
-        kind, version = listed["polycmp"], listed["version"]
+        listed = parse_json(text)
+        kind, version = _checked(listed["polycmp"], str), _checked(listed["version"], int)
         if version > _VERSION:
             raise FileError(
                 f"it was written by a later polycmp (version {version} of the format, this one reads {_VERSION})",
                 hint="pip install -U polycmp",
             )
         runs = [
-            StoredRun(run["label"], [_reader(run["label"], it, read) for it in run["iterations"]])
-            for run in listed["runs"]
+            StoredRun(label, [_reader(label, it, read) for it in _checked(run["iterations"], list)])
+            for run in _checked(listed["runs"], list)
+            for label in [_checked(run["label"], str)]
         ]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FileError("its list of contents is damaged", why=repr(error)) from error
     return Stored(kind, runs, keeps_file_open=True)
 
@@ -106,14 +109,33 @@ def stored_from_arrays(names: Sequence[str], label: str, read: Callable[[str], N
 def _reader(
     label: str, listed: Mapping[str, Any], read: Callable[[str], NDArray[Any]]
 ) -> Callable[[], IterationResult]:
-    runtime = listed["runtime"]
-    tensors = [(str(t["name"]), str(t["entry"]), t.get("dtype", ""), t.get("shape", ())) for t in listed["tensors"]]
+    runtime = None if listed["runtime"] is None else float(listed["runtime"])
+    tensors = [
+        (
+            _checked(tensor["name"], str),
+            _checked(tensor["entry"], str),
+            _checked(tensor.get("dtype", ""), str),
+            [_checked(size, int) for size in _checked(tensor.get("shape", []), list)],
+        )
+        for tensor in _checked(listed["tensors"], list)
+    ]
 
     def iteration() -> IterationResult:
         arrays = {name: unpack(read(entry), dtype, shape) for name, entry, dtype, shape in tensors}
         return IterationResult(arrays, runtime, label)
 
     return iteration
+
+
+def _checked(value: Any, kind: type[T]) -> T:
+    """Return a value of the kind that it has to be.
+
+    Raises:
+        TypeError: It is of another.
+    """
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise TypeError(f"{value!r} where a {kind.__name__} belongs")
+    return value
 
 
 def _is_plain(name: str) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 
 from polycmp.errors import DataError, FileError
 from polycmp.tensors import as_dtype, dtype_name, is_low_bit, to_numpy
+from polycmp.values import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,7 +106,7 @@ def _text_of(name: str, array: NDArray[Any]) -> bytes:
 
 
 def _array_of_text(text: bytes, shape: tuple[int, ...]) -> NDArray[Any]:
-    items = json.loads(text)
+    items = parse_json(text)
     array = np.empty(len(items), dtype=object)
     for index, item in enumerate(items):
         array[index] = item if isinstance(item, str) else base64.b64decode(item["base64"], validate=True)

@@ -6,7 +6,6 @@ The format lists its tensors before their data, so a file in the making is kept 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -16,6 +15,7 @@ import numpy as np
 from polycmp.errors import FileError, describe_exception
 from polycmp.results.formats import Stored
 from polycmp.tensors import as_dtype
+from polycmp.values import parse_json
 from polycmp_formats.manifest import Manifest, stored_from_arrays, stored_from_manifest
 from polycmp_formats.openfile import OpenFile
 
@@ -130,7 +130,7 @@ class _Tensors:
         self._file = OpenFile(path)
         try:
             size = int.from_bytes(self._file.bytes_at(0, 8).tobytes(), "little")
-            self._listed = json.loads(self._file.bytes_at(8, size).tobytes())
+            self._listed = parse_json(self._file.bytes_at(8, size).tobytes())
             self.metadata: dict[str, str] = self._listed.pop("__metadata__", None) or {}
         except (ValueError, AttributeError) as error:
             raise FileError("its header is damaged", why=describe_exception(error)) from error

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from polycmp.errors import FileError, describe_exception
+from polycmp.values import parse_json
 from polycmp_suite.changes import Changes, Past, compare
 from polycmp_suite.result import CaseResult
 from polycmp_suite.store import Run, is_run, runs_in
@@ -153,7 +154,7 @@ def _from_file(path: Path) -> tuple[list[tuple[str, list[Past]]], tuple[str, ...
     for number, name, *values in rows:
         try:
             past = _past_of(*values)
-        except (ValueError, TypeError, RecursionError):
+        except (ValueError, TypeError):
             damaged += 1
             continue
         runs.setdefault(number, (str(name), []))[1].append(past)
@@ -167,11 +168,11 @@ def _past_of(case: object, state: object, reason: object, largest: object, times
     """Return a case from a row of the file.
 
     Raises:
-        ValueError: A value is damaged; TypeError and RecursionError likewise.
+        ValueError: A value is damaged; TypeError likewise.
     """
     if not all(isinstance(item, str) for item in (case, state, reason, times)):
         raise TypeError("a text is missing")
-    found = json.loads(str(times))
+    found = parse_json(str(times))
     if not isinstance(found, dict):
         raise ValueError("no times by backend")
     seconds = {str(label): float(value) for label, value in found.items()}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
+
+from polycmp.values import parse_json
 
 State: TypeAlias = Literal["passed", "failed", "undecided", "blind", "error", "skipped"]
 #: States that make a run of a suite fail.
@@ -108,7 +109,7 @@ def read_result(path: Path) -> CaseResult | None:
     Its folder is the one that the file lies in, whatever the file says: pages are written there.
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = parse_json(path.read_text(encoding="utf-8"))
         return dataclasses.replace(result_from_json(document), folder=path.parent.name)
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, TypeError, AttributeError):
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import time
@@ -14,6 +13,7 @@ from typing import Any
 
 from polycmp.errors import FileError, describe_exception
 from polycmp.files import write_document
+from polycmp.values import parse_json
 from polycmp_suite.result import CaseResult, read_result
 from polycmp_suite.suitefile.case import Case, Suite
 
@@ -35,7 +35,7 @@ class Run:
     def about(self) -> Mapping[str, Any]:
         """What is known of the run as a whole; empty if that cannot be read."""
         try:
-            found = json.loads((self.folder / _ABOUT).read_text(encoding="utf-8"))
+            found = parse_json((self.folder / _ABOUT).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
         return found if isinstance(found, dict) else {}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from polycmp.errors import FileError, describe_exception
 from polycmp.files import write_document
+from polycmp.values import parse_json
 from polycmp_checks.accuracy.metrics import MetricRecord, MetricsFile, PairRecord
 from polycmp_checks.accuracy.polygraphy_file import check_passed, from_accuracy_results
 
@@ -47,7 +47,7 @@ def load_metrics(path: str) -> MetricsFile:
         FileError: It cannot be read, or holds something else.
     """
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = parse_json(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise FileError("cannot read these metrics", whose=path, why=describe_exception(error), hint=HINT) from error
     try:

@@ -9,6 +9,7 @@ from typing import Any
 
 from polycmp.errors import FileError, describe_exception
 from polycmp.files import atomic_write, to_bytes
+from polycmp.values import parse_json
 
 _CLASS = "IterationContext"
 HINT = "such a file is written with --save-debug-replay FILE"
@@ -70,7 +71,7 @@ def _key(state: Mapping[str, Any]) -> str:
 
 def _read(path: str) -> list[Mapping[str, Any]]:
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = parse_json(Path(path).read_text(encoding="utf-8"))
         entries = [content[name] for name in content]
         if not all(isinstance(entry["state"], dict) and isinstance(entry["success"], bool) for entry in entries):
             raise FileError("holds something else than the steps of a search", whose=path, hint=HINT)

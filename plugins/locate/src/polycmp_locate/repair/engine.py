@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import UsageError
 from polycmp.files import atomic_write, to_bytes
 from polycmp.plan import Plan
+from polycmp.values import parse_json
 from polycmp_locate.rank.search import Found, guided
 from polycmp_locate.rank.setup import Cases, Setup, Stage
 from polycmp_locate.rank.trials import Trials
@@ -149,7 +150,7 @@ def _refuse_to_overwrite(path: str) -> None:
     if beside is None or not beside.exists():
         return
     try:
-        document = json.loads(beside.read_text(encoding="utf-8"))
+        document = parse_json(beside.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         document = None
     if not isinstance(document, dict) or document.get("kind") != "repair":

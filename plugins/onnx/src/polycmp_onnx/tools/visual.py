@@ -13,6 +13,7 @@ from typing import Any
 from polycmp.errors import FileError, describe_exception
 from polycmp.files import atomic_write
 from polycmp.tensors import format_shape
+from polycmp.values import parse_json
 from polycmp_onnx.graph import graph_inputs, reads, subgraphs, tensor_metadata
 from polycmp_onnx.shapes import value_types
 
@@ -89,7 +90,7 @@ def _report(path: str) -> dict[str, Any]:
     """
     hint = "write one with: polycmp locate MODEL -b CANDIDATE -b REFERENCE --report FILE.json"
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        found = parse_json(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise FileError("cannot read this report", whose=path, why=describe_exception(error), hint=hint) from error
     if not isinstance(found, dict) or found.get("kind") != "locate" or not isinstance(found.get("tensors"), list):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 import math
 import re
 import signal
@@ -14,6 +13,7 @@ from typing import Any, cast
 
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
 from polycmp.terminal import shorten
+from polycmp.values import parse_json
 from polycmp_suite.result import CaseResult, State
 from polycmp_suite.running.process import LOG
 from polycmp_suite.spec import Ended
@@ -89,7 +89,7 @@ def _judge(case: Case, verdict: State, reason: str, today: datetime.date) -> tup
 
 def _document(folder: Path) -> Mapping[str, Any]:
     try:
-        found = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+        found = parse_json((folder / REPORT).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
