@@ -214,12 +214,25 @@ def _status(words: list[str], registry: Registry | None, verbose: bool) -> int:
         return 128 + signal.SIGINT
     except BrokenPipeError:
         return EXIT_FAILED
+    except (OSError, UnicodeEncodeError) as error:  # a path that no file system takes, or a disk that is full
+        _say(f"polycmp: {_about_files(error)}")
+        _trace(verbose)
+        return EXIT_FAILED
     except Exception as error:  # noqa: BLE001 - a fault of ours must not look like a verdict
         _say(f"polycmp: this is a fault of polycmp itself: {visible(shorten(describe_exception(error)))}")
         _say("  next: run it again with -v for the trace, and report it")
         _trace(verbose)
         return EXIT_FAILED
     return result if isinstance(result, int) else 0
+
+
+def _about_files(error: OSError | UnicodeEncodeError) -> str:
+    """Return in words what the system does not do with a file."""
+    if isinstance(error, UnicodeEncodeError):
+        half = error.object[error.start : error.start + 1]
+        return f"{shorten(visible(error.object), 200)} is no name: {visible(half)} is half of a character"
+    where = f" {shorten(visible(str(error.filename)), 200)}" if error.filename is not None else " a file"
+    return f"cannot use{where}: {visible(error.strerror or describe_exception(error))}"
 
 
 def _spelled(words: list[str]) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,10 @@ from polycmp_checks.accuracy.polygraphy_file import check_passed, from_accuracy_
 
 FORMAT = "polycmp metrics"
 SCHEMA = 1
+#: Annotations of fields, and what a value read for them has to be.
+_KINDS = {"str": str, "int": int, "Mapping": Mapping}
+#: Metrics that count elements.
+COUNTS = ("elements", "failed_elements")
 HINT = "write such a file with: polycmp run … --save-accuracy-results FILE"
 
 
@@ -65,7 +71,7 @@ def _from_json(data: Mapping[str, Any], path: str) -> MetricsFile:
         raise FileError(
             f"is of schema {data['schema']}", whose=path, why=f"this polycmp reads schema {SCHEMA}", hint="update it"
         )
-    pairs = [PairRecord(**item) for item in data["pairs"]]
+    pairs = [PairRecord(**_of_their_kinds(PairRecord, item)) for item in data["pairs"]]
     records = [_record(item) for item in data["records"]]
     listed = {(pair.candidate, pair.reference) for pair in pairs}
     for record in records:
@@ -81,6 +87,23 @@ def _from_json(data: Mapping[str, Any], path: str) -> MetricsFile:
 
 
 def _record(item: Mapping[str, Any]) -> MetricRecord:
+    values = _of_their_kinds(MetricRecord, item)
     metrics = {str(name): float(value) for name, value in item["metrics"].items()}
+    if any(math.isnan(metrics.get(name, 0.0)) for name in COUNTS):
+        raise ValueError("a count of elements is no number")
     check_passed(item["passed"], item["output"])
-    return MetricRecord(**{**item, "metrics": metrics, "iteration": int(item["iteration"])})
+    return MetricRecord(**{**values, "metrics": metrics})
+
+
+def _of_their_kinds(record: type, item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the values of a record, each a text, a whole number or a table as its field says.
+
+    Raises:
+        TypeError: A value is of another kind.
+    """
+    for each in fields(record):
+        kind = next((kind for name, kind in _KINDS.items() if str(each.type).startswith(name)), object)
+        value = item.get(each.name, each.default)
+        if not isinstance(value, kind) and not (value is None and "None" in str(each.type)) and each.name in item:
+            raise TypeError(f"{each.name!r} is {value!r}")
+    return item
