@@ -11,9 +11,12 @@ import pairs
 import pytest
 from onnxruntime.quantization import QuantType
 
+from polycmp.results.outcome import BackendResult
+from polycmp_locate.face import result_of
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.step_noise import StepNoise
 from polycmp_locate.quantised import step_error
+from polycmp_locate.result import Located
 
 
 @pytest.fixture
@@ -243,3 +246,13 @@ def test_a_bias_that_32_bits_do_not_hold_is_told(usual, tmp_path):
     done, found = usual("locate", pairs.static(good, tmp_path / "int16.onnx", **options), good)
     assert (done.status, found["operator"]["name"]) == (1, "n_t0"), found["sentence"]
     assert "cause: '0.bias_quantized' holds the end of int32" in " ".join(found["notes"])
+
+
+def test_what_was_seen_before_a_backend_failed_is_told_on_the_terminal():
+    found = Located("new", "old")
+    found.backends = [BackendResult(label="new", backend="onnxrt")]
+    found.backends[0].error = "inference failed"
+    found.sentence = "within rounding: no operator is wrong"
+    shown = result_of(found)
+    assert shown.heading == "COULD NOT COMPARE"
+    assert shown.sentence == "new failed; seen without that: within rounding: no operator is wrong"

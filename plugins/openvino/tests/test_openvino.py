@@ -199,6 +199,25 @@ def test_scalars_and_empty_tensors_pass():
         assert runner.infer({"x": np.zeros((0, 3), np.float32)})["y"].shape == (0, 3)
 
 
+def test_a_scalar_that_nobody_may_write_to_passes():
+    value = np.array(2.5, np.float32)
+    value.flags.writeable = False
+    with OpenvinoRunner(identity(TensorProto.FLOAT, ())) as runner:
+        assert runner.infer({"x": value})["y"] == np.float32(2.5)
+
+
+def test_a_model_in_int8_is_looked_into(tmp_path, monkeypatch, capsys):
+    from onnxruntime.quantization import quantize_dynamic
+
+    monkeypatch.chdir(tmp_path)
+    onnx.save(network(), "float.onnx")
+    quantize_dynamic("float.onnx", "m.onnx")
+    for command in ("locate", "run"):
+        words = ("--mark-all", "--rtol", "0.1", "--atol", "0.1") if command == "run" else ()
+        assert polycmp(command, "m.onnx", "-b", "openvino", "-b", "onnxrt", "--input-shapes", "x:[2,8]", *words) == 0
+        assert "not writeable" not in printed(capsys)
+
+
 def test_strings_are_refused_before_they_end_the_process():
     with pytest.raises(BackendError, match="input 'x' holds strings"):
         OpenvinoRunner(identity(TensorProto.STRING)).activate()

@@ -49,6 +49,7 @@ def result_of(found: Located, *, explain: bool = False) -> Result:
     only_failures = bool(failed) and found.first_bad is None
     if only_failures:
         heading, sentence = "COULD NOT COMPARE", f"{', '.join(backend.label for backend in failed)} failed"
+        sentence += f"; seen without that: {found.sentence}" if found.sentence else ""
     else:
         heading = _heading(found)
         sentence = found.sentence.removeprefix(f"{UNDECIDED}: ")  # the heading says so

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 from polycmp import __version__
@@ -17,7 +18,7 @@ from polycmp.plan.text import from_values
 from polycmp.plugins import Registry
 from polycmp.process import Connection
 from polycmp.runner import Runner
-from polycmp.tensors import TensorMetadata, dtype_name
+from polycmp.tensors import DataSource, Feed, TensorMetadata, dtype_name
 from polycmp_workers.memory import Arena
 from polycmp_workers.protocol import PROTOCOL, error_to_json
 
@@ -83,7 +84,7 @@ class Served:
         plan = from_values(job["plan"], registry)
         [backend] = plan.backends
         contribution = registry.find_runner(backend.backend)
-        source, data = make_source(plan.data, registry), plan.data
+        source, data = _SessionsInputs(job["inputs"], registry), plan.data
         model = Model(plan.model, registry, ModelSettings(plan.loader_options, {}, source, plan.model_kind))
         if data.input_shapes or data.dimensions:
             model.input_shapes = asked_shapes(data, model.describe())
@@ -112,6 +113,34 @@ class Served:
         assert self._runner is not None
         self._runner.deactivate()
         return {"notes": [str(note) for note in self._runner.notes]}
+
+
+class _SessionsInputs(DataSource):
+    """The inputs of the session, made here only if a backend asks for them, which one that calibrates does.
+
+    What makes them may be a plugin that this environment need not have.
+
+    Args:
+        values: A plan of the inputs, as plain values.
+        registry: The plugins.
+    """
+
+    def __init__(self, values: Mapping[str, Any], registry: Registry) -> None:
+        self._values = values
+        self._registry = registry
+
+    @property
+    def synthetic(self) -> bool:  # type: ignore[override]
+        """Whether the numbers are made up."""
+        return self._source.synthetic
+
+    def __call__(self, inputs: TensorMetadata) -> Iterable[Feed]:
+        """Return the feeds for a model's inputs."""
+        return self._source(inputs)
+
+    @cached_property
+    def _source(self) -> DataSource:
+        return make_source(from_values(self._values, self._registry).data, self._registry)
 
 
 def _metadata(inputs: TensorMetadata) -> list[dict[str, Any]]:

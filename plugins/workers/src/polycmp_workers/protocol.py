@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from polycmp.model import Model
 
 #: Raised when either side learns a message that the other must know; sides of different number do not talk.
-PROTOCOL = 2
+PROTOCOL = 3
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,17 @@ class Job:
     Attributes:
         label: Its name in reports.
         backend: The backend's name.
-        plan: As plain values, a plan of this backend alone, its model and its data.
+        plan: As plain values, a plan of this backend alone, its model and the shapes asked for.
         part: Whether the file holds a part cut out of a model.
+        inputs: As plain values, a plan of the inputs alone. The session's plugins make these; a worker that knows them
+            reads this only for a backend that calibrates.
     """
 
     label: str
     backend: str
     plan: Mapping[str, Any] = field(default_factory=dict)
     part: bool = False
+    inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return the job as plain values."""
@@ -59,9 +62,11 @@ def make_job(backend: BackendPlan, model: Model, data: DataPlan, part: str = "")
         model_kind=model.settings.kind,
         loader_options={} if part else model.settings.loader_options,
         backends=(replace(backend, model="", python=""),),
-        data=replace(data, followers={}),  # what goes on from outputs is where the outputs are
+        data=DataPlan(input_shapes=data.input_shapes, dimensions=data.dimensions),
     )
-    return Job(backend.label, backend.backend, to_values(alone, model.registry), bool(part))
+    inputs = Plan(data=replace(data, followers={}))  # what goes on from outputs is where the outputs are
+    written = to_values(inputs, model.registry)
+    return Job(backend.label, backend.backend, to_values(alone, model.registry), bool(part), written)
 
 
 def error_to_json(error: BaseException) -> dict[str, str]:
