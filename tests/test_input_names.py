@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +16,16 @@ import pytest
 from onnx import TensorProto, helper
 from toys import graph_model
 
-from polycmp_locate.pairing.inputs import pair_inputs
+from polycmp.comparator import Comparator
+from polycmp.data.input_pairs import pair_inputs
+from polycmp.errors import UsageError
+from polycmp.runs.readers import readers
+from polycmp.tensors import TensorMetadata
 from polycmp_onnx.model_graph import OnnxGraph
+from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx
 
 NEW, OLD = ("-b", "onnxrt:name=new"), ("-b", "onnxrt:name=old,model=good.onnx")
-TOLD = "inputs of new are taken for those of old: 'features' for 'x'"
+TOLD = "inputs: 'features' of new is fed what 'x' of old gets"
 
 
 @pytest.fixture
@@ -58,35 +67,228 @@ def test_what_is_written_keeps_its_own_names_of_inputs(polycmp, models, words):
     assert polycmp("run", "made.onnx", *NEW, *OLD, "--mark-all", "--atol", "1e-4").status == 0
 
 
-@pytest.mark.parametrize("words", [("run", "--mark-all"), ("locate", "--rank"), ("locate", "--save-fixed", "f.onnx")])
-def test_inputs_that_nobody_can_tell_apart_are_an_error_that_says_what_to_type(polycmp, models, words):
+def test_an_input_that_only_one_model_has_is_said_and_gets_numbers_of_its_own(polycmp, models):
     more = helper.make_tensor_value_info("image", 1, ["batch", 3, 8, 8])
     pairs.edited(models / "other.onnx", models / "other.onnx", lambda model: model.graph.input.append(more))
-    done = polycmp(words[0], "other.onnx", *NEW, *OLD, *words[1:])
-    assert done.status == 3
-    assert "has an input that the model of old has not" in said(done)
-    assert "polycmp surgeon extract" in said(done)
+    for words in (("run", "other.onnx", "--mark-all"), ("locate", "other.onnx"), ("run", "other.onnx")):
+        for backends in ((*NEW, *OLD), (*OLD, *NEW)):
+            done = polycmp(*words, *backends)
+            assert done.status == 0, said(done)
+            assert "inputs: only new has the input 'image'" in said(done)
 
 
-def two_ways(one: str, two: str, *, first: str) -> OnnxGraph:
-    """Return a model of two inputs of one shape, that are read by other operators; one of them is declared first."""
-    nodes = [
-        helper.make_node("Relu", [one], ["r"]),
-        helper.make_node("Sigmoid", [two], ["s"]),
-        helper.make_node("Sub", ["r", "s"], ["y"]),
+def test_ranking_layers_needs_models_with_the_same_inputs(polycmp, models):
+    more = helper.make_tensor_value_info("image", 1, ["batch", 3, 8, 8])
+    pairs.edited(models / "other.onnx", models / "other.onnx", lambda model: model.graph.input.append(more))
+    done = polycmp("locate", "other.onnx", *NEW, *OLD, "--rank")
+    assert done.status == 2
+    assert "not certain which inputs of new and old are the same" in said(done)
+
+
+FLOATS = [2, 4]
+
+
+def written(path: Path, nodes: list[onnx.NodeProto], *inputs: str, output: str = "y") -> str:
+    """Write a model of several inputs of one type and shape."""
+    given = [(name, TensorProto.FLOAT, FLOATS) for name in inputs]
+    onnx.save(graph_model(nodes, given, [(output, TensorProto.FLOAT, FLOATS)], []), path)
+    return str(path)
+
+
+def power(one: str, two: str) -> list[onnx.NodeProto]:
+    return [helper.make_node("Pow", [one, two], ["y"])]
+
+
+def power_otherwise(one: str, two: str) -> list[onnx.NodeProto]:
+    """Return what computes the same with operators from which nobody can tell which input is which."""
+    return [
+        helper.make_node("Log", [one], ["l"]),
+        helper.make_node("Mul", ["l", two], ["m"]),
+        helper.make_node("Exp", ["m"], ["y"]),
     ]
-    inputs = [(name, TensorProto.FLOAT, [2, 4]) for name in sorted((one, two), key=lambda name: name != first)]
-    return OnnxGraph(graph_model(nodes, inputs, [("y", TensorProto.FLOAT, [2, 4])], []))
 
 
+def test_two_inputs_are_paired_by_what_reads_them(polycmp, tmp_path):
+    written(tmp_path / "new.onnx", power("d", "c"), "c", "d")
+    written(tmp_path / "old.onnx", power("a", "b"), "a", "b")
+    done = polycmp("run", "new.onnx", "-b", "onnxrt:name=new", "-b", "onnx:name=old,model=old.onnx")
+    assert done.status == 0, said(done)
+    assert "'c' of new is fed what 'b' of old gets, 'd' what 'a' gets (by what reads them)" in said(done)
+
+
+@pytest.mark.parametrize("way", [(), ("--mark-all",), ("--sequential-runners",)])
+@pytest.mark.parametrize("command", ["run", "locate"])
+def test_inputs_that_nobody_can_tell_apart_are_refused_with_what_to_type(polycmp, tmp_path, command, way):
+    if command == "locate" and way:
+        pytest.skip("an option of run")
+    written(tmp_path / "new.onnx", power_otherwise("d", "c"), "c", "d")
+    written(tmp_path / "old.onnx", power("a", "b"), "a", "b")
+    words = [command, "new.onnx", "-b", "onnxrt:name=new", "-b", "onnxrt:name=old,model=old.onnx", *way]
+    done = polycmp(*words)
+    assert done.status == 2
+    assert "new has 'c' float32[2,4], 'd' float32[2,4]" in said(done)
+    assert "old has 'a' float32[2,4], 'b' float32[2,4]" in said(done)
+    assert re.search("next: polycmp .* --map-input (c=a d=b|a=c b=d)$", said(done))
+    if command == "run":
+        told = polycmp(*words, "--map-input", "c=b", "d=a")
+        assert "ok y float32[2,4]" in said(told)
+        assert re.search("'c' of new is fed what 'b' of old gets|'b' of old is fed what 'c' of new gets", said(told))
+        assert polycmp(*words, "--map-input", "c=a", "d=b").status == 1
+
+
+def test_locate_takes_the_names_that_are_given(polycmp, models):
+    done = polycmp("locate", "wrong.onnx", *NEW, *OLD, "--map-input", "features=x")
+    assert (done.status, f"note: {TOLD} note" in said(done)) == (1, True), said(done)
+
+
+def test_data_that_names_the_inputs_of_either_model_is_found(polycmp, tmp_path):
+    written(tmp_path / "new.onnx", power_otherwise("d", "c"), "c", "d")
+    written(tmp_path / "old.onnx", power("a", "b"), "a", "b")
+    words = ["run", "new.onnx", "-b", "onnxrt:name=new", "-b", "onnxrt:name=old,model=old.onnx", "--load-inputs"]
+    one, two = np.random.default_rng(1).random((2, 2, 4), np.float32) + 0.5
+    np.savez("both.npz", a=one, b=two, d=one, c=two)
+    assert polycmp(*words, "both.npz").status == 0
+    np.savez("crossed.npz", a=one, b=two, c=one, d=two)
+    assert polycmp(*words, "crossed.npz").status == 1
+    np.savez("theirs.npz", a=one, b=two)
+    assert polycmp(*words, "theirs.npz", "--map-input", "c=b", "d=a").status == 0
+    np.savez("mine.npz", d=one, c=two)
+    assert polycmp(*words, "mine.npz", "--map-input", "c=b", "d=a").status == 0
+
+
+def test_inputs_of_other_shapes_are_never_taken_for_each_other(polycmp, tmp_path):
+    node = [helper.make_node("ReduceSum", ["x"], ["y"], keepdims=0)]
+    for name, shape in (("first", [1, 3, 8, 8]), ("last", [1, 8, 8, 3])):
+        inputs = [("x" if name == "first" else "serving_default_x:0", TensorProto.FLOAT, shape)]
+        node[0].input[0] = inputs[0][0]
+        onnx.save(graph_model(node, inputs, [("y", TensorProto.FLOAT, [])], []), tmp_path / f"{name}.onnx")
+    done = polycmp("run", "last.onnx", "-b", "onnxrt:name=last", "-b", "onnxrt:name=first,model=first.onnx")
+    assert done.status == 2
+    assert "none of them can be the same one" in said(done)
+    assert "--load-inputs FILE" in said(done)
+
+
+def test_a_name_of_no_model_is_refused(polycmp, models):
+    done = polycmp("run", "other.onnx", *NEW, *OLD, "--map-input", "feature=x")
+    assert done.status == 2
+    assert "no model has an input 'feature'" in said(done)
+    assert "did you mean 'features'" in said(done)
+
+
+def test_options_may_name_an_input_as_either_model_calls_it(polycmp, models):
+    for name in ("x", "features"):
+        done = polycmp("run", "other.onnx", *NEW, *OLD, "--input-shapes", f"{name}:[3,5,{pairs.WIDTH}]")
+        assert (done.status, f"[3,5,{pairs.WIDTH}]" in said(done)) == (0, True), said(done)
+
+
+def test_a_python_program_feeds_runners_the_same(models):
+    new, old = (OnnxrtRunner(SessionFromOnnx(str(models / f"{name}.onnx")), name=name) for name in ("other", "good"))
+    for streaming in (False, True):
+        made = Comparator.run([new, old], streaming=streaming)
+        assert Comparator.compare_accuracy(made)
+
+
+def test_a_python_program_says_which_input_is_which(tmp_path):
+    new = written(tmp_path / "new.onnx", power_otherwise("d", "c"), "c", "d")
+    old = written(tmp_path / "old.onnx", power("a", "b"), "a", "b")
+    runners = [OnnxrtRunner(SessionFromOnnx(path), name=path) for path in (new, old)]
+    with pytest.raises(UsageError, match="not certain"):
+        Comparator.run(runners)
+    assert Comparator.compare_accuracy(Comparator.run(runners, map_input={"c": "b", "d": "a"}))
+    assert not Comparator.compare_accuracy(Comparator.run(runners, map_input={"c": "a", "d": "b"}))
+
+
+def test_the_script_of_a_run_maps_its_inputs(polycmp, tmp_path):
+    written(tmp_path / "new.onnx", power_otherwise("d", "c"), "c", "d")
+    written(tmp_path / "old.onnx", power("a", "b"), "a", "b")
+    words = ["run", "new.onnx", "-b", "onnxrt:name=new", "-b", "onnxrt:name=old,model=old.onnx"]
+    assert polycmp(*words, "--map-input", "c=b", "d=a", "--gen-script", "same.py").status == 0
+    done = subprocess.run([sys.executable, "same.py"], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert polycmp(*words, "--map-input", "c=b", "d=a", "--write-config", "run.toml").status == 0
+    assert polycmp("run", "--config", "run.toml").status == 0
+
+
+def entries(**shapes: list[object]) -> TensorMetadata:
+    """Return inputs of real numbers by name; a shape whose first element is a type has that type."""
+    made = TensorMetadata()
+    for name, shape in shapes.items():
+        typed = isinstance(shape[0], type)
+        made.add(name, shape[0] if typed else np.float32, shape[1:] if typed else shape)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("serving_default_input_2:0", "input_2"),
+        ("x:0", "x"),
+        ("x.1", "x"),
+        ("Input", "input"),
+        ("model/x", "model_x"),
+        ("l_input_ids_", "input_ids"),
+        ("kwargs_mask", "mask"),
+    ],
+)
+def test_names_that_converters_spell_otherwise_are_one(one, two):
+    others = {"scale": [1, 4], "shift": [1, 4]}
+    found = pair_inputs(entries(**others, **{one: [1, 4]}), entries(**{two: [1, 4]}, **others))
+    assert (found.names, found.how[one]) == ({one: two}, "by the spelling")
+
+
+def test_a_spelling_that_fits_two_is_no_proof():
+    found = pair_inputs(entries(x_1=[4], x_2=[4]), entries(x=[4], y=[4]))
+    assert (found.names, found.alone, found.missing) == ({}, ("x_1", "x_2"), ("x", "y"))
+
+
+def test_what_fits_by_type_and_shape_alone_is_paired():
+    mine = entries(tokens=[np.int64, 1, -1], image=["batch", 3, 8, 8], size=[1, 2])
+    other = entries(a=[1, 3, 8, 8], b=[np.int32, "n", "m"], c=[1, 2])
+    assert pair_inputs(mine, other).names == {"tokens": "b", "image": "a", "size": "c"}
+
+
+def test_models_with_the_same_names_are_not_looked_into():
+    def never():
+        raise AssertionError("nobody needs to know")
+
+    found = pair_inputs(entries(x=[4], y=[4]), entries(y=[4], x=[4], z=[4]), structure=never)
+    assert (found.names, found.alone, found.missing) == ({}, (), ("z",))
+
+
+def test_names_that_two_models_exchange_are_mapped_as_told():
+    found = pair_inputs(entries(a=[4], b=[4]), entries(a=[4], b=[4]), {"a": "b", "b": "a"})
+    assert found.names == {"a": "b", "b": "a"}
+
+
+def two_ways(one: str, two: str, *, first: str, depth: int = 1) -> OnnxGraph:
+    """Return a model of two inputs of one shape, that pass through equal operators and are subtracted."""
+    chains = [[one, *(f"r{index}" for index in range(depth))], [two, *(f"s{index}" for index in range(depth))]]
+    nodes = [helper.make_node("Relu", [a], [b]) for chain in chains for a, b in pairwise(chain)]
+    nodes.append(helper.make_node("Sub", [chains[0][-1], chains[1][-1]], ["y"]))
+    inputs = [(name, TensorProto.FLOAT, FLOATS) for name in sorted((one, two), key=lambda name: name != first)]
+    return OnnxGraph(graph_model(nodes, inputs, [("y", TensorProto.FLOAT, FLOATS)], []))
+
+
+def paired(candidate: OnnxGraph, reference: OnnxGraph) -> dict[str, str]:
+    return dict(pair_inputs(candidate.inputs, reference.inputs, {}, lambda: readers(candidate, reference)).names)
+
+
+@pytest.mark.parametrize("depth", [1, 3, 40])
 @pytest.mark.parametrize("first", ["c", "d"])
-def test_inputs_that_look_alike_are_told_apart_by_what_reads_them(first):
-    assert pair_inputs(two_ways("c", "d", first=first), two_ways("a", "b", first="a")) == {"a": "c", "b": "d"}
+def test_inputs_that_look_alike_are_told_apart_by_what_reads_them(first, depth):
+    reference = two_ways("a", "b", first="a", depth=depth)
+    assert paired(two_ways("c", "d", first=first, depth=depth), reference) == {"c": "a", "d": "b"}
 
 
-def test_inputs_that_look_alike_and_are_read_by_others_are_not_guessed():
+def test_inputs_that_look_alike_and_are_read_by_others_are_not_guessed(tmp_path):
     reference = two_ways("a", "b", first="a")
-    nodes = [helper.make_node("Pow", ["c", "d"], ["y"])]
-    inputs = [(name, TensorProto.FLOAT, [2, 4]) for name in "cd"]
-    candidate = OnnxGraph(graph_model(nodes, inputs, [("y", TensorProto.FLOAT, [2, 4])], []))
-    assert pair_inputs(candidate, reference) is None
+    candidate = OnnxGraph(onnx.load(written(tmp_path / "c.onnx", power("c", "d"), "c", "d")))
+    assert paired(candidate, reference) == {}
+
+
+def test_inputs_that_can_be_exchanged_are_paired_in_their_order(tmp_path):
+    added = [
+        OnnxGraph(onnx.load(written(tmp_path / "m.onnx", [helper.make_node("Add", [*names], ["y"])], *names)))
+        for names in ("cd", "ab")
+    ]
+    assert paired(*added) == {"c": "a", "d": "b"}

@@ -153,7 +153,7 @@ class PlanSource(DataSource):
         self._inputs = merged
         if self._instead is not None:
             return self._instead(self._asked(merged))
-        shapes = (self._plan.input_shapes, *self._plan.further_shapes)
+        shapes = [self._by_own_names(merged, item) for item in (self._plan.input_shapes, *self._plan.further_shapes)]
         return feeds_in_turn(self._make, merged, shapes, dimensions=self._plan.dimensions, fill=self._fill)
 
     def instead(self, inputs: TensorMetadata, feed: Feed, outputs: Feed | None) -> Iterable[Feed] | None:
@@ -184,14 +184,31 @@ class PlanSource(DataSource):
     def _merged(self, inputs: TensorMetadata) -> TensorMetadata:
         """Return what a backend and the models' files say of the inputs."""
         from polycmp.data.dimensions import merge_inputs
+        from polycmp.data.input_pairs import renamed
 
-        known = (TensorMetadata({name: part[name] for name in inputs if name in part}) for part in self._declared)
+        own = [renamed(part, names) for part, names in zip(self._declared, self._other_names(inputs), strict=True)]
+        known = (TensorMetadata({name: part[name] for name in inputs if name in part}) for part in own)
         return merge_inputs([inputs, *known])
+
+    def _other_names(self, inputs: TensorMetadata) -> Sequence[Mapping[str, str]]:
+        """Return for each model's file the names that its inputs have in a feed, where it calls them otherwise."""
+        from polycmp.data.input_pairs import pair_inputs
+
+        return [pair_inputs(part, inputs, self._plan.map_input).names for part in self._declared]
+
+    def _by_own_names(
+        self, inputs: TensorMetadata, shapes: Mapping[str, tuple[int, ...]]
+    ) -> dict[str, tuple[int, ...]]:
+        """Return shapes by the names of a feed, where they were given by those of another model."""
+        known = [{}] if all(name in inputs for name in shapes) else self._other_names(inputs)
+        names = {own: name for part in known for own, name in part.items() if own not in inputs}
+        return {names.get(name, name): shape for name, shape in shapes.items()}
 
     def _asked(self, inputs: TensorMetadata) -> TensorMetadata:
         from polycmp.data.shapes import apply_input_shapes
 
-        return apply_input_shapes(inputs, self._plan.input_shapes, self._plan.dimensions)
+        shapes = self._by_own_names(inputs, self._plan.input_shapes)
+        return apply_input_shapes(inputs, shapes, self._plan.dimensions)
 
     def _fill(self, inputs: TensorMetadata) -> TensorMetadata:
         spec = self._registry.find_data_loader(self._plan.loader.name).spec
@@ -219,7 +236,8 @@ class RenamedFeeds:
 
     Args:
         feeds: The feeds.
-        names: Names in the feeds to names of the model's.
+        names: Names in the feeds to names of the model's; where a feed holds the latter alone, the former are another
+            model's for the same input.
         inputs: The model's inputs: what a feed calls like one of them stays, too.
     """
 
@@ -228,11 +246,11 @@ class RenamedFeeds:
 
     def __iter__(self) -> Iterator[Feed]:
         for feed in self._feeds:
-            for given in self._names:
-                if given not in feed:
+            for given, wanted in self._names.items():
+                if given not in feed and wanted not in feed:
                     raise UsageError(f"--map-input: the inputs hold no {given!r}", why=did_you_mean(given, feed))
             kept = {name: feed[name] for name in feed if name not in self._names or name in self._inputs}
-            yield {**kept, **{wanted: feed[given] for given, wanted in self._names.items()}}
+            yield {**kept, **{wanted: feed[given] for given, wanted in self._names.items() if given in feed}}
 
 
 def renamed_source(source: Source, names: Mapping[str, str]) -> Source:

@@ -52,7 +52,7 @@ class DataPlan:
         loader: The data loader.
         script: `FILE.py[:NAME]` of a data loader script.
         files: Files or folders of saved inputs, one after another.
-        map_input: Names in files or from a script to the model's names, where they differ.
+        map_input: Names in files, from a script or of a candidate to the reference's names, where they differ.
         input_shapes: Shapes for dynamic inputs, by name or pattern; for a shape tensor its values.
         further_shapes: More of these; iterations take them in turn, beginning with `input_shapes`.
         dimensions: Sizes by name of dimension, for all inputs that declare it.

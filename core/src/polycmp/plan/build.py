@@ -96,7 +96,7 @@ PLACES = (
     Place("model", "model_type", "model_kind"),
     Place("data", "data_loader_script", "data.script"),
     Place("data", "load_inputs", "data.files"),
-    Place("data", "map_input", "data.map_input", partial(_pairs, "input", "GIVEN=MODEL"), _pair_texts),
+    Place("data", "map_input", "data.map_input", partial(_pairs, "input", "NAME=REFERENCE"), _pair_texts),
     Place("data", "save_inputs", "files.save_inputs"),
     Place("data", "save_input_blob", "files.save_input_blob"),
     Place("run", "warm_up", "warm_up"),
@@ -193,8 +193,6 @@ def data_plan(settings: Settings, registry: Registry) -> DataPlan:
     placed = _placed({"data": section}, "data.")
     if placed["script"] and section.data_loader_func_name:
         placed["script"] += f":{section.data_loader_func_name}"
-    if placed["map_input"] and not (placed["script"] or placed["files"]):
-        raise UsageError("--map-input is about inputs from files or a script", hint="--load-inputs FILE")
     by_loader = settings.of_kind("data_loader")
     followers = _changed_instances(settings, "data_loader", registry.find_data_loader, lambda spec: spec.follows)
     idle = by_loader.keys() - followers.keys() - {section.data_loader}

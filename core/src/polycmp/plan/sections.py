@@ -55,7 +55,9 @@ class DataSection:
         (), help="Saved inputs to run on, one file or folder after another.", alias="--load-input-data", metavar="PATH"
     )
     map_input: tuple[str, ...] = opt(
-        (), help="Give the model's input what files or a script call otherwise.", metavar="GIVEN=MODEL"
+        (),
+        help="Two names of one input: the candidate's, or the one in files and scripts, and the reference's.",
+        metavar="NAME=REFERENCE",
     )
     save_inputs: str = opt(
         "",

@@ -135,6 +135,8 @@ class Outcome:
         notes: What concerns the whole run.
         repeats: For each failure on a feed that can be made again alone, how to.
         next_steps: The commands that look further into a difference.
+        output_names: Where the models call outputs otherwise, the reference's names that seem to be the same outputs,
+            by the candidate's label and its names.
         blocks: Blocks of `polycmp.report` that a recorder adds, shown before the comparisons.
         extra: What a recorder adds to the JSON document, by key.
         looks: What reports saw, by the report's name; then by the candidate's label and the output's name.
@@ -152,6 +154,7 @@ class Outcome:
     notes: list[str] = field(default_factory=list)
     repeats: list[Repeat] = field(default_factory=list)
     next_steps: list[NextStep] = field(default_factory=list)
+    output_names: dict[str, Mapping[str, str]] = field(default_factory=dict)
     blocks: list[Any] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
     looks: Mapping[str, Mapping[tuple[str, str], Any]] = field(default_factory=dict)

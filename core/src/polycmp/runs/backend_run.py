@@ -35,12 +35,14 @@ class BackendRun:
         result: The record.
         error: The exception that ended it, for those who want its trace; None while it is well.
         shares_memory: Whether another run puts its outputs into the same memory, so that only copies outlive its calls.
+        input_names: Names under which a feed holds inputs that it does not call as this model does, by the model's.
     """
 
     def __init__(self, result: BackendResult, make: Callable[[], Runner], needs: tuple[str, ...] = ()) -> None:
         self.result = result
         self.error: BaseException | None = None
         self.shares_memory = False
+        self.input_names: dict[str, tuple[str, ...]] = {}
         self._make = make
         self._needs = needs
         self._runner: Runner | None = None
@@ -88,7 +90,7 @@ class BackendRun:
         runner, inputs = self._runner, self.inputs()
         if runner is None or inputs is None:
             return None
-        mine = feed.by_run.get(self.label, feed) if isinstance(feed, FeedPerRun) else feed
+        mine = self._own_names(feed.by_run.get(self.label, feed) if isinstance(feed, FeedPerRun) else feed)
 
         def call() -> Mapping[str, Any]:
             outputs = infer(runner, coerce_feed(mine, inputs, self.label))
@@ -96,6 +98,11 @@ class BackendRun:
             return copy_outputs(outputs) if self.shares_memory else outputs
 
         return self._guard(f"in iteration {self.result.iterations}", call)
+
+    def _own_names(self, feed: Feed) -> Feed:
+        """Return a feed in which arrays have the names of this model's inputs."""
+        found = {own: next((name for name in names if name in feed), "") for own, names in self.input_names.items()}
+        return {**feed, **{own: feed[name] for own, name in found.items() if name}} if found else feed
 
     def start_again(self) -> None:
         """Forget the iterations so far: they were made with inputs that others take the place of."""

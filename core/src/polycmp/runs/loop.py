@@ -11,10 +11,10 @@ from dataclasses import field
 from typing import Any
 
 from polycmp.arrays import copied
-from polycmp.data.dimensions import merge_inputs
 from polycmp.errors import DataError, OthersCode
 from polycmp.records import dataclass
 from polycmp.runs.backend_run import BackendRun, copy_outputs
+from polycmp.runs.pairing import InputPairing
 from polycmp.runs.sharing import sharing
 from polycmp.tensors import DataSource, Feed, Source, TensorMetadata
 
@@ -67,25 +67,34 @@ class Pace:
         self.on_stage(text)
 
 
-def run_steps(runs: Sequence[BackendRun], source: Source, pace: Pace) -> Generator[Step, None, None]:
+def run_steps(
+    runs: Sequence[BackendRun], source: Source, pace: Pace, pairing: InputPairing | None = None
+) -> Generator[Step, None, None]:
     """Yield one step per feed of the data source.
 
     The runs that can be activated tell the data source what inputs there are, in a sequence only the first. Streaming
     keeps all runs active and holds one iteration; sequential holds all inputs and outputs, but only one backend at a
     time.
 
+    Args:
+        runs: The runs.
+        source: The data source.
+        pace: How they take turns.
+        pairing: Tells which inputs are the same where runs call them otherwise; by default by the last run.
+
     Raises:
         DataError: The data source fails or gives what is no feed.
+        UsageError: It is not certain which inputs of two runs are the same.
     """
-    yield from (_sequential if pace.sequential else _streaming)(runs, source, pace)
+    yield from (_sequential if pace.sequential else _streaming)(runs, source, pace, pairing or InputPairing())
 
 
-def _streaming(runs: Sequence[BackendRun], source: Source, pace: Pace) -> Iterator[Step]:
+def _streaming(runs: Sequence[BackendRun], source: Source, pace: Pace, pairing: InputPairing) -> Iterator[Step]:
     with ExitStack() as stack:
         for run in runs:
             stack.callback(run.deactivate)
         _activate(runs, pace)
-        inputs = _inputs(runs)
+        inputs = pairing.join(runs)
         if inputs is None:
             return
         start = time.monotonic()
@@ -151,14 +160,14 @@ def _activate(runs: Sequence[BackendRun], pace: Pace) -> None:
     pool.shutdown()
 
 
-def _sequential(runs: Sequence[BackendRun], source: Source, pace: Pace) -> Iterator[Step]:
+def _sequential(runs: Sequence[BackendRun], source: Source, pace: Pace, pairing: InputPairing) -> Iterator[Step]:
     feeds: list[Feed] | None = None
     collected: list[Step] = []
     for run in runs:
         pace.on_stage(f"running {run.label}")
         run.activate()
         try:
-            inputs = run.inputs()
+            inputs = pairing.join([run])
             if inputs is None:
                 continue
             if feeds is None:
@@ -177,12 +186,6 @@ def _sequential(runs: Sequence[BackendRun], source: Source, pace: Pace) -> Itera
             run.deactivate()
     while collected:
         yield collected.pop(0)
-
-
-def _inputs(runs: Iterable[BackendRun]) -> TensorMetadata | None:
-    """Return what the runs that are well say of their inputs, as one; None if none is."""
-    known = [inputs for inputs in (run.inputs() for run in runs) if inputs is not None]
-    return merge_inputs(known) if known else None
 
 
 def _infer_all(runs: Sequence[BackendRun], feed: Feed) -> dict[str, Mapping[str, Any]]:

@@ -12,7 +12,7 @@ from polycmp.inputs import Choose, PlanSource, Reach, asked_shapes, make_source
 from polycmp.loader import Loader
 from polycmp.model import Model, ModelSettings
 from polycmp.options import changed_options, find_field
-from polycmp.plan import BackendPlan, Plan
+from polycmp.plan import BackendPlan, DataPlan, Plan
 from polycmp.precision import allowed_precision
 from polycmp.records import dataclass
 from polycmp.results.outcome import BackendResult
@@ -147,12 +147,16 @@ class Resolved:
         backends: The backends in the plan's order.
         models: The models by path.
         registry: The plugins.
+        data: Where the inputs come from.
+        command: The command line, for messages.
     """
 
     backends: tuple[ResolvedBackend, ...]
     models: Mapping[str, Model]
     registry: Registry
     _source: PlanSource
+    data: DataPlan = DataPlan()
+    command: str = ""
 
     @cached_property
     def descriptions(self) -> Mapping[str, ModelDescription | None]:
@@ -233,7 +237,7 @@ def resolve(plan: Plan, registry: Registry) -> Resolved:
         ResolvedBackend(backend, models[backend.model or plan.model], contribution, make_worker)
         for backend, contribution, make_worker in zip(plan.backends, contributions, workers, strict=True)
     )
-    return Resolved(backends, models, registry, source)
+    return Resolved(backends, models, registry, source, plan.data, plan.command)
 
 
 def _contribution(backend: BackendPlan, registry: Registry) -> Contributed[RunnerSpec] | None:

@@ -8,6 +8,7 @@ from typing import Any
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.options import option_fields
 from polycmp.plan import Choice, ComparePlan, DataPlan
+from polycmp.runs.pairing import check_given
 from polycmp.runs.resolve import Resolved
 from polycmp.values import unknown_names
 
@@ -23,7 +24,10 @@ def check_names(data: DataPlan, compare: ComparePlan, resolved: Resolved) -> boo
     known = [description for description in descriptions if description is not None]
     if not known or len(known) < len(descriptions):
         return False
-    check_input_names(data, dict.fromkeys(name for item in known for name in item.inputs))
+    inputs = dict.fromkeys(name for item in known for name in item.inputs)
+    if not (data.files or data.script):
+        check_given(data.map_input, inputs)
+    check_input_names(data, inputs)
     check_output_names(compare, dict.fromkeys(name for item in known for name in item.outputs))
     return True
 

@@ -19,6 +19,7 @@ from polycmp.runs.compare_functions import Recorders, open_lookers, open_watcher
 from polycmp.runs.comparers import Comparer, choose_reference, comparer_maker
 from polycmp.runs.feedback import Following, open_feedback
 from polycmp.runs.loop import Pace, Step, run_steps
+from polycmp.runs.output_pairs import suggest_output_names
 from polycmp.runs.resolve import resolve
 from polycmp.runs.saved_run import SavedBackendRun, next_outputs, open_saved
 from polycmp.runs.services import (
@@ -88,7 +89,7 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
             if not session.take(step, writers):
                 break
     outcome.looks = {name: looker.looks for name, looker in lookers.items()}
-    outcome.notes += [f"inputs: {note}" for note in prepared.source.notes]
+    outcome.notes += [f"inputs: {note}" for note in (*prepared.pairing.notes, *prepared.source.notes)]
     outcome.notes += writers.lacking(run.label for run in prepared.runs)
     outcome.seconds = time.perf_counter() - start
     return session.finish()
@@ -158,7 +159,8 @@ class _Session:
         index = -1
         if self._prepared.runs:
             windows, source = self._prepared.windows, self._prepared.source
-            live = windows.steps(source, pace) if windows else run_steps(self._prepared.runs, source, pace)
+            pairing = self._prepared.pairing
+            live = windows.steps(source, pace) if windows else run_steps(self._prepared.runs, source, pace, pairing)
             try:
                 for step in live:
                     index = step.index
@@ -277,6 +279,9 @@ class _Session:
             if self._tools.postprocessing is not None:
                 raw = step.outputs[label], step.outputs[reference]
                 mine, expected = self._tools.postprocessing.unhidden((made, outputs[reference]), raw)
+            if not step.window and label not in self._comparers:
+                names = suggest_output_names(mine, expected, self._compare_plan.map_output)
+                self.outcome.output_names.update({label: names} if names else {})
             found = self._comparer(label, reference, step.window).add(mine, expected)
             self._tools.recorders.add(step.index, label, reference, found)
             writers.show(step.index, label, reference, mine, expected)

@@ -9,6 +9,7 @@ from polycmp.plan import ComparePlan, DataPlan, Plan
 from polycmp.records import dataclass
 from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.feedback import Feedback
+from polycmp.runs.pairing import InputPairing
 from polycmp.runs.resolve import Resolved, ResolvedBackend
 from polycmp.runs.services import Windows, open_windows
 from polycmp.session.check_names import check_names
@@ -26,6 +27,7 @@ class Prepared:
         runs: The backends in the plan's order, none active yet.
         source: The data source.
         names_checked: Whether the outputs named in the plan have been checked against the model.
+        pairing: Which inputs are the same where the models call them otherwise.
         windows: How to go through the model part by part, where its outputs may be too many for the memory.
         notes: What a reader should know of how it runs.
         feedback: What makes further inputs of the outputs.
@@ -34,6 +36,7 @@ class Prepared:
     runs: list[BackendRun]
     source: DataSource
     names_checked: bool
+    pairing: InputPairing
     windows: Windows | None = None
     notes: list[str] = field(default_factory=list)
     feedback: Feedback | None = None
@@ -70,19 +73,20 @@ def prepare(
     """
     checked = check_names(data, compare, resolved)
     runs = [backend.make_run() for backend in resolved.backends]
+    pairing = InputPairing.of(resolved, compare.reference)
     if feedback is not None:
-        return Prepared(feedback.join(runs), feedback.source(resolved.source), checked, feedback=feedback)
+        return Prepared(feedback.join(runs), feedback.source(resolved.source), checked, pairing, feedback=feedback)
     if len(runs) < 2 or any(backend.make_worker and backend.plan.python for backend in resolved.backends):
-        return Prepared(runs, resolved.source, checked)
+        return Prepared(runs, resolved.source, checked, pairing)
     if not has_many_outputs(resolved.backends):
-        return Prepared(runs, resolved.source, checked)
+        return Prepared(runs, resolved.source, checked, pairing)
     if memory.all_for:
         note = f"all tensors are held in memory at once, which {memory.all_for} needs: "
         note += "memory grows with the model's tensors"
-        return Prepared(runs, resolved.source, checked, notes=[note])
+        return Prepared(runs, resolved.source, checked, pairing, notes=[note])
     notes: list[str] = []
     windows = open_windows(resolved, runs, memory.most, compare.reference, notes)
-    return Prepared(runs, resolved.source, checked, windows, notes)
+    return Prepared(runs, resolved.source, checked, pairing, windows, notes)
 
 
 def has_many_outputs(backends: Iterable[ResolvedBackend]) -> bool:

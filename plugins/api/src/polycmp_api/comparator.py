@@ -10,6 +10,7 @@ from polycmp.errors import DataError
 from polycmp.results.runs import IterationResult
 from polycmp.runner import Runner
 from polycmp.runs.loop import Pace
+from polycmp.runs.pairing import InputPairing
 from polycmp.tensors import Feed, Source
 from polycmp_api.accuracy import AccuracyResult, AccuracyResults
 from polycmp_api.compare_functions import CompareFunc
@@ -63,8 +64,12 @@ class Comparator:
         save_outputs_path: str | None = None,
         save_input_blob_path: str | None = None,
         streaming: bool | None = None,
+        map_input: Mapping[str, str] | None = None,
     ) -> Any:
         """Run all runners on the same inputs and return their outputs, as `RunResults`.
+
+        Inputs that runners call otherwise are fed the same where it is certain which they are: by the spelling of their
+        names, or because only one fits by type and shape.
 
         Args:
             runners: The runners, not active. One with the name of another gets `#2` behind it, so that
@@ -81,8 +86,10 @@ class Comparator:
             save_input_blob_path: Also write the bare bytes of the inputs into this folder.
             streaming: Return a stream of `RunResults` with one iteration each, which is run when it is asked for: all
                 runners are active together, and nothing is kept. By default one runner after the other.
+            map_input: Two names of one input: one runner's, and another's or that of the data.
 
         Raises:
+            UsageError: It is not certain which inputs of two runners are the same.
             PolycmpError: A runner or the data loader failed; the runner's own error where it raised one.
             WorkerError: A runner's process died or hung.
             InvalidValueError: `use_subprocess` is asked for on a system that makes no copies of processes.
@@ -93,7 +100,8 @@ class Comparator:
             Pace(not streaming, warm_up or 0),
             Saved(save_inputs_path, save_outputs_path, save_input_blob_path),
         )
-        made = stream(runs, make_source(data_loader), pace, saved)
+        pairing = InputPairing(given=map_input, own_data=data_loader is not None and not callable(data_loader))
+        made = stream(runs, make_source(data_loader), pace, saved, pairing)
         if streaming:
             return made
         results = RunResults((run.label, []) for run in runs)

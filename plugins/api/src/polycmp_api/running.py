@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -12,10 +13,13 @@ from polycmp.results.runs import IterationResult
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.loop import Pace, Step, run_steps
+from polycmp.runs.pairing import InputPairing
 from polycmp.tensors import Feed, Source
 from polycmp.values import unique_label
 from polycmp_api.data_loader import DataLoader
 from polycmp_formats.run_results import RunResults
+
+_LOG = logging.getLogger("polycmp.data")
 
 
 @dataclass(frozen=True)
@@ -56,8 +60,17 @@ def make_runs(runners: Sequence[Runner], *, forked: bool, timeout: float | None)
     return runs
 
 
-def stream(runs: Sequence[BackendRun], source: Source, pace: Pace, saved: Saved) -> Generator[RunResults, None, None]:
+def stream(
+    runs: Sequence[BackendRun], source: Source, pace: Pace, saved: Saved, pairing: InputPairing
+) -> Generator[RunResults, None, None]:
     """Yield the results of each iteration.
+
+    Args:
+        runs: The runs.
+        source: Gives the inputs.
+        pace: How the runs take turns.
+        saved: What is written as well.
+        pairing: Tells which inputs are the same where runs call them otherwise.
 
     Raises:
         PolycmpError: A runner or the data loader failed, or a file cannot be written; the runner's own error where it
@@ -66,7 +79,7 @@ def stream(runs: Sequence[BackendRun], source: Source, pace: Pace, saved: Saved)
     with ExitStack() as stack:
         inputs = stack.enter_context(InputsWriter(saved.inputs)) if saved.inputs else None
         outputs = stack.enter_context(OutputsWriter(saved.outputs)) if saved.outputs else None
-        steps = run_steps(runs, source, pace)
+        steps = run_steps(runs, source, pace, pairing)
         stack.callback(steps.close)
         for step in steps:
             _raise_first(runs)
@@ -78,6 +91,8 @@ def stream(runs: Sequence[BackendRun], source: Source, pace: Pace, saved: Saved)
                 for label, arrays in step.outputs.items():
                     outputs.add(label, arrays, step.seconds[label])
             yield _results(step, kept=pace.sequential)
+        for note in pairing.notes:
+            _LOG.info("inputs: %s", note)
         _raise_first(runs)
 
 

@@ -189,6 +189,8 @@ def _run(script: _Script, plan: Plan, names: list[str]) -> None:
         arguments = [f"[{', '.join(names)}]", "data_loader"]
         if plan.warm_up:
             arguments.append(f"warm_up={plan.warm_up}")
+        if plan.data.map_input and not plan.data.script:
+            arguments.append(f"map_input={to_source(dict(plan.data.map_input))}")
         for parameter, path in (
             ("save_inputs_path", plan.files.save_inputs),
             ("save_outputs_path", plan.files.save_outputs),

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polycmp.data.dimensions import USUAL, OpenDimension, filled, open_dimensions
+from polycmp.data.input_pairs import pair_inputs, renamed
 from polycmp.inputs import Chosen
 from polycmp.tensors import Feed, TensorEntry, TensorMetadata, dtype_class, format_shape
 from polycmp_data.trial import Arrays, Trial, open_trial
 
 if TYPE_CHECKING:
+    from polycmp.model import Model
     from polycmp.plugins import Registry
     from polycmp.runs.resolve import ResolvedBackend
     from polycmp.spec import SizeHint
@@ -73,7 +75,7 @@ class ShapeSearch:
         first = {key: _wanted(dim, inputs, wanted or {}) for key, dim in found.items()}
         sizes = chain(_with_cache(found, inputs), _candidates(found, hints, first))
         candidates = [filled(inputs, item) for item in islice(sizes, MOST)]
-        with open_trial(self._backends, self._registry) as trial:
+        with open_trial(self._backends, self._registry, inputs) as trial:
             if trial is None:
                 why = _reasons(hints.values()) or "as usual where a model leaves them open"
                 return Chosen(candidates[0], _note(inputs, candidates[0], f"{why}; not tried"))
@@ -82,13 +84,24 @@ class ShapeSearch:
     def _hints(self, inputs: TensorMetadata, found: Mapping[str, OpenDimension]) -> dict[str, SizeHint]:
         """Return what the models' operators ask of the dimensions, by what identifies those."""
         models = {backend.model.path: backend.model for backend in self._backends}.values()
-        known = [hints.sizes(inputs) for hints in (model.hints() for model in models) if hints is not None]
+        known = [sizes for model in models if (sizes := _sizes(model, inputs)) is not None]
         joined = {}
         for key, dim in found.items():
             some = [sizes[place] for sizes in known for place in dim.places if place in sizes]
             if some:
                 joined[key] = max(some, key=lambda hint: (bool(hint.likely), hint.least, hint.multiple))
         return joined
+
+
+def _sizes(model: Model, inputs: TensorMetadata) -> Mapping[tuple[str, int], SizeHint] | None:
+    """Return what a model's operators ask of the inputs, which it may call otherwise; None if that is not known."""
+    hints = model.hints()
+    if hints is None:
+        return None
+    described = model.describe()
+    names = pair_inputs(described.inputs, inputs).names if described is not None else {}
+    found = hints.sizes(renamed(inputs, {name: own for own, name in names.items()}))
+    return {(names.get(name, name), axis): hint for (name, axis), hint in found.items()}
 
 
 def _problem(trial: Trial, feed: Feed) -> tuple[str, Arrays]:

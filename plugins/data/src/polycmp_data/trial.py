@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from polycmp.calls import infer, input_metadata
 from polycmp.data.coerce import coerce_feed
+from polycmp.data.input_pairs import pair_inputs
 from polycmp.errors import PolycmpError, describe_exception, is_users_failure
 from polycmp.model import Model
 from polycmp.options import make_options
 from polycmp.plan import BackendPlan
 from polycmp.plugins import missing_modules
 from polycmp.runner import Runner
-from polycmp.tensors import Feed, to_numpy
+from polycmp.tensors import Feed, TensorMetadata, to_numpy
 from polycmp_layerwise.quiet import only_errors
 
 if TYPE_CHECKING:
@@ -34,14 +35,16 @@ class Trial:
 
     Args:
         runner: The runner.
+        names: Names in the feeds, by the runner's, of inputs that it calls otherwise.
     """
 
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
+    def __init__(self, runner: Runner, names: Mapping[str, str]) -> None:
+        self._runner, self._names = runner, names
 
     def run(self, feed: Feed) -> Arrays | str:
         """Return the outputs that a feed makes, or in words why it does not run."""
         try:
+            feed = {**feed, **{own: feed[name] for own, name in self._names.items()}}
             outputs = infer(self._runner, coerce_feed(feed, input_metadata(self._runner), self._runner.name))
             arrays = {name: to_numpy(array) for name, array in outputs.items()}
             if self._runner.outputs_stay_valid:
@@ -55,13 +58,14 @@ class Trial:
 
 @contextmanager
 def open_trial(
-    backends: Sequence[ResolvedBackend], registry: Registry, *, plain: bool = False
+    backends: Sequence[ResolvedBackend], registry: Registry, inputs: TensorMetadata, *, plain: bool = False
 ) -> Iterator[Trial | None]:
     """Give what runs feeds; None where no backend is quick enough.
 
     Args:
         backends: The backends of the run, all with one model.
         registry: The plugins.
+        inputs: The inputs by their names in the feeds.
         plain: Whether to run the model as its file has it, with no other outputs than its own.
     """
     backend = _quickest(backends, registry)
@@ -73,8 +77,10 @@ def open_trial(
         yield None
         return
     try:
+        known = input_metadata(runner)
+        names = pair_inputs(known, inputs).names
         with only_errors():
-            yield Trial(runner)
+            yield Trial(runner, names) if all(name in names or name in inputs for name in known) else None
     finally:
         runner.deactivate()
 

@@ -159,7 +159,8 @@ def _paired(resolved: Resolved, partitioned_runs: list[PartitionedRun], referenc
     contribution = resolved.registry.services.get("pairing")
     if contribution is None:
         return None
-    paired: Paired | None = resolved.registry.load(contribution)(partitioned_runs, reference)
+    pair = resolved.registry.load(contribution)
+    paired: Paired | None = pair(partitioned_runs, reference, resolved.data.map_input, resolved.command)
     return paired
 
 

@@ -9,6 +9,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.pair import PairComparer
+from polycmp.data.dimensions import merge_inputs
+from polycmp.data.input_pairs import InputPairs, renamed
 from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.graph import GraphNode
 from polycmp.plan import Plan
@@ -27,7 +29,7 @@ from polycmp_locate.failing import find_failing, frozen_sizes
 from polycmp_locate.full_search import FullSearch
 from polycmp_locate.hints import hints_of
 from polycmp_locate.measure import AFFORDABLE, OperatorTester
-from polycmp_locate.pairing.inputs import input_names, listed, with_inputs
+from polycmp_locate.pairing.inputs import input_pairs, listed, own_names, with_inputs
 from polycmp_locate.pairing.view import align, under_names
 from polycmp_locate.recorded import Record, open_record
 from polycmp_locate.result import FAILS, Located
@@ -101,9 +103,12 @@ def _against_backend(
     found: Located | None = None
     for candidate in candidates:
         setting: Setting | None = None
-        for chosen in chooser.feeds(candidate.label, reference.label, reference.graph.inputs):
+        pairs = input_pairs(candidate, reference, plan.data.map_input, plan.command)
+        inputs = merge_inputs([reference.graph.inputs, renamed(candidate.graph.inputs, pairs.names)])
+        for chosen in chooser.feeds(candidate.label, reference.label, inputs):
             if setting is None:
-                setting = make_setting(Setting(candidate, reference, precise, functions, plan.max_memory), chosen.feed)
+                setting = Setting(candidate, reference, precise, functions, plan.max_memory)
+                setting = make_setting(setting, chosen.feed, pairs)
             one = search(replace(setting, functions=chooser.functions(chosen)), chosen.feed, options, on_stage)
             chosen.tell(one)
             found = _of_more_weight(found, one)
@@ -300,22 +305,23 @@ def _see_single_makers(partitioned_run: PartitionedRun) -> None:
                 )
 
 
-def make_setting(setting: Setting, feed: Feed) -> Setting:
+def make_setting(setting: Setting, feed: Feed, pairs: InputPairs) -> Setting:
     """Return a setting in which both backends have the same graph: where they do not, their tensors are paired.
 
     Args:
         setting: The backends with their own models.
         feed: The first inputs.
+        pairs: Which inputs of the two models are the same.
 
     Raises:
-        ModelError: The models have no inputs or outputs in common.
+        ModelError: The models have no outputs in common.
     """
     candidate, reference = setting.candidate, setting.reference
     if same_structure(candidate.graph, reference.graph):
         return setting
     for partitioned_run in (candidate, reference):
         _see_single_makers(partitioned_run)
-    names = input_names(candidate, reference)
+    names = own_names(pairs)
     candidate = with_inputs(candidate, names) if names else candidate
     aligned = align(candidate, reference, TensorMetadata.from_feed_dict(feed))
     outputs = aligned.candidate.graph.outputs
@@ -337,5 +343,5 @@ def make_setting(setting: Setting, feed: Feed) -> Setting:
         candidate=aligned.candidate,
         reference=aligned.reference,
         precise=precise,
-        pairing=replace(aligned.pairing, inputs=names),
+        pairing=replace(aligned.pairing, inputs=pairs),
     )

@@ -10,6 +10,7 @@ MODEL_AND_INPUTS = (
     "data.data_loader_script",
     "data.data_loader_func_name",
     "data.load_inputs",
+    "data.map_input",
     "run.use_subprocess",
     "run.timeout",
 )

@@ -171,7 +171,7 @@ class Record:
         nodes = [replace(node, counterpart=names[node.outputs[0]], reference_ops=()) for node in joint.nodes]
         outputs = tuple(name for name in candidate.graph.outputs if name in names) or _ends(nodes)
         mine = {name: name for name in joint.to_reference}
-        graph = SharedGraph(side, nodes, mine, outputs)
+        graph = SharedGraph(side, nodes, mine, outputs, side.graph.inputs)
         arrays = {name: tensors[record] for name, record in names.items()}
         made = under_names(candidate, graph)
         partitioned_run = RecordedRun(self.result, graph, arrays, feed)

@@ -26,9 +26,11 @@ class FollowUps(Repeats):
     def finish(self, outcome: Outcome) -> None:
         """Put the commands into the outcome."""
         outcome.repeats = self.found()
+        names = {own: name for mapping in outcome.output_names.values() for own, name in mapping.items()}
+        outcome.next_steps = list(self._commands.with_output_names(names))
         if outcome.exit_code != EXIT_DIFFERENT:
             return
         from polycmp_checks.follow_ups.next_steps import differ_inside  # looks at the models' graphs
 
         if differ_inside(self._backends, outcome):
-            outcome.next_steps = list(self._commands.looking_further(self.first_options()))
+            outcome.next_steps += list(self._commands.looking_further(self.first_options()))

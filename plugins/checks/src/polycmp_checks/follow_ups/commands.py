@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,19 @@ class Commands:
             return to_command(without_written_files(replace(self._plan, data=data)), self._registry, feed.repeat)
         except PolycmpError:
             return self._plan.command
+
+    def with_output_names(self, names: Mapping[str, str]) -> Iterator[NextStep]:
+        """Yield the command line of the run in which outputs of other names are compared; nothing if there are none.
+
+        Args:
+            names: Names in the candidate to names in the reference.
+        """
+        if not names:
+            return
+        compare = replace(self._plan.compare, map_output={**self._plan.compare.map_output, **names})
+        with suppress(PolycmpError):  # a value that no text means: there is no command to type
+            command = to_command(without_written_files(replace(self._plan, compare=compare)), self._registry)
+            yield NextStep(command, "Compare outputs that have other names and the same shape, the closest ones.")
 
     def looking_further(self, instead: Mapping[str, Any] | Sequence[str] = ()) -> Iterator[NextStep]:
         """Yield the commands of plugins that ask to be named after a failed run.

@@ -67,7 +67,7 @@ class SampleSearch:
         drawn = TensorMetadata({n: replace(e, shape=tuple(feed[n].shape)) for n, e in inputs.items() if n in feed})
         if len(drawn) < len(inputs) or not _fits(drawn):
             return None
-        with open_trial(self._backends, self._registry, plain=True) as trial:
+        with open_trial(self._backends, self._registry, inputs, plain=True) as trial:
             if trial is None:
                 return None
             made = trial.run(feed)  # of the model's own outputs: those given may be of tensors inside it

@@ -6,97 +6,60 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from polycmp.data.input_pairs import InputPairs, pair_inputs, renamed
 from polycmp.errors import ModelError
 from polycmp.graph import GraphNode, ModelGraph, weight_values
 from polycmp.loader import Loader
 from polycmp.runner import Runner
-from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class
+from polycmp.runs.pairing import uncertain
+from polycmp.runs.readers import readers
+from polycmp.tensors import TensorMetadata
 from polycmp_layerwise.partitioned_run import PartitionedRun
-from polycmp_locate.pairing.matching import behind
-from polycmp_locate.pairing.side import Side
-
-#: How many operators behind inputs are looked at to tell those apart that are alike.
-_DEPTHS = (4, 2, 1)
 
 
-def input_names(candidate: PartitionedRun, reference: PartitionedRun) -> dict[str, str]:
-    """Return the candidate's names of inputs that it calls otherwise, by the reference's.
+def input_pairs(
+    candidate: PartitionedRun,
+    reference: PartitionedRun,
+    given: Mapping[str, str],
+    command: str = "",
+    *,
+    further: bool = True,
+) -> InputPairs:
+    """Return which inputs of two models are the same.
 
     Args:
         candidate: The backend to judge.
         reference: The backend to believe.
+        given: Names of one input in the two models, whichever way round.
+        command: The command line, for messages.
+        further: Whether the candidate may have inputs that the reference does not have.
 
     Raises:
-        ModelError: More than one way to take them for each other fits, or none.
+        UsageError: It is not certain which are the same, or the candidate has some that it must not have.
+        ModelError: A name of the reference's input is that of a tensor inside the candidate.
     """
-    one, two = set(candidate.graph.inputs), set(reference.graph.inputs)
-    if one <= two:
-        return {}
-    made = {name for node in candidate.graph.nodes for name in node.outputs}
-    names = pair_inputs(candidate.graph, reference.graph)
-    if names is None or not made.isdisjoint(names):
+    mine, other = candidate.graph, reference.graph
+    pairs = pair_inputs(mine.inputs, other.inputs, given, lambda: readers(mine, other))
+    if pairs.alone and (pairs.missing or not further):
+        raise uncertain((candidate.label, mine.inputs), (reference.label, other.inputs), pairs, command)
+    made = {name for node in mine.nodes for name in node.outputs}
+    taken = sorted(made.intersection([*pairs.names.values(), *pairs.missing]))
+    if taken:
         raise ModelError(
-            f"the model of {candidate.label} has an input that the model of {reference.label} has not: "
-            f"{listed(sorted(one - two))}",
-            why=f"the reference reads {listed(sorted(two))}; by types, shapes and what reads them more than one way "
-            "fits, or none",
+            f"{listed(taken)} of {reference.label} is an input, and in {candidate.label} a tensor inside the model",
             hint="rename it: polycmp surgeon extract MODEL --inputs …",
         )
-    return names
+    return pairs
+
+
+def own_names(pairs: InputPairs) -> dict[str, str]:
+    """Return the candidate's names of inputs that it calls otherwise, by the reference's."""
+    return {name: own for own, name in pairs.names.items()}
 
 
 def listed(names: Sequence[str]) -> str:
     """Return some names as text."""
     return ", ".join(map(repr, names[:3])) + (", …" if len(names) > 3 else "") if names else "none"
-
-
-def pair_inputs(candidate: ModelGraph, reference: ModelGraph) -> dict[str, str] | None:
-    """Return the names of inputs that the candidate calls otherwise, by the reference's; None if that is not known.
-
-    Inputs belong together whose kind of elements and shape fit and that alone are read by such operators, the more of
-    those behind each other the better. What is read alike, too, belongs together in its order, where both
-    models have as many.
-
-    Args:
-        candidate: The candidate's model.
-        reference: The reference's.
-    """
-    left = [name for name in candidate.inputs if name not in reference.inputs]
-    right = [name for name in reference.inputs if name not in candidate.inputs]
-    mine, other = Side(candidate, candidate.inputs), Side(reference, reference.inputs)
-    found: dict[str, str] = {}
-    for depth in (*_DEPTHS, 0):
-        fits = {
-            one: [two for two in right if two not in found and _alike(mine, one, other, two, depth)]
-            for one in left
-            if one not in found.values()
-        }
-        for one, targets in fits.items():
-            if len(targets) == 1 and sum(targets[0] in others for others in fits.values()) == 1:
-                found[targets[0]] = one
-    ones = [name for name in left if name not in found.values()]
-    twos = [name for name in right if name not in found]
-    if not ones:
-        return found
-    same = len(ones) == len(twos) and all(_alike(mine, one, other, two, 1) for one in ones for two in twos)
-    return found | dict(zip(twos, ones, strict=True)) if same else None
-
-
-def _alike(mine: Side, one: str, other: Side, two: str, depth: int) -> bool:
-    """Return whether two inputs have the same kind of elements and shape, and are read by the same operators."""
-    return _fit(mine.graph.inputs[one], other.graph.inputs[two]) and behind(mine, one, depth) == behind(
-        other, two, depth
-    )
-
-
-def _fit(one: TensorEntry, two: TensorEntry) -> bool:
-    if one.dtype is not None and two.dtype is not None and dtype_class(one.dtype) != dtype_class(two.dtype):
-        return False
-    if one.shape is None or two.shape is None:
-        return True
-    return len(one.shape) == len(two.shape) and all(
-        a == b or not (isinstance(a, int) and isinstance(b, int)) for a, b in zip(one.shape, two.shape, strict=True)
-    )
 
 
 def with_inputs(partitioned_run: PartitionedRun, names: Mapping[str, str]) -> PartitionedRun:
@@ -135,7 +98,7 @@ class _Renamed:
         self.outputs = graph.outputs
         self.weights = graph.weights
         self.opaque = graph.opaque
-        self.inputs = _renamed(graph.inputs, self._new)
+        self.inputs = renamed(graph.inputs, self._new)
         self.nodes: Sequence[GraphNode] = [
             replace(node, inputs=self._renamed(node.inputs), operands=self._renamed(node.operands))
             for node in graph.nodes
@@ -150,22 +113,15 @@ class _Renamed:
 
     def types(self, inputs: TensorMetadata) -> TensorMetadata:
         """Return what is known of the tensors' types and shapes."""
-        return _renamed(self._graph.types(_renamed(inputs, self._own)), self._new)
+        return renamed(self._graph.types(renamed(inputs, self._own)), self._new)
 
     def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> Loader[Any]:
         """Return a loader of the part that computes tensors from others."""
-        return _Part(self._graph.cut(_renamed(inputs, self._own), outputs))
+        return _Part(self._graph.cut(renamed(inputs, self._own), outputs))
 
     def mark(self, outputs: Sequence[str]) -> Loader[Any]:
         """Return a loader of the whole model with these outputs instead of its own."""
         return _Part(self._graph.mark(outputs))
-
-
-def _renamed(metadata: TensorMetadata, names: Mapping[str, str]) -> TensorMetadata:
-    found = TensorMetadata()
-    for name, entry in metadata.items():
-        found.add(names.get(name, name), entry.dtype, entry.shape)
-    return found
 
 
 class _Part(Loader[Any]):
@@ -204,7 +160,7 @@ class _Renaming(Runner):
 
     def get_input_metadata_impl(self) -> TensorMetadata:
         """Return the inputs by the names of the feed."""
-        return _renamed(self._runner.get_input_metadata(), self._new)
+        return renamed(self._runner.get_input_metadata(), self._new)
 
     def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
         """Return the outputs."""

@@ -97,7 +97,7 @@ def join(pairing: Pairing, mine: Side, other: Side) -> Joint:
     dropped: list[Match] = []
     while True:
         builder = _Builder(matches, mine, other, pairing.uncut)
-        nodes, stuck = _in_order([builder.node(match) for match in matches], set(mine.graph.inputs))
+        nodes, stuck = _in_order([builder.node(match) for match in matches], {*mine.graph.inputs, *other.graph.inputs})
         if not stuck:
             return Joint(nodes, builder.to_reference, dropped)
         wrong = _weakest([match for match in matches if match.candidate in stuck])
@@ -114,7 +114,7 @@ class _Builder:
     def __init__(self, matches: Sequence[Match], mine: Side, other: Side, uncut: Mapping[str, str]) -> None:
         self.mine, self.other = mine, other
         self.uncut = uncut
-        inputs = {name: name for name in mine.graph.inputs if name in other.graph.inputs}
+        inputs = {name: name for name in (*mine.graph.inputs, *other.graph.inputs)}
         self.to_reference = {**inputs, **{match.candidate: match.reference for match in matches}}
         self.first: dict[str, str] = {}
         for name, target in self.to_reference.items():

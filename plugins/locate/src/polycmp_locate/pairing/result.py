@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from polycmp.data.input_pairs import InputPairs
 from polycmp.graph import GraphNode
 
 #: How two tensors were matched.
@@ -45,7 +46,7 @@ class Pairing:
             quantised operators left out, each with its operator.
         reference_floats: The same of the reference; a saved run knows no operators.
         recorded: Whether the reference is a saved run.
-        inputs: The candidate's names of inputs that it calls otherwise, by the reference's.
+        inputs: Which inputs of the two are the same where they have other names, and which only one of them has.
         absorbed: What became of activations that have an operator in one model only, in words.
         uncut: The reference's tensor before an activation, by the candidate's tensor of codes that one operator makes
             of the same numbers and cuts as the activation does.
@@ -56,7 +57,7 @@ class Pairing:
     candidate_floats: Mapping[str, GraphNode | None] = field(default_factory=dict)
     reference_floats: Mapping[str, GraphNode | None] = field(default_factory=dict)
     recorded: bool = False
-    inputs: Mapping[str, str] = field(default_factory=dict)
+    inputs: InputPairs = field(default_factory=InputPairs)
     absorbed: tuple[str, ...] = ()
     codes: frozenset[str] = frozenset()
     uncut: Mapping[str, str] = field(default_factory=dict)

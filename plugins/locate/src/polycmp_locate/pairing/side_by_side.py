@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison
+from polycmp.data.dimensions import merge_inputs
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
 from polycmp.runs.comparers import Comparer
@@ -18,7 +19,7 @@ from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_layerwise.structure import same_structure
 from polycmp_locate.decisions import AT_LIMIT, accumulated_limit
 from polycmp_locate.figures import largest_of
-from polycmp_locate.pairing.inputs import input_names, with_inputs
+from polycmp_locate.pairing.inputs import input_pairs, own_names, with_inputs
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.step_noise import StepNoise
 from polycmp_locate.pairing.view import SharedGraph, align, under_names
@@ -29,15 +30,20 @@ Outputs = Mapping[str, Any]
 _USUAL = 1e-5
 
 
-def pair_runs(partitioned_runs: Sequence[PartitionedRun], reference: str) -> Paired | None:
+def pair_runs(
+    partitioned_runs: Sequence[PartitionedRun], reference: str, given: Mapping[str, str], command: str
+) -> Paired | None:
     """Return runs of two different models as ones of equal graphs; None for more models, or too little in common.
 
     Args:
         partitioned_runs: The runs.
         reference: Label of the reference; empty for the last.
+        given: Names of one input in two models, whichever way round.
+        command: The command line, for messages.
 
     Raises:
-        ModelError: An input has another name, and it is not clear which one it stands for.
+        UsageError: It is not certain which inputs are the same.
+        ModelError: An input has the name of a tensor inside the other model.
     """
     reference_run = next(
         (
@@ -55,9 +61,10 @@ def pair_runs(partitioned_runs: Sequence[PartitionedRun], reference: str) -> Pai
     first = others[0] if others else None
     if first is None or not all(same_structure(first.graph, partitioned_run.graph) for partitioned_run in others):
         return None
-    names = input_names(first, reference_run)
+    pairs = input_pairs(first, reference_run, given, command)
+    names = own_names(pairs)
     first = with_inputs(first, names) if names else first
-    aligned = align(first, reference_run, reference_run.graph.inputs)
+    aligned = align(first, reference_run, merge_inputs([reference_run.graph.inputs, first.graph.inputs]))
     mine = aligned.candidate.graph
     if not mine.outputs or not isinstance(mine, SharedGraph):
         return None
@@ -68,7 +75,7 @@ def pair_runs(partitioned_runs: Sequence[PartitionedRun], reference: str) -> Pai
         for partitioned_run in partitioned_runs
     ]
     limits = Limits(mine.nodes)
-    notes = pairing_notes(replace(aligned.pairing, inputs=names), first.label, reference_run.label)
+    notes = pairing_notes(replace(aligned.pairing, inputs=pairs), first.label, reference_run.label)
     return Paired(made, list(notes), lambda comparer: PairedComparer(comparer, limits))
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from polycmp.data.dimensions import merge_inputs
 from polycmp.graph import GraphNode
 from polycmp.loader import Loader
 from polycmp.runner import Runner
@@ -56,10 +57,12 @@ def align(
     dropped = set(joint.dropped)
     pairing = replace(pairing, matches=tuple(match for match in pairing.matches if match not in dropped))
     outputs = tuple(name for name in candidate.graph.outputs if joint.to_reference.get(name) in reference.graph.outputs)
-    own = {name: name for name in joint.to_reference}
+    theirs, both = reference.graph.inputs, merge_inputs([candidate.graph.inputs, reference.graph.inputs])
+    own = {name: name for name in joint.to_reference if name in candidate.graph.inputs or name not in both}
+    names = {name: item for name, item in joint.to_reference.items() if name in theirs or name not in both}
     uncut = {node.uncut: pairing.uncut[node.outputs[0]] for node in joint.nodes if node.uncut}
-    graph = SharedGraph(other, joint.nodes, {**joint.to_reference, **uncut}, outputs)
-    made = under_names(candidate, SharedGraph(mine, joint.nodes, own, outputs))
+    graph = SharedGraph(other, joint.nodes, {**names, **uncut}, outputs, both)
+    made = under_names(candidate, SharedGraph(mine, joint.nodes, own, outputs, both))
     return Aligned(made, under_names(reference, graph), pairing, graph)
 
 
@@ -107,6 +110,7 @@ def join_parts(join: JoinParts, parts: Mapping[str, SharedPart]) -> SharedPart:
         prefix + name: prefix + part.names[name]
         for prefix, part in parts.items()
         for name in (*part.inputs, *part.outputs)
+        if name in part.names
     }
     return SharedPart(
         join({prefix: part.own for prefix, part in parts.items() if part.calculates}),
@@ -123,24 +127,26 @@ class SharedGraph:
     Args:
         side: The model.
         nodes: The operators of both models together.
-        own: The model's own name of each tensor.
+        own: The model's own name of each tensor; inputs that only the other model has are missing.
         outputs: The outputs of both models that belong together.
+        inputs: The inputs of both models: what a caller feeds.
     """
 
     def __init__(
-        self, side: Side, nodes: Sequence[GraphNode], own: Mapping[str, str], outputs: tuple[str, ...]
+        self,
+        side: Side,
+        nodes: Sequence[GraphNode],
+        own: Mapping[str, str],
+        outputs: tuple[str, ...],
+        inputs: TensorMetadata,
     ) -> None:
         self.side = side
         self.nodes = nodes
         self.own = own
         self.outputs = outputs
+        self.inputs = inputs
         self.opaque: frozenset[str] = frozenset()
         self.seen: dict[str, np.dtype[Any]] = {}
-
-    @property
-    def inputs(self) -> TensorMetadata:
-        """What a caller feeds."""
-        return self.side.graph.inputs
 
     @property
     def weights(self) -> Mapping[str, int]:
@@ -149,7 +155,8 @@ class SharedGraph:
 
     def types(self, inputs: TensorMetadata) -> TensorMetadata:
         """Return what is known of the tensors' types and shapes."""
-        known, found = self.side.graph.types(inputs), TensorMetadata()
+        fed = TensorMetadata({self.own[name]: entry for name, entry in inputs.items() if name in self.own})
+        known, found = self.side.graph.types(fed), TensorMetadata()
         for name, own in self.own.items():
             entry = known.get(own)
             if entry is not None:
@@ -160,6 +167,8 @@ class SharedGraph:
         """Return a loader of the part that computes tensors from others."""
         declared = TensorMetadata()
         for name, entry in inputs.items():
+            if name not in self.own:
+                continue  # the other model's alone
             declared.add(self.own[name], self.kind(self.own[name], entry.dtype), entry.shape)
         made = [name for name in dict.fromkeys(self.own[item] for item in outputs) if name not in declared]
         return SharedPart(self.side.graph.cut(declared, made), tuple(inputs), tuple(outputs), self.own, bool(made))
@@ -243,16 +252,17 @@ class SharedRunner(Runner):
         inputs = TensorMetadata()
         known = self._runner.get_input_metadata() if self._calculates else TensorMetadata()
         for name in self._read:
-            entry = known.get(self._own[name])
+            own = self._own.get(name, "")
+            entry = known.get(own)
             real = entry is None or entry.dtype is None or is_floating(entry.dtype)
-            real = real or self._graph.steps(self._own[name]) is not None
+            real = real or self._graph.steps(own) is not None
             inputs.add(name, None if real or entry is None else entry.dtype, None if entry is None else entry.shape)
         return inputs
 
     def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
         """Return the outputs by the names of the pairs."""
         own = self._own
-        given = {own[name]: array for name, array in feed_dict.items()}
+        given = {own[name]: array for name, array in feed_dict.items() if name in own}
         made: dict[str, Any] = {}
         if self._calculates:
             wanted = self._runner.get_input_metadata()

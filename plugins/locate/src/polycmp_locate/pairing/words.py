@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
+from polycmp.data.input_pairs import InputPairs
+from polycmp.runs.pairing import alone_notes, fed_notes
 from polycmp_layerwise.observable import a_few
 from polycmp_locate.pairing.result import Pairing
 
@@ -11,20 +13,16 @@ from polycmp_locate.pairing.result import Pairing
 _ABSORBED = 3
 
 
-def input_notes(inputs: Mapping[str, str], candidate: str, reference: str) -> Iterator[str]:
-    """Yield which inputs of two models are taken for each other although they have other names.
+def input_notes(pairs: InputPairs, candidate: str, reference: str) -> Iterator[str]:
+    """Yield which inputs of two models are fed the same although they have other names, and which have no counterpart.
 
     Args:
-        inputs: The candidate's names, by the reference's.
+        pairs: The pairs.
         candidate: Label of the candidate.
         reference: Label of the reference.
     """
-    if inputs:
-        pairs = ", ".join(f"{own!r} for {name!r}" for name, own in inputs.items())
-        yield (
-            f"by their types, shapes and what reads them, inputs of {candidate} are taken for those of {reference}: "
-            f"{pairs}"
-        )
+    for note in (*fed_notes(pairs, candidate, reference), *alone_notes(pairs, candidate, reference)):
+        yield f"inputs: {note}"
 
 
 def pairing_notes(pairing: Pairing | None, candidate: str, reference: str) -> Iterator[str]:

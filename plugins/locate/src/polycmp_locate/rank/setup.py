@@ -15,7 +15,7 @@ from polycmp.tensors import Feed, TensorMetadata
 from polycmp_layerwise.open import open_partitioned_runs
 from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.pairing import Pairing, pair_graphs
-from polycmp_locate.pairing.inputs import input_names, with_inputs
+from polycmp_locate.pairing.inputs import input_pairs, own_names, with_inputs
 from polycmp_locate.pairing.words import input_notes
 from polycmp_locate.rank.trials import Trials
 
@@ -74,7 +74,9 @@ class Setup:
             partitioned_runs[self.reference.label],
             partitioned_runs[self.candidate.label],
         )
-        self.inputs = input_names(self.candidate_run, self.reference_run)
+        given = plan.data.map_input
+        self._pairs = input_pairs(self.candidate_run, self.reference_run, given, plan.command, further=False)
+        self.inputs = own_names(self._pairs)
         if self.inputs:
             self.candidate_run = with_inputs(self.candidate_run, self.inputs)
         given = _onnx(self.candidate) if reduce is None else reduce(self.exact)
@@ -98,7 +100,7 @@ class Setup:
 
     def notes(self) -> Iterator[str]:
         """Yield what a reader should know of how the models were brought together."""
-        yield from input_notes(self.inputs, self.candidate.label, self.reference.label)
+        yield from input_notes(self._pairs, self.candidate.label, self.reference.label)
 
     def use(self, model: ModelProto) -> None:
         """Exchange layers of this model from now on, whose tensors have the names of the candidate's.
