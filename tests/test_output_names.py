@@ -39,7 +39,7 @@ def test_the_command_under_which_the_values_agree_is_printed(polycmp, tmp_path):
     written(tmp_path / "new.onnx", "output_1", "output_0", "output_2")
     written(tmp_path / "old.onnx", "scores", "boxes", "count")
     done = polycmp("run", "new.onnx", *BACKENDS)
-    assert done.status == 3, "strangers were compared"
+    assert done.status == 3, "outputs of other names were compared"
     command = next_command(done)
     assert set(command[command.index("--map-output") + 1 :]) >= {"output_0=boxes", "output_1=scores", "output_2=count"}
     assert polycmp(*command).status == 0

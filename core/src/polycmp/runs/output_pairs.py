@@ -59,8 +59,8 @@ def _error(left: Any, right: Any) -> float:
     with np.errstate(all="ignore"):
         one, two = left.astype(np.float64), right.astype(np.float64)
         largest = float(np.max(np.abs(two), initial=0.0, where=np.isfinite(two)))
-        difference = np.abs(one - two)
-        difference[(one == two) | (np.isnan(one) & np.isnan(two))] = 0.0
+        same = (one == two) | (np.isnan(one) & np.isnan(two))
+        difference = np.where(same, 0.0, np.abs(one - two))
         error = float(np.max(difference, initial=0.0))
     if not largest or np.isnan(error):
         return 0.0 if error == 0.0 else 1.0
