@@ -7,6 +7,7 @@ import json
 import numpy as np
 import onnx
 import pytest
+from fakes import FakeSite
 from onnx import TensorProto, helper, numpy_helper
 
 from polycmp.plugins import Registry
@@ -98,3 +99,150 @@ def test_switches_of_a_backend_are_checked(tmp_path):
             assert values
             assert len(set(values)) == len(values)
             assert all(backend.with_option(switch.option, (value,) if several else value) for value in values)
+
+
+# --- operators that are wrong together
+
+
+def layer_norm(path):
+    """A layer norm by hand whose means have lost their dimension, so that columns are normalised by rows' figures."""
+    nodes = [
+        helper.make_node("ReduceMean", ["x"], ["mean"], name="mean", axes=[1], keepdims=0),
+        helper.make_node("Sub", ["x", "mean"], ["centred"], name="sub"),
+        helper.make_node("Pow", ["centred", "two"], ["square"], name="pow"),
+        helper.make_node("ReduceMean", ["square"], ["variance"], name="variance", axes=[1], keepdims=0),
+        helper.make_node("Add", ["variance", "epsilon"], ["shifted"], name="epsilon"),
+        helper.make_node("Sqrt", ["shifted"], ["deviation"], name="sqrt"),
+        helper.make_node("Div", ["centred", "deviation"], ["normal"], name="div"),
+        helper.make_node("Mul", ["normal", "gain"], ["scaled"], name="gain"),
+        helper.make_node("Add", ["scaled", "bias"], ["n"], name="bias"),
+        helper.make_node("Tanh", ["n"], ["y"], name="tanh"),
+    ]
+    weights = [("two", np.float32(2)), ("epsilon", np.float32(1e-5))]
+    weights += [("gain", np.linspace(0.5, 2, 8, dtype=np.float32)), ("bias", np.linspace(-1, 1, 8, dtype=np.float32))]
+    return save(path, nodes, [("x", FLOAT, [8, 8])], [("y", FLOAT, [8, 8])], weights, opset=13)
+
+
+def test_all_operators_that_one_kernel_replaced_are_named_with_the_pass(polycmp, tmp_path):
+    model = layer_norm(tmp_path / "m.onnx")
+    if polycmp("run", model, "-b", "onnxrt", "-b", "onnx").status == 0:
+        pytest.skip("this ONNX Runtime computes it rightly")
+    done = polycmp("locate", model, "-b", "onnxrt", "-b", "onnx", *REPORT)
+    found = located(tmp_path)
+    assert (done.status, found["words"], found["first_bad"]) == (1, "probing removes the fault", "n")
+    named = [node["name"] for node in found["fused"]["operators"]]
+    assert named == ["mean", "sub", "pow", "variance", "epsilon", "sqrt", "div", "gain", "bias"]
+    assert found["fused"]["replaced_by"] == ["LayerNormalization"]
+    assert "as one LayerNormalization (LayerNormFusion" in found["sentence"]
+    words = found["fused"]["switch"]["words"]
+    assert polycmp("run", model, *words.split(), "-b", "onnx").status == 0
+
+
+OPTIMISING = """
+from dataclasses import dataclass
+from polycmp.spec import RunnerSpec, Switch, hookimpl, opt
+
+@dataclass(frozen=True)
+class Options:
+    skip: tuple[str, ...] = opt((), help="Passes to leave out.")
+    write: str | None = opt(None, help="Where to write the model as it runs.", writes=True)
+
+@hookimpl
+def polycmp_runners():
+    yield RunnerSpec("optimising", "ONNX Runtime behind an optimiser", "optimising_impl:make", Options, needs=("onnx",),
+                     switches=(Switch("skip", values_from="optimising_impl:passes"),), rewritten="write")
+"""
+OPTIMISER = '''
+import onnx
+from onnx import helper
+from polycmp_onnxrt.runner import OnnxrtRunner
+from polycmp_onnxrt.session import SessionFromOnnx
+
+def passes(model, options):
+    return ["Nothing", "Differences", "Casts", "NothingEither"]
+
+def only_reader(graph, name):
+    readers = [node for node in graph.node if name in node.input]
+    return readers[0] if len(readers) == 1 and name not in {item.name for item in graph.output} else None
+
+def casts(graph):
+    """Leave a cast to a coarser type and back out, with what reads it reading what it read."""
+    for first in [node for node in graph.node if node.op_type == "Cast"]:
+        second = only_reader(graph, first.output[0])
+        if second is not None and second.op_type == "Cast":
+            gone = second.output[0]
+            for node in graph.node:
+                node.input[:] = [first.input[0] if name == gone else name for name in node.input]
+            second.CopyFrom(helper.make_node("Identity", [first.input[0]], [gone]))
+            graph.node.remove(first)
+
+def differences(graph):
+    """Make one Sub of Neg and Add, with its operands exchanged."""
+    for first in [node for node in graph.node if node.op_type == "Neg"]:
+        second = only_reader(graph, first.output[0])
+        if second is not None and second.op_type == "Add":
+            other = next(name for name in second.input if name != first.output[0])
+            second.CopyFrom(helper.make_node("Sub", [first.input[0], other], second.output))
+            graph.node.remove(first)
+
+def make(model, options, *, name):
+    loaded = onnx.ModelProto()
+    loaded.CopyFrom(model.load("onnx")())
+    for key, apply in (("Casts", casts), ("Differences", differences)):
+        if key not in options.skip:
+            apply(loaded.graph)
+
+    def session():
+        if options.write:
+            onnx.save(loaded, options.write)
+        return SessionFromOnnx(loaded, optimization="off")()
+
+    return OnnxrtRunner(session, name)
+'''
+
+
+@pytest.fixture
+def optimising(tmp_path):
+    """Search on a backend with an optimiser of its own; return the exit status and the report."""
+    site = FakeSite(tmp_path / "site")
+    site.plugin("optimising", OPTIMISING)
+    (site.folder / "optimising_impl.py").write_text(OPTIMISER)
+
+    def run(model, *words):
+        done = site.polycmp("locate", model, "-b", "optimising", "-b", "onnx", *words, *REPORT, cwd=tmp_path)
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.returncode, located(tmp_path)
+
+    return run
+
+
+def test_operators_between_two_others_that_became_one(optimising, tmp_path):
+    """What happens to `n` is inside; the pass that does it is found among those that do nothing here."""
+    nodes = [
+        helper.make_node("Exp", ["x"], ["e"], name="exp"),
+        helper.make_node("Neg", ["e"], ["n"], name="neg"),
+        helper.make_node("Add", ["one", "n"], ["a"], name="add"),
+        helper.make_node("Tanh", ["a"], ["y"], name="tanh"),
+    ]
+    ends = [("x", FLOAT, [4, 8])], [("y", FLOAT, [4, 8])]
+    status, found = optimising(save(tmp_path / "m.onnx", nodes, *ends, [("one", np.float32(1))]))
+    assert (status, found["words"], found["first_bad"]) == (1, "probing removes the fault", "a")
+    assert "computes Neg 'neg' and Add 'add' as one Sub (Differences), which is wrong" in found["sentence"]
+    assert found["sentence"].endswith("a way round: -b optimising:skip=Differences")
+
+
+@pytest.mark.parametrize("before", ["x", "r"], ids=["of an input", "inside"])
+def test_casts_that_are_left_out(optimising, tmp_path, before):
+    """The rounding to float16 is what the model computes: y is 0 without it."""
+    nodes = [
+        helper.make_node("Relu", ["x"], ["r"], name="relu"),
+        helper.make_node("Cast", [before], ["half"], name="tohalf", to=TensorProto.FLOAT16),
+        helper.make_node("Cast", ["half"], ["b"], name="tofloat", to=FLOAT),
+        helper.make_node("Sub", [before, "b"], ["e"], name="difference"),
+        helper.make_node("Mul", ["e", "k"], ["y"], name="scale"),
+    ]
+    ends = [("x", FLOAT, [4, 8])], [("y", FLOAT, [4, 8])]
+    status, found = optimising(save(tmp_path / "m.onnx", nodes[before == "x" :], *ends, [("k", np.float32(1000))]))
+    assert (status, found["words"], found["first_bad"]) == (1, "probing removes the fault", "b")
+    together = f"with Cast 'tohalf' and Cast 'tofloat' together, 'b' is '{before}' to the last bit"
+    assert f"{together}: optimising leaves both out" in found["sentence"]

@@ -17,7 +17,16 @@ from polycmp_locate.decisions import (
     worth_running,
 )
 from polycmp_locate.flow import Flow
-from polycmp_locate.fusion import Turned, describe_fusion, describe_turned, find_probes, rounding_that_turns
+from polycmp_locate.fusion import (
+    Turned,
+    describe_fusion,
+    describe_left_out,
+    describe_turned,
+    find_fused,
+    find_probes,
+    left_out,
+    rounding_that_turns,
+)
 from polycmp_locate.judge import Evidence, Judgement, judge
 from polycmp_locate.measure import distance
 from polycmp_locate.narrowing import lone_narrowing
@@ -178,15 +187,36 @@ class FullSearch:
         groups = [segment.wanted for segment in self.sweeper.windows.segments]
         sides, removes = self._sides(partitioned_run), self._removes(partitioned_run, self._beyond)
         probes = find_probes(partitioned_run, self.feed, groups, final_outputs(partitioned_run.graph), removes)
+        gone = left_out(sides, self.feed, probes, self._beyond, lambda made: not removes(made))
+        if gone is not None:
+            judgement = self._nobody()
+            describe_left_out(self.found, partitioned_run.label, gone)
+            return judgement
         self._turned = rounding_that_turns(
             sides, self.feed, self.found.rows, probes, self._beyond, lambda made: not removes(made)
         )
         if self._turned is not None:
             return None
+        judgement = self._nobody()
+        self.on_stage("looking for what the backend can leave out")
+        target = self.expected if partitioned_run is self.setting.candidate else self.plain
+        fused = find_fused(partitioned_run, probes, lambda turned: self._is_right(turned, target))
+        describe_fusion(self.found, partitioned_run, probes, fused)
+        return judgement
+
+    def _nobody(self) -> Judgement:
+        """Return what the rows say, without anybody to blame."""
         judgement = self._judge()
         judgement.first_bad = judgement.origin = judgement.turning = None
-        describe_fusion(self.found, partitioned_run, probes)
         return judgement
+
+    def _is_right(self, turned: PartitionedRun, target: Tensors) -> bool:
+        """Return whether a backend that was told otherwise makes outputs that are right but for rounding."""
+        made = turned.run_whole(self.feed, list(self._beyond))
+        if made is None:
+            return False
+        errors = {name: distance(made[name], target[name]) for name in self._beyond}
+        return all(error <= self._limit(name, error) for name, error in errors.items())
 
     def _ties(self, partitioned_run: PartitionedRun, outputs: Mapping[str, float]) -> Ties | None:
         """Return where a backend begins to round ties otherwise, if that is what outputs are off by."""

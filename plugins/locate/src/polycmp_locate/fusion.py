@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from polycmp.graph import GraphNode, ModelGraph
-from polycmp.tensors import Feed
+from polycmp.tensors import Feed, to_numpy
 from polycmp_layerwise.observable import a_few
 from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.between_steps import Ties
@@ -16,13 +16,20 @@ from polycmp_locate.decisions import worth_running
 from polycmp_locate.fewest import fewest
 from polycmp_locate.flow import Flow
 from polycmp_locate.measure import distance
-from polycmp_locate.result import FUSION, WITHIN_ROUNDING, Located, Row
+from polycmp_locate.pairing.view import SharedGraph
+from polycmp_locate.result import FUSION, WITHIN_ROUNDING, Fused, Located, Row
+from polycmp_locate.rewriting import rewrites
+from polycmp_locate.switches import Cured, find_cure
 
 Tensors = Mapping[str, Any]
 #: Trials with the whole model after which the probes found so far have to do.
 _TRIALS = 48
 #: Tensors behind a fusion that are looked at, each by three runs.
 _TURNS = 8
+#: Seconds for making and running the whole model up to which some thirty trials with it are made.
+_AFFORDABLE = 3.0
+#: Operators that a backend rewrites in one go, from which on naming them tells nothing.
+_MOST = 24
 
 
 def find_probes(
@@ -128,19 +135,93 @@ def rounding_that_turns(
     return None
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """Operators that a backend leaves out: what they make is what they read, although they change it.
+
+    Attributes:
+        nodes: The operators.
+        read: The tensor that they read.
+        made: The tensor that they make.
+    """
+
+    nodes: tuple[GraphNode, ...]
+    read: str
+    made: str
+
+
+def left_out(
+    sides: tuple[PartitionedRun, PartitionedRun],
+    feed: Feed,
+    probes: Sequence[str],
+    outputs: Collection[str],
+    is_wrong: Callable[[Tensors], bool],
+) -> LeftOut | None:
+    """Return which operators around a probe a backend leaves out, if it does so where it is not looked between them.
+
+    Args:
+        sides: The backend whose fusion probes prevent, and the other.
+        feed: The inputs.
+        probes: What prevents the difference.
+        outputs: The outputs in question.
+        is_wrong: Says of those outputs whether most of their error is there.
+    """
+    fusing, other = sides
+    flow = Flow(fusing.graph.nodes)
+    final = list(outputs)
+    for probe in probes[:_TURNS]:
+        maker, _ = around(fusing.graph, probe)
+        near = flow.behind([probe]) | flow.behind(flow.behind([probe]))
+        pairs = [(read, made) for read in (maker.inputs if maker is not None else ()) for made in near - {*final}]
+        for read, made in pairs:
+            if not (read in flow.made or read in feed) or made in fusing.graph.opaque:
+                continue
+            asked = [made, *([] if read in feed else [read])]
+            seen, expected = fusing.run_whole(feed, [*final, *asked]), other.run_whole(feed, asked)
+            if seen is None or expected is None or not is_wrong({name: seen[name] for name in final}):
+                continue
+            if _same({**feed, **seen}, read, made) and not _same({**feed, **expected}, read, made):
+                between = flow.before(made, {read}) - {read}
+                nodes = [node for node in fusing.graph.nodes if not between.isdisjoint(node.outputs)]
+                return LeftOut(tuple(nodes), read, made)
+    return None
+
+
+def _same(tensors: Tensors, one: str, two: str) -> bool:
+    """Return whether two tensors are equal to the last bit."""
+    a, b = to_numpy(tensors[one]), to_numpy(tensors[two])
+    return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+def describe_left_out(found: Located, label: str, gone: LeftOut) -> None:
+    """Write down which operators a backend leaves out."""
+    found.verdict, found.origin = FUSION, None
+    found.fused = fused = Fused(gone.nodes)
+    found.first_bad = next((row for row in found.rows if row.tensor == gone.made), None)
+    found.last_good = next((row for row in found.rows if row.tensor == gone.read), None)
+    them = "both" if len(gone.nodes) == 2 else "them"
+    found.sentence = (
+        f"{FUSION}: with {fused.labels} together, {gone.made!r} is {gone.read!r} to the last bit: {label} leaves "
+        f"{them} out"
+    )
+
+
 def describe_turned(found: Located, label: str, turned: Turned | Ties) -> None:
     """Write down that fused operators round otherwise, and that the outputs differ because something grows from it."""
     found.verdict = WITHIN_ROUNDING
     found.sentence = f"{WITHIN_ROUNDING}: no operator is wrong; where {label} fuses operators, {turned.in_words}"
 
 
-def describe_fusion(found: Located, partitioned_run: PartitionedRun, probes: tuple[str, ...]) -> None:
+def describe_fusion(
+    found: Located, partitioned_run: PartitionedRun, probes: tuple[str, ...], fused: Fused | None
+) -> None:
     """Write down which fused operators are wrong.
 
     Args:
         found: What is known so far.
         partitioned_run: The backend in question.
         probes: What prevents the fault; empty if only cutting the model does.
+        fused: What the backend tells of it; None if nothing.
     """
     found.verdict, found.first_bad, found.origin = FUSION, None, None
     probe = found.probe
@@ -149,20 +230,81 @@ def describe_fusion(found: Located, partitioned_run: PartitionedRun, probes: tup
     probe.kept = probes
     was = f"the outputs' error, {probe.error:.2g} relative,"
     if not probes:
+        found.fused = fused
+        hangs_on, way_round = (fused.hangs_on, fused.way_round) if fused is not None else ("", "")
+        named = "the operators are right one by one, and wrong together"
+        if fused is not None and fused.nodes:
+            named = f"{fused.labels} are right one by one, and wrong together"
         probe.sentence += "; no probes in the whole model prevent it, only cutting the model does"
         found.sentence = (
             f"{FUSION}: {was} is {probe.probed_error:.2g} once {partitioned_run.label} computes the model in parts; "
-            "the operators are right one by one, and wrong together"
+            f"{named}{hangs_on}{way_round}"
+        )
+        return
+    one = len(probes) == 1
+    right = f"{partitioned_run.label} is right once {a_few(probes)} {'is an output' if one else 'are outputs'}"
+    if fused is not None and fused.replaced_by:
+        found.fused = fused
+        made = {name for node in fused.nodes for name in node.outputs}
+        inside = {name for node in fused.nodes for name in node.inputs} & made
+        found.first_bad = next((row for row in found.rows if row.tensor in made - inside), None)
+        found.last_good = _read_by(found, fused.nodes)
+        kinds = " and ".join(fused.replaced_by)
+        found.sentence = (
+            f"{FUSION}: {partitioned_run.label} computes {fused.labels} as one {kinds}{fused.hangs_on}, which is "
+            f"wrong: {was} is {probe.probed_error:.2g} with probes, and {right}{fused.way_round}"
         )
         return
     maker, readers = around(partitioned_run.graph, probes[0])
-    names = [node.label for node in [maker, *readers] if node is not None]
+    nodes = tuple(node for node in [maker, *readers] if node is not None)
+    found.fused = fused = Fused(nodes, cure=fused.cure if fused is not None else None)
     found.first_bad = next((row for row in found.rows if readers and row.tensor in readers[0].outputs), None)
     found.last_good = next((row for row in found.rows if row.tensor == probes[0]), None)
-    one = len(probes) == 1
     found.sentence = (
-        f"{FUSION}: {partitioned_run.label} is right once {a_few(probes)} "
-        f"{'is an output' if one else 'are outputs'}; that keeps apart {' and '.join(names)}"
+        f"{FUSION}: {right}; that keeps apart {' and '.join(node.label for node in nodes)}"
         f"{'' if one else f' and {len(probes) - 1} more'}, so computing them together (a fused operator, or "
-        f"shared memory) is wrong: {was} is {probe.probed_error:.2g} with probes"
+        f"shared memory) is wrong{fused.hangs_on}: {was} is {probe.probed_error:.2g} with probes{fused.way_round}"
     )
+
+
+def _read_by(found: Located, nodes: Sequence[GraphNode]) -> Row | None:
+    """Return the last tensor that operators read and none of them makes; None if they read inputs only."""
+    made = {name for node in nodes for name in node.outputs}
+    read = {name for node in nodes for name in node.inputs} - made
+    return next((row for row in reversed(found.rows) if row.tensor in read), None)
+
+
+def find_fused(partitioned_run: PartitionedRun, probes: Sequence[str], cured: Cured) -> Fused | None:
+    """Return which operators a backend computes as others, and what it hangs on; None if nothing tells.
+
+    Args:
+        partitioned_run: The backend.
+        probes: What prevents the fault; none if only cutting the model does.
+        cured: Says whether a backend that was told otherwise is right.
+    """
+    variants = partitioned_run.variants
+    if variants is None or partitioned_run.compiles:
+        return None
+    affordable = partitioned_run.whole_seconds <= _AFFORDABLE
+    cure = find_cure(partitioned_run, cured) if affordable else None
+    rewritten = variants.rewritten() if affordable else None
+    if rewritten is None:
+        return Fused((), cure=cure) if cure is not None else None
+    found = rewrites(variants.graph, rewritten)
+    if cure is not None:
+        kept = {item.outputs for item in rewrites(variants.graph, variants.rewritten(cure.switch, cure.value) or ())}
+        found = [item for item in found if item.outputs not in kept] or found
+    names = _own_names(partitioned_run, probes)
+    chosen = next((item for item in found if any(map(item.holds, names))), None)
+    if chosen is None:
+        touching = [item for item in found if not {*item.inputs, *item.outputs}.isdisjoint(names)]
+        chosen = next(iter(touching if names else found if cure is not None else ()), None)
+    if chosen is None or len(chosen.replaced) > _MOST:
+        return Fused((), cure=cure) if cure is not None else None
+    return Fused(chosen.replaced, chosen.by, cure)
+
+
+def _own_names(partitioned_run: PartitionedRun, names: Sequence[str]) -> list[str]:
+    """Return tensors by the names that they have in the backend's own model."""
+    graph = partitioned_run.graph
+    return [graph.own[name] for name in names] if isinstance(graph, SharedGraph) else list(names)

@@ -1,0 +1,131 @@
+"""Which operators of a model a backend computes as others: read from the model as it has rewritten it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+
+from polycmp.graph import GraphNode, ModelGraph
+from polycmp_layerwise.structure import makers, static_tensors
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """Operators of a model, and those that a backend computes in their place.
+
+    Attributes:
+        replaced: The model's operators, in its order.
+        by: The types of the others.
+        inputs: What both read.
+        outputs: What both make.
+    """
+
+    replaced: tuple[GraphNode, ...]
+    by: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    def holds(self, tensor: str) -> bool:
+        """Return whether a tensor of the model is no longer there."""
+        return tensor not in self.outputs and any(tensor in node.outputs for node in self.replaced)
+
+
+def rewrites(graph: ModelGraph, rewritten: Sequence[GraphNode]) -> list[Rewrite]:
+    """Return what a backend has replaced in a model, in the order of the model.
+
+    Operators belong together where they pass each other tensors that the model does not have. What they replace is all
+    that the model computes between what they read and what they make.
+
+    Args:
+        graph: The model.
+        rewritten: The operators of the model as the backend has rewritten it.
+    """
+    rewritten = _with_names(graph, rewritten)
+    maker, static = makers(graph.nodes), static_tensors(graph)
+    known = {_key(node, static) for node in graph.nodes}
+    weights = _weights(graph, rewritten)
+    own = {*maker, *graph.inputs, *graph.weights}
+    found = []
+    for group in _groups([node for node in rewritten if _key(node, weights) not in known], own):
+        read = {name for node in group for name in node.inputs if name in own}
+        made = [name for node in group for name in node.outputs if name in maker]
+        positions = _between(graph, maker, static, read, made)
+        replaced = tuple(graph.nodes[index] for index in sorted(positions))
+        by = tuple(node.op_type for node in group)
+        if replaced and by != tuple(node.op_type for node in replaced):
+            found.append(Rewrite(replaced, by, tuple(sorted(read - static)), tuple(made)))
+    return sorted(found, key=lambda rewrite: maker[rewrite.replaced[0].outputs[0]])
+
+
+def _key(node: GraphNode, weights: Set[str]) -> tuple[object, ...]:
+    """Return what makes an operator the same in both models, where weights may have any names."""
+    return node.op_type, node.domain, _read(node, weights), node.outputs
+
+
+def _read(node: GraphNode, weights: Set[str]) -> tuple[str, ...]:
+    return tuple("" if name in weights else name for name in node.inputs)
+
+
+def _weights(graph: ModelGraph, rewritten: Sequence[GraphNode]) -> set[str]:
+    """Return the names of what operators of the rewritten model read and neither they nor callers give."""
+    given = {*graph.inputs, *(name for node in rewritten for name in node.outputs)}
+    return {name for node in rewritten for name in node.inputs} - given
+
+
+def _with_names(graph: ModelGraph, rewritten: Sequence[GraphNode]) -> list[GraphNode]:
+    """Return rewritten operators with the model's names for tensors that have other ones and are the same.
+
+    That is what the only operator of a type makes of the same tensors, and what it reads to make the same.
+    """
+    static, weights = static_tensors(graph), _weights(graph, rewritten)
+    own = {*graph.inputs, *static, *(name for node in graph.nodes for name in node.outputs)}
+    alike = Counter((node.op_type, node.domain, _read(node, static)) for node in graph.nodes)
+    by_read = {(node.op_type, node.domain, _read(node, static)): node.outputs for node in graph.nodes}
+    by_made = {(node.op_type, node.domain, node.outputs): node.inputs for node in graph.nodes}
+    names: dict[str, str] = {}
+
+    def learn(here: Sequence[str], there: Sequence[str] | None) -> None:
+        pairs = list(zip(here, there, strict=True)) if there is not None and len(here) == len(there) else []
+        pairs = [(one, two) for one, two in pairs if one not in weights]
+        if all(one == two or one not in own for one, two in pairs):
+            names.update((one, two) for one, two in pairs if one != two)
+
+    for node in rewritten:
+        key = node.op_type, node.domain, _read(_renamed(node, names), weights)
+        learn(node.outputs, by_read.get(key) if alike[key] == 1 else None)
+    for node in reversed(rewritten):
+        learn(node.inputs, by_made.get((node.op_type, node.domain, _renamed(node, names).outputs)))
+    return [_renamed(node, names) for node in rewritten]
+
+
+def _renamed(node: GraphNode, names: Mapping[str, str]) -> GraphNode:
+    inputs, outputs = ((names.get(name, name) for name in side) for side in (node.inputs, node.outputs))
+    return replace(node, inputs=tuple(inputs), outputs=tuple(outputs))
+
+
+def _groups(nodes: Sequence[GraphNode], own: Set[str]) -> Iterator[list[GraphNode]]:
+    """Yield operators in groups that tensors connect which the model does not have."""
+    group_of: dict[int, list[int]] = {index: [index] for index in range(len(nodes))}
+    makes = {name: index for index, node in enumerate(nodes) for name in node.outputs if name not in own}
+    for index, node in enumerate(nodes):
+        for name in node.inputs:
+            other = group_of[makes[name]] if name in makes else group_of[index]
+            if other is not group_of[index]:
+                other += group_of[index]
+                group_of.update(dict.fromkeys(group_of[index], other))
+    yield from ([nodes[index] for index in sorted(group)] for group in {id(g): g for g in group_of.values()}.values())
+
+
+def _between(
+    graph: ModelGraph, maker: dict[str, int], static: Set[str], read: Set[str], made: Sequence[str]
+) -> set[int]:
+    """Return the positions of the operators that compute some tensors from others."""
+    found: set[int] = set()
+    waiting = list(made)
+    while waiting:
+        index = maker.get(waiting.pop(), -1)
+        if index >= 0 and index not in found:
+            found.add(index)
+            waiting += [name for name in graph.nodes[index].inputs if name not in read and name not in static]
+    return found
