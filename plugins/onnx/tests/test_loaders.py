@@ -11,7 +11,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from polycmp.errors import ModelError, PluginError, UsageError
+from polycmp.errors import ModelError, UsageError
 from polycmp.tensors import TensorMetadata
 from polycmp_onnx import (
     BytesFromOnnx,
@@ -218,12 +218,6 @@ def test_fp16_keeps_weights_that_it_can_hold(make_model):
     model = make_model([node], [("x", 1, [4])], [("y", 1, [4])], {"w": large})
     kept = numpy_helper.to_array(convert_to_fp16(model).graph.initializer[0])
     np.testing.assert_array_equal(kept, np.array([20000, 65504, 3e-7, -65504], np.float16))
-
-
-def test_fp16_without_the_converter_names_the_extra(mlp, monkeypatch):
-    monkeypatch.setitem(sys.modules, "onnxconverter_common.float16", None)
-    with pytest.raises(PluginError, match=r"polycmp-onnx\[fp16\]"):
-        convert_to_fp16(mlp)
 
 
 def test_extracting_a_part(mlp, feed):

@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from polycmp_onnx.bf16 import ConvertToBf16 as ConvertToBf16
-    from polycmp_onnx.bf16 import convert_to_bf16 as convert_to_bf16
+    from polycmp_onnx.convert import ConvertToBf16 as ConvertToBf16
     from polycmp_onnx.convert import ConvertToFp16 as ConvertToFp16
+    from polycmp_onnx.convert import convert_to_bf16 as convert_to_bf16
     from polycmp_onnx.convert import convert_to_fp16 as convert_to_fp16
     from polycmp_onnx.external import ExternalModel as ExternalModel
     from polycmp_onnx.extract import ExtractSubgraph as ExtractSubgraph
@@ -49,8 +49,7 @@ _HOME = {
     "structure": ("referring_to_itself",),
     "shapes": ("InferShapes", "infer_shapes"),
     "upper_bound": ("SetUpperBound", "set_upper_bound"),
-    "bf16": ("ConvertToBf16", "convert_to_bf16"),
-    "convert": ("ConvertToFp16", "convert_to_fp16"),
+    "convert": ("ConvertToFp16", "ConvertToBf16", "convert_to_fp16", "convert_to_bf16"),
     "extract": ("ExtractSubgraph", "extract_subgraph"),
     "graphsurgeon": ("GsFromOnnx", "gs_from_onnx"),
     "fold": ("FoldConstants", "fold_constants"),

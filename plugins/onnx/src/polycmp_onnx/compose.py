@@ -31,16 +31,11 @@ def make_loader(source: Any, options: LoaderOptions | None = None) -> OnnxLoader
             external_data_dir=options.external_data_dir,
             ignore_external_data=options.ignore_external_data,
         )
-    if options.fp_to_fp16:
-        from polycmp_onnx.convert import ConvertToFp16
+    if options.fp_to_fp16 or options.fp_to_bf16:
+        from polycmp_onnx.convert import ConvertToBf16, ConvertToFp16
 
-        loader = (
-            ConvertToFp16(loader, keep_float=list(options.keep_float)) if options.keep_float else ConvertToFp16(loader)
-        )
-    if options.fp_to_bf16:
-        from polycmp_onnx.bf16 import ConvertToBf16
-
-        loader = ConvertToBf16(loader)
+        kept = {"keep_float": list(options.keep_float)} if options.keep_float else {}
+        loader = ConvertToFp16(loader, **kept) if options.fp_to_fp16 else ConvertToBf16(loader, **kept)
     if options.shape_inference:
         from polycmp_onnx.shapes import InferShapes
 

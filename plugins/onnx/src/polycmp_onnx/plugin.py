@@ -47,9 +47,11 @@ class LoaderOptions:
         alias="--fp-to-bf16",
     )  # fmt: skip
     keep_float: tuple[str, ...] = opt(
-        (), help="With --fp-to-fp16: operator types and names of nodes that stay in float32.", metavar="OP_TYPE|NODE",
+        (),
+        help="With --fp-to-fp16 or --fp-to-bf16: operator types and names of nodes that stay in float32.",
+        metavar="OP_TYPE|NODE",
         alias="--keep-float",
-    )  # fmt: skip
+    )
     save: str | None = opt(
         None, help="Save the model as it is after these options.", metavar="PATH", alias="--save-onnx", writes=True
     )
