@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import onnx
 import onnxruntime
@@ -10,7 +12,12 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from toys import graph_model
 
+from polycmp.errors import ModelError
+from polycmp.plugins import Registry
 from polycmp_onnx import save_onnx
+from polycmp_onnx.save import write_model
+from polycmp_onnx.trial import attempt
+from polycmp_onnx.verify import Verification
 
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
 
@@ -271,3 +278,88 @@ def test_operators_kept_in_float32_compute_as_before_in_a_branch(polycmp):
     assert not [item for item in made.graph.initializer if item.data_type == TensorProto.FLOAT16]
     feed = {"x": np.array([1 / 3, -2 / 3], np.float32), "c": np.array(True)}
     np.testing.assert_array_equal(ran(made, feed)[0], ran(branching(), feed)[0])
+
+
+def verified(model, original, **options):
+    """Write a model and make sure of it as commands do; return what was made sure of."""
+    onnx.save(model, "written.onnx")
+    verification = Verification(Registry.discover(), lambda: original, **options)
+    write_model(model, Path("target.onnx"), verify=verification)
+    return verification.done
+
+
+def relu(name="y", shape=("n", 2), op="Relu", kind=FLOAT):
+    return graph_model([helper.make_node(op, ["x"], [name])], [("x", kind, shape)], [(name, kind, shape)])
+
+
+def test_a_file_that_computes_something_else_takes_no_place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("target.onnx").write_bytes(b"old")
+    with pytest.raises(ModelError, match=r"'y' is not what the original makes .* off by"):
+        verified(relu(op="Neg"), relu(), same=True)
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["target.onnx", "written.onnx"]
+    assert Path("target.onnx").read_bytes() == b"old"
+    done = verified(relu(), relu(), same=True)
+    assert done[0] == "ONNX's rules" and done[-1] == "it computes what the model does"
+
+
+def test_a_type_that_an_operator_does_not_take_is_found_without_a_backend(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    half = yolo_grid()
+    half.graph.node[2].attribute[0].i = TensorProto.FLOAT16
+    with pytest.raises(ModelError) as refused:
+        Verification(None, yolo_grid).check(half)
+    assert "node name: range" in refused.value.why and "unsupported type: tensor(float16)" in refused.value.why
+    Verification(None, lambda: half).check(half)  # the original was no better
+
+
+def test_results_of_other_types_are_refused_and_the_old_file_stays(polycmp):
+    onnx.save(relu("h"), "model.onnx")
+    Path("part.onnx").write_bytes(b"old")
+    words = ("surgeon", "extract", "model.onnx", "--outputs", "h:float16", "-o", "part.onnx")
+    done = polycmp(*words)
+    assert (done.status, Path("part.onnx").read_bytes()) == (3, b"old")
+    assert "ONNX's inference of types and shapes refuses" in done.err and "--no-verify" in done.err
+    assert polycmp(*words, "--no-verify").status == 0
+    assert Path("part.onnx").read_bytes() != b"old"
+
+
+def test_what_was_made_sure_of_is_said(polycmp):
+    onnx.save(relu(), "model.onnx")
+    done = polycmp("surgeon", "sanitize", "model.onnx", "--toposort", "-o", "out.onnx")
+    assert "verified: ONNX's rules, onnxrt loads it, it computes what model.onnx does" in done.out
+    done = polycmp("convert", "model.onnx", "--fp-to-fp16", "-o", "out.onnx")
+    assert done.out.splitlines()[-1] == "verified: ONNX's rules, onnxrt loads it"
+
+
+def test_a_part_is_fed_with_what_the_whole_model_makes(polycmp):
+    nodes = [helper.make_node("Neg", ["x"], ["a"]), helper.make_node("Sqrt", ["a"], ["b"])]
+    nodes.append(helper.make_node("Relu", ["b"], ["y"]))
+    onnx.save(graph_model(nodes, [("x", FLOAT, ["n", 2])], [("y", FLOAT, ["n", 2])]), "model.onnx")
+    done = polycmp("surgeon", "extract", "model.onnx", "--inputs", "a:auto:auto", "-o", "part.onnx")
+    assert done.status == 0 and "it computes what model.onnx does" in done.out, done.err
+
+
+def test_a_backend_that_dies_while_it_loads_a_file_ends_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    onnx.save(relu(), "model.onnx")
+    with open("sitecustomize.py", "w") as file:
+        file.write("import onnxruntime, os\nonnxruntime.InferenceSession = lambda *a, **k: os.abort()\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    found = attempt("onnxrt", "model.onnx")
+    assert not found.loaded and "SIGABRT" in found.fault and "while loading it" in found.fault
+
+
+def test_weights_of_the_original_are_not_written_over(polycmp):
+    model = graph_model(
+        [helper.make_node("Add", ["x", "w"], ["y"])],
+        [("x", FLOAT, [64])],
+        [("y", FLOAT, [64])],
+        [("w", np.arange(64, dtype=np.float32))],
+    )
+    save_onnx(model, "model.onnx", "weights.bin", size_threshold=0)
+    before = Path("weights.bin").read_bytes()
+    for command in (("convert", "model.onnx", "--fp-to-fp16"), ("surgeon", "sanitize", "model.onnx")):
+        done = polycmp(*command, "-o", "out.onnx", "--save-external-data", "weights.bin")
+        assert (done.status, "would be lost" in done.err) == (2, True)
+    assert Path("weights.bin").read_bytes() == before and not Path("out.onnx").exists()

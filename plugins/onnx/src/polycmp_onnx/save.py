@@ -191,18 +191,21 @@ def locations(path: Path) -> set[str]:
     return {onnx.external_data_helper.ExternalDataInfo(tensor).location for tensor in external_tensors(model)}
 
 
-def save(loader: Callable[[], Any], path: str, verify: Callable[[Path], None] | None = None) -> None:
+def save(
+    loader: Callable[[], Any], path: str, form: Form = _INSIDE, verify: Callable[[Path], None] | None = None
+) -> None:
     """Write what a loader makes to a file; the hook behind `convert`.
 
     Args:
         loader: A callable that returns a model.
         path: Where to write.
+        form: How the files are to look.
         verify: As for `write_model`.
     """
     external = loader.external() if isinstance(loader, OnnxLoader) else None
     target = Path(path)
-    if external is None or not is_too_large(external.model):
-        write_model(given_model(loader), target, verify=verify)
+    if external is None or form.external_data_path is not None or not is_too_large(external.model):
+        write_model(given_model(loader), target, form, verify)
         return
     with _errors(target), _folder_beside(target) as folder:
         with (folder / f"{target.name}.data").open("wb") as data:

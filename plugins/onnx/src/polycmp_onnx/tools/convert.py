@@ -8,14 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.command import examples
 from polycmp.spec import opt
-from polycmp.terminal import echo
-from polycmp_onnx.tools.frame import OutsideSection, model_argument, output_option, verbosity_params
+from polycmp_onnx.tools.frame import (
+    OutsideSection,
+    VerifySection,
+    model_argument,
+    output_option,
+    refuse_to_overwrite_weights,
+    tell,
+    verbosity_params,
+)
 from polycmp_onnx.tools.model_command import ModelCommand
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
     from polycmp.model import Model
     from polycmp.plugins import Contribution, Registry
+    from polycmp_onnx.verify import Verification
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,29 +43,43 @@ def _convert(call: Invocation) -> int:
         raise ModelError(f"{model.path} is of kind {kind} already", hint=f"cp {model.path} {output}")
     call.registry.require(writer)
     outside = call.section(OutsideSection).save_external_data
-    if outside is None:
-        call.registry.load(writer, writer.spec.save)(model.load(kind), output)
-    elif kind == "onnx":
-        _write_onnx(call, model, output)
-    else:
+    if kind == "onnx":
+        return _write_onnx(call, model, Path(output))
+    if outside is not None:
         raise UsageError(
             f"{output} has no weights outside", whose="--save-external-data", hint="leave it out, or write a .onnx file"
         )
-    echo(f"wrote {output} ({Path(output).stat().st_size} bytes)")
+    call.registry.load(writer, writer.spec.save)(model.load(kind), output)
+    tell(Path(output), "", None)
     return 0
 
 
-def _write_onnx(call: Invocation, model: Model, output: str) -> None:
-    from polycmp_onnx.save import SaveOnnx
+def _write_onnx(call: Invocation, model: Model, output: Path) -> int:
+    """Write a model of ONNX, of which it is made sure before it takes its place."""
+    from polycmp_onnx.save import Form, save
 
     section = call.section(OutsideSection)
-    SaveOnnx(
-        model.load("onnx"),
-        output,
-        external_data_path=section.save_external_data,
-        size_threshold=section.external_data_size_threshold,
-        all_tensors_to_one_file=not section.no_save_all_tensors_to_one_file,
-    )()
+    outside = section.save_external_data
+    if outside is not None:
+        refuse_to_overwrite_weights(model, output, outside or f"{output.name}.data")
+    form = Form(outside, section.external_data_size_threshold, not section.no_save_all_tensors_to_one_file)
+    verification = None if call.section(VerifySection).no_verify else _verification(call, model)
+    save(model.load("onnx"), str(output), form, verification)
+    tell(output, "", verification)
+    return 0
+
+
+def _verification(call: Invocation, model: Model) -> Verification:
+    """Return what makes sure of the file: of its results, too, unless it is to round them."""
+    from polycmp_onnx.load import OnnxFromPath
+    from polycmp_onnx.plugin import LoaderOptions
+    from polycmp_onnx.verify import Verification
+
+    options = model.settings.loader_options.get("onnx") or LoaderOptions()
+    same = not (options.fp_to_fp16 or options.fp_to_bf16)
+    original = OnnxFromPath(model.path, options.external_data_dir) if model.kind == "onnx" else lambda: None
+    registry = None if options.ignore_external_data else call.registry
+    return Verification(registry, original, same=same, whose=model.path)
 
 
 def _writer(registry: Registry, output: str, convert_to: str) -> Contribution:
@@ -92,7 +114,7 @@ convert_command = ModelCommand(
     "convert",
     _convert,
     without=_SAVING,
-    options=(ConvertSection, OutsideSection, "model", "data.input_shapes", "data.data_loader",
+    options=(ConvertSection, OutsideSection, VerifySection, "model", "data.input_shapes", "data.data_loader",
              "data.data_loader_script", "data.data_loader_func_name", "data.load_inputs", "log"),
     params=[model_argument(), output_option("Where to write."), *verbosity_params()],
     help="Turn MODEL into another kind of model, or change it, with the options of a run."

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from polycmp.command import Invocation
     from polycmp.model import Model
     from polycmp_onnx.plugin import LoaderOptions
+    from polycmp_onnx.verify import Verification
 
-_MISSING = "is required but missing"
 _LOG = logging.getLogger("polycmp")
 
 
@@ -53,6 +53,16 @@ class OutsideSection:
         1024, help="Smaller tensors stay in the model; K, M, G allowed.", metavar="BYTES", parse=parse_size
     )
     no_save_all_tensors_to_one_file: bool = opt(False, help="One file per tensor.")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VerifySection:
+    """Verifying."""
+
+    no_verify: bool = opt(
+        False,
+        help="Write the file without looking at it: no check of ONNX's rules, no loading, no comparison with MODEL.",
+    )
 
 
 def verbosity_params() -> list[click.Parameter]:
@@ -111,30 +121,58 @@ def read_onnx(model: Model) -> Any:
 
 
 def change(
-    call: Invocation, model: Model, edit: Callable[[Any], str], *, tolerant: bool = False, checked: bool = True
+    call: Invocation,
+    model: Model,
+    edit: Callable[[Any], str],
+    *,
+    same: bool = False,
+    tolerant: bool = False,
+    checked: bool = True,
 ) -> int:
-    """Read a model, change it, make sure that ONNX takes the result, write it, and say so.
+    """Read a model, change it, make sure of what came out, write it, and say so.
 
     Args:
         call: The call of a command with the option `--output` and the sections of this module.
         model: The model.
         edit: Changes an `onnx.ModelProto` and says what it did, in a few words.
+        same: Whether the result is to compute what the model does.
         tolerant: Warn only where ONNX's checker refuses the result, for operators that ONNX does not know.
-        checked: Whether the checker is to look at the result; it refuses every model whose weights were left out.
+        checked: Whether to look at the result; it cannot be right where weights were left out.
 
     Raises:
-        ModelError: The result would be no valid model although the original is one.
+        ModelError: Something is wrong with the result that is right with the original.
         FileError: The file cannot be written.
     """
     proto = read_onnx(model)
     before = _size(proto)
     what = edit(proto)
-    if checked:
-        _make_sure(model, proto, tolerant)
-    return write(call, model, proto, f"{what}; {before} → {_size(proto)}" if what else f"{before} → {_size(proto)}")
+    size = f"{before} → {_size(proto)}"
+    verification = None
+    if tolerant:
+        why = complaint(proto)
+        if why:
+            _LOG.warning("ONNX's checker refuses the model: %s", why)
+    elif checked and not call.section(VerifySection).no_verify:
+        verification = verification_of(call, model, same=same)
+        verification.check(proto)  # before it is written to be loaded, which takes longer
+    return write(call, model, proto, f"{what}; {size}" if what else size, verification)
 
 
-def write(call: Invocation, model: Model, proto: Any, what: str) -> int:
+def verification_of(call: Invocation, model: Model, *, same: bool) -> Verification:
+    """Return what makes sure of a file that is made of a model.
+
+    Args:
+        call: The call of a command with a `ReadSection`.
+        model: The model.
+        same: Whether the file is to compute what the model does.
+    """
+    from polycmp_onnx.verify import Verification
+
+    missing = call.section(ReadSection).ignore_external_data  # then nothing can be loaded
+    return Verification(None if missing else call.registry, lambda: read_onnx(model), same=same, whose=model.path)
+
+
+def write(call: Invocation, model: Model, proto: Any, what: str = "", verification: Verification | None = None) -> int:
     """Write a model as the options of a command say, and say so.
 
     Args:
@@ -142,27 +180,62 @@ def write(call: Invocation, model: Model, proto: Any, what: str) -> int:
         model: What it came from: weights outside the file stay outside.
         proto: The `onnx.ModelProto`.
         what: What became of it, in a few words.
+        verification: Makes sure of the file before it takes its place; None to write it as it is.
 
     Raises:
+        ModelError: It is not what it should be.
         FileError: The file cannot be written.
+        UsageError: Weights of the original would be overwritten.
     """
-    from polycmp_onnx.save import SaveOnnx
+    from polycmp_onnx.save import Form, write_model
 
-    section, output = call.section(OutsideSection), call.params["output"]
+    section, output = call.section(OutsideSection), Path(call.params["output"])
     outside = section.save_external_data
     if outside is None and _has_weights_outside(model):
         outside = ""
     if call.section(ReadSection).ignore_external_data:
         outside = None  # nothing was read that could be written elsewhere; the references stay
-    SaveOnnx(
-        proto,
-        output,
-        external_data_path=outside,
-        size_threshold=section.external_data_size_threshold,
-        all_tensors_to_one_file=not section.no_save_all_tensors_to_one_file,
-    )()
-    echo(visible(f"wrote {output} ({Path(output).stat().st_size} bytes): {what}"))
+    if outside is not None:
+        refuse_to_overwrite_weights(model, output, outside or f"{output.name}.data")
+    form = Form(outside, section.external_data_size_threshold, not section.no_save_all_tensors_to_one_file)
+    write_model(proto, output, form, verification)
+    tell(output, what, verification)
     return 0
+
+
+def tell(output: Path, what: str, verification: Verification | None) -> None:
+    """Say that a model was written, and of what was made sure.
+
+    Args:
+        output: The file.
+        what: What became of it, in a few words; may be empty.
+        verification: What made sure of it; None if nothing did.
+    """
+    size = f"wrote {output} ({output.stat().st_size} bytes)"
+    echo(visible(f"{size}: {what}" if what else size))
+    if verification is not None and verification.done:
+        echo(visible(f"verified: {', '.join(verification.done)}"))
+
+
+def refuse_to_overwrite_weights(model: Model, output: Path, location: str) -> None:
+    """Refuse a file for weights that holds those of the model that is read.
+
+    Raises:
+        UsageError: It would be overwritten, and the original not.
+    """
+    from polycmp.errors import UsageError
+    from polycmp_onnx.save import locations
+
+    source = Path(model.path)
+    if model.kind != "onnx" or source.resolve() == output.resolve():
+        return
+    target = (output.parent / location).resolve()
+    if target in {(source.parent / name).resolve() for name in locations(source)}:
+        raise UsageError(
+            f"{location} holds the weights of {source}, which would be lost",
+            whose="the file for weights",
+            hint=f"--save-external-data NAME, for example {output.stem}.weights",
+        )
 
 
 def _has_weights_outside(model: Model) -> bool:
@@ -196,21 +269,3 @@ def complaint(proto: Any) -> str:
     except onnx.checker.ValidationError as error:
         return str(error).strip().partition("\n")[0]
     return ""
-
-
-def _make_sure(model: Model, proto: Any, tolerant: bool) -> None:
-    from polycmp.errors import ModelError
-
-    why = complaint(proto)
-    if not why:
-        return
-    # An output of unknown shape harms nobody: backends find it out when they run the model.
-    if tolerant or _MISSING in why or complaint(read_onnx(model)):
-        _LOG.warning("ONNX's checker refuses the model: %s", why)
-        return
-    raise ModelError(
-        "this would make a model that ONNX's checker refuses, so nothing was written",
-        whose=model.path,
-        why=why,
-        hint=f"polycmp check lint {model.path}",
-    )

@@ -14,6 +14,7 @@ from polycmp.spec import opt, parse_size
 from polycmp_onnx.tools.frame import (
     OutsideSection,
     ReadSection,
+    VerifySection,
     change,
     model_argument,
     open_onnx,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from polycmp.model import Model
     from polycmp.tensors import TensorMetadata
 
-_FILES = (ReadSection, OutsideSection, "log")
+_FILES = (ReadSection, OutsideSection, VerifySection, "log")
 #: What makes inputs for the model where shapes are found by running it. `--inputs` means something else here.
 _DATA = ("data.data_loader", "data.data_loader_script", "data.data_loader_func_name", "data.load_inputs")
 
@@ -80,7 +81,7 @@ def _extract(call: Invocation) -> int:
         extract_part(proto, *_with_types(call, model, proto, inputs, outputs))
         return "extracted"
 
-    return change(call, model, edit)
+    return change(call, model, edit, same=True)
 
 
 def _note_shapes(call: Invocation, model: Model, proto: Any) -> None:
@@ -208,7 +209,7 @@ def _sanitize(call: Invocation) -> int:
 
         return sanitize(proto, section, fold, shapes, lambda: _run_for_shapes(model, proto))
 
-    return change(call, model, edit)
+    return change(call, model, edit, same=not section.set_unbounded_dds_upper_bound)
 
 
 _FOLDING = ("num_passes", "partitioning", "no_fold_shapes", "no_per_pass_shape_inference", "fold_size_threshold")

@@ -1,0 +1,72 @@
+"""What is wrong with a model by ONNX's rules: the checker's, and those of strict inference of types and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import onnx
+
+from polycmp.errors import describe_exception
+from polycmp_onnx.external import external_tensors
+from polycmp_onnx.graph import graph_inputs
+from polycmp_onnx.shapes import structure
+
+#: An output of unknown shape harms nobody: backends find it out when they run the model.
+_MISSING = "is required but missing"
+
+
+class Fault(NamedTuple):
+    """Something that is wrong.
+
+    Attributes:
+        kind: Who says so: `checker` or `inference`, or `weights` where some are not in their file.
+        text: What it is.
+        harmless: Whether backends run the model all the same.
+    """
+
+    kind: str
+    text: str
+    harmless: bool = False
+
+
+def faults_of(model: Any, folder: Path | None = None) -> list[Fault]:
+    """Return what is wrong with a model by ONNX's rules; large weights are not looked at.
+
+    Args:
+        model: An `onnx.ModelProto` of any size, whose weights need not be loaded.
+        folder: Where the files of its weights lie; None not to look for these.
+    """
+    small = structure(model)
+    found = [] if folder is None else list(_missing_weights(model, folder))
+    try:
+        onnx.checker.check_model(small)
+    except onnx.checker.ValidationError as error:
+        text = str(error).strip().partition("\n")[0]
+        return [*found, Fault("checker", text, _MISSING in text)]
+    try:
+        onnx.shape_inference.infer_shapes(small, check_type=True, strict_mode=True, data_prop=True)
+    except Exception as error:  # noqa: BLE001 - it raises whatever it meets
+        found.append(Fault("inference", _short(describe_exception(error))))
+    return found
+
+
+def _short(text: str) -> str:
+    """Return an error of ONNX's inference without the traces that it repeats."""
+    return " ".join(text.split())[:400]
+
+
+def _missing_weights(model: Any, folder: Path) -> Iterator[Fault]:
+    for tensor in external_tensors(model):
+        info = onnx.external_data_helper.ExternalDataInfo(tensor)
+        file = folder / info.location
+        end = (info.offset or 0) + (info.length or 0)
+        if not file.is_file() or file.stat().st_size < end:
+            yield Fault("weights", f"the weight {tensor.name!r} is not in {info.location}, where the model has it")
+            return
+
+
+def inputs_and_outputs(model: Any) -> tuple[set[str], set[str]]:
+    """Return the names of what a model is fed and of what it gives."""
+    return {value.name for value in graph_inputs(model.graph)}, {value.name for value in model.graph.output}
