@@ -170,3 +170,13 @@ def test_a_sample_that_fails_is_repeated_alone(polycmp, tmp_path):
     (line,) = [line for line in done.out.splitlines() if "repeat:" in line and "page" in line]
     again = polycmp(*line.split("polycmp ")[1].split())
     assert (again.status, "iteration 0 (page of text)" in again.out) == (1, True), again.out + again.err
+
+
+def test_sizes_are_tried_until_a_sample_fits(polycmp, tmp_path):
+    """A kernel of 128 suggests a length at which speech is not yet any."""
+    nodes = [node("Unsqueeze", ["x", "axes"], ["u"]), node("Conv", ["u", "w"], ["y"], strides=[64])]
+    kernel = np.random.default_rng(0).normal(size=(2, 1, 128)).astype(np.float32)
+    weights = [("w", kernel), ("axes", np.array([1], np.int64))]
+    onnx.save(graph_model(nodes, [("x", FLOAT, ["n", "t"])], [("y", FLOAT, None)], weights), tmp_path / "m.onnx")
+    done = polycmp("run", "m.onnx", "-b", "onnxrt", "-b", "onnx", "--data-loader", "sample")
+    assert (done.status, "speech at 16 kHz, 1 s" in words(done)) == (0, True), done.out + done.err

@@ -56,13 +56,12 @@ class Reached(NamedTuple):
 class Reach(Protocol):
     """The service `samples`: real inputs in place of random ones that do not reach the outputs."""
 
-    def __call__(self, inputs: TensorMetadata, feed: Feed, outputs: Feed | None, iterations: int, /) -> Reached | None:
+    def __call__(self, inputs: TensorMetadata, feed: Feed, iterations: int, /) -> Reached | None:
         """Return inputs that reach more of the outputs; None to go on with those that were drawn.
 
         Args:
             inputs: The model's inputs, with the shapes that were asked for; others may be open.
-            feed: The first feed that was drawn.
-            outputs: What a backend made of it; None where it has not run yet.
+            feed: The first feed that was drawn; what was made of it says nothing in some outputs, or is not known.
             iterations: How many feeds are wanted.
         """
 
@@ -164,11 +163,13 @@ class PlanSource(DataSource):
             feed: The first feed.
             outputs: What the reference made of it; None to run it here.
         """
+        from polycmp.data.reach import silent_outputs
+
         reach, self._reach = self._reach, None
-        if reach is None:
+        if reach is None or (outputs is not None and not silent_outputs(outputs)):
             return None
         asked = self._asked(self._merged(inputs))
-        found = reach(asked, feed, outputs, self._plan.iterations)
+        found = reach(asked, feed, self._plan.iterations)
         if found is None:
             return None
         self._instead, self._notes = found.feeds, list(found.notes)

@@ -190,8 +190,9 @@ class TensorEntry:
         values: The numbers this tensor must hold, for a shape tensor whose content was given.
         range: Smallest and largest value that the model can take, where its graph says so.
         role: What the model's graph says that the numbers are for, where that asks something of their values:
-            `divisor` where whole numbers are divided by them, and 0 makes no sense; `pixels` where the model itself
-            brings values of 0 to 255 into the range that it was trained on.
+            `number` where whole numbers are only calculated with, so that any will do; `divisor` where whole numbers
+            are divided by them, and 0 makes no sense; `pixels` where the model itself brings values of 0 to 255 into
+            the range that it was trained on.
     """
 
     dtype: np.dtype[Any] | None

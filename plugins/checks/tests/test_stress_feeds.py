@@ -124,11 +124,13 @@ def test_values_of_a_shape_tensor_are_kept():
 
 def test_several_seeds_by_default_and_only_kinds_that_apply():
     floats = list(make_stress(StressOptions())(TensorMetadata().add("x", "float32", (2,))))
-    kinds = ["signed", "large", "tiny", "denormal", "boundary", "limits", "equal"]
+    kinds = ["signed", "large", "tiny", "denormal", "boundary", "limits", "equal", "nan"]
     assert [feed.label for feed in floats] == [f"{kind}, seed {seed}" for seed in (1, 2, 3) for kind in kinds]
-    assert not np.array_equal(floats[0]["x"], floats[7]["x"])
-    masks = make_stress(StressOptions(seeds=(1,)))(TensorMetadata().add("mask", "bool", (2,)).add("x", "float32", (2,)))
-    assert [feed.label.partition(",")[0] for feed in masks] == list(STRESS_KINDS)
+    assert not np.array_equal(floats[0]["x"], floats[8]["x"])
+    inputs = TensorMetadata().add("mask", "bool", (2,)).add("x", "float32", (2,))
+    inputs = TensorMetadata({**inputs, "n": TensorEntry(np.dtype("i8"), (2,), role="number")})
+    everything = make_stress(StressOptions(seeds=(1,)))(inputs)
+    assert [feed.label.partition(",")[0] for feed in everything] == list(STRESS_KINDS)
 
 
 def test_a_kind_for_which_the_model_has_no_input_is_an_error():
@@ -185,3 +187,54 @@ def test_a_feed_depends_on_kind_seed_and_shape_alone():
             pinned.add(name, entry.dtype, shapes[name])
         [again] = make_stress(StressOptions(kinds=(kind,), seeds=(seed,)))(pinned)
         assert all(np.array_equal(again[name], feed[name], equal_nan=True) for name in feed), feed.label
+
+
+NUMBER = {"role": "number"}
+DIVISOR = {"role": "divisor"}
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_one_element_is_nan(dtype):
+    values = one("nan", dtype).astype(np.float64)
+    assert np.isnan(values).sum() == 1
+    assert np.nanmax(np.abs(values)) <= 1
+    limited = make_stress(StressOptions(kinds=("nan",), val_range={"": (0.0, 1.0)}))
+    (feed, *_) = limited(TensorMetadata({"x": TensorEntry(as_dtype(dtype), (4, 5))}))
+    assert not np.isnan(feed["x"].astype(np.float64)).any()
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int16", "int8", "uint64", "uint32", "uint8", "int4"])
+def test_whole_numbers_that_are_only_calculated_with_take_all_sizes(dtype):
+    import ml_dtypes
+
+    info = ml_dtypes.iinfo(as_dtype(dtype))
+    low, high = int(info.min), int(info.max)
+    small, wide, bits = (set(one(kind, dtype, (4000,), **NUMBER).tolist()) for kind in ("small", "wide", "bits"))
+    small, wide, bits = ({int(number) for number in numbers} for numbers in (small, wide, bits))
+    assert small == {number for number in range(-9, 10) if low <= number <= high}
+    assert {low, high} <= wide
+    if high >= 2**32:
+        assert {2**31 - 1, 2**31, 2**32 + 1} <= wide
+        assert len(wide) > 30
+    assert bits == set(range(min((high - low).bit_length(), high) + 1))
+
+
+@pytest.mark.parametrize("kind", ["small", "wide", "bits", "boundary", "equal"])
+def test_what_divides_is_never_zero(kind):
+    for dtype in ("int64", "uint32", "int8"):
+        values = one(kind, dtype, (4000,), **DIVISOR)
+        assert (values != 0).all()
+        if kind == "wide":
+            assert (values.astype(np.int64) != -1).all()
+
+
+def test_whole_numbers_of_unknown_use_and_indices_stay_what_they_are():
+    with pytest.raises(DataError, match="only calculates with"):
+        one("wide", "int64")
+    with pytest.raises(DataError, match="only calculates with"):
+        one("wide", "int64", range=(0.0, 9.0), **NUMBER)
+
+
+def test_a_rate_stays_one():
+    inputs = TensorMetadata().add("x", "float32", (2, 300)).add("sr", "int64", ())
+    assert {int(feed["sr"]) for feed in make_stress(StressOptions())(inputs)} == {16000}

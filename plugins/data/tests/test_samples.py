@@ -73,8 +73,13 @@ def test_what_goes_with_text_has_the_values_that_it_has_with_text():
 
 @pytest.mark.parametrize(
     "inputs",
-    [{"x": entry("f4", 1, 8)}, {"n": entry("i8", 1, 8)}, {"input_features": entry("f4", 1, 768)}],
-    ids=["few numbers", "unknown whole numbers", "features"],
+    [
+        {"x": entry("f4", 1, 8)},
+        {"n": entry("i8", 1, 8)},
+        {"input_features": entry("f4", 1, 768)},
+        {"x": entry("f4", 1, 16, 96)},
+    ],
+    ids=["few numbers", "unknown whole numbers", "features", "features of frames"],
 )
 def test_where_nothing_fits_it_says_so(inputs):
     with pytest.raises(DataError, match="no picture, speech or text fits"):

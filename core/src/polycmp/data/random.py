@@ -64,11 +64,7 @@ def _iterate(
         draw = make_draw((options.seed + iteration) % 2**32, options)
         feed = {name: draw(name, entry) for name, entry in inputs.items()}
         for name, number in known.items():  # drawn all the same, so that the inputs behind them stay what they are
-            if len(number.values) == 1:
-                feed[name][...] = number.values[0]
-            else:
-                for place, value in enumerate(number.values):
-                    feed[name][..., place] = value
+            number.put_into(feed[name])
         yield feed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class
 
@@ -24,6 +24,14 @@ class Number(NamedTuple):
 
     values: tuple[int, ...]
     meaning: str
+
+    def put_into(self, array: Any) -> None:
+        """Put it into an array, along its last axis where there are several numbers."""
+        if len(self.values) == 1:
+            array[...] = self.values[0]
+            return
+        for place, value in enumerate(self.values):
+            array[..., place] = value
 
 
 def usual_numbers(inputs: TensorMetadata) -> Mapping[str, Number]:

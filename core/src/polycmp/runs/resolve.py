@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from polycmp.errors import UsageError
-from polycmp.inputs import Choose, PlanSource, Reach, asked_shapes, make_source
+from polycmp.inputs import Choose, PlanSource, Reach, Reached, asked_shapes, make_source
 from polycmp.loader import Loader
 from polycmp.model import Model, ModelSettings
 from polycmp.options import changed_options, find_field
@@ -19,7 +19,7 @@ from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.services import open_workers
-from polycmp.tensors import DataSource, ModelDescription
+from polycmp.tensors import DataSource, Feed, ModelDescription, TensorMetadata
 
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
@@ -205,8 +205,12 @@ def open_samples(backends: Sequence[ResolvedBackend], registry: Registry) -> Rea
     """Return what gives real inputs where those drawn do not reach the outputs; None if it is not there."""
     if "samples" not in registry.services:
         return None
-    make: MakeSamples = registry.load(registry.services["samples"])
-    return make(backends, registry)
+
+    def reach(inputs: TensorMetadata, feed: Feed, iterations: int) -> Reached | None:
+        make: MakeSamples = registry.load(registry.services["samples"])  # few runs come to that
+        return make(backends, registry)(inputs, feed, iterations)
+
+    return reach
 
 
 def resolve(plan: Plan, registry: Registry) -> Resolved:

@@ -13,6 +13,7 @@ import numpy as np
 
 from polycmp.data.dimensions import USUAL, OpenDimension, filled, open_dimensions
 from polycmp.data.input_pairs import pair_inputs, renamed
+from polycmp.errors import DataError
 from polycmp.inputs import Chosen
 from polycmp.tensors import Feed, TensorEntry, TensorMetadata, dtype_class, format_shape
 from polycmp_data.trial import Arrays, Trial, open_trial
@@ -79,7 +80,7 @@ class ShapeSearch:
             if trial is None:
                 why = _reasons(hints.values()) or "as usual where a model leaves them open"
                 return Chosen(candidates[0], _note(inputs, candidates[0], f"{why}; not tried"))
-            return _first_working(inputs, candidates, lambda made: _problem(trial, make_feed(made)), hints)
+            return _first_working(inputs, candidates, lambda made: _problem(trial, make_feed, made), hints)
 
     def _hints(self, inputs: TensorMetadata, found: Mapping[str, OpenDimension]) -> dict[str, SizeHint]:
         """Return what the models' operators ask of the dimensions, by what identifies those."""
@@ -104,8 +105,12 @@ def _sizes(model: Model, inputs: TensorMetadata) -> Mapping[tuple[str, int], Siz
     return {(names.get(name, name), axis): hint for (name, axis), hint in found.items()}
 
 
-def _problem(trial: Trial, feed: Feed) -> tuple[str, Arrays]:
-    """Return why a feed does not run, or what is wrong with what it makes, empty if nothing is; and what it makes."""
+def _problem(trial: Trial, make_feed: Callable[[TensorMetadata], Feed], inputs: TensorMetadata) -> tuple[str, Arrays]:
+    """Return why inputs do not run, or what is wrong with what they make, empty if nothing is; and what they make."""
+    try:
+        feed = make_feed(inputs)
+    except DataError as error:  # the data loader has nothing for inputs of these sizes
+        return error.what, {}
     arrays = trial.run(feed)
     if isinstance(arrays, str):
         return arrays, {}

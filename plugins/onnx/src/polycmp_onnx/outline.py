@@ -43,6 +43,7 @@ _KINDS: Mapping[str, Mapping[str, _Field]] = {
         "output": _Field(2, "str", several=True),
         "op_type": _Field(4, "str"),
         "attribute": _Field(5, "attribute", several=True),
+        "domain": _Field(7, "str"),
     },
     "attribute": {"name": _Field(1, "str"), "i": _Field(3, "int"), "t": _Field(5, "tensor")},
     "sparse": {"values": _Field(1, "tensor")},

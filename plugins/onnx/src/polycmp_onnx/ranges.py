@@ -9,6 +9,7 @@ from typing import Any
 from polycmp.tensors import TensorMetadata, dtype_class
 from polycmp_onnx.graph import known_values, shape_of
 from polycmp_onnx.pixels import pixels
+from polycmp_onnx.wholes import roles_of_whole_numbers
 
 #: Operators that hand on the numbers of their first input, at most elsewhere or in another type.
 PASSING = frozenset(
@@ -17,8 +18,6 @@ PASSING = frozenset(
         "Concat", "Split", "Clip",
     }
 )  # fmt: skip
-#: The numbers that ONNX gives to types of whole numbers: (u)int8 to (u)int64.
-WHOLE_TYPES = frozenset({2, 3, 4, 5, 6, 7, 12, 13})
 #: Operators whose second input holds positions along one axis of their first.
 ALONG_AXIS = frozenset({"Gather", "GatherElements", "ScatterElements", "Scatter"})
 #: Operators whose second input holds, in its last axis, positions along the leading axes of their first.
@@ -30,16 +29,15 @@ EMBEDDING_TABLES: Mapping[int, int] = {0: 2, 1: 4}
 def with_ranges(inputs: TensorMetadata, model: Any) -> TensorMetadata:
     """Return the inputs, those that serve as indices with the range that suits everything they index.
 
-    Negative indices are left out, though ONNX allows them in most places: they mean nothing that others do not. What
-    divides whole numbers, and pictures that the model itself normalises, get these as their role.
+    Negative indices are left out, though ONNX allows them in most places: they mean nothing that others do not. Whole
+    numbers that are only calculated with, those that divide others, and pictures that the model itself normalises get
+    these as their role.
 
     Args:
         inputs: The model's inputs.
         model: An `onnx.ModelProto`; of its weights only a few small ones are read.
     """
-    roles = dict.fromkeys(_divisors(inputs, model.graph), "divisor") | dict.fromkeys(
-        pixels(inputs, model.graph), "pixels"
-    )
+    roles = roles_of_whole_numbers(inputs, model.graph) | dict.fromkeys(pixels(inputs, model.graph), "pixels")
     inputs = TensorMetadata({name: replace(entry, role=roles.get(name, "")) for name, entry in inputs.items()})
     kinds = {name: dtype_class(entry.dtype) for name, entry in inputs.items() if entry.dtype is not None}
     wanted = {name for name, kind in kinds.items() if kind == "integer"}
@@ -61,28 +59,6 @@ def with_ranges(inputs: TensorMetadata, model: Any) -> TensorMetadata:
             for name, entry in inputs.items()
         }
     )
-
-
-def _divisors(inputs: TensorMetadata, graph: Any) -> set[str]:
-    """Return the inputs by which whole numbers are divided, where 0 is an error."""
-    whole = {
-        name: name
-        for name, entry in inputs.items()
-        if entry.dtype is not None and dtype_class(entry.dtype) == "integer"
-    }
-    found: set[str] = set()
-    for node in graph.node if whole else ():
-        if node.op_type in {"Div", "Mod"} and len(node.input) == 2 and node.input[1] in whole:
-            found.add(whole[node.input[1]])
-        elif node.op_type in PASSING and node.input and node.input[0] in whole and _stays_whole(node):
-            whole.update((name, whole[node.input[0]]) for name in node.output)
-    return found
-
-
-def _stays_whole(node: Any) -> bool:
-    if node.op_type != "Cast":
-        return True
-    return next((attribute.i for attribute in node.attribute if attribute.name == "to"), 0) in WHOLE_TYPES
 
 
 class _Shapes:

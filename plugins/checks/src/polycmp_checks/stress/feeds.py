@@ -11,11 +11,13 @@ import logging
 import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp.data.scalars import usual_numbers
 from polycmp.errors import DataError, UsageError, did_you_mean
 from polycmp.tensors import LabelledFeed, TensorEntry, TensorMetadata, as_dtype, dtype_class, format_shape, is_low_bit
 from polycmp.values import pick, unknown_names
@@ -31,9 +33,15 @@ _LOG = logging.getLogger("polycmp.data")
 MASK_KINDS = ("masked", "unmasked", "mask-first", "mask-last")
 #: Where each kind of mask has its ones, as an index.
 ONES: Mapping[str, Any] = {"unmasked": ..., "mask-first": (..., 0), "mask-last": (..., -1)}
-FLOAT_KINDS = ("signed", "large", "tiny", "denormal", "limits")
-#: Whole numbers of which nothing else is known, as the data loader `random` has them.
+FLOAT_KINDS = ("signed", "large", "tiny", "denormal", "limits", "nan")
+WHOLE_KINDS = ("small", "wide", "bits")
+#: What the graph says of whole numbers of which any will do, and of those among them that 0 and -1 are no use as.
+NUMBERS = ("number", "divisor")
+#: Whole numbers of which nothing else is known, as the data loader `random` has them, and what others are divided by.
 UNKNOWN_WHOLE = (0.0, 1.0)
+DIVISORS = (1.0, 8.0)
+#: The largest of the kind `small`.
+SMALL = 9
 
 
 def make_stress(options: StressOptions) -> Callable[[TensorMetadata], Iterator[LabelledFeed]]:
@@ -66,13 +74,18 @@ def _applicable(kinds: tuple[str, ...], inputs: TensorMetadata, options: StressO
     free = {name: entry for name, entry in inputs.items() if entry.values is None}
     floats = any(_class_of(entry) in {"float", "complex"} for entry in free.values())
     masks = any(_is_mask(name, entry, options) for name, entry in free.items())
+    numbers = any(_is_number(name, entry, options) for name, entry in free.items())
     found = [
         kind
         for kind in dict.fromkeys(kinds)
-        if (floats or kind not in FLOAT_KINDS or (kind == "signed" and not masks)) and (masks or kind not in MASK_KINDS)
+        if (floats or kind not in FLOAT_KINDS or (kind == "signed" and not masks))
+        and (masks or kind not in MASK_KINDS)
+        and (numbers or kind not in WHOLE_KINDS)
     ]
     if inputs and not found:
         wanted = "masks" if any(kind in MASK_KINDS for kind in kinds) else "real numbers"
+        if any(kind in WHOLE_KINDS for kind in kinds):
+            wanted = "whole numbers that the model only calculates with"
         raise DataError(
             f"the model has no input for --stress-kinds {' '.join(kinds)}",
             why=f"these kinds are for {wanted}, and its inputs are {inputs}",
@@ -94,11 +107,21 @@ def _is_mask(name: str, entry: TensorEntry, options: StressOptions) -> bool:
     return pick(options.val_range, name, entry.range) in {None, (0.0, 1.0)} and "mask" in name.lower()
 
 
+def _is_number(name: str, entry: TensorEntry, options: StressOptions) -> bool:
+    """Return whether an input is of whole numbers of which any will do, as far as the model's file says so."""
+    limited = pick(options.val_range, name, entry.range) is not None
+    return _class_of(entry) == "integer" and entry.role in NUMBERS and not limited
+
+
 def _feed(inputs: TensorMetadata, kind: str, seed: int, shapes: Shapes, options: StressOptions) -> LabelledFeed:
     state = np.random.RandomState([seed, zlib.crc32(kind.encode())])
     arrays = {}
+    sized = TensorMetadata({name: replace(entry, shape=shapes[name]) for name, entry in inputs.items()})
+    known = usual_numbers(sized)
     for name, entry in inputs.items():
         arrays[name] = _array(name, entry, kind, shapes[name], state, options)
+        if name in known and pick(options.val_range, name, None) is None:
+            known[name].put_into(arrays[name])
     pinned = {
         name: list(shapes[name])
         for name, entry in inputs.items()
@@ -128,7 +151,11 @@ def _array(
         return np.array([str(number) for number in range(math.prod(shape))], dtype=object).reshape(shape)
     if _is_mask(name, entry, options):
         return _mask(kind, shape, state).astype(dtype)
+    if kind in WHOLE_KINDS and _is_number(name, entry, options):
+        return _number(kind, shape, dtype, entry.role == "divisor", state)
     if what in {"bool", "integer"}:
+        if limits is None and entry.role == "divisor":
+            limits = DIVISORS
         return _whole(kind, shape, dtype, limits, state)
     with np.errstate(all="ignore"):
         numbers: NDArray[Any] = _real(kind, shape, dtype, limits, state)
@@ -162,20 +189,46 @@ def _whole(
     return np.asarray(numbers).astype(dtype)
 
 
+def _number(
+    kind: str, shape: tuple[int, ...], dtype: np.dtype[Any], divides: bool, state: np.random.RandomState
+) -> NDArray[Any]:
+    """Return whole numbers of which any will do.
+
+    Those that divide are not 0, and beside the type's lowest number, of which there is no negative, not -1.
+    """
+    low, high = _type_limits(dtype)
+    choice = np.asarray(state.randint(0, 2**31, size=shape), np.int64)
+    if kind == "bits":
+        bits = (high - low).bit_length()
+        return np.asarray(int(divides) + choice % (min(bits, high) + 1 - int(divides))).astype(dtype)
+    forbidden = set() if not divides else {0} if kind == "small" else {0, -1}
+    numbers = [*range(-SMALL, SMALL + 1)]
+    if kind == "wide":
+        numbers += [low, low + 1, high - 1, high]
+        numbers += [sign * (1 << power) + step for power in (31, 32) for sign in (-1, 1) for step in (-1, 0, 1)]
+        spread = [int(number) for number in state.randint(0, 2**31, size=16)]
+        numbers += [low + ((number << 33) ^ (number * 2654435761)) % (high - low + 1) for number in spread]
+    values = np.array([number for number in numbers if low <= number <= high and number not in forbidden], object)
+    return np.asarray(values[choice % len(values)]).astype(dtype)
+
+
 def _whole_limits(dtype: np.dtype[Any], limits: Range | None) -> tuple[int, int]:
     if dtype.kind == "b":
         return 0, 1
-    if is_low_bit(dtype):
-        import ml_dtypes
-
-        type_limits = int(ml_dtypes.iinfo(dtype).min), int(ml_dtypes.iinfo(dtype).max)
-    else:
-        type_limits = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    type_limits = _type_limits(dtype)
     if limits is None:
         # Eight bits or fewer are pixels and quantized numbers, where every value is meant.
         limits = UNKNOWN_WHOLE if dtype.itemsize > 1 else (float(type_limits[0]), float(type_limits[1]))
     low, high = (int(min(max(bound, float(-(2**62))), float(2**62))) for bound in limits)
     return max(low, type_limits[0]), min(high, type_limits[1])
+
+
+def _type_limits(dtype: np.dtype[Any]) -> tuple[int, int]:
+    if is_low_bit(dtype):
+        import ml_dtypes
+
+        return int(ml_dtypes.iinfo(dtype).min), int(ml_dtypes.iinfo(dtype).max)
+    return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
 
 
 def _real(
@@ -201,7 +254,9 @@ def _real(
     elif kind == "equal":
         numbers = np.full(shape, float(state.choice([0.0, 1.0, -1.0, 0.1, -3.0])))
     else:
-        numbers = sign * share
+        numbers = np.array(sign * share)
+    if kind == "nan" and numbers.size and limits is None:
+        numbers.reshape(-1)[int(state.randint(0, numbers.size))] = math.nan
     return np.asarray(numbers if limits is None else _into(numbers, kind, limits, share), np.float64)
 
 

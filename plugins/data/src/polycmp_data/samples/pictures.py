@@ -11,6 +11,8 @@ from polycmp.tensors import TensorEntry, dtype_class
 from polycmp_data.samples.options import SCALES
 from polycmp_data.samples.stored import picture
 
+#: Channels of a picture in colours, and of several such in one.
+COLOURS, STACKED = {3, 4}, {6, 9, 12}
 #: A picture is at least so high and wide.
 LEAST = 8
 #: Lower inputs show one line: the heading of the page, which is so high.
@@ -33,7 +35,9 @@ def layout_of(shape: tuple[int, ...]) -> Layout | None:
         orders.append((1, rank - 2, rank - 1))
     for channels, height, width in orders if rank > 2 else ():
         count = shape[channels]
-        if (count in {1, 3, 4} or count in {6, 9, 12}) and min(shape[height], shape[width]) >= LEAST:
+        # Without a batch, a single channel could as well be a batch of one: then it is a table of features.
+        some = COLOURS if rank == 3 else {1, *COLOURS, *STACKED}
+        if count in some and min(shape[height], shape[width]) >= LEAST:
             return Layout(channels, height, width)
     return None
 

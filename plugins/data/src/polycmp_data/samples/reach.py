@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from polycmp.plugins import Registry
     from polycmp.runs.resolve import ResolvedBackend
 
-#: Seconds after which no further sample is tried.
-PATIENCE = 10.0
+#: Seconds after which no further sample is tried, once all were in one range of values.
+PATIENCE = 5.0
 #: In this order ranges of pictures' values are tried; the first in which a picture reaches all outputs is taken.
 SCALES = ("0..1", "imagenet", "0..255")
 PICTURE_NAMES = tuple(PICTURES)
@@ -60,10 +60,8 @@ class SampleSearch:
         self._registry = registry
         self._sizes = ShapeSearch(backends, registry)
 
-    def __call__(self, inputs: TensorMetadata, feed: Feed, outputs: Feed | None, iterations: int, /) -> Reached | None:
+    def __call__(self, inputs: TensorMetadata, feed: Feed, iterations: int, /) -> Reached | None:
         """Return samples that reach more of the outputs; None to go on with what was drawn."""
-        if outputs is not None and not silent_outputs(outputs):
-            return None
         drawn = TensorMetadata({n: replace(e, shape=tuple(feed[n].shape)) for n, e in inputs.items() if n in feed})
         if len(drawn) < len(inputs) or not _fits(drawn):
             return None
@@ -90,8 +88,6 @@ class SampleSearch:
                     made = trial.run(_first(sized, options))
                     if not isinstance(made, str):
                         found.append(_Found(options, sized, len(silent_outputs(made)), _spread(made)))
-                    if time.perf_counter() - begin > PATIENCE:
-                        break
                 if found:
                     yield min(found, key=lambda item: (item.silent, -item.spread))
                 if time.perf_counter() - begin > PATIENCE:

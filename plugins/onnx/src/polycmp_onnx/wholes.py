@@ -1,0 +1,77 @@
+"""What a model does with inputs of whole numbers: calculates with them, divides by them, or takes them as places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from polycmp.tensors import TensorMetadata, dtype_class
+
+#: Inputs of operators that say where, how many or which shape; -1 stands for all but the first.
+PLACES: Mapping[str, tuple[int, ...]] = {
+    "Gather": (1,), "GatherElements": (1,), "GatherND": (1,), "Scatter": (1,), "ScatterElements": (1,),
+    "ScatterND": (1,), "Reshape": (1,), "Expand": (1,), "Tile": (1,), "ConstantOfShape": (0,), "Range": (0, 1, 2),
+    "OneHot": (0, 1), "TopK": (1,), "Slice": (-1,), "Pad": (1, 3), "Resize": (-1,), "Upsample": (1,), "Split": (1,),
+    "Squeeze": (1,), "Unsqueeze": (1,), "CumSum": (1,), "Trilu": (1,), "Compress": (1,),
+    "ReduceSum": (1,), "ReduceMean": (1,), "ReduceMax": (1,), "ReduceMin": (1,), "ReduceProd": (1,), "ReduceL1": (1,),
+    "ReduceL2": (1,), "ReduceSumSquare": (1,), "CenterCropPad": (1,), "AffineGrid": (1,), "NonMaxSuppression": (2,),
+    "MaxUnpool": (1, 2), "ReverseSequence": (1,), "HannWindow": (0,), "HammingWindow": (0,), "BlackmanWindow": (0,),
+    "MelWeightMatrix": (0, 1, 2), "STFT": (1, 3), "DFT": (1, 2), "SequenceAt": (1,), "SequenceInsert": (2,),
+    "SequenceErase": (1,), "SplitToSequence": (1,), "NegativeLogLikelihoodLoss": (1,), "SoftmaxCrossEntropyLoss": (1,),
+    "TensorScatter": (2,), "Attention": (6,), "RotaryEmbedding": (3,),
+}  # fmt: skip
+#: Operators of which no output holds the numbers that went in, or anything made of their values.
+COUNTING = frozenset({"Shape", "Size", "ArgMax", "ArgMin", "NonZero", "EyeLike"})
+#: Operators with graphs inside, which may read whatever is around them.
+WITH_GRAPHS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
+#: The numbers that ONNX gives to types of whole numbers: (u)int8 to (u)int64.
+WHOLE_TYPES = frozenset({2, 3, 4, 5, 6, 7, 12, 13})
+
+
+def roles_of_whole_numbers(inputs: TensorMetadata, graph: Any) -> dict[str, str]:
+    """Return the roles of inputs: `divisor` where whole numbers are divided by them, `number` where none is a place.
+
+    What an operator outside of ONNX does with a number is not known, which is as if it were a place. Where operators
+    have graphs inside, nothing is known.
+
+    Args:
+        inputs: The model's inputs.
+        graph: The graph; what is like an `onnx.GraphProto` will do.
+    """
+    whole = [name for name, entry in inputs.items() if entry.dtype and dtype_class(entry.dtype) == "integer"]
+    if not whole or any(node.op_type in WITH_GRAPHS for node in graph.node):
+        return {}
+    # Tensors made of inputs' values: which inputs, and whether their whole numbers themselves went on.
+    made: dict[str, dict[str, bool]] = {name: {name: True} for name in whole}
+    divisors: set[str] = set()
+    places: set[str] = set()
+    for node in graph.node:
+        sources = [made.get(name, {}) for name in node.input]
+        if not any(sources):
+            continue
+        places.update(origin for position in _places(node) for origin in sources[position])
+        if node.op_type in {"Div", "Mod"} and len(sources) == 2:
+            divisors.update(origin for origin, itself in sources[1].items() if itself)
+        if node.op_type not in COUNTING:
+            stays = _stays_what_it_is(node)
+            joined: dict[str, bool] = {}
+            for origin, itself in (item for source in sources for item in source.items()):
+                joined[origin] = joined.get(origin, False) or (itself and stays)
+            made.update((name, joined) for name in node.output if name)
+    numbers = (name for name in whole if name not in places)
+    return dict.fromkeys(numbers, "number") | dict.fromkeys(divisors, "divisor")
+
+
+def _places(node: Any) -> list[int]:
+    """Return the positions of a node's inputs that say where, how many or which shape."""
+    if node.domain not in {"", "ai.onnx"}:
+        return list(range(len(node.input)))
+    known = PLACES.get(node.op_type, ())
+    return [index for index in range(len(node.input)) if index in known or (-1 in known and index)]
+
+
+def _stays_what_it_is(node: Any) -> bool:
+    """Return whether an operator hands on the numbers that it reads, as whole numbers."""
+    if node.op_type == "Cast":
+        return next((item.i for item in node.attribute if item.name == "to"), 0) in WHOLE_TYPES
+    return node.op_type in {"Identity", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Expand", "Tile"}
