@@ -208,3 +208,20 @@ def test_checks_of_decoders_say_what_they_need(polycmp, model, tmp_path):
     words = ("--steps", 3, "--state", "new_h=h", "--checks", "repeat", "cached")
     done = polycmp("invariants", "rnn.onnx", "-b", "onnxrt", *words, *REPORT)
     assert "no input gets tokens: --feed 'INPUT=argmax(OUTPUT)' says which one does" in " ".join(done.out.split())
+
+
+def test_a_state_has_its_batch_where_its_name_stands(polycmp, tmp_path):
+    """As recurrent models have it: the batch first in the input, second in the state."""
+    nodes = [
+        helper.make_node("ReduceSum", ["state", "first"], ["s"], keepdims=0),
+        helper.make_node("Add", ["x", "s"], ["y"]),
+        helper.make_node("Identity", ["state"], ["next"]),
+    ]
+    weights = [("first", np.array([0], np.int64))]
+    for name in ("batch", None):
+        given = [("x", [name, 8]), ("state", [2, name, 8])]
+        save(tmp_path / "m.onnx", nodes, given, [("y", [name, 8]), ("next", [2, name, 8])], weights)
+        done = polycmp("invariants", "m.onnx", "-b", "onnxrt", *REPORT)
+        assert done.status == 0, done.out
+        assert checks(tmp_path) == dict.fromkeys(ALL, "passed")
+        assert ("batch: axis 0 of x; axis 1 of state" in done.out) == (name is None)

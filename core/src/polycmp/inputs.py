@@ -12,7 +12,7 @@ from polycmp.errors import OthersCode, PluginError, UsageError, did_you_mean
 from polycmp.options import changed_options
 from polycmp.plan import DataPlan
 from polycmp.tensors import DataSource, Feed, ModelDescription, Source, TensorMetadata, format_shape
-from polycmp.values import split_script
+from polycmp.values import pick, split_script
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -119,7 +119,13 @@ class PlanSource(DataSource):
         return tuple(self._notes)
 
     def suggestion(self) -> str:
-        """Return shapes with which the model runs, where others were asked for; empty if none are found."""
+        """Return shapes with which the model runs, where others were asked for, or what to give if it names none."""
+        unknown = [name for name, entry in self._inputs.items() if entry.shape is None]
+        missing = [name for name in unknown if pick(self._plan.input_shapes, name, None) is None]
+        if missing:
+            wanted = ", ".join(map(repr, missing))
+            example = " ".join(f"{name}:[1,8]" for name in missing)
+            return f"the model does not say the shape of {wanted}: give it, as --input-shapes {example}"
         if not (self._plan.input_shapes or self._plan.dimensions):
             return ""
         chosen = self._choose(self._inputs, self._first)

@@ -27,7 +27,9 @@ def inputs(**shapes):
         ({"x": ["n", 8]}, {}, {"x": 0}, None),
         ({"x": ["n", 8], "k": [3]}, {}, {"x": 0}, None),
         ({"x": ["n", 8], "k": []}, {}, {"x": 0}, None),
-        ({"x": ["n", 8], "k": [8, "n"]}, {}, {"x": 0}, None),
+        ({"x": ["n", 8], "k": [8, "n"]}, {}, {"x": 0, "k": 1}, None),
+        ({"x": ["batch", "s"], "state": [2, "batch", 128], "sr": []}, {}, {"x": 0, "state": 1}, None),
+        ({"x": [-1, -1], "state": [2, -1, 128], "sr": []}, {}, {"x": 0, "state": 1}, None),
         ({"x": [-1, 8], "k": [-1]}, {}, {"x": 0, "k": 0}, None),
         ({"x": [8, "n"], "k": ["n"]}, {"dim": "n"}, {"x": 1, "k": 0}, None),
         ({"x": [4, 8]}, {"axis": 0}, {"x": 0}, 4),
@@ -44,8 +46,10 @@ def test_a_batch_that_is_found(shapes, asked, axes, size):
 @pytest.mark.parametrize(
     ("shapes", "says"),
     [
-        ({"x": [4, 8]}, "no input has an open first dimension"),
-        ({"x": [-1, 8], "k": [0]}, "no input has an open first dimension"),
+        ({"x": [4, 8]}, r"which dimension of the inputs is the batch \(x\[4,8\]\)"),
+        ({"x": [-1, 8], "k": [0]}, "which dimension of the inputs is the batch"),
+        ({"x": [4, -1], "k": [8, -1]}, "which dimension of the inputs is the batch"),
+        ({"x": [-1, 8], "k": [2, -1, -1]}, "which dimension of the inputs is the batch"),
         ({"x": []}, "none with dimensions"),
         ({"x": ["n"], "k": ["m"]}, "the first dimensions have several names: m, n"),
     ],

@@ -137,7 +137,10 @@ def test_two_rows_have_only_one_other_order_and_three_have_two(check):
 def test_without_a_batch_most_checks_do_not_apply(check):
     done, found = check("toy", make=lambda path: zeros(path, (4, 8)))
     assert {name for name, status in found.items() if status == "passed"} == {"repeat", "restart", "threads"}
-    assert "no input has an open first dimension (x[4,8]); --batch-axis says which axis it is" in done.words
+    assert (
+        "it cannot be told which dimension of the inputs is the batch (x[4,8]); --batch-axis says which axis it is"
+        in done.words
+    )
     assert "all shapes are fixed already" in done.words
     assert "PASSED: 3 invariants hold, 6 do not apply" in done.words
 

@@ -179,6 +179,27 @@ def test_torchscript_runs():
     assert polycmp("run", "m.onnx", "-b", "torch:script=net.pt", "-b", "onnxrt") == 0
 
 
+class Windowed(torch.nn.Module):
+    """Takes samples and their rate, as models of speech do."""
+
+    def forward(self, x, rate: int):
+        """Return the samples, twice as loud at 8 kHz."""
+        if x.dim() != 2:
+            raise ValueError("samples by batch")
+        return x * 2 if rate == 8000 else x
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_torchscript_called_jit_says_what_to_give(capsys):
+    torch.jit.script(Windowed()).save("speech.jit")
+    assert polycmp("run", "speech.jit", "-b", "torch") == 3
+    assert "the model does not say the shape of 'x': give it, as --input-shapes x:[1,8]" in printed(capsys)
+    words = ("run", "speech.jit", "-b", "torch", "--input-shapes", "x:[1,8]", "--val-range", "rate:[8000,8000]")
+    assert polycmp(*words, "--save-outputs", "out.npz") == 0
+    with TorchRunner(TorchFromFile("speech.jit")) as runner:
+        assert runner.get_input_metadata()["rate"].shape == ()
+
+
 def test_a_script_is_a_model_of_its_own(capsys):
     assert polycmp("run", "load.py:shapes", "--model-type", "torch", "-b", "torch", "-b", "torch:dtype=float64") == 0
     assert "product" in printed(capsys)

@@ -14,11 +14,13 @@ from zipfile import is_zipfile
 from polycmp.errors import BackendError, ModelError, PluginError, describe_exception
 from polycmp.loader import Loader, resolve
 from polycmp.script import load_script
-from polycmp.tensors import TensorMetadata, dtype_of
+from polycmp.tensors import TensorMetadata, as_dtype, dtype_of
 from polycmp.values import split_script
 
+#: Types of single numbers in TorchScript.
+_SINGLE = {"int": "int64", "float": "float32", "bool": "bool"}
 #: Endings of the files that PyTorch writes itself.
-SAVED = (".pt2", ".pt", ".ts", ".torchscript")
+SAVED = (".pt2", ".pt", ".ts", ".torchscript", ".jit")
 
 
 def import_torch() -> Any:
@@ -92,9 +94,13 @@ class TorchFromFile(Loader[TorchModel]):
                 why=describe_exception(error),
                 hint="a file of torch.save needs a script that makes the module: --model-type torch FILE.py:NAME",
             ) from error
-        names = [argument.name for argument in module.forward.schema.arguments][1:]
+        arguments = module.forward.schema.arguments[1:]
+        inputs = _unknown([argument.name for argument in arguments])
+        for argument in arguments:
+            if str(argument.type) in _SINGLE:  # TorchScript takes a tensor without dimensions for a number
+                inputs.add(argument.name, as_dtype(_SINGLE[str(argument.type)]), ())
         module.eval()
-        return TorchModel(module, _unknown(names))
+        return TorchModel(module, inputs)
 
     def _exported(self, torch: Any) -> TorchModel:
         if not is_zipfile(self.path):  # PyTorch would log a trace besides raising an error

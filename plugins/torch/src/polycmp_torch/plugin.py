@@ -58,7 +58,7 @@ def polycmp_loaders() -> Iterator[LoaderSpec]:
         name="torch",
         summary="PyTorch: exported programs, TorchScript, and scripts with --model-type torch",
         factory="polycmp_torch.model:make_loader",
-        suffixes=(".pt2", ".pt", ".ts", ".torchscript"),
+        suffixes=(".pt2", ".pt", ".ts", ".torchscript", ".jit"),
         produces="torch",
         inspect="polycmp_torch.model:inspect",
         aliases=("pytorch",),

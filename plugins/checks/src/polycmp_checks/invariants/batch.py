@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -69,7 +69,8 @@ def take(array: Any, axis: int, rows: Sequence[int]) -> Any:
 def find_batch(inputs: TensorMetadata, axis: int | None = None, dim: str = "") -> Batch:
     """Return the batch of a model's inputs.
 
-    Without `axis` and `dim` it is the name that the first dimension of all inputs shares, as far as they name it.
+    Without `axis` and `dim` it is the name that the first dimension of all inputs shares, as far as they name it, also
+    where another input has it further on; or where dimensions have no names, the first that is open.
 
     Args:
         inputs: The inputs.
@@ -89,15 +90,30 @@ def find_batch(inputs: TensorMetadata, axis: int | None = None, dim: str = "") -
     if len(names) > 1:
         raise DoesNotApplyError(f"the first dimensions have several names: {', '.join(sorted(names))}; see --batch-dim")
     if names:
-        return _by_name(shapes, names.pop(), first=True)
-    if shapes and all(isinstance(shape[0], int) and shape[0] < 0 for shape in shapes.values()):
-        return _by_axis(shapes, 0)
+        return _by_name(shapes, names.pop())
+    axes = {name: _open_axis(shape) for name, shape in shapes.items()}
+    found = {name: axis for name, axis in axes.items() if axis is not None}
+    if found and len(found) == len(shapes) and 0 in found.values():
+        return Batch(found, None, "; ".join(_places(found)))
     shown = ", ".join(f"{name}{format_shape(shape)}" for name, shape in shapes.items()) or "none with dimensions"
-    raise DoesNotApplyError(f"no input has an open first dimension ({shown}); --batch-axis says which axis it is")
+    raise DoesNotApplyError(
+        f"it cannot be told which dimension of the inputs is the batch ({shown}); --batch-axis says which axis it is"
+    )
 
 
-def _by_name(shapes: Mapping[str, tuple[int | str, ...]], dim: str, *, first: bool = False) -> Batch:
-    axes = {name: shape.index(dim) for name, shape in shapes.items() if dim in (shape[:1] if first else shape)}
+def _open_axis(shape: tuple[int | str, ...]) -> int | None:
+    """Return the axis of an input that may be the batch: the first one if it is open, or else the only one that is."""
+    is_open = [axis for axis, dim in enumerate(shape) if not isinstance(dim, int) or dim < 0]
+    return is_open[0] if is_open and (is_open[0] == 0 or len(is_open) == 1) else None
+
+
+def _places(axes: Mapping[str, int]) -> Iterator[str]:
+    for axis in dict.fromkeys(axes.values()):
+        yield f"axis {axis} of {', '.join(name for name, at in axes.items() if at == axis)}"
+
+
+def _by_name(shapes: Mapping[str, tuple[int | str, ...]], dim: str) -> Batch:
+    axes = {name: shape.index(dim) for name, shape in shapes.items() if dim in shape}
     if not axes:
         known = {item for shape in shapes.values() for item in shape if isinstance(item, str)}
         raise UsageError(f"--batch-dim: no input has a dimension {dim!r}", why=did_you_mean(dim, known))

@@ -1,0 +1,223 @@
+"""The commands that each model goes through, in processes of their own, and what is true beside each."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from truth.packages.fetching import Shipped
+
+#: What no command may say, whatever the model: a trace, and words for a fault of our own.
+NEVER = re.compile(
+    r"Traceback \(most recent|this is a fault of polycmp itself|\b(Key|Attribute|Index|Name|Type)Error\b"
+)
+_VERDICT = re.compile(r"^(PASSED|FAILED|FOUND|NOTHING FOUND|FAILS|BLIND|UNDECIDED|COULD NOT|DONE|polycmp: )")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command said.
+
+    Attributes:
+        model: The model, for tables.
+        command: What was asked, for tables.
+        words: The command line.
+        status: The exit status; negative for a signal, 124 for the limit of time.
+        sentence: The sentence that it ends with.
+        truth: What the runtimes alone say.
+        grade: `right`, `wrong`, `time`, or `open` where the truth does not decide.
+        why: Why.
+    """
+
+    model: str
+    command: str
+    words: tuple[str, ...]
+    status: int
+    sentence: str
+    truth: dict[str, Any] = field(default_factory=dict)
+    grade: str = "open"
+    why: str = ""
+
+
+class Model:
+    """One model on its way through the commands.
+
+    Args:
+        shipped: The model.
+        folder: Where to work.
+        limit: Seconds that a command may take.
+    """
+
+    def __init__(self, shipped: Shipped, folder: Path, limit: float) -> None:
+        self._shipped, self._limit = shipped, limit
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self._inputs = folder / "inputs.npz"
+
+    def all(self) -> Iterator[Said]:
+        """Yield what each command said."""
+        path = str(self._shipped.path)
+        yield self._ask("inspect model", ["inspect", "model", path])
+        if path.endswith((".tflite", ".pb")):
+            yield self._ask("run", ["run", path, "-b", "tf"])
+            return
+        if path.endswith(".jit"):
+            yield self._ask("run", ["run", path, "-b", "torch"])
+            return
+        yield self._ask("check lint", ["check", "lint", path])
+        yield from self._own(path)
+        yield from self._converted(path)
+
+    def _own(self, path: str) -> Iterator[Said]:
+        """Yield what is said of the model itself on two backends."""
+        alone = self._ask(
+            "run alone", ["run", path, "-b", "onnxrt", "--save-inputs", str(self._folder / "inputs.json")]
+        )
+        yield alone
+        self._keep_inputs()
+        truth = self._compared(path, path, "onnx")
+        both = ["-b", "onnxrt", "-b", "onnx", *self._given()]
+        yield self._ask("run", ["run", path, *both], truth)
+        yield self._ask("run --mark-all", ["run", path, *both, "--mark-all"], truth)
+        yield self._ask("locate", ["locate", path, *both], truth)
+        yield self._ask("invariants", ["invariants", path, "-b", "onnxrt"])
+
+    def _converted(self, path: str) -> Iterator[Said]:
+        """Yield what is said of what tools make of it, against the model."""
+        half, folded = str(self._folder / "half.onnx"), str(self._folder / "folded.onnx")
+        made = self._ask("convert --fp-to-fp16", ["convert", path, "--fp-to-fp16", "-o", half])
+        yield made
+        if made.status == 0:
+            yield from self._against("fp16", half, path)
+        made = self._ask("surgeon sanitize", ["surgeon", "sanitize", path, "--fold-constants", "-o", folded])
+        yield made
+        if made.status == 0:
+            yield from self._against("sanitized", folded, path)
+        if not self._inputs.exists():
+            return
+        for how in ("static", "dynamic"):
+            target = str(self._folder / f"{how}.onnx")
+            written = self._facts("quantise", how, path, target, str(self._inputs))
+            if "written" in written:
+                yield from self._against(f"int8 {how}", target, path)
+
+    def _against(self, what: str, candidate: str, reference: str) -> Iterator[Said]:
+        truth = self._compared(candidate, reference, "onnxruntime")
+        sides = [candidate, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={reference}", *self._given()]
+        yield self._ask(f"run {what}", ["run", *sides], truth)
+        yield self._ask(f"locate {what}", ["locate", *sides], truth)
+
+    def _given(self) -> list[str]:
+        return ["--load-inputs", str(self._inputs)] if self._inputs.exists() else []
+
+    def _keep_inputs(self) -> None:
+        """Write the inputs that a run chose as plain arrays, which runtimes and polycmp read alike."""
+        saved = self._folder / "inputs.json"
+        if not saved.exists():
+            return
+        script = (
+            "import sys, numpy as np; from polycmp.json import load_json; "
+            "np.savez(sys.argv[2], **load_json(sys.argv[1])[0])"
+        )
+        _run([sys.executable, "-c", script, str(saved), str(self._inputs)], self._limit, self._folder)
+
+    def _compared(self, candidate: str, reference: str, backend: str) -> dict[str, Any]:
+        if not self._inputs.exists():
+            return {"error": "no inputs"}
+        return self._facts("compare", candidate, reference, str(self._inputs), backend)
+
+    def _facts(self, *words: str) -> dict[str, Any]:
+        status, out = _run([sys.executable, "-m", "truth.packages.facts", *words], self._limit * 2, self._folder)
+        lines = [line for line in out.splitlines() if line.startswith("{")]
+        return dict(json.loads(lines[-1])) if lines else {"error": f"the runtime ended with {status}"}
+
+    def _ask(self, command: str, words: list[str], truth: dict[str, Any] | None = None) -> Said:
+        begin = time.monotonic()
+        status, out = _run([sys.executable, "-m", "polycmp", *words], self._limit, self._folder)
+        print(f"  {time.monotonic() - begin:5.1f} s  {status:4d}  {command}", flush=True)
+        (self._folder / f"{command.replace(' ', '_')}.txt").write_text(out)
+        said = Said(self._shipped.name, command, tuple(words), status, _sentence(out), truth or {})
+        return graded(said, out)
+
+
+def graded(said: Said, out: str) -> Said:
+    """Return what was said with whether it is right, as far as what is known of the files decides that.
+
+    Args:
+        said: What was said.
+        out: All that the command wrote.
+    """
+    grade, why = _grade(said, out)
+    return Said(said.model, said.command, said.words, said.status, said.sentence, said.truth, grade, why)
+
+
+def _grade(said: Said, out: str) -> tuple[str, str]:
+    truth, command = said.truth, said.command
+    never = NEVER.search(out)
+    if said.status == 124:
+        return "time", ""
+    if said.status < 0 or said.status > 3:
+        loads = "error" not in truth or "ended with" not in truth["error"]
+        return ("wrong", f"ended by signal {-said.status}") if loads else ("open", "the runtime crashes on it")
+    if never is not None:
+        return "wrong", f"says {never.group()}"
+    if not truth:
+        return ("right", "") if said.status in {0, 1} or (said.status == 3 and "next:" in out) else ("open", "")
+    if "error" in truth:
+        refused = said.status == 3
+        return ("right", "cannot be run") if refused else ("open", truth["error"])
+    worst, passed = truth["worst"], said.status == 0
+    if worst is None:
+        return "open", "no output to compare"
+    if command.startswith("locate"):
+        if "int8" in command:
+            return "open", f"outputs {worst:.2g} of the range apart"
+        fine = worst < (2e-2 if "fp16" in command else 1e-4)
+        return ("right", "") if passed == fine else ("open", f"outputs {worst:.2g} of the range apart")
+    if command == "run --mark-all":
+        return ("right", "") if passed or not fine_enough(truth) else ("open", "inner tensors may differ")
+    expected = truth["beyond"] == 0 and truth["missing"] == 0
+    blind = "BLIND" in said.sentence and truth.get("worst", 1.0) is not None
+    if blind:
+        return "open", f"outputs {worst:.2g} of the range apart"
+    return ("right", "") if passed == expected else ("wrong", f"{truth['beyond']} elements are outside the tolerance")
+
+
+def fine_enough(truth: dict[str, Any]) -> bool:
+    """Return whether the outputs are within the tolerance."""
+    return bool(truth.get("beyond") == 0)
+
+
+def _sentence(out: str) -> str:
+    lines = out.splitlines()
+    places = [index for index, line in enumerate(lines) if _VERDICT.match(line)]
+    if not places:
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+    begin = places[-1]
+    end = next((at for at in range(begin + 1, len(lines)) if not lines[at].startswith("  ")), len(lines))
+    return " ".join(" ".join(lines[begin:end]).split())
+
+
+def _run(words: list[str], limit: float, folder: Path) -> tuple[int, str]:
+    """Return the exit status and all that a process wrote; 124 if it was ended because of the time."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "COLUMNS": "120", "NO_COLOR": "1"}
+    process = subprocess.Popen(
+        words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment,
+        start_new_session=True, errors="replace",
+    )  # fmt: skip
+    try:
+        out, _ = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, _ = process.communicate()
+        return 124, out
+    return process.returncode, out

@@ -1,0 +1,122 @@
+"""What is true of models, found with the runtimes alone: nothing of polycmp is imported here.
+
+    python -m truth.packages.facts compare CANDIDATE REFERENCE INPUTS.npz [BACKEND]
+    python -m truth.packages.facts quantise static|dynamic SOURCE TARGET INPUTS.npz
+
+Each prints one line of JSON. A runtime that crashes takes this process with it, and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+Arrays = dict[str, Any]
+
+
+def run(path: str, feed: Arrays, backend: str = "onnxruntime") -> Arrays:
+    """Return the outputs of a model.
+
+    Args:
+        path: The file.
+        feed: The inputs; those that the model does not have are left out.
+        backend: `onnxruntime`, or `onnx` for the reference evaluator.
+    """
+    if backend == "onnx":
+        from onnx.reference import ReferenceEvaluator
+
+        model = ReferenceEvaluator(path)
+        names = list(model.output_names)
+        return dict(zip(names, model.run(None, {name: feed[name] for name in model.input_names}), strict=True))
+    import onnxruntime
+
+    onnxruntime.set_default_logger_severity(4)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    names = [item.name for item in session.get_outputs()]
+    wanted = {item.name: item.type for item in session.get_inputs()}
+    return dict(
+        zip(names, session.run(names, {name: _as(feed[name], kind) for name, kind in wanted.items()}), strict=True)
+    )
+
+
+def compare(candidate: str, reference: str, inputs: str, backend: str) -> dict[str, Any]:
+    """Return how far the outputs of two files are apart, each as a part of the reference's largest value.
+
+    Args:
+        candidate: The file that runs in ONNX Runtime.
+        reference: The other.
+        inputs: The inputs of both.
+        backend: What runs the reference.
+    """
+    feed = dict(np.load(inputs, allow_pickle=False))
+    made, wanted = run(candidate, feed), run(reference, feed, backend)
+    errors = {}
+    for name, value in wanted.items():
+        if name in made and isinstance(value, np.ndarray):
+            errors[name] = _error(np.asarray(made[name]), value)
+    worst = max((item["share"] for item in errors.values()), default=None)
+    beyond = sum(item["beyond"] for item in errors.values())
+    return {"worst": worst, "beyond": beyond, "outputs": len(errors), "missing": len(wanted) - len(errors)}
+
+
+def quantise(how: str, source: str, target: str, inputs: str) -> dict[str, Any]:
+    """Write a model in int8 with the settings that a quantiser has by default.
+
+    Args:
+        how: `static` or `dynamic`.
+        source: The model.
+        target: Where to.
+        inputs: What to calibrate with.
+    """
+    from onnxruntime.quantization import CalibrationDataReader, quantize_dynamic, quantize_static
+
+    if how == "dynamic":
+        quantize_dynamic(source, target)
+        return {"written": True}
+
+    class Reader(CalibrationDataReader):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self._feeds: Iterator[Arrays] = iter([dict(np.load(inputs, allow_pickle=False))])
+
+        def get_next(self) -> Arrays | None:
+            return next(self._feeds, None)
+
+    quantize_static(source, target, Reader())
+    return {"written": True}
+
+
+def _as(array: Any, kind: str) -> Any:
+    return array.astype(np.float16) if kind == "tensor(float16)" and array.dtype == np.float32 else array
+
+
+def _error(made: Any, wanted: Any) -> dict[str, Any]:
+    if made.shape != wanted.shape:
+        return {"share": float("inf"), "beyond": int(wanted.size)}
+    if wanted.dtype.kind not in "fiub":
+        return {"share": 0.0 if np.array_equal(made, wanted) else 1.0, "beyond": int((made != wanted).sum())}
+    one, two = made.astype(np.float64), wanted.astype(np.float64)
+    off = np.where((one == two) | (np.isnan(one) & np.isnan(two)), 0.0, np.abs(one - two))
+    largest = float(np.max(np.abs(two), initial=0.0, where=np.isfinite(two)))
+    # the rule that polycmp publishes: outside when beyond the absolute and the relative tolerance
+    beyond = int(np.count_nonzero((off > 1e-5) & (off > 1e-5 * np.abs(two))) + np.count_nonzero(np.isnan(off)))
+    most = float(np.max(off, initial=0.0))
+    return {"share": most / largest if largest else float(most > 0), "beyond": beyond, "largest": largest}
+
+
+def _main(words: list[str]) -> None:
+    try:
+        if words[0] == "compare":
+            found = compare(words[1], words[2], words[3], words[4] if len(words) > 4 else "onnxruntime")
+        else:
+            found = quantise(*words[1:5])
+    except Exception as error:  # noqa: BLE001 -- the answer is that it cannot be done, and why
+        found = {"error": f"{type(error).__name__}: {error}".splitlines()[0][:300]}
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1:])
