@@ -207,6 +207,28 @@ def test_codes_of_a_file_are_compared_as_the_numbers_they_stand_for(usual, tmp_p
     assert row["relative_error"] < 0.05
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_a_normalisation_that_was_folded_before_quantising_is_not_accused(usual, tmp_path, form):
+    def change(model: onnx.ModelProto) -> None:
+        graph, rng = model.graph, np.random.default_rng(9)
+        for place in (0, 2):
+            conv = next(node for node in graph.node if f"t{place}" in node.output)
+            conv.output[0] = f"raw{place}"
+            names = [f"{place}.{part}" for part in ("scale", "shift", "mean", "variance")]
+            for name in names:
+                values = rng.random(5).astype(np.float32) + np.float32(0.5)
+                graph.initializer.append(onnx.numpy_helper.from_array(values, name))
+            norm = pairs.node("BatchNormalization", " ".join([f"raw{place}", *names]), f"t{place}")
+            norm.name = f"norm{place}"
+            graph.node.insert(list(graph.node).index(conv) + 1, norm)
+
+    good = pairs.edited(pairs.bent(tmp_path / "plain.onnx", "CRCRC"), tmp_path / "good.onnx", change)
+    ready = pairs.optimised(good, tmp_path / "ready.onnx", "ORT_ENABLE_BASIC")
+    assert "BatchNormalization" not in {node.op_type for node in onnx.load(ready).graph.node}
+    done, found = usual("locate", pairs.static(ready, tmp_path / "int8.onnx", form), good)
+    assert done.status == 0, found["sentence"]
+
+
 def test_a_saved_run_is_compared_behind_the_codes(polycmp, usual, tmp_path):
     good = pairs.bent(tmp_path / "good.onnx", "CRC")
     made = pairs.static(good, tmp_path / "int8.onnx")

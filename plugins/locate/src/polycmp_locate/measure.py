@@ -32,7 +32,7 @@ from polycmp_locate.decisions import (
 from polycmp_locate.figures import figures, gain, rounding
 from polycmp_locate.kinds import INTEGER_PRODUCTS
 from polycmp_locate.masks import beside_masks
-from polycmp_locate.pairing.parts import rounds_to_steps, uncut_name, unit_inside
+from polycmp_locate.pairing.parts import last_step, rounds_to_steps, uncut_name, unit_inside
 from polycmp_locate.perturbing import nudged, rounded, scaled
 from polycmp_locate.quantised import step_error
 from polycmp_locate.result import Row, Standalone
@@ -347,7 +347,7 @@ def _difference(
     steps = None
     if rounds_to_steps(row.node, row.unit):
         beside = beside_masks(other.reshape(-1).astype(np.float64))
-        steps = step_error(own, other, worth_running(row.unit), beside, least)
+        steps = step_error(own, other, worth_running(row.unit), beside, least, last_step(row.node))
     return Standalone(
         parts.max_abs, parts.relative, passed, share=share, count=own.size, is_nan=made.nan > 0, steps=steps,
         gain=_gain(row, own, other), one_sided=row.in_steps and is_one_sided(*_directions(own, other)),

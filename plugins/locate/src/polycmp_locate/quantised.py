@@ -37,6 +37,7 @@ class StepError:
         high: Its largest.
         at_ends: Which share of the elements that are off so far is at the smallest or the largest number.
         drowned: How large the numbers are that steps made for masks beside them leave nothing of; 0 if there are none.
+        within_step: Whether all are at most one step of the scale away, and that is no large share of the largest.
     """
 
     gain: float
@@ -47,11 +48,12 @@ class StepError:
     high: float
     at_ends: float = 0.0
     drowned: float = 0.0
+    within_step: bool = False
 
     @property
     def is_scaled(self) -> bool:
-        """Whether its numbers are another's times a factor."""
-        return not abs(self.gain - 1.0) <= _GAIN
+        """Whether its numbers are another's times a factor; a few steps have any factor that rounding gives them."""
+        return not (abs(self.gain - 1.0) <= _GAIN or self.within_step)
 
     @property
     def is_only_scaled(self) -> bool:
@@ -75,6 +77,7 @@ def step_error(
     limit: float,
     beside: NDArray[np.bool_] | None = None,
     least: float = 0.0,
+    step: float = 0.0,
 ) -> StepError:
     """Return the error of a tensor of real numbers.
 
@@ -84,6 +87,7 @@ def step_error(
         limit: Which error, relative to the largest magnitude, rounding to steps explains.
         beside: Which numbers of the flat reference stand beside others that only mask; None if none does.
         least: The least magnitude to hold errors against: that of what was calculated before it was cut.
+        step: The step of the scale to which the candidate's were rounded last; 0 if that is not known.
     """
     a, b = own.reshape(-1).astype(np.float64), other.reshape(-1).astype(np.float64)
     drowned = 0.0 if beside is None else _drowned(a[beside], b[beside])
@@ -94,7 +98,8 @@ def step_error(
     if not largest:
         share = float(np.count_nonzero(a)) / max(own.size, 1)
         return StepError(1.0, share, share, np.inf if share else 0.0, *_range(a))
-    limit *= max(1.0, least / largest)
+    one = min(step / largest, _LOST)  # where little of the range is in use, one step is much
+    limit = max(limit * max(1.0, least / largest), one)
     gap = np.abs(a - b) / largest
     off = gap > limit
     beyond = (int(np.count_nonzero(off)) + unlike) / own.size
@@ -104,7 +109,8 @@ def step_error(
     share = (int(np.count_nonzero(left > limit)) + unlike) / own.size
     low, high = _range(a)
     ends = int(np.count_nonzero(off & ((a == low) | (a == high)))) / max(int(np.count_nonzero(off)), 1)
-    return StepError(gain, beyond, share, np.inf if unlike else float(gap.max()), low, high, ends, drowned)
+    worst = np.inf if unlike else float(gap.max())
+    return StepError(gain, beyond, share, worst, low, high, ends, drowned, worst <= one)
 
 
 def _drowned(own: NDArray[Any], other: NDArray[Any]) -> float:

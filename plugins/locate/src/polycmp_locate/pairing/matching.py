@@ -201,14 +201,19 @@ class _Matching:
         codes = code_ends(self.mine, mine, activation) if activation is not None else []
         if activation is not None and codes and other not in self.back:
             self._join(self._cut(self.mine, mine, codes, activation), other, match.method)
+            before = activation.operand(0)
             if codes[0] == mine:
-                self.uncut[mine] = activation.operand(0)
+                self.uncut[mine] = before
+            else:  # what is rounded is what the activation reads, whatever makes it: a normalisation may be folded
+                self._join(mine, self.other.root(before), match.method)
             self.absorbed.append(absorbed(self.mine, codes[0], self.other, activation).sentence)
             return
         activation = activation_of(self.mine, mine)
         codes = code_ends(self.other, other, activation) if activation is not None else []
         if activation is not None and codes and mine not in self.to:
             self._join(mine, self._cut(self.other, other, codes, activation), match.method)
+            if codes[0] != other:
+                self._join(self.mine.root(activation.operand(0)), other, match.method)
             self.absorbed.append(absorbed(self.other, codes[0], self.mine, activation).sentence)
 
     @staticmethod

@@ -36,6 +36,7 @@ class PartNode(GraphNode):
         method: How the pair was found.
         uncut: The name under which the reference makes what it cuts to this tensor with an operator of its own; empty
             where the candidate shows that, too.
+        step: The step of the scale to which the candidate rounds the tensor, the largest of several; 0 if it does not.
     """
 
     unit: float = 0.0
@@ -48,6 +49,7 @@ class PartNode(GraphNode):
     method: str = ""
     uncut: str = ""
     only_candidate: tuple[str, ...] = ()
+    step: float = 0.0
 
 
 def unit_inside(node: GraphNode) -> float:
@@ -58,6 +60,11 @@ def unit_inside(node: GraphNode) -> float:
 def uncut_name(node: GraphNode) -> str:
     """Return the name of what the reference cuts to the tensor of a part; empty for any other and single operators."""
     return node.uncut if isinstance(node, PartNode) else ""
+
+
+def last_step(node: GraphNode) -> float:
+    """Return the step of the scale to which a part rounds what it makes; 0 if it does not, or that is not known."""
+    return node.step if isinstance(node, PartNode) else 0.0
 
 
 def rounds_to_steps(node: GraphNode, unit: float) -> bool:
@@ -156,6 +163,7 @@ class _Builder:
             counterpart=match.reference,
             method=match.method,
             only_candidate=beside,
+            step=self.mine.step_of(match.candidate),
             uncut=f"{match.candidate} uncut" if match.candidate in self.uncut else "",
         )
 

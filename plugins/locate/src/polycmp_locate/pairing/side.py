@@ -135,6 +135,13 @@ class Side:
         kind = steps.dtype if steps is not None else None if entry is None else entry.dtype
         return "" if kind is None else dtype_name(kind)
 
+    def step_of(self, name: str) -> float:
+        """Return the largest step of the scale to which a tensor was just rounded; 0 if it was not, or is unknown."""
+        node = self.maker.get(name)
+        codes = node.operand(0) if node is not None and node.op_type == "DequantizeLinear" else name
+        steps = self.codes.get(codes)
+        return 0.0 if steps is None or not steps.scale.size else float(steps.scale.max())
+
     def class_of(self, name: str) -> str:
         """Return which kind of elements a tensor is compared as; empty if that is not known."""
         if self.codes.get(name) is not None:
