@@ -17,6 +17,7 @@ from truth.models import net_of
 EQUAL, ROUNDING, ILL = "equal", "within rounding", "ill-conditioned model"
 WORSE, WRONG = "worse than this precision explains", "wrong"
 BORN, CONSTANT = "NaN/Inf born here", "suspiciously constant"
+UNSTEADY = "other numbers in each run"
 FUSED, FAILS = "probing removes the fault", "the backend fails here"
 NO_FAULT = "none"
 

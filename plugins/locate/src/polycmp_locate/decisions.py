@@ -314,7 +314,7 @@ def needs_measuring(row: Row, limit: float) -> bool:
     if not row.unit:
         return row.max_abs > 0.0
     if is_beyond_range(row):
-        return row.inputs_finite or is_new_nan(row)
+        return row.inputs_finite or is_new_nan(row) or is_lost_nan(row)
     if is_gain(row.gain, row.unit):
         return True
     if row.relative <= operator_limit(row):
@@ -337,6 +337,12 @@ def is_new_nan(row: Row) -> bool:
     """Return whether the candidate makes NaN where the reference has a number."""
     mine, other = row.candidate, row.reference
     return mine is not None and mine.nan > (other.nan if other is not None else 0)
+
+
+def is_lost_nan(row: Row) -> bool:
+    """Return whether the candidate makes a number where the reference has NaN."""
+    mine, other = row.candidate, row.reference
+    return other is not None and other.nan > (mine.nan if mine is not None else 0)
 
 
 def is_touched(row: Row) -> bool:

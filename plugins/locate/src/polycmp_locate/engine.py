@@ -197,7 +197,7 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
     else:
         judgement = FullSearch(found, setting, sweeper, feed, (plain, expected), on_stage).run()
     found.sentence = found.sentence or sentence(found)
-    found.sentence += not_judged(reference) if found.exit_code == 0 else ""
+    found.sentence += not_judged(reference) if found.first_bad is None else ""
     found.explain = explanation(found)
     found.notes += [*notes_of(found, judgement), *hints_of(found, setting, feed)]
     sweeper.windows.close()

@@ -129,14 +129,15 @@ def _table(found: Located) -> Table:
 
 def _row(row: Row, found: Located) -> ReportRow:
     chosen = row is found.first_bad
+    fine = row.passed or (row.is_matched and row.tensor not in {item.output for item in found.finals})
     lines = [f"operator: {row.node.label}", f"largest error: {row.max_abs:.6g} absolute, {row.relative:.6g} relative"]
     lines += [row.reason] if row.reason else []
     return ReportRow(
         name=row.tensor,
-        state="passed" if row.passed and not chosen else "failed",
+        state="passed" if fine and not chosen else "failed",
         cells=(row.node.op_type, *_figures(row)),
         reason=row.reason,
-        mark="FIRST" if chosen else "origin" if row is found.origin else "ok" if row.passed else "bad",
+        mark="FIRST" if chosen else "origin" if row is found.origin else "ok" if fine else "bad",
         type=row.type,
         chosen=chosen,
         remarks=(_both(row, found), *_pair(row, found)),

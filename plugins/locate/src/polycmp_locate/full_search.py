@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Set
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +13,7 @@ from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_layerwise.structure import final_outputs
 from polycmp_locate.between_steps import Ties, is_wrong_between_steps, ties_that_grow
 from polycmp_locate.decisions import (
+    accumulated_limit,
     least_scale,
     quantisation_limit,
     worth_running,
@@ -33,6 +35,7 @@ from polycmp_locate.narrowing import lone_narrowing
 from polycmp_locate.noise import Noise
 from polycmp_locate.probe import check_probe, moved_text
 from polycmp_locate.probing import SHARE, explains, is_fusion, is_moved, is_removed
+from polycmp_locate.repeating import Unsteady, describe_unsteady, find_unsteady
 from polycmp_locate.result import BENIGN, NARROWED, UNDECIDED, WITHIN_ROUNDING, Located, Row
 from polycmp_locate.search import Sweep, Sweeper
 from polycmp_locate.setting import Setting, Stage, Tensors
@@ -79,6 +82,11 @@ class FullSearch:
         """Look, and return the verdict; it and what led to it are written down, too."""
         sweep = self._sweep(distrust=False)
         self._check_probe(sweep)
+        unsteady = self._unsteady()
+        if unsteady is not None:
+            nobody = self._nobody()
+            describe_unsteady(self.found, unsteady)
+            return nobody
         side = self._fusing_side()
         judgement = self._blame_fusion(side) if side is not None else None
         if judgement is not None:
@@ -128,6 +136,28 @@ class FullSearch:
         node = self.sweeper.nodes.get(name)
         return distance(made, self.expected[name], least_scale(node.op_type if node is not None else ""))
 
+    def _unsteady(self) -> Unsteady | None:
+        """Return which side's own runs differ by as much as the two sides do; None if neither."""
+        # What the reference's outputs move with the inputs is no noise floor if they move by themselves, too.
+        count = len(self.found.rows)
+        errors = {
+            name: error
+            for name, error in self.failing.items()
+            if error > max(accumulated_limit(count, self._unit(name)[0], 0.0), quantisation_limit(self._unit(name)[1]))
+        }
+        if not errors:
+            return None
+        self.on_stage("running the whole model once more")
+        self.sweeper.windows.plan(self.feed)
+        groups = [segment.wanted for segment in self.sweeper.windows.segments]
+        units = {row.tensor: worth_running(row.unit) for row in self.found.rows}
+        for side, made in ((self.setting.candidate, self.plain), (self.setting.reference, self.expected)):
+            found = find_unsteady(side, self.feed, made, errors, groups, lambda name: units.get(name, 0.0))
+            if found is not None:
+                borrowed = any(row.tensor == found.tensor and row.is_borrowed for row in self.found.rows)
+                return replace(found, label=self.setting.candidate.label) if borrowed else found
+        return None
+
     # --- operators that are right alone and wrong together
 
     def _fusing_side(self) -> PartitionedRun | None:
@@ -171,11 +201,14 @@ class FullSearch:
 
     def _limit(self, name: str, error: float) -> float:
         """Return which relative error of an output rounding explains."""
+        unit, quantised = self._unit(name)
+        return max(self.noise.limit(len(self.found.rows), unit, error), quantisation_limit(quantised))
+
+    def _unit(self, name: str) -> tuple[float, int]:
+        """Return the coarsest unit roundoff on the way to an output, and how many quantised tensors lie there."""
         before = self.flow.before(name)
         rows = [row for row in self.found.rows if row.tensor in before]
-        unit = max((row.unit for row in rows), default=0.0)
-        quantised = sum(row.in_steps for row in rows)
-        return max(self.noise.limit(len(self.found.rows), unit, error), quantisation_limit(quantised))
+        return max((row.unit for row in rows), default=0.0), sum(row.in_steps for row in rows)
 
     def _blame_fusion(self, partitioned_run: PartitionedRun) -> Judgement | None:
         """Blame operators that are wrong together; None where what they make is within rounding."""

@@ -18,6 +18,7 @@ from polycmp_locate.decisions import (
     is_off,
     is_right_alone,
     is_touched,
+    reference_is_wrong,
 )
 from polycmp_locate.flow import Flow
 from polycmp_locate.probing import is_obvious
@@ -105,7 +106,7 @@ class _Judge:
                 if self._is_blamed(row):
                     return self._blame(row)
                 continue
-            region = self._region(row) if is_beyond_range(row) else set()
+            region = self._region(row) if is_beyond_range(row) and not row.is_borrowed else set()
             if any(not is_beyond_range_alike(self.by_name[name]) for name in region & self.by_name.keys()):
                 if self._does_harm(row, region):
                     return self._blame_range(row, region)
@@ -167,6 +168,8 @@ class _Judge:
         return is_off(row, limit)
 
     def _is_blamed(self, row: Row) -> bool:
+        if row.is_borrowed:
+            return False  # one backend made it for both, which says nothing of either
         if not is_culprit(row):
             self._note_unmeasured(row)
             return False
@@ -222,7 +225,7 @@ class _Judge:
         return self._finish(first, culprit, self._strength(first, culprit))
 
     def _strength(self, first: Row, culprit: Row) -> str:
-        if is_constant(first):
+        if self._is_suspicious(first):
             return CONSTANT
         error = first.relative
         if first is culprit and culprit.standalone is not None and culprit.standalone.is_drowned:
@@ -230,6 +233,13 @@ class _Judge:
         if first is culprit and culprit.standalone is not None and culprit.standalone.relative > 0.0:
             error = min(error, max(culprit.standalone.relative, culprit.standalone.in_place or 0.0))
         return WRONG if first.stats is None or is_beyond_eight_bits(error) or not first.unit else WORSE
+
+    @staticmethod
+    def _is_suspicious(row: Row) -> bool:
+        """Return whether the side that is wrong holds one number everywhere; exact numbers speak for themselves."""
+        if not is_constant(row) or row.candidate is None or (not row.unit and is_culprit(row)):
+            return False
+        return row.candidate.is_constant or reference_is_wrong(row)
 
     def _finish(self, first: Row | None, origin: Row | None, verdict: str) -> Judgement:
         found = self.found
@@ -278,7 +288,8 @@ class _Judge:
             if final is None or final.candidate is None or final.candidate.is_finite or not final.is_matched:
                 continue
             for row in self.rows:
-                beyond = row.candidate is not None and not row.candidate.is_finite and row.inputs_finite
+                mine = row.candidate if not row.is_borrowed else None
+                beyond = mine is not None and not mine.is_finite and row.inputs_finite
                 if beyond and name in self.flow.reached(row.tensor, self._is_not_finite):
                     return row
         return None

@@ -27,6 +27,7 @@ CONSTANT = "suspiciously constant"
 FUSION = "probing removes the fault"
 FAILS = "the backend fails here"
 UNDECIDED = "undecided"
+UNSTEADY = "other numbers in each run"
 NARROWED = "calculated in a coarser type than the rest"
 #: Operators of a group that are named before the rest is counted.
 _NAMED = 5
@@ -107,6 +108,7 @@ class Row:
         standalone: The operator's own error; None if it was not measured.
         was_tried: Whether it was tried to measure that.
         was_postponed: Whether it should have been, but that would have taken too long.
+        is_borrowed: Whether the candidate made it for both sides, as the reference lacks the operator.
         truth_passed: Whether float64 is within the tolerance of the reference; None if that was not asked.
         in_steps: Whether the tensor holds steps of a scale.
         path_unit: Unit roundoff of the coarsest type on the way from the inputs; of 8 bits where that was quantised.
@@ -136,6 +138,7 @@ class Row:
     standalone: Standalone | None = None
     was_tried: bool = False
     was_postponed: bool = False
+    is_borrowed: bool = False
     truth_passed: bool | None = None
     in_steps: bool = False
     path_unit: float = 0.0

@@ -22,6 +22,7 @@ from polycmp_locate.measure import OperatorTester, allowed_type, distance, make_
 from polycmp_locate.pairing.parts import rounds_to_steps
 from polycmp_locate.result import Row
 from polycmp_locate.setting import Look
+from polycmp_locate.stepping import SteppingRun
 
 Functions = Mapping[str, Callable[..., Any]]
 Tensors = Mapping[str, Any]
@@ -153,6 +154,7 @@ class Sweeper:
             row = make_row(self.nodes[name], item, made[name], expected[name], self.allowed)
             if truth is not None and name in truth and is_floating(dtype_of(truth[name])):
                 self._compare_to_float64(row, made[name], expected[name], truth[name])
+            row.is_borrowed = isinstance(self.reference, SteppingRun) and self.reference.lacks(row.node)
             self._judge_inputs(row, found, made)
             if self._look is not None and not row.passed and self._looked < _LOOKS:
                 self._looked += 1

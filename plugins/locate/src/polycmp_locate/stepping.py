@@ -32,16 +32,16 @@ class SteppingRun(PartitionedRun):
     def run(self, segment: Segment, *, keep: bool = False, whole: bool = False) -> Mapping[str, Any] | None:
         """Run one segment, as `PartitionedRun.run` does."""
         nodes = self.graph.nodes[segment.start : segment.stop]
-        if self.substitute is None or not any(self._is_gap(node) for node in nodes):
+        if self.substitute is None or not any(self.lacks(node) for node in nodes):
             return super().run(segment, keep=keep, whole=whole)
         made: dict[str, Any] = {}
         position = segment.start
         self.release()
-        for lacks, group in groupby(nodes, self._is_gap):
+        for is_gap, group in groupby(nodes, self.lacks):
             start, position = position, position + len(list(group))
             part = self._layout.segment(start, position)
             before = dict(self.tensors)
-            outputs = self._borrow(self.substitute, part) if lacks else super().run(part, keep=keep)
+            outputs = self._borrow(self.substitute, part) if is_gap else super().run(part, keep=keep)
             if outputs is None:
                 return None
             made.update({name: copy.deepcopy(array) for name, array in outputs.items() if name in segment.wanted})
@@ -61,17 +61,17 @@ class SteppingRun(PartitionedRun):
         if self.substitute is None:
             return super().run_part(inputs, outputs)
         nodes = self._between(inputs, outputs)
-        if not any(self._is_gap(node) for node in nodes):
+        if not any(self.lacks(node) for node in nodes):
             return super().run_part(inputs, outputs)
-        groups = [(lacks, list(group)) for lacks, group in groupby(nodes, self._is_gap)]
+        groups = [(is_gap, list(group)) for is_gap, group in groupby(nodes, self.lacks)]
         held, wanted = dict(inputs), set(outputs)
-        for index, (lacks, group) in enumerate(groups):
+        for index, (is_gap, group) in enumerate(groups):
             later = {name for _, behind in groups[index + 1 :] for node in behind for name in node.inputs}
             made = [name for node in group for name in node.outputs if name in wanted | later]
             if not made:
                 continue
             feed = {name: held[name] for node in group for name in node.inputs if name in held}
-            found = self.substitute.run_part(feed, made) if lacks else super().run_part(feed, made)
+            found = self.substitute.run_part(feed, made) if is_gap else super().run_part(feed, made)
             if found is None:
                 return None
             held.update(found)
@@ -95,7 +95,8 @@ class SteppingRun(PartitionedRun):
     def _layout(self) -> Layout:
         return Layout(self.graph, all_tensors(self.graph), {})
 
-    def _is_gap(self, node: GraphNode) -> bool:
+    def lacks(self, node: GraphNode) -> bool:
+        """Return whether the other backend runs an operator for this one."""
         return not self.gaps.isdisjoint(node.outputs)
 
     def _borrow(self, substitute: PartitionedRun, part: Segment) -> dict[str, Any] | None:

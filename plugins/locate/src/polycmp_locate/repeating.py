@@ -1,0 +1,87 @@
+"""A side that makes other numbers in each run on the same inputs: which one, and where that begins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from polycmp.tensors import Feed
+from polycmp_layerwise.partitioned_run import PartitionedRun
+from polycmp_locate.measure import distance
+from polycmp_locate.probing import SHARE
+from polycmp_locate.result import UNSTEADY, Located, Row
+
+Tensors = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Unsteady:
+    """A side whose own runs differ.
+
+    Attributes:
+        label: The backend.
+        moved: How far its outputs are from those of another run, relative.
+        tensor: The first tensor that differs between two runs; empty if that could not be seen.
+        error: How far that one differs, relative.
+    """
+
+    label: str
+    moved: float
+    tensor: str = ""
+    error: float = 0.0
+
+
+def find_unsteady(
+    partitioned_run: PartitionedRun,
+    feed: Feed,
+    made: Tensors,
+    errors: Mapping[str, float],
+    groups: Sequence[Sequence[str]],
+    rounding: Callable[[str], float],
+) -> Unsteady | None:
+    """Return where a backend makes other numbers in a second run, if by so much that it matters; None if it does not.
+
+    Args:
+        partitioned_run: The backend.
+        feed: The inputs.
+        made: Its outputs in the first run.
+        errors: Outputs that are off, with the relative error between both sides.
+        groups: Tensors that may be outputs at the same time, in the order of the graph.
+        rounding: Says of a tensor which relative difference is not worth mentioning.
+    """
+    again = partitioned_run.run_part(feed, list(made)) or {}
+    gaps = {name: distance(again[name], made[name]) for name in errors if name in again and name in made}
+    moved = max((gap for name, gap in gaps.items() if gap > SHARE * min(errors[name], 1.0)), default=0.0)
+    if not moved:
+        return None
+    for group in groups:
+        one, two = (partitioned_run.run_part(feed, group) or {} for _ in range(2))
+        for name in group:
+            gap = distance(one[name], two[name]) if name in one and name in two else 0.0
+            if gap > rounding(name):
+                return Unsteady(partitioned_run.label, moved, name, gap)
+    return Unsteady(partitioned_run.label, moved)
+
+
+def describe_unsteady(found: Located, unsteady: Unsteady) -> None:
+    """Write down that a side's own runs differ."""
+    rows = {row.tensor: row for row in found.rows}
+    row: Row | None = rows.get(unsteady.tensor)
+    found.verdict, found.first_bad, found.origin, found.turning = UNSTEADY, row, None, None
+    if row is not None:
+        read = [item for item in found.rows if item.tensor in row.node.inputs]
+        found.last_good = read[-1] if read else None
+    who = f"{unsteady.label}{', the reference,' if unsteady.label == found.reference else ''}"
+    where = "though no tensor inside that can be looked at is another one"
+    if row is not None:
+        where = f"first in {row.tensor!r}, which {row.node.label} makes, {_by(unsteady.error)}"
+    found.sentence = (
+        f"{UNSTEADY}: {who} computes the same inputs twice and differs from itself, {where}; its outputs then differ "
+        f"{_by(unsteady.moved)}"
+    )
+
+
+def _by(error: float) -> str:
+    return f"by {error:.2g} relative" if math.isfinite(error) else "in NaN or infinities"

@@ -1,0 +1,102 @@
+"""`polycmp locate` accuses the side that is wrong: not the constant one that is right, nor one that did not run."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from truth.judge import backends_found
+
+REPORT = ("--report", "found.json")
+FLOAT = TensorProto.FLOAT
+
+
+def save(path, nodes, inputs, outputs, weights=(), opset=17):
+    """Write a model; inputs and outputs are (name, element type, shape)."""
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info(*item) for item in inputs],
+        [helper.make_tensor_value_info(*item) for item in outputs],
+        [numpy_helper.from_array(np.asarray(array), name) for name, array in weights],
+    )
+    imports = [helper.make_opsetid("", opset), helper.make_opsetid("some.where", 1)]
+    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=imports), path)
+    return path
+
+
+def located(tmp_path):
+    return json.loads((tmp_path / "found.json").read_text())
+
+
+def chain(path, *, middle="Sigmoid", domain=""):
+    """Relu, an operator, Mul."""
+    nodes = [
+        helper.make_node("Relu", ["x"], ["r"], name="relu"),
+        helper.make_node(middle, ["r"], ["m"], name="middle", domain=domain),
+        helper.make_node("Mul", ["m", "two"], ["y"], name="twice"),
+    ]
+    return save(path, nodes, [("x", FLOAT, [4, 8])], [("y", FLOAT, [4, 8])], [("two", np.float32(2))])
+
+
+# --- constants
+
+
+def divided(path, by):
+    """Whole numbers divided by others, and made real."""
+    nodes = [
+        helper.make_node("Div", ["x", "n"], ["s"], name="divide"),
+        helper.make_node("Cast", ["s"], ["y"], name="cast", to=FLOAT),
+    ]
+    ends = [("x", TensorProto.INT64, [4])], [("y", FLOAT, [4])]
+    return save(path, nodes, *ends, [("n", np.full(4, by, np.int64))])
+
+
+def test_a_constant_that_is_right_is_not_suspicious(polycmp, tmp_path):
+    np.savez(tmp_path / "x.npz", x=np.array([1000, 255, 1, 42], np.int64))
+    wrong, good = divided(tmp_path / "m.onnx", 1), divided(tmp_path / "good.onnx", 1 << 20)
+    words = ("-b", "onnxrt", "-b", f"onnx:model={good}", "--load-inputs", tmp_path / "x.npz", *REPORT)
+    done = polycmp("locate", wrong, *words)
+    found = located(tmp_path)
+    assert (done.status, found["words"], found["first_bad"]) == (1, "wrong", "s")
+    assert found["sentence"].startswith("wrong: Div 'divide' makes 's'")
+    assert "suspiciously constant" not in done.out
+
+
+# --- sides that differ from themselves
+
+
+@pytest.mark.parametrize("swapped", [False, True], ids=["the candidate", "the reference"])
+def test_a_side_whose_own_runs_differ_is_told_first(polycmp, tmp_path, swapped):
+    backends = ["race:at=m,share=0.1", "onnx"]
+    one, two = reversed(backends) if swapped else backends
+    with backends_found():
+        done = polycmp("locate", chain(tmp_path / "m.onnx"), "-b", one, "-b", two, *REPORT)
+    found = located(tmp_path)
+    assert (done.status, found["words"], found["first_bad"]) == (1, "other numbers in each run", "m")
+    who = "race:at=m,share=0.1, the reference," if swapped else "race:at=m,share=0.1"
+    assert f"{who} computes the same inputs twice and differs from itself, first in 'm'" in found["sentence"]
+
+
+# --- NaN
+
+
+def test_an_operator_that_loses_a_nan_is_run_alone(polycmp, tmp_path):
+    x = np.linspace(-1, 1, 32, dtype=np.float32).reshape(4, 8)
+    x[1, 3] = np.nan
+    np.savez(tmp_path / "x.npz", x=x)
+    faulty = "faulty:backend=onnxrt,fault=nan,at=middle"
+    words = ("-b", faulty, "-b", "onnx", "--load-inputs", tmp_path / "x.npz", *REPORT)
+    done = polycmp("locate", chain(tmp_path / "m.onnx"), *words)
+    found = located(tmp_path)
+    assert (done.status, found["first_bad"]) == (1, "m")
+    assert "could not be run alone" not in found["sentence"]
+    table = {row["tensor"]: row for row in found["tensors"]}
+    assert table["m"]["own_error"] is not None
+    assert ["ok", "r"] in [
+        line.split()[:2] for line in done.out.splitlines()
+    ]  # NaN at the same place on both sides is no difference
