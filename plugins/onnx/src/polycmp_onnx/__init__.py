@@ -33,9 +33,12 @@ if TYPE_CHECKING:
     from polycmp_onnx.save import SaveOnnx as SaveOnnx
     from polycmp_onnx.save import bytes_from_onnx as bytes_from_onnx
     from polycmp_onnx.save import save_onnx as save_onnx
+    from polycmp_onnx.scrub import left_as_it_is as left_as_it_is
     from polycmp_onnx.scrub import redraw as redraw
     from polycmp_onnx.scrub import redraw_weights as redraw_weights
+    from polycmp_onnx.scrub import replace_texts as replace_texts
     from polycmp_onnx.scrub import scrub_names as scrub_names
+    from polycmp_onnx.scrub import scrub_texts as scrub_texts
     from polycmp_onnx.shapes import InferShapes as InferShapes
     from polycmp_onnx.shapes import infer_shapes as infer_shapes
     from polycmp_onnx.structure import referring_to_itself as referring_to_itself
@@ -55,7 +58,7 @@ _HOME = {
     "fold": ("FoldConstants", "fold_constants"),
     "save": ("SaveOnnx", "BytesFromOnnx", "save_onnx", "bytes_from_onnx"),
     "runner": ("ReferenceRunner",),
-    "scrub": ("redraw", "redraw_weights", "scrub_names"),
+    "scrub": ("redraw", "redraw_weights", "scrub_names", "scrub_texts", "replace_texts", "left_as_it_is"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

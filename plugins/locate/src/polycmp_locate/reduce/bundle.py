@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import metadata
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,9 @@ ENVIRONMENT = "environment.json"
 _PACKAGES = re.compile(r"polycmp|onnx|torch$|tensorrt|openvino$|tensorflow$|ml.dtypes|protobuf", re.IGNORECASE)
 #: Words in which a name of the model may stand, and what separates it from the rest.
 _SEPARATORS = re.compile(r"([:=,\[\]])")
+#: What gives a backend a name of the user's, in the words that name the backend.
+_LABEL = re.compile(r"""(?:[:,\[])name=("[^"]*"|'[^']*'|[^,\]]+)""")
+_BACKENDS = frozenset({"-b", "--backend"})
 
 
 @dataclass(frozen=True)
@@ -54,12 +58,14 @@ class Bundle:
 
     Attributes:
         change: What was taken out.
-        counts: How many names and weights were replaced.
+        counts: How many names, weights and texts were replaced.
+        left: In words, what of the user's is in the model all the same.
         attached: Files from elsewhere that the command needs, which a person should look through.
     """
 
     change: Change
     counts: dict[str, int] = field(default_factory=dict)
+    left: list[str] = field(default_factory=list)
     attached: list[str] = field(default_factory=list)
 
 
@@ -124,6 +130,8 @@ class _Builder:
             seed,
         )
         self.found = Bundle(change)
+        self.labels = _labels([*case.words, *case.remake]) if change.names else {}
+        self.texts: dict[str, str] = {}
 
     def build(self) -> Bundle | None:
         """Return what was put together; None if it does not show the fault."""
@@ -144,21 +152,25 @@ class _Builder:
     def _write_model(self) -> Mapping[str, str]:
         import numpy as np
 
-        from polycmp_onnx import onnx_from_path, redraw_weights, save_onnx, scrub_names
+        from polycmp_onnx import left_as_it_is, onnx_from_path, redraw_weights, save_onnx, scrub_names, scrub_texts
 
         model, names = onnx_from_path(str(self.folder / self.model)), dict[str, str]()
         if self.change.weights:
             self.found.counts["weights"] = redraw_weights(model, np.random.default_rng(self.seed))
+            self.texts = scrub_texts(model)
+            self.found.counts["texts"] = len(self.texts)
         if self.change.names:
             names = scrub_names(model)
             self.found.counts["names"] = len(names)
+        if self.change.names and self.change.weights:
+            self.found.left = left_as_it_is(model)
         save_onnx(model, str(self.place / self.model))
         return names
 
     def _write_inputs(self, names: Mapping[str, str]) -> None:
         import numpy as np
 
-        from polycmp_onnx import redraw
+        from polycmp_onnx import redraw, replace_texts
 
         if not (self.folder / INPUTS).is_file():
             return
@@ -166,10 +178,11 @@ class _Builder:
         with InputsWriter(str(self.place / INPUTS)) as writer:
             for feed in open_inputs([self.folder / INPUTS]):
                 arrays = {name: np.asarray(value) for name, value in feed.items()}
-                new = (
-                    {name: redraw(value, generator) for name, value in arrays.items()} if self.change.inputs else arrays
-                )
-                writer.add({names.get(name, name): value for name, value in new.items()})
+                if self.change.inputs:
+                    arrays = {
+                        name: replace_texts(redraw(value, generator), self.texts) for name, value in arrays.items()
+                    }
+                writer.add({names.get(name, name): value for name, value in arrays.items()})
 
     def _write_expected(self, names: Mapping[str, str], remake: Sequence[str]) -> bool:
         """Write what the reference computes; return whether it could."""
@@ -180,12 +193,14 @@ class _Builder:
         with OutputsWriter(str(self.place / EXPECTED)) as writer:
             for run in open_runs(self.folder / EXPECTED):
                 for result in run.iterations:
-                    writer.add(run.label, {names.get(name, name): result[name] for name in result}, 0.0)
+                    label = self.labels.get(run.label, run.label if not self.change.names else "reference")
+                    writer.add(label, {names.get(name, name): result[name] for name in result}, 0.0)
         return True
 
     def _words(self, words: Sequence[str], names: Mapping[str, str]) -> list[str]:
         """Return a command with the new names, and with files from elsewhere laid beside it."""
-        backends = [index + 1 for index, word in enumerate(words) if word in {"-b", "--backend"}]
+        backends = [index + 1 for index, word in enumerate(words) if word in _BACKENDS]
+        names = {**names, **self.labels}
         found = [self._word(word, names, index in backends) for index, word in enumerate(words)]
         return [Path(word).name if index == 0 else word for index, word in enumerate(found)]
 
@@ -218,6 +233,13 @@ class _Builder:
         if source.name not in self.found.attached:
             self.found.attached.append(source.name)
         return source.name
+
+
+def _labels(words: Sequence[str]) -> dict[str, str]:
+    """Return new names for backends by those that a user gave them, in commands and in saved outputs."""
+    specs = [word for previous, word in pairwise(words) if previous in _BACKENDS]
+    given = dict.fromkeys(name for spec in specs for name in _LABEL.findall(spec))
+    return {name.strip("\"'"): f"backend{number}" for number, name in enumerate(given)}
 
 
 def environment() -> dict[str, Any]:

@@ -42,9 +42,12 @@ def bundle_command(
         raise UsageError(f"{target} is no zip file", hint=f"-o {target.with_suffix('.zip')}")
     wanted = Change(not keep_names, not keep_weights, not keep_inputs)
     made = bundle(place, target, wanted, seed)
+    count = made.counts.get("texts", 0)
+    texts = f", and {count} text{'' if count == 1 else 's'} among them" if count else ""
+    drawn = f"{made.counts.get('weights', 0)} replaced by random ones of like statistics{texts}"
     replaced = {
         "names": (made.change.names, f"{made.counts.get('names', 0)} replaced; texts and metadata removed"),
-        "weights": (made.change.weights, f"{made.counts.get('weights', 0)} replaced by random ones of like statistics"),
+        "weights": (made.change.weights, drawn),
         "inputs": (made.change.inputs, "replaced by random ones of like statistics"),
     }
     if not (place / INPUTS).is_file():
@@ -52,6 +55,8 @@ def bundle_command(
     for what, (done, text) in replaced.items():
         asked = getattr(wanted, what)
         echo(f"{what}: {text if done else 'kept, since the fault needs them' if asked else 'kept'}")
+    for text in made.left:
+        echo(visible(f"left as it is: {text}"))
     for name in made.attached:
         echo(visible(f"{name}: a file of yours that the command needs: look through it before you post it"))
     echo(f"versions, platform and processor: {ENVIRONMENT}")
