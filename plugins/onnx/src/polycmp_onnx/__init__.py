@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from polycmp_onnx.structure import referring_to_itself as referring_to_itself
     from polycmp_onnx.upper_bound import SetUpperBound as SetUpperBound
     from polycmp_onnx.upper_bound import set_upper_bound as set_upper_bound
+    from polycmp_onnx.verify import save_verified as save_verified
 
 _HOME = {
     "external": ("ExternalModel",),
@@ -58,6 +59,7 @@ _HOME = {
     "fold": ("FoldConstants", "fold_constants"),
     "save": ("SaveOnnx", "BytesFromOnnx", "save_onnx", "bytes_from_onnx"),
     "runner": ("ReferenceRunner",),
+    "verify": ("save_verified",),
     "scrub": ("redraw", "redraw_weights", "scrub_names", "scrub_texts", "replace_texts", "left_as_it_is"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}

@@ -10,8 +10,8 @@ import onnx
 
 from polycmp.errors import describe_exception
 from polycmp_onnx.external import external_tensors
-from polycmp_onnx.graph import graph_inputs
-from polycmp_onnx.shapes import structure
+from polycmp_onnx.graph import graph_inputs, tensor_bytes
+from polycmp_onnx.shapes import LARGEST_SHAPE, structure
 
 #: An output of unknown shape harms nobody: backends find it out when they run the model.
 _MISSING = "is required but missing"
@@ -38,8 +38,8 @@ def faults_of(model: Any, folder: Path | None = None) -> list[Fault]:
         model: An `onnx.ModelProto` of any size, whose weights need not be loaded.
         folder: Where the files of its weights lie; None not to look for these.
     """
-    small = structure(model)
     found = [] if folder is None else list(_missing_weights(model, folder))
+    small = structure(model if folder is None or found else _with_small_weights(model, folder))
     try:
         onnx.checker.check_model(small)
     except onnx.checker.ValidationError as error:
@@ -55,6 +55,21 @@ def faults_of(model: Any, folder: Path | None = None) -> list[Fault]:
 def _short(text: str) -> str:
     """Return an error of ONNX's inference without the traces that it repeats."""
     return " ".join(text.split())[:400]
+
+
+def _with_small_weights(model: Any, folder: Path) -> Any:
+    """Return a model with those of its weights that inference looks at, which may be shapes and axes."""
+    chosen = [tensor for tensor in external_tensors(model) if tensor_bytes(tensor) <= LARGEST_SHAPE]
+    if not chosen:
+        return model
+    copy = type(model)()
+    copy.CopyFrom(model)
+    names = {tensor.name for tensor in chosen}
+    for tensor in [tensor for tensor in external_tensors(copy) if tensor.name in names]:
+        onnx.external_data_helper.load_external_data_for_tensor(tensor, str(folder))
+        tensor.ClearField("data_location")
+        del tensor.external_data[:]
+    return copy
 
 
 def _missing_weights(model: Any, folder: Path) -> Iterator[Fault]:

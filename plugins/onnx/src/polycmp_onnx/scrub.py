@@ -304,7 +304,8 @@ class _Names:
             for attribute in node.attribute:
                 attribute.ClearField("doc_string")
                 attribute.name = given.get(attribute.name, attribute.name)
-                attribute.ref_attr_name = own.get(attribute.ref_attr_name, attribute.ref_attr_name)
+                if attribute.ref_attr_name in own:
+                    attribute.ref_attr_name = own[attribute.ref_attr_name]
                 for inner in (attribute.g, *attribute.graphs) if own and attribute.HasField("g") else attribute.graphs:
                     self._put_references(inner, own)
                 for tensor in (attribute.t, *attribute.tensors) if attribute.HasField("t") else attribute.tensors:
@@ -315,7 +316,8 @@ class _Names:
         """Rename the function's attributes that the nodes of a graph inside it refer to."""
         for node in graph.node:
             for attribute in node.attribute:
-                attribute.ref_attr_name = own.get(attribute.ref_attr_name, attribute.ref_attr_name)
+                if attribute.ref_attr_name in own:
+                    attribute.ref_attr_name = own[attribute.ref_attr_name]
             for inner in subgraphs(node):
                 self._put_references(inner, own)
 

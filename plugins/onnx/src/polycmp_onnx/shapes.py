@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("polycmp")
 #: Bytes up to which a weight may be a shape or an axis that inference must see.
-_SMALL = 4096
+LARGEST_SHAPE = 4096
 
 
 @also_called("save_to_disk_threshold_bytes")
@@ -120,7 +120,7 @@ def structure(model: Any) -> Any:
     graph.sparse_initializer.extend(model.graph.sparse_initializer)
     fed = {value.name for value in graph.input}
     for item in model.graph.initializer:
-        if tensor_bytes(item) <= _SMALL and not onnx.external_data_helper.uses_external_data(item):
+        if tensor_bytes(item) <= LARGEST_SHAPE and not onnx.external_data_helper.uses_external_data(item):
             graph.initializer.append(item)
         elif item.name not in fed:
             graph.input.append(onnx.helper.make_tensor_value_info(item.name, item.data_type, item.dims))

@@ -51,6 +51,7 @@ class Verification:
         original: Gives what the file was made of, or None where that is no ONNX model.
         same: Whether the file is to compute what the original does, as far as both have the same tensors.
         whose: The original, for messages.
+        hint: What to type where a file is refused, besides looking at the original.
 
     Attributes:
         done: What was found to be right, in a few words each.
@@ -63,8 +64,9 @@ class Verification:
         *,
         same: bool = False,
         whose: str = "the model",
+        hint: str = "--no-verify writes the file all the same",
     ) -> None:
-        self._registry, self._read, self._same, self._whose = registry, original, same, whose
+        self._registry, self._read, self._same, self._whose, self._hint = registry, original, same, whose, hint
         self._original: Any = None
         self._is_read = False
         self.done: list[str] = []
@@ -109,7 +111,7 @@ class Verification:
         return any(fault.kind == other.kind for other in faults_of(self.original))
 
     def _refusal(self, what: str, why: str) -> ModelError:
-        hint = f"polycmp check lint {self._whose}; --no-verify writes the file all the same"
+        hint = "; ".join(filter(None, (f"polycmp check lint {self._whose}", self._hint)))
         return ModelError(f"{what}, so nothing was written", whose=self._whose, why=why, hint=hint)
 
     def _try(self, path: Path, registry: Registry) -> None:
@@ -203,3 +205,22 @@ class Verification:
                 _LOG.debug("the original cannot be written anew", exc_info=error)
                 return False
             return attempt(backend, str(target)).loaded
+
+
+def save_verified(model: Any, path: str, registry: Registry, original: Any, whose: str) -> None:
+    """Write a model that a search has made, once it is known that ONNX's rules and a backend take it.
+
+    Args:
+        model: An `onnx.ModelProto`; it is not changed.
+        path: Where to write.
+        registry: The plugins.
+        original: What it was made of.
+        whose: That, for messages.
+
+    Raises:
+        ModelError: Something is wrong with it that is not wrong with its original.
+        FileError: The file cannot be written.
+    """
+    from polycmp_onnx.save import write_model
+
+    write_model(model, Path(path), verify=Verification(registry, lambda: original, whose=whose, hint=""))

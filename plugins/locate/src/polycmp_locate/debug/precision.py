@@ -140,6 +140,7 @@ def _with_check(call: Invocation) -> int:
     from polycmp_locate.debug.check import make_check
     from polycmp_locate.debug.replay import Replay
     from polycmp_locate.debug.steps import Stepper
+    from polycmp_onnx import save_verified
 
     checking, replays = call.section(CheckSection), call.section(ReplaySection)
     model, start = call.open_model(), time.perf_counter()
@@ -159,7 +160,8 @@ def _with_check(call: Invocation) -> int:
             stepper.close()
     output = call.params["output"]
     if output and found.kept is not None:
-        _write(named, _kept(call, names, found.kept), output, call.section(PrecisionSection).to)
+        mixed = _mixed(named, _kept(call, names, found.kept), call.section(PrecisionSection).to)
+        save_verified(mixed, output, call.registry, named, model.path)
         found.files.append(output)
     return call.present(_result(call, found, time.perf_counter() - start))
 
@@ -167,13 +169,16 @@ def _with_check(call: Invocation) -> int:
 def _passes(
     call: Invocation, named: Any, found: Found, stepper: Stepper, replay: Replay, on_stage: Callable[[str], None]
 ) -> Callable[[int], bool]:
+    from polycmp_onnx import save_onnx
+
     def passes(kept: int) -> bool:
         index, state = found.steps, {"operators_in_float32": kept}
         found.steps += 1
         on_stage(f"step {index}: {kept} of {len(found.names)} operators in float32")
         known = replay.find(state)
         if known is None:
-            _write(named, _kept(call, found.names, kept), stepper.artifact, call.section(PrecisionSection).to)
+            mixed = _mixed(named, _kept(call, found.names, kept), call.section(PrecisionSection).to)
+            save_onnx(mixed, stepper.artifact)
             stepper.begin(index)
             known = stepper.check().passed
             stepper.sort(index, known)
@@ -205,12 +210,10 @@ def _with_names(load: Callable[[], Any]) -> Any:
     return model
 
 
-def _write(model: Any, kept: Sequence[str], path: str, to: str) -> None:
-    """Write the model in a smaller type, some operators in float32."""
-    from polycmp_onnx import save_onnx
-
+def _mixed(model: Any, kept: Sequence[str], to: str) -> Any:
+    """Return the model in a smaller type, some operators in float32; as it is where that is all of them."""
     everything = len(kept) == sum(node.op_type != "Constant" for node in model.graph.node)
-    save_onnx(model if everything else _reduced(model, kept, to), path)
+    return model if everything else _reduced(model, kept, to)
 
 
 def _reduced(model: Any, kept: Sequence[str], to: str) -> Any:

@@ -79,7 +79,7 @@ class Setup:
         self.inputs = own_names(self._pairs)
         if self.inputs:
             self.candidate_run = with_inputs(self.candidate_run, self.inputs)
-        given = _onnx(self.candidate) if reduce is None else reduce(self.exact)
+        self._given = given = _onnx(self.candidate) if reduce is None else reduce(self.exact)
         if reduce is not None:  # its model has no file, so what was opened for it is the float model
             self.candidate_run = PartitionedRun(
                 self.candidate_run.result, graph_of(given), self.candidate.make_runner, self.candidate.needs
@@ -92,11 +92,16 @@ class Setup:
         Args:
             kept: The layers.
             path: Where to.
+
+        Raises:
+            ModelError: Something is wrong with it that is not wrong with the candidate's model.
+            FileError: The file cannot be written.
         """
-        from polycmp_onnx import save_onnx
+        from polycmp_onnx import save_verified
         from polycmp_onnx.graph import with_names
 
-        save_onnx(with_names(self.mixer.mix(kept), self.inputs), path)
+        made = with_names(self.mixer.mix(kept), self.inputs)
+        save_verified(made, path, self._registry, self._given, self.candidate.model.path)
 
     def notes(self) -> Iterator[str]:
         """Yield what a reader should know of how the models were brought together."""

@@ -1,0 +1,429 @@
+"""Every command that writes ONNX models, tried on random models: what comes out computes what it should.
+
+    python -m truth.writing [--graphs N] [--seed N] [--only REGEX] [--share SHARE] [--output FILE]
+
+For each model and command there are four ends: right; refused in words; nothing to do; and wrong: the command said
+that it wrote a file, and that breaks ONNX's rules, does not run, or computes something else than it should.
+Commands are tried without their verification first, to see what they make by themselves, and with it where that was
+wrong: what is wrong then, too, is silent. The exit status is 0 if nothing is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import io
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx.reference import ReferenceEvaluator
+
+from truth.odd_graphs import Odd, checked, odd_model
+
+RIGHT, REFUSED, SKIPPED, WRONG = "right", "refused", "nothing to do", "wrong"
+#: Relative errors that each kind of result may have.
+_EXACT, _HALF, _BRAIN = 1e-5, 5e-2, 3e-1
+Outputs = dict[str, Any]
+#: An output of unknown shape is no fault: it is what a model says whose shapes nobody can infer.
+_MISSING = "is required but missing"
+_LACKS = "NOT_IMPLEMENTED"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A command that writes a model.
+
+    Attributes:
+        name: For the table.
+        words: The words of the command for a model, without the model's and the output's file; None where it has
+            nothing to do.
+        tolerance: Relative error that its results may have; None where they may be anything.
+    """
+
+    name: str
+    words: Callable[[Odd, np.random.Generator], Sequence[str] | None]
+    tolerance: float | None = _EXACT
+
+
+def _fixed(*words: str) -> Callable[[Odd, np.random.Generator], Sequence[str] | None]:
+    return lambda odd, random: words
+
+
+def _inner(*words: str) -> Callable[[Odd, np.random.Generator], Sequence[str] | None]:
+    """Return words in which {t} is a tensor inside; a name that words cannot hold is nothing to do."""
+
+    def make(odd: Odd, random: np.random.Generator) -> Sequence[str] | None:
+        plain = [name for name in odd.inner if re.fullmatch(r"[\w./]+", name)]
+        if not plain:
+            return None
+        tensor = plain[random.integers(len(plain))]
+        return [word.replace("{t}", tensor) for word in words]
+
+    return make
+
+
+def _part(odd: Odd, random: np.random.Generator) -> Sequence[str] | None:
+    """Return words that begin a part at a tensor inside, and at whatever of the inputs it needs besides."""
+    begin = _inner("{t}:auto:auto")(odd, random)
+    if begin is None or not all(re.fullmatch(r"[\w./]+", name) for name in odd.feed):
+        return None
+    return ["surgeon", "extract", "--inputs", *begin, *(f"{name}:auto:auto" for name in odd.feed)]
+
+
+def _shapes(odd: Odd, random: np.random.Generator) -> Sequence[str] | None:
+    known = [name for name in odd.feed if re.fullmatch(r"[\w./]+", name)]
+    if not known:
+        return None
+    return [
+        "surgeon",
+        "sanitize",
+        "--override-input-shapes",
+        *(f"{name}:{list(odd.feed[name].shape)}".replace(" ", "") for name in known),
+    ]
+
+
+EDITS = (
+    Edit("convert", _fixed("convert")),
+    Edit("convert --shape-inference", _fixed("convert", "--shape-inference")),
+    Edit(
+        "convert --save-external-data", _fixed("convert", "--save-external-data", "--external-data-size-threshold", "0")
+    ),
+    Edit(
+        "convert, one file per weight",
+        _fixed(
+            "convert",
+            "--save-external-data",
+            "--external-data-size-threshold",
+            "0",
+            "--no-save-all-tensors-to-one-file",
+        ),
+    ),
+    Edit("convert --fp-to-fp16", _fixed("convert", "--fp-to-fp16"), _HALF),
+    Edit("convert --fp-to-fp16 --keep-float", _fixed("convert", "--fp-to-fp16", "--keep-float", "Tanh"), _HALF),
+    Edit("convert --fp-to-bf16", _fixed("convert", "--fp-to-bf16"), _BRAIN),
+    Edit("convert --mark-all", _fixed("convert", "--mark-all")),
+    Edit("convert --onnx-outputs", _inner("convert", "--onnx-outputs", "{t}")),
+    Edit("surgeon sanitize", _fixed("surgeon", "sanitize")),
+    Edit("surgeon sanitize --cleanup --toposort", _fixed("surgeon", "sanitize", "--cleanup", "--toposort")),
+    Edit("surgeon sanitize --fold-constants", _fixed("surgeon", "sanitize", "--fold-constants")),
+    Edit(
+        "surgeon sanitize --fold-constants, no inference",
+        _fixed("surgeon", "sanitize", "--fold-constants", "--no-shape-inference"),
+    ),
+    Edit("surgeon sanitize --override-input-shapes", _shapes),
+    Edit("surgeon extract", _fixed("surgeon", "extract")),
+    Edit("surgeon extract --outputs", _inner("surgeon", "extract", "--outputs", "{t}:auto")),
+    Edit("surgeon extract --inputs", _part),
+    Edit("surgeon insert", _inner("surgeon", "insert", "--op", "Identity", "--inputs", "{t}", "--outputs", "{t}")),
+    Edit("surgeon prune", _fixed("surgeon", "prune"), None),
+    Edit("surgeon weight-strip, weight-reconstruct", _fixed("surgeon", "weight-strip"), None),
+    Edit("names and weights of a bundle", _fixed("bundle"), None),
+    Edit("mixed precision", _fixed("mixed"), _HALF),
+)
+
+
+@dataclass
+class Tried:
+    """What became of one command on one model.
+
+    Attributes:
+        edit: The command.
+        seed: The model.
+        end: `right`, `refused`, `nothing to do` or `wrong`.
+        why: In words.
+        silent: Whether verification lets it pass, too.
+    """
+
+    edit: Edit
+    seed: int
+    end: str
+    why: str = ""
+    silent: bool = False
+
+
+class Bench:
+    """Tries commands on one model.
+
+    Args:
+        odd: The model.
+        seed: It, for random choices.
+        folder: An empty folder.
+    """
+
+    def __init__(self, odd: Odd, seed: int, folder: Path) -> None:
+        self.odd, self.seed, self.folder = odd, seed, folder
+        onnx.save(odd.model, folder / "model.onnx")
+        self._run, self.expected = _engine(odd)
+        self._everything: Outputs | None = None
+
+    def attempt(self, edit: Edit) -> Tried:
+        """Return what became of a command."""
+        random = np.random.default_rng(self.seed)
+        words = edit.words(self.odd, random)
+        if words is None:
+            return Tried(edit, self.seed, SKIPPED)
+        tried = self._once(edit, words, verify=False)
+        if tried.end == WRONG and words[0] in {"convert", "surgeon"}:
+            tried.silent = self._once(edit, words, verify=True).end == WRONG
+        elif tried.end == WRONG:
+            tried.silent = True
+        return tried
+
+    def _once(self, edit: Edit, words: Sequence[str], *, verify: bool) -> Tried:
+        target = self.folder / "out.onnx"
+        target.unlink(missing_ok=True)
+        try:
+            status, said = self._write(words, target, verify=verify)
+        except Exception as error:  # noqa: BLE001 - a traceback is a finding
+            return Tried(edit, self.seed, WRONG, f"raised {error!r}"[:300])
+        if status != 0:
+            in_words = "fault of polycmp itself" not in said and "Traceback" not in said
+            return Tried(edit, self.seed, REFUSED if in_words else WRONG, said[-300:])
+        why = self._wrong(edit, words, target)
+        return Tried(edit, self.seed, WRONG if why else RIGHT, why)
+
+    def _write(self, words: Sequence[str], target: Path, *, verify: bool) -> tuple[int, str]:
+        source = self.folder / "model.onnx"
+        if words[0] == "bundle":
+            return _scrub(source, target)
+        if words[0] == "mixed":
+            return _mix(source, target, self.seed)
+        if words[1:2] == ("weight-strip",):
+            stripped = self.folder / "stripped.onnx"
+            status, said = _call(["surgeon", "weight-strip", str(source), "-o", str(stripped)])
+            if status:
+                return status, said
+            words, source = ["surgeon", "weight-reconstruct"], stripped
+        split = 2 if words[0] == "surgeon" else 1
+        more = [] if verify else ["--no-verify"]
+        return _call([*words[:split], str(source), *words[split:], *more, "-o", str(target)])
+
+    def _wrong(self, edit: Edit, words: Sequence[str], target: Path) -> str:
+        """Return in words what is wrong with a file; empty if nothing is."""
+        try:
+            made = onnx.load(str(target))
+            onnx.checker.check_model(made, full_check=True)
+        except Exception as error:  # noqa: BLE001 - it raises whatever it meets
+            if _MISSING not in str(error):
+                return f"ONNX refuses it: {str(error)[:200]}"
+        names = [value.name for value in made.graph.output]
+        feed, expected = self.odd.feed, self.expected
+        if words[0] == "bundle":
+            return self._renamed(made)
+        if "extract" in words or "--mark-all" in words or "--onnx-outputs" in words:
+            everything = self._all()
+            feed = {**everything, **feed}
+            expected = {name: everything[name] for name in names if name in everything}
+        elif names != [value.name for value in self.odd.model.graph.output]:
+            return f"its outputs are {names} instead of {list(expected)}"
+        weights = {item.name for item in made.graph.initializer}
+        fed = [value.name for value in made.graph.input if value.name not in weights]
+        missing = [name for name in fed if name not in feed]
+        if missing:
+            return f"it wants {missing[0]!r}, which the original is not fed with"
+        try:
+            found = self._run(made, {name: feed[name] for name in fed})
+        except Exception as error:  # noqa: BLE001 - whatever the evaluator raises
+            return "" if _LACKS in str(error) else f"it does not run: {error!r}"[:300]
+        loose = self.odd.cliff and edit.tolerance not in (None, _EXACT)
+        return _difference(found, expected, None if loose else edit.tolerance)
+
+    def _renamed(self, made: Any) -> str:
+        before = [value.name for value in self.odd.model.graph.input]
+        after = [value.name for value in made.graph.input]
+        names = dict(zip(after, before, strict=True))
+        weights = {item.name for item in made.graph.initializer}
+        try:
+            self._run(made, {name: self.odd.feed[names[name]] for name in after if name not in weights})
+        except Exception as error:  # noqa: BLE001 - whatever the evaluator raises
+            return f"it does not run: {error!r}"[:300]
+        return ""
+
+    def _all(self) -> Outputs:
+        """Return every tensor of the original."""
+        if self._everything is None:
+            marked = onnx.ModelProto()
+            marked.CopyFrom(self.odd.model)
+            known = {value.name for value in marked.graph.output}
+            for name in [name for node in marked.graph.node for name in node.output if name]:
+                if name not in known:
+                    marked.graph.output.append(onnx.ValueInfoProto(name=name))
+            weights = {item.name: onnx.numpy_helper.to_array(item) for item in marked.graph.initializer}
+            self._everything = {**weights, **self.odd.feed, **self._run(marked, self.odd.feed)}
+        return self._everything
+
+
+def _engine(odd: Odd) -> tuple[Callable[[Any, Mapping[str, Any]], Outputs], Outputs]:
+    """Return what runs a model and its relatives, and what it makes.
+
+    Raises:
+        ValueError: Nothing runs it.
+    """
+    for run in (_by_reference, _by_onnxruntime):
+        try:
+            return run, run(odd.model, odd.feed)
+        except Exception:  # noqa: BLE001, PERF203 - whatever it raises, the next may run it
+            continue
+    raise ValueError("nothing runs it")
+
+
+def _by_reference(model: Any, feed: Mapping[str, Any]) -> Outputs:
+    with np.errstate(all="ignore"):
+        values = ReferenceEvaluator(model).run(None, dict(feed))
+    return dict(zip([value.name for value in model.graph.output], values, strict=True))
+
+
+def _by_onnxruntime(model: Any, feed: Mapping[str, Any]) -> Outputs:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level, options.intra_op_num_threads = 4, 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    names = [item.name for item in session.get_outputs()]
+    return dict(zip(names, session.run(names, dict(feed)), strict=True))
+
+
+def _difference(found: Outputs, expected: Outputs, tolerance: float | None) -> str:
+    for name, value in expected.items():
+        if name not in found:
+            return f"it lacks the output {name!r}"
+        one, other = found[name], value
+        if isinstance(other, list):
+            if not isinstance(one, list) or len(one) != len(other):
+                return f"{name!r} is another sequence"
+            continue
+        if other is None:
+            continue
+        one, other = np.asarray(one), np.asarray(other)
+        if one.dtype != other.dtype or one.shape != other.shape:
+            return f"{name!r} is {one.dtype}{list(one.shape)} instead of {other.dtype}{list(other.shape)}"
+        if tolerance is None or other.dtype.kind not in "fiub":
+            continue
+        mine, its = one.astype(np.float64), other.astype(np.float64)
+        error = float(np.abs(mine - its).max(initial=0))
+        if not error <= tolerance * max(1.0, float(np.abs(its).max(initial=0))):
+            return f"{name!r} is off by {error:.3g}"
+    return ""
+
+
+def _call(words: Sequence[str]) -> tuple[int, str]:
+    """Return the exit status of polycmp, and what it said."""
+    from polycmp.cli.main import main
+
+    said = io.StringIO()
+    with redirect_stdout(said), redirect_stderr(said):
+        status = main([*words, "-q", "-q"])
+    return status, said.getvalue()
+
+
+def _scrub(source: Path, target: Path) -> tuple[int, str]:
+    from polycmp_onnx import onnx_from_path, redraw_weights, save_onnx, scrub_names
+
+    model = onnx_from_path(str(source))
+    redraw_weights(model, np.random.default_rng(0))
+    scrub_names(model)
+    save_onnx(model, str(target))
+    return 0, ""
+
+
+def _mix(source: Path, target: Path, seed: int) -> tuple[int, str]:
+    """Write what `locate --save-mixed` does where it keeps some layers."""
+    from polycmp.errors import PolycmpError
+    from polycmp_onnx import convert_to_fp16, onnx_from_path, save_onnx
+    from polycmp_onnx.mixed import Mixer
+
+    exact, random = onnx_from_path(str(source)), np.random.default_rng(seed)
+    try:
+        mixer = Mixer(exact, convert_to_fp16(exact))
+        kept = [layer for layer in mixer.layers if random.random() < 0.5]
+        save_onnx(mixer.mix(kept), str(target))
+    except PolycmpError as error:
+        return error.exit_code, str(error)
+    return 0, ""
+
+
+def try_all(seeds: Sequence[int], edits: Sequence[Edit] = EDITS, share: float = 1.0) -> Iterator[Tried]:
+    """Yield what became of commands on each model that ONNX takes and something runs.
+
+    Args:
+        seeds: The models.
+        edits: The commands.
+        share: How many of them to try on each model, chosen at random.
+    """
+    for seed in seeds:
+        odd = odd_model(seed)
+        if not checked(odd):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                bench = Bench(odd, seed, Path(folder))
+            except ValueError:
+                continue
+            chosen = np.random.default_rng(seed).random(len(edits)) < share
+            yield from (bench.attempt(edit) for edit, wanted in zip(edits, chosen, strict=True) if wanted)
+
+
+def page(found: Sequence[Tried], seconds: float) -> str:
+    """Return the table of a run in Markdown."""
+    models = len({item.seed for item in found})
+    lines = [
+        "# Files that commands write",
+        "",
+        f"{datetime.now(timezone.utc):%Y-%m-%d}, {models} random models, {len(found)} commands, "
+        f"{seconds / 60:.0f} minutes, onnx {onnx.__version__}; `python -m truth.writing` makes this table.",
+        "",
+        "*Wrong* is what a command writes with `--no-verify`; *silent* is what is wrong although it was verified.",
+        "",
+        "| command | right | refused in words | nothing to do | wrong | silent |",
+        "|---|---|---|---|---|---|",
+    ]
+    for edit in dict.fromkeys(item.edit for item in found):
+        mine = [item for item in found if item.edit == edit]
+        ends = collections.Counter(item.end for item in mine)
+        counts = [ends[end] for end in (RIGHT, REFUSED, SKIPPED, WRONG)]
+        silent = sum(item.silent for item in mine)
+        lines.append(f"| `{edit.name}` | {' | '.join(map(str, counts))} | {silent} |")
+    ends = collections.Counter(item.end for item in found)
+    total = " | ".join(str(ends[end]) for end in (RIGHT, REFUSED, SKIPPED, WRONG))
+    lines.append(f"| all | {total} | {sum(item.silent for item in found)} |")
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Try commands on models, print what is wrong, and write the table; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m truth.writing", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--graphs", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--output")
+    given = parser.parse_args(arguments)
+    edits = [edit for edit in EDITS if re.search(given.only, edit.name)]
+    start, found = time.monotonic(), []
+    for tried in try_all(range(given.seed, given.seed + given.graphs), edits, given.share):
+        found.append(tried)
+        if tried.end == WRONG:
+            silent = ", SILENT" if tried.silent else ""
+            print(f"{tried.seed}: {tried.edit.name}{silent}: {tried.why}", flush=True)
+    text = page(found, time.monotonic() - start)
+    if given.output:
+        Path(given.output).write_text(text, encoding="utf-8")
+    print(text)
+    return 1 if any(item.silent for item in found) else 0
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    sys.exit(main())
