@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import onnx
 import pytest
@@ -19,7 +21,7 @@ def numbers(*values):
     return np.array(values, np.float32)
 
 
-def detector(path, size=(64, 64), gain=200.0):
+def detector(path, size=(64, 64), gain=200.0, bright=0.8):
     """Write what detects a page, as text detectors do: sigmoids of how bright it is around, 1e-27 on noise."""
     nodes = [
         node("AveragePool", ["x"], ["mean"], kernel_shape=[8, 8], strides=[8, 8]),
@@ -27,7 +29,7 @@ def detector(path, size=(64, 64), gain=200.0):
         node("Mul", ["over", "gain"], ["logit"]),
         node("Sigmoid", ["logit"], ["ink"]),
     ]
-    weights = [("bright", numbers(0.8)), ("gain", numbers(gain))]
+    weights = [("bright", numbers(bright)), ("gain", numbers(gain))]
     model = graph_model(nodes, [("x", FLOAT, [1, 3, *size])], [("ink", FLOAT, None)], weights)
     onnx.save(model, path)
 
@@ -45,6 +47,15 @@ def test_a_fault_that_random_numbers_hide_is_seen(polycmp, tmp_path, size):
     assert "page of text" in words(done)
     (made, *_) = done.report(tmp_path / "r.json")["inference_results"].values()
     assert made["iterations"] == 1
+
+
+@pytest.mark.parametrize("old", ["onnx:model=good.onnx", "onnxrt:model=good.onnx,python={}"], ids=["onnx", "worker"])
+def test_what_counts_is_whether_the_reference_is_reached(polycmp, tmp_path, old):
+    """The candidate answers nothing whatever it is fed."""
+    detector(tmp_path / "good.onnx")
+    detector(tmp_path / "dead.onnx", bright=100.0)
+    done = polycmp("run", "dead.onnx", "-b", "onnxrt", "-b", old.format(sys.executable))
+    assert (done.status, NOTE in words(done)) == (1, True), done.out + done.err
 
 
 def test_every_command_feeds_the_same(polycmp, tmp_path):

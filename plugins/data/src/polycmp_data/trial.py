@@ -63,15 +63,15 @@ def open_trial(
     """Give what runs feeds; None where no backend is quick enough.
 
     Args:
-        backends: The backends of the run, all with one model.
+        backends: The backends of the run.
         registry: The plugins.
         inputs: The inputs by their names in the feeds.
-        plain: Whether to run the model as its file has it, with no other outputs than its own.
+        plain: Whether to run the last backend's model, which is mostly the reference's, as its file has it, with no
+            other outputs than its own.
     """
     backend = _quickest(backends, registry)
     if backend is not None and plain:
-        settings = replace(backend.model.settings, loader_options={})
-        backend = replace(backend, model=Model(backend.model.source, registry, settings))
+        backend = _plain(backend, backends[-1].model)
     runner = None if backend is None else _activated(backend)
     if runner is None:
         yield None
@@ -86,12 +86,22 @@ def open_trial(
 
 
 def _quickest(backends: Sequence[ResolvedBackend], registry: Registry) -> ResolvedBackend | None:
-    """Return the quickest backend of the run, or else of those installed; none beside workers' environments."""
-    if any(item.make_worker for item in backends):
-        return None
-    own = [item for item in backends if item.contribution is not None]
-    quick = [item for item in (*own, *_others(backends, registry)) if _cost(item)]
+    """Return the quickest of the backends that run in this process, or else of those installed.
+
+    Where some run in other processes, no backend is loaded here that would not be anyway.
+    """
+    own = [item for item in backends if item.contribution is not None and not item.make_worker]
+    others = _others(backends, registry) if len(own) == len(backends) else ()
+    quick = [item for item in (*own, *others) if _cost(item)]
     return min(quick, key=_cost, default=None)
+
+
+def _plain(backend: ResolvedBackend, model: Model) -> ResolvedBackend:
+    """Return a backend with the model of another, where it can load that, as the file has it."""
+    accepts = () if backend.contribution is None else backend.contribution.spec.accepts
+    wanted = model if model.can_load(accepts) else backend.model
+    settings = replace(wanted.settings, loader_options={})
+    return replace(backend, model=Model(wanted.source, wanted.registry, settings))
 
 
 def _others(backends: Sequence[ResolvedBackend], registry: Registry) -> Iterator[ResolvedBackend]:
