@@ -1,0 +1,241 @@
+"""Files that optimisers and rewriters of ONNX files wrote wrongly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from onnx import TensorProto
+
+from truth.build import Array, Graph
+from truth.history.environments import Environment
+from truth.history.issue import Answer, Case, Issue, case
+
+_SLIM = """
+import onnx, onnxslim
+onnx.save(onnxslim.slim(onnx.load(source)), target)
+"""
+_SIM = """
+import onnx, onnxsim
+onnx.save(onnxsim.simplify(onnx.load(source))[0], target)
+"""
+_OPTIMIZER = """
+import onnx, onnxoptimizer
+onnx.save(onnxoptimizer.optimize(onnx.load(source), onnxoptimizer.get_fuse_and_elimination_passes()), target)
+"""
+_SCRIPT = """
+import onnx, onnxscript.optimizer, onnxscript.rewriter
+from onnxscript import ir
+model = ir.serde.deserialize_model(onnx.load(source))
+onnxscript.optimizer.optimize(model)
+model = onnxscript.rewriter.rewrite(model) or model
+onnx.save(ir.serde.serialize_model(model), target)
+"""
+
+
+def _slim(version: str) -> Environment:
+    return Environment((f"onnxslim=={version}", "colorama"))
+
+
+def _sim(version: str) -> Environment:
+    return Environment((f"onnxsim=={version}", "onnxruntime==1.23.2"))
+
+
+def _script(version: str, intermediate: str) -> Environment:
+    return Environment((f"onnxscript=={version}", f"onnx_ir=={intermediate}"))
+
+
+def _reshape() -> Case:
+    g = Graph("reshape", opset=13)
+    g.node("Relu", [g.input("x", g.normal(2, 3, 4))], "r")
+    g.node("Reshape", ["r", g.ints("s1", 4, 6)], "a")
+    g.node("Reshape", ["a", g.ints("s2", 0, -1)], "b")
+    g.node("Softmax", ["b"], "y", axis=-1)
+    g.output("y")
+    return case(g)
+
+
+def _cast_constant() -> Case:
+    g = Graph("cast_constant", opset=13)
+    g.node("Cast", [g.input("x", np.array([3, 5], np.int64))], "f", to=TensorProto.FLOAT)
+    g.node("Mul", ["f", g.const("half", 0.5)], "m")
+    g.node("Cast", ["m"], "y", to=TensorProto.INT64)
+    g.output("y", kind=TensorProto.INT64)
+    return case(g, lambda feed: [feed["x"] // 2])
+
+
+def _conv_add() -> Case:
+    """The addend has as many elements as there are channels, and belongs to the last dimension."""
+    g = Graph("conv_add", opset=13)
+    g.node("Conv", [g.input("x", g.normal(1, 3, 4, 4)), g.weight("w", 4, 3, 1, 1)], "c")
+    g.node("Add", ["c", g.const("row", g.normal(4))], "a")
+    g.node("Relu", ["a"], "y")
+    g.output("y")
+    return case(g)
+
+
+def _mul_one() -> Case:
+    g = Graph("mul_one", opset=13)
+    g.node("Mul", [g.input("x", g.normal(3, 1)), g.const("ones", np.ones((1, 4)))], "e")
+    g.node("Relu", ["e"], "y")
+    g.output("y")
+    return case(g)
+
+
+def _matmul_add() -> Case:
+    g = Graph("matmul_add", opset=13)
+    g.node("MatMul", [g.input("x", g.normal(1, 4)), g.weight("w", 4, 5)], "m")
+    g.node("Add", ["m", g.weight("b", 3, 5)], "a")
+    g.node("Relu", ["a"], "y")
+    g.output("y")
+    return case(g)
+
+
+def _pad_conv() -> Case:
+    g = Graph("pad_conv", opset=13)
+    g.node("Pad", [g.input("x", g.normal(1, 3, 6, 6)), g.ints("p", 0, 0, -1, 0, 0, 0, 0, -1)], "a")
+    g.node("Conv", ["a", g.weight("w", 4, 3, 3, 3)], "c", pads=[1] * 4)
+    g.node("Relu", ["c"], "y")
+    g.output("y")
+
+    def right(feed: Mapping[str, Array]) -> list[Array]:
+        weight = next(item for item in g.weights if item.name == "w")
+        kernel = np.frombuffer(weight.raw_data, np.float32).reshape(4, 3, 3, 3)
+        padded = np.pad(feed["x"][:, :, 1:, :-1], ((0, 0), (0, 0), (1, 1), (1, 1)))
+        windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+        return [np.maximum(np.einsum("ncijkl,ockl->noij", windows, kernel), 0).astype(np.float32)]
+
+    return case(g, right)
+
+
+def _gemm_norm() -> Case:
+    g = Graph("gemm_norm", opset=13)
+    x, w, b = g.normal(3, 4), g.normal(4, 5), g.normal(5)
+    g.node("Gemm", [g.input("x", x), g.const("w", w), g.const("b", b)], "c", beta=2.0)
+    scale, bias, mean = 1 + g.normal(5, scale=0.1), g.normal(5), g.normal(5)
+    var = np.abs(1 + g.normal(5, scale=0.2))
+    parts = zip(("scale", "bias", "mean", "var"), (scale, bias, mean, var), strict=True)
+    g.node("BatchNormalization", ["c", *(g.const(name, value) for name, value in parts)], "bn")
+    g.node("Relu", ["bn"], "y")
+    g.output("y")
+
+    def right(feed: Mapping[str, Array]) -> list[Array]:
+        made = (feed["x"] @ w + 2 * b - mean) / np.sqrt(var + 1e-5) * scale + bias
+        return [np.maximum(made, 0).astype(np.float32)]
+
+    return case(g, right)
+
+
+def _shared_weight() -> Case:
+    """Two convolutions share their weight, and only the first is followed by a batch normalisation."""
+    g = Graph("shared", opset=13)
+    w, b = g.weight("w", 3, 3, 3, 3), g.const("b", [0.1, 0.2, 0.3])
+    g.node("Conv", [g.input("x", g.normal(1, 3, 6, 6)), w, b], "c1", pads=[1] * 4)
+    g.batch_norm("c1", "bn", 3)
+    g.node("Relu", ["bn"], "r")
+    g.node("Conv", ["r", w, b], "c2", pads=[1] * 4)
+    g.node("Relu", ["c2"], "y")
+    g.output("y")
+    return case(g)
+
+
+def _slice_back() -> Case:
+    g = Graph("slice_back", opset=13)
+    reads = [g.ints("s", -1), g.ints("e", -(2**31)), g.ints("axis", 0), g.ints("step", -1)]
+    g.node("Slice", [g.input("x", g.normal(10, 12)), *reads], "a")
+    g.node("Slice", ["a", g.ints("s2", 1), g.ints("e2", 5), g.ints("axis2", 1)], "b")
+    g.node("Relu", ["b"], "y")
+    g.output("y")
+    return case(g, lambda feed: [np.maximum(feed["x"][::-1, 1:5], 0)])
+
+
+def _pad_max_pool() -> Case:
+    g = Graph("pad_max_pool", opset=13)
+    x = g.input("x", np.asarray(-1 - np.abs(g.normal(1, 1, 4, 4)), np.float32))
+    g.node("Pad", [x, g.ints("p", 0, 0, 1, 1, 0, 0, 1, 1)], "a")
+    g.node("MaxPool", ["a"], "c", kernel_shape=[2, 2])
+    g.node("Mul", ["c", g.const("half", 0.5)], "y")
+    g.output("y")
+
+    def right(feed: Mapping[str, Array]) -> list[Array]:
+        padded = np.pad(feed["x"], ((0, 0), (0, 0), (1, 1), (1, 1)))
+        return [np.lib.stride_tricks.sliding_window_view(padded, (2, 2), (2, 3)).max((-1, -2)) / 2]
+
+    return case(g, right)
+
+
+def _squeezes() -> Case:
+    g = Graph("squeezes", opset=13)
+    g.node("Squeeze", [g.input("x", g.normal(1, 3, 1, 4, 1)), g.ints("a1", -1)], "a")
+    g.node("Squeeze", ["a", g.ints("a2", -2)], "b")
+    g.node("Relu", ["b"], "y")
+    g.output("y")
+    return case(g)
+
+
+_ZERO = "two Reshapes become one, and its 0 copies a dimension of another tensor"
+
+TOOLS = (
+    Issue(
+        "OnnxSlim: Reshape behind Reshape", "OnnxSlim", "OnnxSlim 0.1.98", _ZERO,
+        _reshape, _slim("0.1.90"), _slim("0.1.98"), Answer(("b",)), tool=_SLIM,
+    ),
+    Issue(
+        "OnnxSlim: constant behind Cast", "OnnxSlim", "OnnxSlim 0.1.84",
+        "two Casts are removed around Mul, whose 0.5 becomes a whole number, 0",
+        _cast_constant, _slim("0.1.80"), _slim("0.1.84"), Answer(("m", "y")), tool=_SLIM,
+    ),
+    Issue(
+        "OnnxSlim: Conv and a row", "OnnxSlim", "OnnxSlim 0.1.98",
+        "Add of a row becomes the bias of Conv, which adds by channel",
+        _conv_add, _slim("0.1.90"), _slim("0.1.98"), Answer(("c", "a")), tool=_SLIM,
+    ),
+    Issue(
+        "OnnxSlim: Mul by ones", "OnnxSlim", "OnnxSlim 0.1.86",
+        "Mul by ones is removed although it makes its input larger",
+        _mul_one, _slim("0.1.84"), _slim("0.1.86"), Answer(("e", "y")), tool=_SLIM,
+    ),
+    Issue(
+        "OnnxSlim: MatMul and Add", "OnnxSlim", "OnnxSlim#323",
+        "MatMul and Add become a Gemm whose bias is larger than its product; the file cannot run",
+        _matmul_add, _slim("0.1.90"), _slim("0.1.98"), Answer(("m", "a")), tool=_SLIM,
+    ),
+    Issue(
+        "onnxscript: Pad and Conv", "onnxscript", "onnxscript#2838", "a Pad that cuts is joined with Conv",
+        _pad_conv, _script("0.6.2", "0.1.16"), _script("0.7.2", "1.1.0"), Answer(("a", "c")), tool=_SCRIPT,
+    ),
+    Issue(
+        "onnxscript: Gemm and BatchNormalization", "onnxscript", "onnxscript#3027",
+        "beta of Gemm is applied to the joined bias again",
+        _gemm_norm, _script("0.7.0", "0.2.1"), _script("0.7.2", "1.1.0"), Answer(("c", "bn")), tool=_SCRIPT,
+    ),
+    Issue(
+        "onnxscript: Conv that shares its weight", "onnxscript", "onnxscript 0.7.1",
+        "BatchNormalization is put into a weight that another Conv reads",
+        _shared_weight, _script("0.5.6", "0.1.16"), _script("0.7.2", "1.1.0"), Answer(("c2",)), tool=_SCRIPT,
+    ),
+    Issue(
+        "onnxscript: Slice backwards", "onnxscript", "onnxscript 0.4.0", "a Slice with the step -1 is removed",
+        _slice_back, _script("0.3.2", "0.1.16"), _script("0.4.0", "0.1.16"), Answer(("a", "b")), tool=_SCRIPT,
+    ),
+    Issue(
+        "onnxsim: Pad and MaxPool", "onnxsim", "onnxsim#290",
+        "Pad with 0 becomes the padding of MaxPool, which is -inf",
+        _pad_max_pool, _sim("0.6.2"), _sim("0.7.1"), Answer(("a", "c")), tool=_SIM,
+    ),
+    Issue(
+        "onnxsim: Squeeze behind Squeeze", "onnxsim", "optimizer#35",
+        "negative axes of two Squeezes are joined wrongly; the file cannot run",
+        _squeezes, _sim("0.6.2"), _sim("0.7.1"), Answer(("a", "b")), tool=_SIM,
+    ),
+    Issue(
+        "onnxsim: Reshape behind Reshape", "onnxsim", "onnxsim 0.8.1", _ZERO,
+        _reshape, _sim("0.7.1"), Environment(("onnxsim==0.8.1", "onnxruntime==1.23.2"), "3.11", "numpy>=2"),
+        Answer(("b",)), tool=_SIM,
+    ),
+    Issue(
+        "onnxoptimizer: Reshape behind Reshape", "onnxoptimizer", "onnxoptimizer 0.4.2", _ZERO,
+        _reshape, Environment(("onnxoptimizer==0.4.2",), "3.12", "numpy>=2"),
+        Environment(("onnxoptimizer==0.3.13",)), Answer(("b",)), tool=_OPTIMIZER,
+    ),
+)  # fmt: skip

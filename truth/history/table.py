@@ -1,0 +1,124 @@
+"""What was found, as Markdown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from truth.history.replaying import SHOWN, Replayed
+from truth.table import machine
+
+
+def page(found: Sequence[Replayed]) -> str:
+    """Return the whole page."""
+    shown = [item for item in found if item.shown == SHOWN]
+    left = [item for item in found if item.shown != SHOWN]
+    right = sum(not item.grade for item in shown)
+    producers = Counter(item.issue.producer for item in shown)
+    by_producer = [[name, count, _right(shown, name)] for name, count in sorted(producers.items())]
+    return f"""# Public issues, replayed
+
+Written by `make truth-history`. {machine()}.
+
+{len(shown)} issues of {len(producers)} producers. Of each, the runtime alone shows that one release computes something
+else than NumPy or the specification and that the other does not; the answer was written down before polycmp was asked.
+
+| | |
+|---|---|
+| named at the first answer of `locate` | {right} of {len(shown)} ({_share(right, len(shown))}) |
+| seen by `run` on the issue's inputs | {sum(item.sees for item in shown)} |
+| seen by `run` on inputs of its own | {sum(item.sees_default for item in shown)} |
+| seen by `run --data-loader stress` | {sum(item.sees_stress for item in shown)} |
+| repaired releases that `locate` accuses | {sum(bool(item.accuses) for item in shown)} |
+| repaired releases that `run` does not pass | {sum(not item.passes for item in shown)} |
+
+{_table(shown)}
+
+## By producer
+
+{_lines(["producer", "issues", "right"], by_producer)}
+
+## Not right
+
+{_wrong(shown) or "Nothing."}
+{_left_out(left)}"""
+
+
+def _table(shown: Sequence[Replayed]) -> str:
+    head = [
+        "issue",
+        "producer",
+        "what was wrong",
+        "releases",
+        "polycmp said",
+        "right",
+        "repaired",
+        "`run`",
+        "own inputs",
+    ]
+    return _lines(
+        head,
+        (
+            [
+                item.issue.number, item.issue.producer, f"{item.issue.name}: {item.issue.wrong}",
+                f"{_release(item, 'bad')}, mended {_release(item, 'good')}", _said(item),
+                "no" if item.grade else "yes", "accused" if item.accuses else "right",
+                "fails" if item.sees else "passes", _own(item),
+            ]
+            for item in shown
+        ),
+    )  # fmt: skip
+
+
+def _own(item: Replayed) -> str:
+    return "fails" if item.sees_default else "with stress" if item.sees_stress else "passes"
+
+
+def _release(item: Replayed, which: str) -> str:
+    environment = item.issue.bad if which == "bad" else item.issue.good
+    return environment.packages[0].replace("==", " ")
+
+
+def _said(item: Replayed) -> str:
+    said = item.bad.sentence or " ".join(item.bad.text.split())[-200:]
+    first = said if len(said) < 260 else said[:257] + "…"
+    return f"{item.bad.verdict}: {first}".replace("|", "\\|").replace("\n", " ")
+
+
+def _right(shown: Sequence[Replayed], producer: str) -> int:
+    return sum(not item.grade for item in shown if item.issue.producer == producer)
+
+
+def _wrong(shown: Sequence[Replayed]) -> str:
+    lines = []
+    for item in shown:
+        if item.grade:
+            lines.append(f"- **{item.issue.name}** ({item.issue.number}): {item.grade}.")
+        if item.accuses:
+            said = item.good.sentence or " ".join(item.good.text.split())[-300:]
+            lines.append(f"- **{item.issue.name}** ({item.issue.number}), repaired: {item.accuses}. Said: “{said}”")
+        if not item.passes:
+            lines.append(f"- **{item.issue.name}** ({item.issue.number}): `run` does not pass the repaired release.")
+        if not item.sees:
+            lines.append(f"- **{item.issue.name}** ({item.issue.number}): `run` passes the release that is wrong.")
+    return "\n".join(lines)
+
+
+def _left_out(left: Sequence[Replayed]) -> str:
+    if not left:
+        return ""
+    lines = "\n".join(f"- {item.issue.name} ({item.issue.number}): {item.shown}" for item in left)
+    return f"\n## Left out\n\n{lines}\n"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f} %" if whole else "none"
+
+
+def _lines(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [_line(head), _line(["---"] * len(head)), *(_line(row) for row in rows)]
+    return "\n".join(lines)
+
+
+def _line(cells: Iterable[object]) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
