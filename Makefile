@@ -23,7 +23,7 @@ EDITABLE := -e core -e plugins/onnx -e 'plugins/onnxrt[cpu]' -e plugins/pluginre
 # `make test-lowest`: the lowest releases are chosen for what a package names itself; what those need in turn is as new as it can be.
 UV := $(TOOLS)/bin/uv pip install --quiet --system-certs --python $(LOWEST)
 
-.PHONY: help demo test test-core test-lowest test-ray test-polygraphy test-gpu check lint-workflows format bench truth wheels docs gallery audit clean $(FRAMEWORKS:%=test-%)
+.PHONY: help demo test test-core test-lowest test-ray test-polygraphy test-gpu check lint-workflows format bench truth truth-history wheels docs gallery audit clean $(FRAMEWORKS:%=test-%)
 
 help:
 	@echo "make demo      compare a model on two backends (ONNX Runtime and the ONNX reference)"
@@ -40,6 +40,7 @@ help:
 	@echo "make test-NAME run the tests of a backend with its framework, in .venv-NAME: $(FRAMEWORKS)"
 	@echo "make check     ruff and mypy"
 	@echo "make truth     say what is right and wrong of models and faults whose answer is known"
+	@echo "make truth-history  replay public issues on the releases that had them and on those that mended them"
 	@echo "make bench     measure beside Polygraphy"
 	@echo "make test-gpu  run the tests that need TensorRT and a GPU, in the current environment"
 
@@ -181,6 +182,11 @@ $(TRUTH)/installed: truth/requirements.txt $(PROJECTS)
 truth: $(TRUTH)/installed
 	@$(TRUTH)/bin/python -m truth.preparing
 	$(TRUTH)/bin/python -m truth $(TRUTH_ARGS)
+
+# The old releases are installed one by one, each in an environment of its own below .cache/truth-history.
+truth-history: $(TRUTH)/installed
+	@$(TRUTH)/bin/python -m truth.preparing
+	$(TRUTH)/bin/python -m truth.history $(TRUTH_ARGS)
 
 clean:
 	rm -rf $(VENV) $(ALONE) $(RAY) $(TRUTH) $(LOWEST) $(DOCS) $(TOOLS) $(POLYGRAPHY) $(FRAMEWORKS:%=.venv-%) build demo dist site .cache .mypy_cache .ruff_cache

@@ -144,6 +144,18 @@ def test_two_models_without_anything_in_common_are_an_error_in_words(polycmp, tm
     assert "have different operators, and no tensor inside one could be paired" in done.err
 
 
+def test_small_models_without_a_tensor_in_common_inside_are_judged_as_a_whole(polycmp, tmp_path):
+    ones = {"ones": np.ones((1, 1, 1), np.float32), "two": np.full((1,), 2, np.float32)}
+    good = pairs.save(tmp_path / "good.onnx", [pairs.node("Mul", "x two", "m"), pairs.node("Relu", "m", "y")], ones)
+    wrong = pairs.save(tmp_path / "wrong.onnx", [pairs.node("Relu", "x", "y")], {})
+    done = locate(polycmp, wrong, good)
+    assert done.status == 1, done.err
+    assert "makes it with Relu" in done.out.replace("\n", " ")
+    same = [pairs.node("Relu", "x", "r"), pairs.node("Mul", "r two", "y")]
+    done = locate(polycmp, pairs.save(tmp_path / "same.onnx", same, ones), good)
+    assert done.status == 0, done.out
+
+
 def quantised(tmp_path: Path, make, **scales: float) -> tuple[Path, Path]:
     """Return a model and what a quantiser makes of it, with some of its scales multiplied."""
     good = pairs.network(tmp_path / "good.onnx")

@@ -16,15 +16,13 @@ import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 
-from truth.history.environments import FOLDER
-from truth.history.issue import Case
 from truth.history.issues import ISSUES
-from truth.history.replaying import SHOWN, Replayed, replay
+from truth.history.replaying import SHOWN, Replayed
 from truth.history.table import page
+from truth.history.working import replay_one
 
 HERE = Path(__file__).parent
 
@@ -38,7 +36,7 @@ def main(words: Sequence[str]) -> int:
         return 0
     start, found = time.monotonic(), []
     with ProcessPoolExecutor(options.processes, get_context("spawn")) as pool:
-        for number, item in enumerate(pool.map(_replay, (ISSUES.index(issue) for issue in chosen))):
+        for number, item in enumerate(pool.map(replay_one, (ISSUES.index(issue) for issue in chosen))):
             found.append(item)
             _tell(item)
             print(f"  {number + 1} of {len(chosen)} issues, {time.monotonic() - start:.0f} s", flush=True)
@@ -51,18 +49,6 @@ def main(words: Sequence[str]) -> int:
     accused = sum(bool(item.accuses) for item in shown)
     print(f"{right} of {len(shown)} issues are named at the first answer; {accused} repaired releases are accused")
     return int(accused > 0 or 10 * right < 9 * len(shown))
-
-
-def _replay(number: int) -> Replayed:
-    """Replay one issue in a process of its own; what the table does not need is left out."""
-    issue = ISSUES[number]
-    item = replay(issue, FOLDER / "issues" / re.sub(r"\W+", "-", issue.name))
-    bare = replace(issue, make=_gone)
-    return replace(item, issue=bare, bad=replace(item.bad, document={}), good=replace(item.good, document={}))
-
-
-def _gone() -> Case:
-    raise RuntimeError("the model stayed in the process that replayed it")
 
 
 def _tell(item: Replayed) -> None:

@@ -45,6 +45,13 @@ def _script(version: str, intermediate: str) -> Environment:
     return Environment((f"onnxscript=={version}", f"onnx_ir=={intermediate}"))
 
 
+def _conv(x: Array, kernel: Array) -> Array:
+    """Return a convolution that keeps the size."""
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+    return np.asarray(np.einsum("ncijkl,ockl->noij", windows, kernel))
+
+
 def _reshape() -> Case:
     g = Graph("reshape", opset=13)
     g.node("Relu", [g.input("x", g.normal(2, 3, 4))], "r")
@@ -101,9 +108,7 @@ def _pad_conv() -> Case:
     def right(feed: Mapping[str, Array]) -> list[Array]:
         weight = next(item for item in g.weights if item.name == "w")
         kernel = np.frombuffer(weight.raw_data, np.float32).reshape(4, 3, 3, 3)
-        padded = np.pad(feed["x"][:, :, 1:, :-1], ((0, 0), (0, 0), (1, 1), (1, 1)))
-        windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
-        return [np.maximum(np.einsum("ncijkl,ockl->noij", windows, kernel), 0).astype(np.float32)]
+        return [np.maximum(_conv(feed["x"][:, :, 1:, :-1], kernel), 0).astype(np.float32)]
 
     return case(g, right)
 
@@ -129,14 +134,24 @@ def _gemm_norm() -> Case:
 def _shared_weight() -> Case:
     """Two convolutions share their weight, and only the first is followed by a batch normalisation."""
     g = Graph("shared", opset=13)
-    w, b = g.weight("w", 3, 3, 3, 3), g.const("b", [0.1, 0.2, 0.3])
+    kernel, bias = g.normal(3, 3, 3, 3, scale=0.2), np.array([0.1, 0.2, 0.3], np.float32)
+    w, b = g.const("w", kernel), g.const("b", bias)
     g.node("Conv", [g.input("x", g.normal(1, 3, 6, 6)), w, b], "c1", pads=[1] * 4)
-    g.batch_norm("c1", "bn", 3)
+    norm = [1 + g.normal(3, scale=0.1), g.normal(3), g.normal(3), np.abs(1 + g.normal(3, scale=0.2))]
+    parts = zip(("scale", "bias", "mean", "var"), norm, strict=True)
+    g.node("BatchNormalization", ["c1", *(g.const(name, value) for name, value in parts)], "bn")
     g.node("Relu", ["bn"], "r")
     g.node("Conv", ["r", w, b], "c2", pads=[1] * 4)
     g.node("Relu", ["c2"], "y")
     g.output("y")
-    return case(g)
+
+    def right(feed: Mapping[str, Array]) -> list[Array]:
+        scale, shift, mean, var = (part[:, None, None] for part in norm)
+        first = _conv(feed["x"], kernel) + bias[:, None, None]
+        normal = np.maximum((first - mean) / np.sqrt(var + 1e-5) * scale + shift, 0)
+        return [np.maximum(_conv(normal, kernel) + bias[:, None, None], 0).astype(np.float32)]
+
+    return case(g, right)
 
 
 def _slice_back() -> Case:

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LocateOptions", "Setting", "locate", "search"]
 
+#: Operators of a model up to which a sentence about it as a whole still helps: it can name each.
+NAMEABLE = 8
+
 
 def locate(
     plan: Plan, registry: Registry, options: LocateOptions | None = None, on_stage: Stage = lambda _: None
@@ -329,7 +332,8 @@ def make_setting(setting: Setting, feed: Feed, pairs: InputPairs) -> Setting:
     if not outputs:
         why = f"{listed(candidate.graph.outputs)} in one, {listed(reference.graph.outputs)} in the other"
         raise ModelError(f"{models} have no output in common", why=why)
-    if all(match.candidate in outputs for match in aligned.pairing.matches):
+    few = len(reference.graph.nodes) <= NAMEABLE  # then the sentence about the outputs names all there is
+    if not few and all(match.candidate in outputs for match in aligned.pairing.matches):
         raise ModelError(
             f"{models} have different operators, and no tensor inside one could be paired with one of the other",
             why="neither names nor weights nor the way in which operators follow each other agree",
