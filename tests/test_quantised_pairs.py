@@ -152,6 +152,16 @@ def test_sums_before_an_activation_are_not_accused(usual, tmp_path, form):
     assert done.status == 0, done.out
 
 
+@pytest.mark.parametrize("kinds", ["C2C", "C6C", "CRC"])
+def test_codes_before_an_activation_may_end_where_it_cuts(usual, tmp_path, kinds):
+    good = pairs.bent(tmp_path / "good.onnx", kinds)
+    symmetric = {"ActivationSymmetric": True, "WeightSymmetric": True}
+    made = pairs.static(good, tmp_path / "int8.onnx", extra_options=symmetric)
+    assert {"Clip", "Relu"} & {node.op_type for node in onnx.load(made).graph.node}
+    done, found = usual("locate", made, good)
+    assert done.status == 0, found["sentence"]
+
+
 def test_the_note_says_what_does_the_activation_and_the_pair_is_behind_the_codes(usual, tmp_path):
     good = pairs.bent(tmp_path / "good.onnx", "CRC")
     done, found = usual("locate", pairs.static(good, tmp_path / "int8.onnx"), good)

@@ -129,11 +129,13 @@ def _zero_points(model: onnx.ModelProto) -> Iterator[tuple[str, NDArray[Any]]]:
 
 
 def _readers(model: onnx.ModelProto, name: str) -> frozenset[str]:
-    """Return the operators that read a zero point, and those that make what is rounded with it."""
+    """Return the operators that read a zero point, those before them, and what cuts the numbers behind them."""
     maker = {made: node for node in model.graph.node for made in node.output}
     nodes = [node for node in model.graph.node if name in node.input]
     before = [maker[node.input[0]] for node in nodes if node.op_type == "QuantizeLinear" and node.input[0] in maker]
-    return frozenset(node.name for node in (*nodes, *before))
+    made = {name for node in nodes for name in node.output}
+    behind = [node for node in model.graph.node if node.op_type in {"Relu", "Clip"} and node.input[0] in made]
+    return frozenset(node.name for node in (*nodes, *before, *behind))
 
 
 def _around(model: onnx.ModelProto, start: Any) -> frozenset[str]:

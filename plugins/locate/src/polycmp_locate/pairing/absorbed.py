@@ -9,10 +9,7 @@ import numpy as np
 
 from polycmp.graph import GraphNode, weight_values
 from polycmp_locate.pairing.codes import Steps
-from polycmp_locate.pairing.side import Side
-
-#: Operators that codes can do, which end somewhere as well.
-_ACTIVATIONS = frozenset({"Relu", "Clip"})
+from polycmp_locate.pairing.side import ACTIVATIONS, Side
 
 
 @dataclass(frozen=True)
@@ -48,7 +45,7 @@ def activation_of(side: Side, name: str) -> GraphNode | None:
         name: The tensor.
     """
     node = side.maker.get(name)
-    if node is None or node.op_type not in _ACTIVATIONS or node.operand(0) in side.finals:
+    if node is None or node.op_type not in ACTIVATIONS or node.operand(0) in side.finals:
         return None
     return node if node.operand(0) in side.maker and len(side.all_readers[node.operand(0)]) == 1 else None
 
@@ -64,7 +61,7 @@ def code_ends(side: Side, name: str, activation: GraphNode) -> list[str]:
     node = side.node(name)
     if node is None or node.op_type == activation.op_type or name in side.replaced:
         return []
-    if any(side.kind(reader) in _ACTIVATIONS for reader, _ in side.readers.get(name, ())):
+    if any(side.kind(reader) in ACTIVATIONS for reader, _ in side.readers.get(name, ())):
         return []
     return [name] if name in side.codes else [item.outputs[0] for item in side.quantisers(name)]
 

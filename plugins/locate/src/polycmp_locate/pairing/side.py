@@ -31,6 +31,8 @@ _DATA = {"MatMulInteger": (0, 1), "ConvInteger": (0, 1), "QLinearMatMul": (0, 3)
          "QGemm": (0, 3, 6), "QuantizeLinear": (0,), "QLinearAdd": (0, 3), "QLinearMul": (0, 3),
          "Reshape": (0,), "Expand": (0,), "Unsqueeze": (0,), "Squeeze": (0,), "Slice": (0,), "Tile": (0,), "Pad": (0,),
          "Split": (0,)}  # fmt: skip
+#: Operators that only cut what they read.
+ACTIVATIONS = frozenset({"Relu", "Clip"})
 COMMUTATIVE = frozenset({"Add", "Mul", "And", "Or", "Max", "Min", "Sum", "Equal", "Xor", "Mean"})
 
 
@@ -225,7 +227,14 @@ class Side:
         """Yield the tensors of a class that can be compared: real ones, or all if none is."""
         names = self.members.get(root, [root])
         real = [name for name in names if self._is_shown(name)]
-        yield from real or names
+        whole = [name for name in real if not self._is_cut_next(name)]
+        yield from whole or real or names
+
+    def _is_cut_next(self, name: str) -> bool:
+        """Return whether a tensor was rounded only to be cut: its codes may end where the activation cuts anyway."""
+        node, readers = self.maker.get(name), self.all_readers.get(name, [])
+        rounded = node is not None and node.op_type == "DequantizeLinear" and name not in self.finals
+        return rounded and bool(readers) and all(reader.op_type in ACTIVATIONS for reader in readers)
 
     def _before(self, name: str) -> str | None:
         """Return what an operator that only rounds made a tensor of; None for any other."""
