@@ -50,3 +50,18 @@ def test_indices_do_not_hide_outputs_of_other_shapes(polycmp, tmp_path):
     words = ("-b", "plain", "-b", "plain:name=wide,model=wide.toy", "--input-shapes", "x:[1,8]")
     done = polycmp("run", "m.toy", *words, "--postprocess", "top-1")
     assert (done.status, "shape" in done.words) == (1, True), done.out + done.err
+
+
+@pytest.mark.parametrize("words", [("--postprocess", "top-1"), ("--postprocess-func-script", "p.py")], ids=str)
+@pytest.mark.parametrize("model", ["m.toy", "nan.toy"], ids=["one side", "both sides"])
+def test_no_function_hides_an_output_of_nothing_but_nan(polycmp, tmp_path, words, model):
+    """The largest of NaN only is the first; 0 * inf is NaN."""
+    (tmp_path / "p.py").write_text("def postprocess_outputs(result):\n    return {'best': result['y'].argmax(-1)}\n")
+    ends = {"x": ["float32", [1, 4]]}
+    falling = {"dtype": "float32", "shape": [1, 4], "values": [4, 3, 2, 1]}
+    nodes = [node("Mul", "x zero", "z"), node("Add", "z falling", "y")]
+    write(tmp_path / "m.toy", nodes, {"zero": number(0), "falling": falling}, ends)
+    nodes = [node("Mul", "x zero", "z"), node("Mul", "z big", "y")]
+    write(tmp_path / "nan.toy", nodes, {"zero": number(0), "big": number(float("inf"))}, ends)
+    done = polycmp("run", "nan.toy", "-b", "toy:name=bad", "-b", f"plain:model={model}", *words)
+    assert (done.status, "NaN" in done.words) == (1, True), done.out + done.err

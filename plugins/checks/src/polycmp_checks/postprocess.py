@@ -14,7 +14,7 @@ from polycmp.files import same_folder
 from polycmp.plan import ComparePlan
 from polycmp.results.runs import IterationResult
 from polycmp.script import load_script
-from polycmp.tensors import dtype_class, is_low_bit, to_numpy
+from polycmp.tensors import dtype_class, is_floating, is_low_bit, to_numpy
 from polycmp.values import pick, split_script
 
 Outputs = Mapping[str, Any]
@@ -137,11 +137,15 @@ class Postprocessing:
     def unhidden(
         self, pair: tuple[IterationResult, IterationResult], raw: tuple[Outputs, Outputs]
     ) -> tuple[IterationResult, IterationResult]:
-        """Return two runs' outputs with those as they were made of which top-K would hide that they are unlike.
+        """Return two runs' outputs with those as they were made of which a function would hide what they are.
 
-        The indices of the largest values have the same shape and type whatever they were taken from.
+        The indices of the largest values have the same shape and type whatever they were taken from, and of nothing but
+        NaN a function makes as good an answer as of numbers.
         """
         candidate, reference = _copy(pair[0]), _copy(pair[1])
+        for name, other in ((name, self._plan.map_output.get(name, name)) for name in raw[0]):
+            if other in raw[1] and (_is_all_nan(raw[0][name]) or _is_all_nan(raw[1][other])):
+                candidate[name], reference[other] = raw[0][name], raw[1][other]
         for name in pair[0] if self._plan.postprocess else ():
             other = self._plan.map_output.get(name, name)
             chosen = pick(self._plan.postprocess, name, "") or pick(self._plan.postprocess, other, "")
@@ -151,6 +155,14 @@ class Postprocessing:
                 if not same_shape or dtype_class(one.dtype) != dtype_class(two.dtype):
                     candidate[name], reference[other] = one, two
         return candidate, reference
+
+
+def _is_all_nan(array: Any) -> bool:
+    """Return whether an output holds NaN and nothing else."""
+    values = to_numpy(array)
+    if not (is_floating(values.dtype) and values.size and np.isnan(values.reshape(-1)[0])):
+        return False
+    return bool(np.isnan(values).all())
 
 
 def _copy(result: IterationResult) -> IterationResult:

@@ -25,6 +25,7 @@ from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_layerwise.structure import final_outputs, same_structure
 from polycmp_layerwise.windows import Windows
 from polycmp_locate.bisect import bisect, judge_bisected
+from polycmp_locate.drawing import draw
 from polycmp_locate.failing import find_failing, frozen_sizes
 from polycmp_locate.full_search import FullSearch
 from polycmp_locate.hints import hints_of
@@ -112,7 +113,9 @@ def _against_backend(
             if setting is None:
                 setting = Setting(candidate, reference, precise, functions, plan.max_memory)
                 setting = make_setting(setting, chosen.feed, pairs)
-            one = search(replace(setting, functions=chooser.functions(chosen)), chosen.feed, options, on_stage)
+            one = _search_with_draws(
+                replace(setting, functions=chooser.functions(chosen)), chosen.feed, options, on_stage
+            )
             chosen.tell(one)
             found = _of_more_weight(found, one)
             if one.exit_code:
@@ -172,6 +175,19 @@ def _recorded_feeds(
 def _of_more_weight(found: Located | None, one: Located) -> Located:
     """Return the first of two findings, unless only the second one is a fault."""
     return one if found is None or (found.exit_code == 0 and one.exit_code) else found
+
+
+def _search_with_draws(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage) -> Located:
+    """Search with one feed; both sides are given the same random numbers where the model draws some."""
+    drawn = draw(setting, feed)
+    if drawn is None:
+        return search(setting, feed, options, on_stage)
+    if drawn.setting.reference.graph.outputs:
+        found = search(drawn.setting, drawn.feed, options, on_stage)
+    else:
+        found = Located(setting.candidate.label, setting.reference.label)
+    drawn.describe(found)
+    return found
 
 
 def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage) -> Located:

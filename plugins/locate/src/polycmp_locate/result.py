@@ -27,11 +27,12 @@ CONSTANT = "suspiciously constant"
 FUSION = "probing removes the fault"
 FAILS = "the backend fails here"
 UNDECIDED = "undecided"
+DRAWN = "random numbers"
 UNSTEADY = "other numbers in each run"
 NARROWED = "calculated in a coarser type than the rest"
 #: Operators of a group that are named before the rest is counted.
 _NAMED = 5
-BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED})
+BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED, DRAWN})
 
 
 @dataclass(frozen=True)

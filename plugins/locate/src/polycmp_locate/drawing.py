@@ -1,0 +1,180 @@
+"""Operators that draw random numbers: both sides are given the same, so that all else can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from polycmp.graph import GraphNode, ModelGraph
+from polycmp.loader import Loader
+from polycmp.runner import Runner
+from polycmp.tensors import Feed, TensorMetadata, dtype_of, to_numpy
+from polycmp_layerwise.observable import a_few
+from polycmp_layerwise.partitioned_run import PartitionedRun
+from polycmp_layerwise.structure import final_outputs
+from polycmp_locate.result import DRAWN, Located
+from polycmp_locate.setting import Setting
+
+#: Operators whose results no two backends have in common.
+_DRAW = frozenset(
+    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+)
+#: How many of them are named before the rest is counted.
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Random numbers that were drawn once.
+
+    Attributes:
+        nodes: The operators that draw them.
+        tensors: What they drew, by name.
+        by: The backend on which they did.
+        setting: Who is searched, given these numbers.
+        feed: The inputs, with these numbers.
+        outputs: The outputs of the model that are such numbers.
+    """
+
+    nodes: tuple[GraphNode, ...]
+    tensors: Mapping[str, Any]
+    by: str
+    setting: Setting
+    feed: Feed
+    outputs: tuple[str, ...]
+
+    @property
+    def labels(self) -> str:
+        """The operators for people, and that they draw."""
+        more = len(self.nodes) - _NAMED
+        names = ", ".join(node.label for node in self.nodes[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+        return f"{names} {'draws' if len(self.nodes) == 1 else 'draw'} random numbers"
+
+    def describe(self, found: Located) -> None:
+        """Write down what they mean for what was found."""
+        if found.exit_code or found.failed_backends:
+            found.notes.append(f"{self.labels}: both sides were given those of {self.by}")
+            return
+        found.verdict = DRAWN
+        told = f"; {a_few(self.outputs)} cannot be compared" if self.outputs else ""
+        given = f"; with the same ones on both: {found.sentence}" if found.sentence else ""
+        found.sentence = f"{DRAWN}: {self.labels}, other ones on each side{told}{given}"
+
+
+def draw(setting: Setting, feed: Feed) -> Drawn | None:
+    """Return the random numbers of a model, drawn once; None if it draws none, or no backend draws them alone.
+
+    Args:
+        setting: Who is searched.
+        feed: The inputs.
+    """
+    nodes = [node for node in setting.reference.graph.nodes if _draws(node, setting, feed)]
+    if not nodes:
+        return None
+    for side in (setting.reference, setting.candidate):
+        tensors = _drawn_by(side, nodes, feed)
+        if tensors is not None:
+            outputs = tuple(name for name in final_outputs(setting.reference.graph) if name in tensors)
+            given = _given(setting, nodes, tensors)
+            return Drawn(tuple(nodes), tensors, side.label, given, {**feed, **tensors}, outputs)
+    return None
+
+
+def _draws(node: GraphNode, setting: Setting, feed: Feed) -> bool:
+    """Return whether an operator draws; a Dropout that does not train gives back what it reads."""
+    if node.op_type in _DRAW and not node.domain:
+        return True
+    if node.op_type != "Dropout" or len(node.inputs) < 3:
+        return False
+    read, made = node.inputs[0], node.outputs[0]
+    seen = setting.reference.run_part(feed, [made, *([] if read in feed else [read])]) or {}
+    tensors = {**feed, **seen}
+    if made not in tensors or read not in tensors:
+        return False
+    return to_numpy(tensors[read]).tobytes() != to_numpy(tensors[made]).tobytes()
+
+
+def _drawn_by(side: PartitionedRun, nodes: Sequence[GraphNode], feed: Feed) -> dict[str, Any] | None:
+    """Return what operators draw on one backend, each from what those before it drew; None if it does not run them."""
+    tensors: dict[str, Any] = {}
+    for node in nodes:
+        made = side.run_part({**feed, **tensors}, [name for name in node.outputs if name not in side.graph.opaque])
+        if made is None:
+            return None
+        tensors.update(made)
+    return tensors
+
+
+def _given(setting: Setting, nodes: Sequence[GraphNode], tensors: Mapping[str, Any]) -> Setting:
+    precise = setting.precise
+    return replace(
+        setting,
+        candidate=_with_given(setting.candidate, nodes, tensors),
+        reference=_with_given(setting.reference, nodes, tensors),
+        precise=_with_given(precise, nodes, tensors) if precise is not None else None,
+    )
+
+
+def _with_given(
+    partitioned_run: PartitionedRun, nodes: Sequence[GraphNode], tensors: Mapping[str, Any]
+) -> PartitionedRun:
+    """Return a backend whose model takes some tensors as inputs in place of computing them."""
+    graph = _Given(partitioned_run.graph, {name for node in nodes for name in node.outputs}, tensors)
+    variants = partitioned_run.variants
+
+    def make(loader: Loader[Any] | None, same_inputs: bool) -> Runner:
+        return partitioned_run.make(graph.mark(graph.outputs) if loader is None else loader, False)
+
+    return type(partitioned_run)(
+        partitioned_run.result,
+        graph,
+        make,
+        partitioned_run.needs,
+        compiles=partitioned_run.compiles,
+        join=partitioned_run.join,
+        variants=variants.through(lambda run: _with_given(run, nodes, tensors)) if variants is not None else None,
+    )
+
+
+class _Given:
+    """A graph, as `polycmp.graph.ModelGraph` describes, that takes tensors as inputs which it would compute.
+
+    Args:
+        graph: The graph.
+        made: What the operators make that are left out.
+        tensors: What is given of that.
+    """
+
+    def __init__(self, graph: ModelGraph, made: set[str], tensors: Mapping[str, Any]) -> None:
+        self._graph, self._tensors = graph, tensors
+        self.nodes = [node for node in graph.nodes if made.isdisjoint(node.outputs)]
+        self.outputs = tuple(name for name in graph.outputs if name not in made)
+        self.weights = graph.weights
+        self.opaque = graph.opaque
+        self.inputs = self._and_given(graph.inputs)
+
+    def _and_given(self, known: TensorMetadata) -> TensorMetadata:
+        """Return what is known of tensors, together with the given ones."""
+        found = TensorMetadata()
+        for name, entry in known.items():
+            found.add(name, entry.dtype, entry.shape)
+        for name, array in self._tensors.items():
+            found.add(name, dtype_of(array), array.shape)
+        return found
+
+    def types(self, inputs: TensorMetadata) -> TensorMetadata:
+        """Return what is known of the tensors' types and shapes."""
+        own = TensorMetadata()
+        for name, entry in inputs.items():
+            if name not in self._tensors:
+                own.add(name, entry.dtype, entry.shape)
+        return self._and_given(self._graph.types(own))
+
+    def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> Loader[Any]:
+        """Return a loader of the part that computes tensors from others."""
+        return self._graph.cut(inputs, outputs)
+
+    def mark(self, outputs: Sequence[str]) -> Loader[Any]:
+        """Return a loader of the model with these outputs instead of its own."""
+        return self._graph.cut(self.inputs, outputs)
