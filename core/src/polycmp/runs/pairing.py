@@ -13,6 +13,7 @@ from polycmp.runs.readers import readers
 from polycmp.tensors import TensorMetadata, format_shape
 
 if TYPE_CHECKING:
+    from polycmp.results.outcome import BackendResult
     from polycmp.runs.backend_run import BackendRun
     from polycmp.runs.resolve import Resolved
 
@@ -48,7 +49,8 @@ class InputPairing:
     ) -> None:
         self._reference, self._given, self._own_data = reference, dict(given or {}), own_data
         self._structure, self._command = structure, command
-        self._anchor: BackendRun | None = None
+        self._anchor: BackendResult | None = None
+        self._of_anchor: BackendRun | None = None
         self._inputs = TensorMetadata()
         self.notes: list[str] = []
 
@@ -69,6 +71,15 @@ class InputPairing:
         own_data = bool(data.files or data.script)
         return cls(reference, data.map_input, own_data=own_data, structure=structure, command=resolved.command)
 
+    def take_names(self, result: BackendResult, inputs: TensorMetadata) -> None:
+        """Take the names of a model whose run does not join.
+
+        Args:
+            result: What becomes of its run.
+            inputs: Its inputs.
+        """
+        self._anchor, self._inputs = result, inputs
+
     def join(self, runs: Sequence[BackendRun]) -> TensorMetadata | None:
         """Have every run take the feed's names; return the inputs of all, by those names. None if no run is well.
 
@@ -79,8 +90,8 @@ class InputPairing:
         if not known:
             return None
         if self._anchor is None:
-            self._anchor = self._chosen([run for run, _ in known.values()])
-            self._inputs = known[self._anchor.label][1]
+            self._of_anchor = self._chosen([run for run, _ in known.values()])
+            self.take_names(self._of_anchor.result, known[self._of_anchor.label][1])
         if len(known) > 1 and not self._own_data:
             check_given(self._given, (name for _, inputs in known.values() for name in inputs))
         merged = []
@@ -98,23 +109,22 @@ class InputPairing:
     def _pairs(self, run: BackendRun, inputs: TensorMetadata) -> InputPairs:
         anchor = self._anchor
         assert anchor is not None
-        if run is anchor:
+        if run.result is anchor:
             return InputPairs()
         pairs = pair_inputs(inputs, self._inputs, self._given, lambda: self._structure(run.label, anchor.label))
         if pairs.alone and (pairs.missing or any(name in self._inputs for name in pairs.alone)) and not self._own_data:
             raise uncertain((run.label, inputs), (anchor.label, self._inputs), pairs, self._command)
         self._note(fed_notes(pairs, run.label, anchor.label))
-        if run.result.model != anchor.result.model and not self._own_data:
+        if run.result.model != anchor.model and not self._own_data:
             self._note(alone_notes(pairs, run.label, anchor.label))
         return pairs
 
     def _name(self, run: BackendRun, pairs: InputPairs) -> None:
         """Tell a run, and where the data are the user's the reference, too, under which names to find its inputs."""
-        anchor = self._anchor
-        assert anchor is not None
+        anchor = self._of_anchor
         for own, name in pairs.names.items():
             run.input_names[own] = (own, name) if self._own_data else (name,)
-            if self._own_data:
+            if self._own_data and anchor is not None:
                 anchor.input_names[name] = (*anchor.input_names.get(name, (name,)), own)
 
     def _note(self, notes: Iterable[str]) -> None:

@@ -15,6 +15,7 @@ from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.comparers import Comparer
+from polycmp.runs.pairing import InputPairing
 from polycmp.runs.resolve import Resolved, ResolvedBackend
 from polycmp_layerwise.partitioned_run import MakeRunner, PartitionedRun
 from polycmp_layerwise.structure import final_outputs
@@ -151,7 +152,8 @@ def open_windows(
         if not shows
     ]
     concurrent = all(backend.runs_beside_others for backend in compress(backends, inside))
-    return Windows(partitioned, wanted, max_memory, whole, concurrent=concurrent, judge=paired.judge)
+    pairing = InputPairing.of(resolved, reference)
+    return Windows(partitioned, wanted, max_memory, whole, concurrent=concurrent, judge=paired.judge, pairing=pairing)
 
 
 def _paired(resolved: Resolved, partitioned_runs: list[PartitionedRun], reference: str) -> Paired | None:

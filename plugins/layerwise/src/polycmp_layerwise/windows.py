@@ -13,6 +13,7 @@ from polycmp.graph import ModelGraph
 from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.comparers import Comparer
 from polycmp.runs.loop import Pace, Step, copy_feed, open_feeds
+from polycmp.runs.pairing import InputPairing
 from polycmp.runs.sharing import sharing
 from polycmp.tensors import Feed, Source, TensorMetadata
 from polycmp_layerwise.at_once import AtOnce, sharing_cores
@@ -51,6 +52,7 @@ class Windows:
         closed: Backends that show no tensors inside the model: they run all of it and have its outputs only.
         concurrent: Whether the backends may run at the same time, each in a thread and with its part of the cores.
         judge: Makes of a comparer one that also knows what to expect of the models.
+        pairing: Tells which inputs of closed backends are the graph's where they call them otherwise.
     """
 
     def __init__(
@@ -62,7 +64,9 @@ class Windows:
         *,
         concurrent: bool = False,
         judge: Callable[[Comparer], Comparer] = lambda comparer: comparer,
+        pairing: InputPairing | None = None,
     ) -> None:
+        self._pairing = pairing or InputPairing()
         self.judge = judge
         self.partitioned_runs = list(partitioned_runs)
         self._at_once: AtOnce[PartitionedRun] = AtOnce(len(self.partitioned_runs), concurrent=concurrent)
@@ -180,6 +184,9 @@ class Windows:
         for run in self._closed:
             if not run.is_active:
                 run.activate()
+                self._pairing.take_names(self.partitioned_runs[-1].result, self.graph.inputs)
+                self._pairing.join([run])
+                run.add_notes(f"inputs: {note}" for note in self._pairing.notes if run.label in note)
             outputs = run.infer(feed)
             self._held[run.label] = {} if outputs is None else copy_outputs(outputs)
 
