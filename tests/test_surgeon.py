@@ -339,3 +339,15 @@ def test_fold_options_alone_are_told_to_do_nothing(polycmp, chain):
 def test_a_model_may_be_replaced_by_what_becomes_of_it(polycmp, chain, tmp_path):
     assert polycmp("surgeon", "sanitize", "model.onnx", "--cleanup", "-o", "model.onnx").status == 0
     same(chain, checked(tmp_path / "model.onnx"), X)
+
+
+def test_weights_at_the_border_of_what_a_structure_keeps_are_no_fault(polycmp, tmp_path):
+    """A file's structure is read without large weights; 4096 bytes are as many as its check still took for small."""
+    rng = np.random.default_rng(1)
+    weights = [weight("w", rng.random((32, 32), np.float32)), weight("v", rng.random((32, 16384), np.float32))]
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("MatMul", ["h", "v"], ["y"])]
+    onnx.save(model_of(nodes, [value("x", [2, 32])], [value("y", [2, 16384])], weights), tmp_path / "m.onnx")
+    assert (tmp_path / "m.onnx").stat().st_size > 1 << 20
+    done = polycmp("surgeon", "sanitize", "m.onnx", "--fold-constants", "-o", "s.onnx")
+    assert done.status == 0, done.err
+    assert polycmp("convert", "m.onnx", "--fp-to-fp16", "-o", "h.onnx").status == 0

@@ -174,6 +174,22 @@ def test_a_backend_that_shows_nothing_inside_is_compared_on_the_outputs_and_that
     )
 
 
+def test_such_a_backend_gets_the_same_inputs_under_its_own_names(tmp_path):
+    site = FakeSite(tmp_path / "site")
+    site.plugin("shut", SHUT)
+    model = guilty.chain(tmp_path / "m.onnx")
+    other = onnx.load(model)
+    own = other.graph.input[0].name
+    for node in other.graph.node:
+        node.input[:] = ["given" if name == own else name for name in node.input]
+    other.graph.input[0].name = "given"
+    onnx.save(other, tmp_path / "other.onnx")
+    words = ("-b", f"shut:model={tmp_path / 'other.onnx'}", "-b", "onnxrt", "--mark-all", "--max-memory", "20K")
+    done = site.polycmp("run", model, *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"is fed what {own!r} of onnxrt gets" in " ".join(done.stdout.split())
+
+
 STATIC = """
     from polycmp.errors import BackendError
     from polycmp_onnxrt.runner import OnnxrtRunner

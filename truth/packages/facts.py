@@ -101,8 +101,9 @@ def _error(made: Any, wanted: Any) -> dict[str, Any]:
     one, two = made.astype(np.float64), wanted.astype(np.float64)
     off = np.where((one == two) | (np.isnan(one) & np.isnan(two)), 0.0, np.abs(one - two))
     largest = float(np.max(np.abs(two), initial=0.0, where=np.isfinite(two)))
-    # the rule that polycmp publishes: outside when beyond the absolute and the relative tolerance
-    beyond = int(np.count_nonzero((off > 1e-5) & (off > 1e-5 * np.abs(two))) + np.count_nonzero(np.isnan(off)))
+    # The rule that polycmp publishes: outside when beyond the absolute and the relative tolerance, and every NaN.
+    beyond = int(np.count_nonzero((off > 1e-5) & (off > 1e-5 * np.abs(two))))
+    beyond += int(np.count_nonzero(np.isnan(one) | np.isnan(two)))
     most = float(np.max(off, initial=0.0))
     return {"share": most / largest if largest else float(most > 0), "beyond": beyond, "largest": largest}
 

@@ -120,12 +120,18 @@ def structure(model: Any) -> Any:
     graph.sparse_initializer.extend(model.graph.sparse_initializer)
     fed = {value.name for value in graph.input}
     for item in model.graph.initializer:
-        if tensor_bytes(item) <= LARGEST_SHAPE and not onnx.external_data_helper.uses_external_data(item):
+        small_here = tensor_bytes(item) <= LARGEST_SHAPE and not onnx.external_data_helper.uses_external_data(item)
+        if small_here and _has_content(item):
             graph.initializer.append(item)
         elif item.name not in fed:
             graph.input.append(onnx.helper.make_tensor_value_info(item.name, item.data_type, item.dims))
     _say_one_sided(graph.node)
     return small
+
+
+def _has_content(tensor: Any) -> bool:
+    """Return whether a weight was read with its numbers: a file's structure is read without those of large ones."""
+    return 0 in tensor.dims or any(field.name.endswith("_data") for field, _ in tensor.ListFields())
 
 
 def _say_one_sided(nodes: Any) -> None:
