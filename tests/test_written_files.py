@@ -363,3 +363,12 @@ def test_weights_of_the_original_are_not_written_over(polycmp):
         done = polycmp(*command, "-o", "out.onnx", "--save-external-data", "weights.bin")
         assert (done.status, "would be lost" in done.err) == (2, True)
     assert Path("weights.bin").read_bytes() == before and not Path("out.onnx").exists()
+
+
+def test_a_weight_at_the_border_of_what_is_read_of_a_large_file(polycmp):
+    """4096 bytes with a name are more than the structure of a file keeps, and what inference looks at."""
+    weights = [("w", np.ones(1024, np.float32)), ("large", np.ones((1024, 512), np.float32))]
+    nodes = [helper.make_node("Add", ["x", "w"], ["a"]), helper.make_node("MatMul", ["a", "large"], ["y"])]
+    onnx.save(graph_model(nodes, [("x", FLOAT, [1, 1024])], [("y", FLOAT, [1, 512])], weights), "model.onnx")
+    done = polycmp("surgeon", "sanitize", "model.onnx", "-o", "out.onnx")
+    assert done.status == 0 and "it computes what model.onnx does" in done.out, done.err
