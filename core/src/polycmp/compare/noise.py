@@ -198,10 +198,10 @@ def explained(
         unit: Unit roundoff of the coarser of the types of both.
         kind: That type's name.
     """
-    dead = _dead_channels(candidate, reference, scales, unit)
+    least = MARGIN * operator_rounding(UNITS["float32"]) * float(_magnitudes(reference).max(initial=0.0))
+    dead = _dead_channels(candidate, reference, scales, unit, least)
     if dead.word == "fault":
         return dead
-    whole = float(_magnitudes(reference).max(initial=0.0))
     undecided = dead
     for index, (level, own, other) in enumerate(
         zip(noise, scales.parts(candidate), scales.parts(reference), strict=True)
@@ -210,7 +210,6 @@ def explained(
         fault = _beyond(made, level, unit)
         if fault:
             return Explained("fault", f"{fault}{where}")
-        least = MARGIN * operator_rounding(UNITS["float32"]) * whole
         spread, reach = _spread(other, scales.axis)
         share, what = max(
             (_over(made.largest, max(EXPLAINED_SHARE * reach, least)), f"up to {MARGIN * level.largest:.2g}"),
@@ -257,8 +256,8 @@ def _spread(part: Array, axis: int | None) -> tuple[float, float]:
     return deviation, reach
 
 
-def _dead_channels(candidate: Array, reference: Array, scales: Scales, unit: float) -> Explained:
-    """Return whether slices of a tensor are constant in the candidate alone."""
+def _dead_channels(candidate: Array, reference: Array, scales: Scales, unit: float, least: float) -> Explained:
+    """Return whether slices of a tensor are constant in the candidate alone, and vary by more than the least error."""
     axis = scales.axis if scales.axis is not None else _channel_axis(reference.shape)
     if axis is None or dtype_class(reference.dtype) != "float":
         return Explained()
@@ -267,7 +266,7 @@ def _dead_channels(candidate: Array, reference: Array, scales: Scales, unit: flo
     with np.errstate(all="ignore"):
         flat = own.max(axis=others) == own.min(axis=others)
         high = np.abs(other).max(axis=others)
-        varies = (other.max(axis=others) - other.min(axis=others)) > _FACTOR_UNITS * unit * high
+        varies = (other.max(axis=others) - other.min(axis=others)) > np.maximum(_FACTOR_UNITS * unit * high, least)
     dead = flat & varies
     if not dead.any():
         return Explained()
