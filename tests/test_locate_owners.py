@@ -67,6 +67,24 @@ def test_a_constant_that_is_right_is_not_suspicious(polycmp, tmp_path):
     assert "suspiciously constant" not in done.out
 
 
+@pytest.mark.parametrize("cast", [False, True], ids=["as a weight", "behind a Cast"])
+def test_a_constant_that_is_another_one_in_the_two_files_is_named(polycmp, tmp_path, cast):
+    def scaled(name, factor):
+        nodes = [helper.make_node("Mul", ["x", "factor"], ["h"], name="scale")]
+        nodes += [helper.make_node("Add", ["h", "one"], ["y"], name="shift")]
+        weights = {"one": np.float32(1), "factor": factor}
+        if factor.dtype != np.float32:
+            nodes.insert(0, helper.make_node("Cast", ["whole"], ["factor"], name="cast", to=FLOAT))
+            weights["whole"] = weights.pop("factor")
+        return save(tmp_path / name, nodes, [("x", FLOAT, [4, 8])], [("y", FLOAT, [4, 8])], weights.items())
+
+    made, source = scaled("m.onnx", np.array(0, np.int64 if cast else np.float32)), scaled("s.onnx", np.float32(0.5))
+    done = polycmp("locate", made, "-b", "onnxrt:name=made", "-b", f"onnxrt:name=source,model={source}", *REPORT)
+    found = located(tmp_path)
+    assert (done.status, found["first_bad"]) == (1, "h")
+    assert "cause: the constant 'factor' of Mul 'scale' holds 0 in made and 0.5 in source" in found["notes"]
+
+
 # --- sides that differ from themselves
 
 

@@ -31,10 +31,11 @@ class Variants:
         backend: The backend.
         graph: Its model under the model's own names.
         make: Makes a run of it with other options.
+        base: Makes one under the model's own names, where `make` does not.
     """
 
-    def __init__(self, backend: ResolvedBackend, graph: ModelGraph, make: Open) -> None:
-        self._backend, self._make = backend, make
+    def __init__(self, backend: ResolvedBackend, graph: ModelGraph, make: Open, base: Open | None = None) -> None:
+        self._backend, self._make, self._base = backend, make, base or make
         self.graph = graph
 
     def through(self, change: Callable[[PartitionedRun], PartitionedRun]) -> Variants:
@@ -43,7 +44,11 @@ class Variants:
         Args:
             change: Makes it.
         """
-        return Variants(self._backend, self.graph, lambda backend: change(self._make(backend)))
+        return Variants(self._backend, self.graph, lambda backend: change(self._make(backend)), self._base)
+
+    def own(self) -> PartitionedRun:
+        """Return a run of the backend as it is, under the model's own names, which records failures for itself."""
+        return self._base(self._backend)
 
     @property
     def switches(self) -> tuple[Switch, ...]:

@@ -7,18 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from polycmp.graph import OwnGraph, weight_values
+from polycmp.graph import GraphNode, ModelGraph, OwnGraph, weight_values
 from polycmp.tensors import Feed, is_floating, to_numpy
 from polycmp_layerwise.observable import a_few
+from polycmp_layerwise.structure import static_tensors
 from polycmp_locate.decisions import BEYOND_EIGHT_BITS
 from polycmp_locate.measure import distance
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.view import SharedGraph
-from polycmp_locate.result import FUSION, Located
+from polycmp_locate.result import CONSTANT, FUSION, NOT_FINITE, WORSE, WRONG, Located
 from polycmp_locate.setting import Setting
 
 #: Bytes of a weight that is no bias any more (choice).
 _LARGE = 1 << 20
+#: Elements of a constant that are shown one by one.
+_FEW = 4
+#: Bytes of a weight up to which it is compared with the other file's.
+_LARGEST = 1 << 26
+#: Verdicts on what one operator makes of what it reads.
+_OF_ONE_OPERATOR = frozenset({WRONG, WORSE, CONSTANT, NOT_FINITE})
 _PRODUCTS = frozenset({"Conv", "MatMul", "Gemm", "ConvTranspose"})
 _HELP = "quantise the weights to 7 bits (reduce_range=True) or with an unsigned type, or use a processor with VNNI"
 
@@ -33,6 +40,7 @@ def hints_of(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
     """
     yield from _causes(found, setting, feed)
     yield from _frozen(found, setting, feed)
+    yield from _constants(found, setting)
     yield from _clipped_weights(found, setting)
     row = found.origin or found.first_bad
     if row is not None and found.verdict != FUSION and row.saturates:
@@ -105,6 +113,48 @@ def _clipped_weights(found: Located, setting: Setting) -> Iterator[str]:
                 f"cause: {name!r} holds the end of int32 {count} times in {values.size} values: what the quantiser "
                 "wrote there is beyond 32 bits and was clipped; a coarser scale of the weights helps, or a float bias"
             )
+
+
+def _constants(found: Located, setting: Setting) -> Iterator[str]:
+    """Yield which constants of the operator are others in the two files."""
+    row = found.origin or found.first_bad
+    sides = [side.variants for side in (setting.candidate, setting.reference)]
+    if row is None or found.verdict not in _OF_ONE_OPERATOR or None in sides:
+        return
+    mine, other = (variants for variants in sides if variants is not None)
+    if mine.graph is other.graph:
+        return
+    nodes = [_maker(side.graph, row.tensor) for side in (setting.candidate, setting.reference)]
+    if nodes[0] is None or nodes[1] is None or nodes[0].op_type != nodes[1].op_type:
+        return
+    known = [static_tensors(variants.graph) for variants in (mine, other)]
+    for one, two in zip(nodes[0].inputs, nodes[1].inputs, strict=False):
+        if one not in known[0] or two not in known[1] or mine.graph.weights.get(one, 0) > _LARGEST:
+            continue
+        made, expected = mine.own().run_part({}, [one]), other.own().run_part({}, [two])
+        if made is not None and expected is not None and distance(made[one], expected[two]) > BEYOND_EIGHT_BITS:
+            here, there = to_numpy(made[one]), to_numpy(expected[two])
+            yield (
+                f"cause: the constant {one!r} of {nodes[0].label} holds {_held(here, there)} in {found.candidate} and "
+                f"{_held(there, here)} in {found.reference}"
+            )
+
+
+def _maker(graph: ModelGraph, tensor: str) -> GraphNode | None:
+    """Return the operator of a model's own file that makes a tensor; None for a part that is no operator."""
+    own = graph.side.graph if isinstance(graph, SharedGraph) else graph
+    name = graph.own.get(tensor, tensor) if isinstance(graph, SharedGraph) else tensor
+    return next((node for node in own.nodes if name in node.outputs), None)
+
+
+def _held(values: Any, beside: Any) -> str:
+    """Return what a constant holds, in words; its type where that is another than beside it."""
+    kind = f" ({values.dtype})" if values.dtype != beside.dtype else ""
+    if values.shape != beside.shape:
+        return f"a tensor of the shape {list(values.shape)}{kind}"
+    if values.size <= _FEW:
+        return f"{', '.join(f'{value:.6g}' for value in values.reshape(-1).tolist())}{kind}"
+    return f"{values.min():.4g} to {values.max():.4g}, {values.mean():.4g} on average{kind}"
 
 
 def _other(array: Any) -> Any:
