@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import field
 
+from polycmp.options import changed_options
 from polycmp.plan import ComparePlan, DataPlan, Plan
 from polycmp.records import dataclass
 from polycmp.runs.backend_run import BackendRun
@@ -15,7 +16,7 @@ from polycmp.runs.services import Windows, open_windows
 from polycmp.session.check_names import check_names
 from polycmp.tensors import DataSource
 
-#: From this many outputs on, it is worth loading the model as a graph to see whether they fit the memory.
+#: From this many outputs of one model on, it is worth loading it as a graph to see whether they fit the memory.
 MANY_OUTPUTS = 8
 
 
@@ -78,7 +79,7 @@ def prepare(
         return Prepared(feedback.join(runs), feedback.source(resolved.source), checked, pairing, feedback=feedback)
     if len(runs) < 2 or any(backend.make_worker and backend.plan.python for backend in resolved.backends):
         return Prepared(runs, resolved.source, checked, pairing)
-    if not has_many_outputs(resolved.backends):
+    if not has_many_outputs(resolved.backends) and not may_need_pairs(resolved.backends):
         return Prepared(runs, resolved.source, checked, pairing)
     if memory.all_for:
         note = f"all tensors are held in memory at once, which {memory.all_for} needs: "
@@ -96,6 +97,16 @@ def has_many_outputs(backends: Iterable[ResolvedBackend]) -> bool:
         description = model.describe()
         counts.append(0 if description is None else len(description.outputs))
     return bool(counts) and min(counts) >= MANY_OUTPUTS
+
+
+def may_need_pairs(backends: Iterable[ResolvedBackend]) -> bool:
+    """Return whether files that differ are loaded with options, which may make tensors inside them outputs.
+
+    Such tensors have counterparts of other names and types in the other file, however few there are.
+    """
+    models = {item.model.path: item.model for item in backends if item.runs_parts}
+    settings = [options for model in models.values() for options in model.settings.loader_options.values()]
+    return len(models) > 1 and any(changed_options(options) for options in settings)
 
 
 def needs_all_outputs(plan: Plan) -> str:

@@ -23,6 +23,8 @@ from polycmp_layerwise.variants import Variants
 from polycmp_layerwise.windows import Windows, comparable, suits
 
 Graphs = Mapping[str, "ModelGraph | None"]
+#: From this many outputs on, tensors may not fit the memory.
+MANY_OUTPUTS = 8
 
 
 def open_partitioned_runs(
@@ -118,6 +120,9 @@ def open_windows(
 ) -> Windows | None:
     """Return the way through the models in windows; None where they cannot be gone through side by side.
 
+    Models of few outputs need no windows: they are gone through where the tensors inside models that differ were asked
+    for, which have counterparts of other names and types.
+
     Args:
         resolved: The backends, all in this process.
         runs: Their runs of the whole model, in the same order.
@@ -131,6 +136,8 @@ def open_windows(
     backends = resolved.backends
     inside = [bool(backend.runs_parts) for backend in backends]
     graphs = _graphs(backends)
+    if not any(graph is not None and _is_worth_it(graph) for graph in graphs.values()):
+        return None
     if not any(inside) or any(graphs[item.model.path] is None for item in compress(backends, inside)):
         return None
     partitioned = _partitioned_runs(
@@ -154,6 +161,11 @@ def open_windows(
     concurrent = all(backend.runs_beside_others for backend in compress(backends, inside))
     pairing = InputPairing.of(resolved, reference)
     return Windows(partitioned, wanted, max_memory, whole, concurrent=concurrent, judge=paired.judge, pairing=pairing)
+
+
+def _is_worth_it(graph: ModelGraph) -> bool:
+    """Return whether a graph has many outputs, or all its tensors are outputs."""
+    return len(graph.outputs) >= MANY_OUTPUTS or len(final_outputs(graph)) < len(graph.outputs)
 
 
 def _paired(resolved: Resolved, partitioned_runs: list[PartitionedRun], reference: str) -> Paired | None:

@@ -115,3 +115,25 @@ def gain(own: Any, other: Any) -> float:
         good = (both * both >= _EXPLAINED * of_x * of_error) & (of_x * of_x >= _ENOUGH * (x**4).sum(axis=1))
         found = slope[good & np.isfinite(slope)]
     return float(found.max(initial=0.0))
+
+
+#: A factor is one of a whole tensor if it makes at least this share of the error, root mean square (choice).
+_SYSTEMATIC = 0.5
+
+
+def whole_gain(own: Any, other: Any) -> float:
+    """Return the share by which a whole tensor is off alike, if that makes half of its error or more; 0 if not.
+
+    Args:
+        own: A tensor of real numbers.
+        other: The one to believe, of the same shape.
+    """
+    if other.size < _ENOUGH:
+        return 0.0
+    x, error = other.reshape(-1).astype(np.float64), own.reshape(-1).astype(np.float64)
+    with np.errstate(all="ignore"):
+        error = error - x
+        of_x, of_error, both = float(x @ x), float(error @ error), float(x @ error)
+    if not (math.isfinite(of_error) and 0.0 < of_x < math.inf) or both * both < _SYSTEMATIC**2 * of_x * of_error:
+        return 0.0
+    return abs(both) / of_x

@@ -29,7 +29,7 @@ from polycmp_locate.decisions import (
     step_limit,
     worth_running,
 )
-from polycmp_locate.figures import figures, gain, rounding
+from polycmp_locate.figures import figures, gain, rounding, whole_gain
 from polycmp_locate.kinds import INTEGER_PRODUCTS
 from polycmp_locate.masks import beside_masks
 from polycmp_locate.pairing.parts import last_step, rounds_to_steps, uncut_name, unit_inside
@@ -78,8 +78,10 @@ def make_row(node: GraphNode, item: OutputComparison, candidate: Any, reference:
 
 
 def _gain(row: Row, own: NDArray[Any], other: NDArray[Any]) -> float:
-    """Return by which share a whole row is off alike, where types are so coarse that this tells more than the size."""
-    return gain(own, other) if may_have_gain(row) else 0.0
+    """Return by which share a whole row or tensor is off alike, where types are so coarse that this tells more."""
+    if not may_have_gain(row) or own.shape != other.shape:
+        return 0.0
+    return max(gain(own, other), whole_gain(own, other))
 
 
 def _scale(row: Row) -> float:

@@ -93,17 +93,19 @@ class Limits:
         self.noise = StepNoise(nodes)
         self._units: dict[str, tuple[float, str]] = {}
         self._place: dict[str, int] = {}
+        self._depth: dict[str, int] = {}
         for place, node in enumerate(nodes):
+            depth = 1 + max((self._depth.get(name, -1) for name in node.inputs), default=-1)
             units = [self._units[name] for name in node.inputs if name in self._units]
             own = (node.unit, node.coarsest) if isinstance(node, PartNode) else (0.0, "")
             for name in node.outputs:
                 self._units[name] = max((own, *units), key=lambda item: item[0])
-                self._place[name] = place
+                self._place[name], self._depth[name] = place, depth
 
     def of(self, name: str) -> tuple[float, str]:
         """Return an error relative to the largest magnitude, and the type; 0 where no type coarser than float32 is."""
         unit, kind = self._units.get(name, (0.0, ""))
-        return (accumulated_limit(self._place[name], unit, 0.0), kind) if unit > UNITS["float32"] else (0.0, "")
+        return (accumulated_limit(self._depth[name], unit, 0.0), kind) if unit > UNITS["float32"] else (0.0, "")
 
     def place(self, name: str) -> int:
         """Return the position of the operator that makes a tensor."""
@@ -168,6 +170,9 @@ class PairedComparer:
         limit, kind = self._limits.of(item.output)
         if not stats.share or not kind:
             return item
+        kept = self._limits.noise.kept(item.output)
+        if kept:
+            return replace(item, reason=kept)
         if stats.share <= limit:
             reason = (
                 f"{stats.share:.2g} of the largest value, which rounding to {kind} on its way explains ({limit:.2g})"

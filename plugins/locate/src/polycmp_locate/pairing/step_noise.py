@@ -1,4 +1,4 @@
-"""What rounding to steps of a scale adds to the tensors of a quantised model, one part after the other."""
+"""What rounding to coarse types and steps of a scale adds to the tensors of a model, one part after the other."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polycmp.graph import GraphNode
+from polycmp.precision import UNITS
 from polycmp.tensors import dtype_of, is_floating, to_numpy
+from polycmp_locate.figures import gain
+from polycmp_locate.kinds import NORMALISING
 from polycmp_locate.masks import beside_masks
 from polycmp_locate.pairing.parts import PartNode
 
@@ -20,10 +24,25 @@ _GROWTH = 6.0
 #: Noise of this share of the signal leaves nothing of a model's outputs to use (choice). Measured as above: 0.42 with
 #: cosines of 0.93 and more between the sentences' vectors, 0.64 to 0.73 with cosines down to 0.69.
 _NO_SIGNAL_LEFT = 0.5
-#: Noise of both signs hardly changes the factor between both sides; by so much may it change in one part. Measured as
-#: above: at most 1.33 in files that are good enough, 1.77 with weights in 7 bits. A choice above that, below 2.
-_FACTOR = 1.8
+#: Noise of both signs changes no factor. One that a part adds is a fault from so many units of a type on, and from this
+#: share on where numbers are rounded to steps: what locate allows a row, and an operator that makes steps.
+_FACTOR_UNITS = 4.0
+_FACTOR_OF_STEPS = 2.0**-5
+#: What is not linear turns noise into a factor in the second order: a LayerNormalization shrinks a signal that carries
+#: noise of the share e by 1 / sqrt(1 + e * e); functions that saturate do more (choice).
+_SECOND_ORDER = 2.0
+#: A factor or a shift is one of the whole tensor if it makes at least this share of the error (choice).
+_SYSTEMATIC = 0.5
+#: Elements below which chance looks like a factor, of a tensor and of one of its rows.
+_FEW, _FEW_OF_ROW = 16, 8
+#: A factor and a shift that explain this share of a row's error are not what chance leaves (choice).
+_EXPLAINED = 0.75
 _LEVELS = 255.0
+_KEPT = {
+    "factor": "its numbers are {1:.4g} times the reference's, a factor that no rounding makes",
+    "shift": "its numbers are shifted by {0:.2g} of their size, which no rounding does",
+    "row": "a whole row or column is off by {0:.2g} of its size, all in the same way, which no rounding does",
+}
 
 
 class Noise(NamedTuple):
@@ -33,11 +52,32 @@ class Noise(NamedTuple):
         arrived: Root of its mean square error, over that of the reference's numbers.
         rounding: What rounding the reference's tensor to 256 steps from its smallest to its largest number makes.
         gain: By which factor its numbers are the reference's, in the least squares.
+        shift: The mean of its error, over the root of the mean square of the reference's numbers.
+        rows: The largest share by which a whole row or column is off alike; 0 if none is.
+        channel: The largest error of a row or column that a factor and a shift of its own explain, over the root of the
+            mean square of its numbers or of all; 0 if there is none.
+        count: How many numbers it has.
     """
 
     arrived: float
     rounding: float
     gain: float
+    shift: float = 0.0
+    rows: float = 0.0
+    channel: float = 0.0
+    count: int = 0
+
+    @property
+    def systematic(self) -> dict[str, float]:
+        """What all numbers, or those of a row, have in common, each as a share of the signal; nothing for few numbers.
+
+        What makes less than half of the error is what chance leaves.
+        """
+        if self.count < _FEW:
+            return {}
+        least = _SYSTEMATIC * self.arrived
+        found = {"factor": abs(self.gain - 1.0), "shift": abs(self.shift)}
+        return {name: size for name, size in found.items() if size > least} | {"row": self.rows}
 
 
 def noise_of(candidate: Any, reference: Any) -> Noise | None:
@@ -55,6 +95,7 @@ def noise_of(candidate: Any, reference: Any) -> Noise | None:
     own, other = to_numpy(candidate), to_numpy(reference)
     if own.shape != other.shape or not other.size:
         return None
+    rows, channel = _of_rows(own, other)
     a, b = own.astype(np.float64).ravel(), other.astype(np.float64).ravel()
     beside = beside_masks(b)
     if beside is not None:
@@ -64,11 +105,39 @@ def noise_of(candidate: Any, reference: Any) -> Noise | None:
     if not 0.0 < signal < math.inf or not math.isfinite(error):
         return None
     rounding = float(b.max() - b.min()) / _LEVELS / math.sqrt(12.0)
-    return Noise(error / signal, rounding / signal, float(np.mean(a * b)) / signal**2)
+    factor, shift = float(np.mean(a * b)) / signal**2, float(np.mean(a - b)) / signal
+    return Noise(error / signal, rounding / signal, factor, shift, rows, channel, b.size)
+
+
+def _of_rows(own: NDArray[Any], other: NDArray[Any]) -> tuple[float, float]:
+    """Return the largest share by which a row or a column of a tensor is off alike, and what of it is systematic."""
+    if other.ndim < 2:
+        return 0.0, 0.0
+    axes = {0, 1, other.ndim - 1} if other.ndim > 2 else {0, 1}
+    moved = [(np.moveaxis(own, axis, 0), np.moveaxis(other, axis, 0)) for axis in axes]
+    return max(gain(*pair) for pair in moved), max(_of_channel(*pair) for pair in moved)
+
+
+def _of_channel(own: NDArray[Any], other: NDArray[Any]) -> float:
+    """Return the largest error of a row that is a factor and a shift of that row, as a share of its numbers."""
+    rows = other.shape[0]
+    if other.size < rows * _FEW_OF_ROW:
+        return 0.0
+    x, error = (array.reshape(rows, -1).astype(np.float64) for array in (other, own))
+    with np.errstate(all="ignore"):
+        error = error - x
+        mean, centred = error.mean(axis=1), x - x.mean(axis=1, keepdims=True)
+        of_x, power = (centred * centred).mean(axis=1), (error * error).mean(axis=1)
+        along = (centred * error).mean(axis=1)
+        explained = mean * mean + np.where(of_x > 0.0, along * along / of_x, 0.0)
+        own_size = (x * x).mean(axis=1)
+        share = np.sqrt(explained / np.maximum(own_size, own_size.mean()))
+        found = share[np.isfinite(share) & (explained >= _EXPLAINED * power)]
+    return float(found.max(initial=0.0))
 
 
 class StepNoise:
-    """The noise of all tensors of a quantised model, and which of it the parts before explain.
+    """The noise of all tensors of a model in coarser types or steps, and which of it the parts before explain.
 
     Args:
         nodes: The parts of both models together, in their order.
@@ -77,11 +146,17 @@ class StepNoise:
     def __init__(self, nodes: Sequence[GraphNode]) -> None:
         self._known: dict[str, Noise] = {}
         self._parts: dict[str, PartNode] = {}
+        self._units: dict[str, float] = {}
+        self._stepped: set[str] = set()
         self._read = frozenset(name for node in nodes for name in node.inputs)
-        stepped: set[str] = set()
         for node in nodes:
-            if isinstance(node, PartNode) and (node.quantised or stepped.intersection(node.inputs)):
-                stepped.update(node.outputs)
+            if not isinstance(node, PartNode):
+                continue
+            unit = max([node.unit, *(self._units.get(name, 0.0) for name in node.inputs)])
+            if node.quantised or self._stepped.intersection(node.inputs):
+                self._stepped.update(node.outputs)
+            if unit > UNITS["float32"] or not self._stepped.isdisjoint(node.outputs):
+                self._units.update(dict.fromkeys(node.outputs, unit))
                 self._parts.update(dict.fromkeys(node.outputs, node))
 
     def see(self, candidate: Mapping[str, Any], reference: Mapping[str, Any]) -> None:
@@ -108,17 +183,35 @@ class StepNoise:
             wrong: Tensors that are wrong themselves, and explain nothing.
         """
         part, noise = self._parts.get(name), self._known.get(name)
-        if part is None or noise is None or not wrong.isdisjoint(part.inputs):
+        if part is None or noise is None or name not in self._stepped or not wrong.isdisjoint(part.inputs):
             return False
-        if self.too_much(name):
+        if self.too_much(name) or self.kept(name):
             return False
         read = [self._known[item] for item in part.inputs if item in self._known]
         power = sum(item.arrived**2 for item in read)
         if part.quantised:
             power += noise.rounding**2 + sum(item.rounding**2 for item in read)
-        factors = [noise.gain / item.gain for item in read if item.gain > 0.0] + [noise.gain]
-        kept = any(1.0 / _FACTOR <= factor <= _FACTOR for factor in factors)
-        return kept and noise.arrived <= _GROWTH * math.sqrt(power)
+        return noise.arrived <= _GROWTH * math.sqrt(power)
+
+    def kept(self, name: str) -> str:
+        """Return in words what all numbers of a tensor, or of a row of it, have in common that its part added.
+
+        Empty if there is nothing: rounding leaves neither a factor nor a shift, whatever the type.
+        """
+        part, noise = self._parts.get(name), self._known.get(name)
+        if part is None or noise is None or part.op_type in NORMALISING:
+            return ""
+        read = [self._known[item] for item in part.inputs if item in self._known]
+        bent = _SECOND_ORDER * max([noise.arrived**2, *(item.arrived**2 for item in read)])
+        least = _FACTOR_OF_STEPS if name in self._stepped else _FACTOR_UNITS * self._units[name]
+        for what, size in noise.systematic.items():
+            came = max((item.systematic.get(what, 0.0) for item in read), default=0.0)
+            if size > 2.0 * came + least + bent:
+                return _KEPT[what].format(size, noise.gain)
+        came = max((item.arrived for item in read), default=0.0)
+        if noise.channel > 2.0 * least + _GROWTH * came:
+            return _KEPT["row"].format(noise.channel)
+        return ""
 
     def left(self, name: str) -> str:
         """Return in words how much noise a tensor has; empty if that was not measured."""

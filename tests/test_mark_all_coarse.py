@@ -1,0 +1,86 @@
+"""`run --mark-all` and `locate` of a file in float16 or bfloat16: rounding passes at any depth, a factor does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from toys import graph_model
+
+WIDTH = 32
+
+
+def chain(operators: int) -> onnx.ModelProto:
+    """Return x [16,32] -> (MatMul, Add, Tanh, Mul) in turn -> MatMul, Mul."""
+    rng, nodes, weights, source = np.random.default_rng(1), [], [], "x"
+    node = helper.make_node
+    for index in range(operators // 4):
+        weights += [
+            (f"w{index}", (rng.standard_normal((WIDTH, WIDTH)) * 1.2 / WIDTH**0.5).astype(np.float32)),
+            (f"b{index}", (rng.standard_normal(WIDTH) * 0.1).astype(np.float32)),
+            (f"s{index}", np.ones(1, np.float32)),
+        ]
+        nodes += [
+            node("MatMul", [source, f"w{index}"], [f"m{index}"], name=f"m{index}"),
+            node("Add", [f"m{index}", f"b{index}"], [f"a{index}"], name=f"a{index}"),
+            node("Tanh", [f"a{index}"], [f"t{index}"], name=f"t{index}"),
+            node("Mul", [f"t{index}", f"s{index}"], [f"u{index}"], name=f"u{index}"),
+        ]
+        source = f"u{index}"
+    last = (rng.standard_normal((WIDTH, WIDTH)) / WIDTH**0.5).astype(np.float32)
+    weights += [("last", last), ("scale", np.full(1, 1.5, np.float32))]
+    nodes += [
+        node("MatMul", [source, "last"], ["logits"], name="logits"),
+        node("Mul", ["logits", "scale"], ["y"], name="y"),
+    ]
+    shape = [16, WIDTH]
+    return graph_model(nodes, [("x", TensorProto.FLOAT, shape)], [("y", TensorProto.FLOAT, shape)], weights)
+
+
+@pytest.fixture
+def against(polycmp, tmp_path):
+    """Run a command with a file in a type, one of whose weights was changed, and the file in float32."""
+
+    def run(command: str, operators: int, kind: str, weight: str = "", factor: float = 1.0, column: int | None = None):
+        onnx.save(chain(operators), tmp_path / "old.onnx")
+        assert polycmp("convert", "old.onnx", f"--fp-to-{kind}", "-o", "new.onnx").status == 0
+        model = onnx.load(tmp_path / "new.onnx")
+        for tensor in model.graph.initializer:
+            if weight and tensor.name.startswith(weight):
+                array = onnx.numpy_helper.to_array(tensor).copy()
+                part = ... if column is None else (..., column)
+                array[part] = (array[part].astype(np.float32) * factor).astype(array.dtype)
+                tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
+        onnx.save(model, tmp_path / "new.onnx")
+        more = ["--mark-all"] if command == "run" else []
+        return polycmp(command, "new.onnx", "-b", "onnx:name=new", "-b", "onnx:name=old,model=old.onnx", *more)
+
+    return run
+
+
+@pytest.mark.parametrize("kind", ["fp16", "bf16"])
+@pytest.mark.parametrize("operators", [4, 40])
+def test_a_good_file_passes_however_small_or_deep(against, operators, kind):
+    done = against("run", operators, kind)
+    assert done.status == 0, done.out
+    assert "pairs of tensors" in done.out or "paired" in done.out
+    assert against("locate", operators, kind).status == 0
+
+
+@pytest.mark.parametrize(
+    ("weight", "factor", "column"),
+    [("scale", 0.9, None), ("scale", 0.6, None), ("s5", 0.8, None), ("last", 1.6, 3), ("b5", 4.0, None)],
+)
+@pytest.mark.parametrize("kind", ["fp16", "bf16"])
+def test_what_keeps_a_factor_or_a_shift_fails_at_any_depth(against, kind, weight, factor, column):
+    done = against("run", 40, kind, weight, factor, column)
+    assert done.status == 1, done.out
+
+
+@pytest.mark.parametrize("factor", [0.97, 0.9])
+def test_locate_names_the_operator_of_a_factor_beside_more_noise(against, factor):
+    done = against("locate", 40, "bf16", "scale", factor)
+    assert done.status == 1, done.out
+    assert "Mul 'y'" in done.out
+    assert "is a factor that all of a row has in common" in " ".join(done.out.split())
