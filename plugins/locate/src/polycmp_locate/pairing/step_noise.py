@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
 from polycmp.tensors import dtype_of, is_floating, to_numpy
-from polycmp_locate.figures import gain
 from polycmp_locate.kinds import NORMALISING
 from polycmp_locate.masks import beside_masks
 from polycmp_locate.pairing.parts import PartNode
@@ -33,6 +32,9 @@ _FACTOR_OF_STEPS = 2.0**-5
 _SECOND_ORDER = 2.0
 #: A factor or a shift is one of the whole tensor if it makes at least this share of the error (choice).
 _SYSTEMATIC = 0.5
+#: What arrives may become a factor of all numbers of several vectors by so many times (choice): a layer can hand on the
+#: error of one direction that its inputs have in common. That of one vector may be all in that direction.
+_IN_COMMON = 2.0
 #: Elements below which chance looks like a factor, of a tensor and of one of its rows.
 _FEW, _FEW_OF_ROW = 16, 8
 #: A factor and a shift that explain this share of a row's error are not what chance leaves (choice).
@@ -53,23 +55,23 @@ class Noise(NamedTuple):
         rounding: What rounding the reference's tensor to 256 steps from its smallest to its largest number makes.
         gain: By which factor its numbers are the reference's, in the least squares.
         shift: The mean of its error, over the root of the mean square of the reference's numbers.
-        rows: The largest share by which a whole row or column is off alike; 0 if none is.
         channel: The largest error of a row or column that a factor and a shift of its own explain, over the root of the
             mean square of its numbers or of all; 0 if there is none.
         count: How many numbers it has.
+        places: How many vectors it holds: the numbers of one are made of the same numbers, and share their errors.
     """
 
     arrived: float
     rounding: float
     gain: float
     shift: float = 0.0
-    rows: float = 0.0
     channel: float = 0.0
     count: int = 0
+    places: int = 1
 
     @property
     def systematic(self) -> dict[str, float]:
-        """What all numbers, or those of a row, have in common, each as a share of the signal; nothing for few numbers.
+        """What all numbers have in common, each as a share of the signal; nothing for few numbers.
 
         What makes less than half of the error is what chance leaves.
         """
@@ -77,7 +79,7 @@ class Noise(NamedTuple):
             return {}
         least = _SYSTEMATIC * self.arrived
         found = {"factor": abs(self.gain - 1.0), "shift": abs(self.shift)}
-        return {name: size for name, size in found.items() if size > least} | {"row": self.rows}
+        return {name: size for name, size in found.items() if size > least}
 
 
 def noise_of(candidate: Any, reference: Any) -> Noise | None:
@@ -95,7 +97,6 @@ def noise_of(candidate: Any, reference: Any) -> Noise | None:
     own, other = to_numpy(candidate), to_numpy(reference)
     if own.shape != other.shape or not other.size:
         return None
-    rows, channel = _of_rows(own, other)
     a, b = own.astype(np.float64).ravel(), other.astype(np.float64).ravel()
     beside = beside_masks(b)
     if beside is not None:
@@ -106,16 +107,15 @@ def noise_of(candidate: Any, reference: Any) -> Noise | None:
         return None
     rounding = float(b.max() - b.min()) / _LEVELS / math.sqrt(12.0)
     factor, shift = float(np.mean(a * b)) / signal**2, float(np.mean(a - b)) / signal
-    return Noise(error / signal, rounding / signal, factor, shift, rows, channel, b.size)
+    places = b.size // max(other.shape, default=1)
+    return Noise(error / signal, rounding / signal, factor, shift, _of_channels(own, other), b.size, places)
 
 
-def _of_rows(own: NDArray[Any], other: NDArray[Any]) -> tuple[float, float]:
-    """Return the largest share by which a row or a column of a tensor is off alike, and what of it is systematic."""
-    if other.ndim < 2:
-        return 0.0, 0.0
-    axes = {0, 1, other.ndim - 1} if other.ndim > 2 else {0, 1}
-    moved = [(np.moveaxis(own, axis, 0), np.moveaxis(other, axis, 0)) for axis in axes]
-    return max(gain(*pair) for pair in moved), max(_of_channel(*pair) for pair in moved)
+def _of_channels(own: NDArray[Any], other: NDArray[Any]) -> float:
+    """Return the largest error that a factor and a shift of a row or column of a tensor explain."""
+    axes = {0, 1, other.ndim - 1} if other.ndim > 2 else set(range(other.ndim)) if other.ndim == 2 else set()
+    pairs = ((np.moveaxis(own, axis, 0), np.moveaxis(other, axis, 0)) for axis in axes)
+    return max((_of_channel(*pair) for pair in pairs), default=0.0)
 
 
 def _of_channel(own: NDArray[Any], other: NDArray[Any]) -> float:
@@ -202,14 +202,14 @@ class StepNoise:
         if part is None or noise is None or part.op_type in NORMALISING:
             return ""
         read = [self._known[item] for item in part.inputs if item in self._known]
-        bent = _SECOND_ORDER * max([noise.arrived**2, *(item.arrived**2 for item in read)])
-        least = _FACTOR_OF_STEPS if name in self._stepped else _FACTOR_UNITS * self._units[name]
-        for what, size in noise.systematic.items():
-            came = max((item.systematic.get(what, 0.0) for item in read), default=0.0)
-            if size > 2.0 * came + least + bent:
-                return _KEPT[what].format(size, noise.gain)
         came = max((item.arrived for item in read), default=0.0)
-        if noise.channel > 2.0 * least + _GROWTH * came:
+        bent = _SECOND_ORDER * max(noise.arrived, came) ** 2
+        least = _FACTOR_OF_STEPS if name in self._stepped else _FACTOR_UNITS * self._units[name]
+        growth = _IN_COMMON if noise.places >= _FEW_OF_ROW else _GROWTH
+        for what, size in noise.systematic.items():
+            if size > growth * came + least + bent:
+                return _KEPT[what].format(size, noise.gain)
+        if name not in self._stepped and noise.channel > 2.0 * least + _GROWTH * came:
             return _KEPT["row"].format(noise.channel)
         return ""
 
