@@ -57,7 +57,7 @@ class Noise(NamedTuple):
         shift: The mean of its error, over the root of the mean square of the reference's numbers.
         channel: The largest error of a row or column that a factor and a shift of its own explain, over the root of the
             mean square of its numbers or of all; 0 if there is none.
-        count: How many numbers it has.
+        size: How many numbers it has.
         places: How many vectors it holds: the numbers of one are made of the same numbers, and share their errors.
     """
 
@@ -66,7 +66,7 @@ class Noise(NamedTuple):
     gain: float
     shift: float = 0.0
     channel: float = 0.0
-    count: int = 0
+    size: int = 0
     places: int = 1
 
     @property
@@ -75,11 +75,11 @@ class Noise(NamedTuple):
 
         What makes less than half of the error is what chance leaves.
         """
-        if self.count < _FEW:
+        if self.size < _FEW:
             return {}
         least = _SYSTEMATIC * self.arrived
         found = {"factor": abs(self.gain - 1.0), "shift": abs(self.shift)}
-        return {name: size for name, size in found.items() if size > least}
+        return {name: share for name, share in found.items() if share > least}
 
 
 def noise_of(candidate: Any, reference: Any) -> Noise | None:
@@ -206,9 +206,9 @@ class StepNoise:
         bent = _SECOND_ORDER * max(noise.arrived, came) ** 2
         least = _FACTOR_OF_STEPS if name in self._stepped else _FACTOR_UNITS * self._units[name]
         growth = _IN_COMMON if noise.places >= _FEW_OF_ROW else _GROWTH
-        for what, size in noise.systematic.items():
-            if size > growth * came + least + bent:
-                return _KEPT[what].format(size, noise.gain)
+        for what, share in noise.systematic.items():
+            if share > growth * came + least + bent:
+                return _KEPT[what].format(share, noise.gain)
         if name not in self._stepped and noise.channel > 2.0 * least + _GROWTH * came:
             return _KEPT["row"].format(noise.channel)
         return ""
