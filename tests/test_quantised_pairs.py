@@ -289,3 +289,69 @@ def test_what_was_seen_before_a_backend_failed_is_told_on_the_terminal():
     shown = result_of(found)
     assert shown.heading == "COULD NOT COMPARE"
     assert shown.sentence == "new failed; seen without that: within rounding: no operator is wrong"
+
+
+# --- what optimisers leave
+
+
+def test_a_normalisation_folded_into_a_convolution_of_its_name_leads_to_no_other_operator(usual, tmp_path):
+    def normalised(model: onnx.ModelProto) -> None:
+        graph = model.graph
+        for name in ("scale", "shift", "mean", "variance"):
+            graph.initializer.append(onnx.numpy_helper.from_array(np.full(5, 1.5, np.float32), name))
+        norm = pairs.node("BatchNormalization", "t0 scale shift mean variance", "norm")
+        graph.node[1].input[0] = "norm"
+        graph.node.insert(1, norm)
+
+    plain = pairs.bent(tmp_path / "plain.onnx", "CRCRC")
+    good = pairs.edited(plain, tmp_path / "good.onnx", normalised)
+    factor, moved = np.float32(1.5 / np.sqrt(1.5 + 1e-5)), np.float32(1.5 * (1 - 1.5 / np.sqrt(1.5 + 1e-5)))
+
+    def folded(model: onnx.ModelProto) -> None:
+        pairs.scaled("0.weight", factor)(model)
+        item = pairs.weight(model, "0.bias")
+        item.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(item) * factor + moved, "0.bias"))
+
+    made = pairs.edited(plain, tmp_path / "made.onnx", folded)
+    done, found = usual("locate", made, good)
+    assert done.status == 0, found["sentence"]
+    pairs.edited(made, made, pairs.scaled("2.weight", 1.3))
+    done, found = usual("locate", made, good)
+    assert (done.status, found["operator"]["name"]) == (1, "n_t2"), found["sentence"]
+
+
+def test_tensors_in_blocks_of_channels_are_not_compared(usual, tmp_path):
+    rng = np.random.default_rng(3)
+    weights = {"0.weight": rng.standard_normal((16, 5, 1, 3)).astype(np.float32) / 3, "deep": np.array([0, 5, 1, -1])}
+    weights |= {"2.weight": rng.standard_normal((5, 16, 1, 3)).astype(np.float32) / 3, "flat": np.array([0, 5, -1])}
+    nodes = [
+        pairs.node("Reshape", "x deep", "image"),
+        pairs.node("Conv", "image 0.weight", "t0", pads=[0, 1, 0, 1]),
+        pairs.node("Relu", "t0", "t1"),
+        pairs.node("Conv", "t1 2.weight", "t2", pads=[0, 1, 0, 1]),
+        pairs.node("Reshape", "t2 flat", "y"),
+    ]
+    good = pairs.save(tmp_path / "good.onnx", nodes, weights)
+    made = pairs.optimised(pairs.edited(good, tmp_path / "bad.onnx", pairs.scaled("2.weight", 1.3)),
+                           tmp_path / "made.onnx", "ORT_ENABLE_ALL")  # fmt: skip
+    done, found = usual("locate", made, good)
+    assert (done.status, found["operator"]["type"]) == (1, "Conv"), found["sentence"]
+    assert "shape" not in found["sentence"]
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_a_recurrent_operator_that_rounds_while_it_runs_is_not_accused(usual, tmp_path, signed):
+    rng = np.random.default_rng(2)
+    weights = {"w": rng.standard_normal((1, 4 * pairs.WIDTH, pairs.WIDTH)).astype(np.float32) / 4}
+    weights |= {"r": rng.standard_normal((1, 4 * pairs.WIDTH, pairs.WIDTH)).astype(np.float32) / 4}
+    weights |= {"axis": np.array([1], np.int64), **pairs.weights_of(1)}
+    nodes = [
+        pairs.node("LSTM", "x w r", "all", hidden_size=pairs.WIDTH),
+        pairs.node("Squeeze", "all axis", "s"),
+        pairs.node("MatMul", "s 0.up.weight", "y"),
+    ]
+    good = pairs.save(tmp_path / "good.onnx", nodes, weights)
+    made = pairs.dynamic_int8(good, tmp_path / "int8.onnx", signed=signed)
+    assert "DynamicQuantizeLSTM" in {node.op_type for node in onnx.load(made).graph.node}
+    done, found = usual("locate", made, good)
+    assert done.status == 0, found["sentence"]

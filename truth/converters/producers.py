@@ -149,10 +149,10 @@ def _half(source: Path, target: Path, feeds: Sequence[Feed]) -> None:
 def _mixed(source: Path, target: Path, feeds: Sequence[Feed]) -> None:
     from onnxconverter_common import auto_mixed_precision
 
-    model = onnx.load(source)
-    onnx.save(
-        auto_mixed_precision.auto_convert_mixed_precision(model, feeds[0], 0.01, 0.001, keep_io_types=True), target
+    made = auto_mixed_precision.auto_convert_mixed_precision(
+        onnx.load(source), dict(feeds[0]), rtol=0.01, atol=0.001, keep_io_types=True
     )
+    onnx.save(made, target)
 
 
 def _slim(source: Path, target: Path, feeds: Sequence[Feed]) -> None:

@@ -50,6 +50,37 @@ def activation_of(side: Side, name: str) -> GraphNode | None:
     return node if node.operand(0) in side.maker and len(side.all_readers[node.operand(0)]) == 1 else None
 
 
+def folded_of(side: Side, name: str) -> GraphNode | None:
+    """Return the normalisation that alone reads a tensor, by weights: optimisers fold it into the operator before it.
+
+    Args:
+        side: The graph.
+        name: The tensor.
+    """
+    readers = side.all_readers.get(name, [])
+    alone = len(readers) == 1 and name not in side.finals and readers[0].op_type == "BatchNormalization"
+    return readers[0] if alone and all(item in side.static for item in readers[0].inputs[1:]) else None
+
+
+def find_folded(
+    made: Side, images: Mapping[str, str], exact: Side, taken: Container[str]
+) -> Iterator[tuple[str, GraphNode]]:
+    """Yield tensors of an optimised graph, each with the normalisation of the other graph that only that one has.
+
+    Args:
+        made: The optimised graph.
+        images: The other graph's tensors by those of the optimised one, roots of classes.
+        exact: The other graph.
+        taken: Tensors of the other graph, roots of classes, that have a counterpart.
+    """
+    for name, image in images.items():
+        node = folded_of(exact, image)
+        if node is None or node.outputs[0] in taken or made.node(name) is None:
+            continue
+        if not any(reader.op_type == "BatchNormalization" for reader, _ in made.readers.get(name, ())):
+            yield name, node
+
+
 def code_ends(side: Side, name: str, activation: GraphNode) -> list[str]:
     """Return the tensors of codes into which one is rounded and nothing else; none where the activation is still there.
 

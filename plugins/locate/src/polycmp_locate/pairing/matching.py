@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.tensors import TensorMetadata
-from polycmp_locate.pairing.absorbed import absorbed, activation_of, code_ends, find_absorbed
+from polycmp_locate.pairing.absorbed import absorbed, activation_of, code_ends, find_absorbed, find_folded
 from polycmp_locate.pairing.names import base_name, is_counted, is_generic, pair_names, pair_program
 from polycmp_locate.pairing.result import SAME_NAME, SAME_WEIGHT, STRUCTURE, THROUGH, Match, Pairing
 from polycmp_locate.pairing.side import COMMUTATIVE, Side, plain_type
@@ -95,7 +95,14 @@ class _Matching:
             self._join(self.mine.root(name), self.other.root(target), SAME_NAME)
         self._by_names()
         self._by_weights()
-        while self._absorb() or self._forward() or self._backward() or self._doubt() or self._by_doubted_names():
+        while (
+            self._absorb()
+            or self._fold()
+            or self._forward()
+            or self._backward()
+            or self._doubt()
+            or self._by_doubted_names()
+        ):
             pass
         matches = tuple(self._matches())
         codes = frozenset(match.candidate for match in matches if match.candidate in self.mine.codes)
@@ -244,6 +251,20 @@ class _Matching:
                 del self.to[self.back.pop(name)]
             self._join(self.mine.root(activation.outputs[0]), root, method)
             self.absorbed.append(absorbed(self.other, codes[0], self.mine, activation).sentence)
+        return bool(mine or other)
+
+    def _fold(self) -> bool:
+        """Match what an operator makes with the result of the normalisation that was folded into it; if any was."""
+        mine = list(find_folded(self.mine, self.to, self.other, self.back))
+        for name, node in mine:
+            method = self.method[name]
+            del self.back[self.to.pop(name)]
+            self._join(name, node.outputs[0], method)
+        other = list(find_folded(self.other, self.back, self.mine, self.to))
+        for name, node in other:
+            method = self.method[self.back[name]]
+            del self.to[self.back.pop(name)]
+            self._join(node.outputs[0], name, method)
         return bool(mine or other)
 
     # --- weights

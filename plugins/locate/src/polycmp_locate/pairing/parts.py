@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
 from polycmp_locate.pairing.result import Match, Pairing
-from polycmp_locate.pairing.side import Side
+from polycmp_locate.pairing.side import MOVING, Side, plain_type
 
 #: Unit roundoff of types that hold steps of a scale, relative to the largest magnitude.
 _STEPS = {"int2": 0.25, "uint2": 0.25, "int4": 2.0**-4, "uint4": 2.0**-4, "int8": UNITS["int8"],
           "uint8": UNITS["int8"], "int16": 2.0**-16, "uint16": 2.0**-16}  # fmt: skip
 _QUANTISED = ("QuantizeLinear", "DequantizeLinear", "Integer", "QLinear", "QGemm", "QAttention", "IntegerToFloat",
-              "QuantizeMatMul")  # fmt: skip
+              "DynamicQuantize")  # fmt: skip
+#: Operators of which one in a part says more than those that only move elements behind it.
+_PRODUCTS = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm"})
 _PACKED = frozenset({"MatMulNBits", "GatherBlockQuantized"})
 
 
@@ -170,7 +172,10 @@ class _Builder:
     def _main(self, name: str, part: _Part) -> GraphNode:
         """Return the operator in a part that calculates, and does not only round or scale."""
         root = self.mine.node(self.mine.root(name))
-        return root if root is not None and root in part.nodes else self.mine.maker[name]
+        main = root if root is not None and root in part.nodes else self.mine.maker[name]
+        if main.op_type in MOVING:
+            return next((node for node in reversed(part.nodes) if plain_type(node) in _PRODUCTS), main)
+        return main
 
 
 @dataclass
@@ -219,6 +224,8 @@ def _kinds(side: Side, node: GraphNode) -> dict[str, float]:
     """Return the types that an operator rounds to, with their unit roundoffs."""
     names = {side.type_name(name) for name in (*node.inputs, *node.outputs)}
     found = {name: UNITS[name] for name in names if name in UNITS and name != "int8"}
+    known = [side.codes.get(name) for name in node.outputs]
+    found.update({steps.dtype.name: _STEPS[steps.dtype.name] for steps in known if steps is not None})
     if node.op_type in _PACKED:  # several codes lie in one byte
         found.update({name: _STEPS[name] for name in [f"int{node.attributes.get('bits', 4)}"] if name in _STEPS})
     elif any(word in node.op_type for word in _QUANTISED):

@@ -24,8 +24,13 @@ _PLAIN = {
     "SimplifiedLayerNormalization": "RMSNormalization", "SkipSimplifiedLayerNormalization": "RMSNormalization",
     "QAttention": "Attention", "MultiHeadAttention": "Attention",
 }  # fmt: skip
+#: Operators that move elements and calculate nothing.
+MOVING = frozenset({"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity"})
+#: Where ONNX Runtime keeps operators on tensors whose channels lie in blocks, and what makes such tensors usual ones.
+_BLOCKED, _UNBLOCKING = "com.microsoft.nchwc", "ReorderOutput"
 _INTEGER = frozenset({"MatMulInteger", "ConvInteger"})
-_ROUNDING = frozenset({"Cast", "Identity", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "Dropout"})
+_ROUNDING = frozenset({"Cast", "Identity", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "Dropout",
+                       "ReorderInput", "ReorderOutput"})  # fmt: skip
 #: Where operators have tensors to calculate with; what is left out are scales, zero points, shapes and places.
 _DATA = {"MatMulInteger": (0, 1), "ConvInteger": (0, 1), "QLinearMatMul": (0, 3), "QLinearConv": (0, 3, 8),
          "QGemm": (0, 3, 6), "QuantizeLinear": (0,), "QLinearAdd": (0, 3), "QLinearMul": (0, 3),
@@ -171,9 +176,19 @@ class Side:
         only = name not in self.finals and all(node.op_type == "QuantizeLinear" for node in readers)
         return readers if only else []
 
+    def _is_blocked(self, name: str) -> bool:
+        """Return whether a tensor has its channels in blocks, so that it has neither shape nor order of any other."""
+        node = self.maker.get(name)
+        return node is not None and node.domain == _BLOCKED and node.op_type != _UNBLOCKING
+
     def _is_shown(self, name: str) -> bool:
         """Return whether a tensor can be compared as real numbers, and nothing else stands for it."""
-        return self.is_real(name) and name not in self._dequantised and not self._is_helper(name)
+        return (
+            self.is_real(name)
+            and name not in self._dequantised
+            and not self._is_helper(name)
+            and not self._is_blocked(name)
+        )
 
     def entry(self, name: str) -> TensorEntry | None:
         """Return what is known of a tensor's type and shape; of one in a class what is known of the class."""
@@ -225,7 +240,7 @@ class Side:
 
     def shown(self, root: str) -> Iterator[str]:
         """Yield the tensors of a class that can be compared: real ones, or all if none is."""
-        names = self.members.get(root, [root])
+        names = [name for name in self.members.get(root, [root]) if not self._is_blocked(name)]
         real = [name for name in names if self._is_shown(name)]
         whole = [name for name in real if not self._is_cut_next(name)]
         yield from whole or real or names
