@@ -225,3 +225,17 @@ def test_a_state_has_its_batch_where_its_name_stands(polycmp, tmp_path):
         assert done.status == 0, done.out
         assert checks(tmp_path) == dict.fromkeys(ALL, "passed")
         assert ("batch: axis 0 of x; axis 1 of state" in done.out) == (name is None)
+
+
+def test_a_batch_that_only_the_file_speaks_of(polycmp, tmp_path):
+    """An exporter left the batch open, and wrote the one row that it saw into a Reshape."""
+    nodes = [helper.make_node("Reshape", ["x", "shape"], ["y"])]
+    weights = [("shape", np.array([1, 2, 4], np.int64))]
+    save(tmp_path / "m.onnx", nodes, [("x", ["batch", 8])], [("y", ["batch", 2, 4])], weights)
+    done = polycmp("invariants", "m.onnx", "-b", "onnxrt", *REPORT)
+    assert done.status == 3, done.out
+    assert {name for name, status in checks(tmp_path).items() if status == "passed"} >= {"repeat", "restart"}
+    assert checks(tmp_path)["split"] == "error"
+    assert "it runs with one row and not with 4" in " ".join(done.out.split())
+    assert "if it is meant for one alone: --batch 1" in " ".join(done.out.split())
+    assert polycmp("invariants", "m.onnx", "-b", "onnxrt", "--batch", "1", *REPORT).status == 0

@@ -11,7 +11,7 @@ import numpy as np
 from polycmp.calls import infer, input_metadata
 from polycmp.compare.pair import CompareFunction, PairComparer
 from polycmp.data.coerce import coerce_feed
-from polycmp.errors import DataError
+from polycmp.errors import DataError, ModelError, describe_exception, is_users_failure
 from polycmp.runner import Runner
 from polycmp.runs.feedback import Feedback
 from polycmp.runs.loop import open_feeds
@@ -59,6 +59,7 @@ class Bench:
         self.feedback = feedback
         self.source = source
         self._functions = functions
+        self._refused = ""
 
     @cached_property
     def inputs(self) -> TensorMetadata:
@@ -76,12 +77,39 @@ class Bench:
     @cached_property
     def feed(self) -> Arrays:
         """The inputs that all checks start from: the first feed of the data source."""
+        return self._feed_of(self.settings.batch)
+
+    def _feed_of(self, rows: int) -> Arrays:
+        """Return the first feed of the data source, with so many rows where that is ours to say."""
         inputs = self.inputs
-        if isinstance(self.batch, Batch) and self.batch.size is None and not self.settings.shapes_given:
-            inputs = self.batch.sized(inputs, self.settings.batch)
+        if isinstance(self.batch, Batch) and self._has_free_rows():
+            inputs = self.batch.sized(inputs, rows)
         for feed in open_feeds(self.source, inputs):
             return coerce_feed(feed, self.inputs, self.runner.name)
         raise DataError("the data loader gave no input", whose=self.runner.name)
+
+    def _has_free_rows(self) -> bool:
+        return isinstance(self.batch, Batch) and self.batch.size is None and not self.settings.shapes_given
+
+    def begin(self) -> None:
+        """Make the first outputs, of one row where the model fails with several although its file leaves them open.
+
+        Raises:
+            BaseException: What the backend raises where it runs with one row neither.
+        """
+        rows = self.settings.batch
+        try:
+            _ = self.outputs
+        except BaseException as error:
+            if not is_users_failure(error) or rows < 2 or not self._has_free_rows():
+                raise
+            feed = self._feed_of(1)
+            try:
+                outputs = self.infer(feed)
+            except BaseException as second:
+                raise error from second
+            self.feed, self.outputs = feed, outputs
+            self._refused = f"it runs with one row and not with {rows}: {describe_exception(error)}"
 
     @cached_property
     def outputs(self) -> Arrays:
@@ -98,7 +126,10 @@ class Bench:
 
         Raises:
             DoesNotApplyError: There is no batch, or it has too few rows.
+            ModelError: The file leaves the number of rows open, and the model fails with several.
         """
+        if self._refused:
+            raise ModelError(self._refused, why="if it is meant for one alone: --batch 1")
         if isinstance(self.batch, str):
             raise DoesNotApplyError(self.batch)
         rows = self.batch.rows(self.feed)
@@ -118,7 +149,19 @@ class Bench:
         batch, rows = self.rows(1)
         if batch.size is not None:
             raise DoesNotApplyError(f"the model fixes the batch at {batch.size}")
+        if rows == self.settings.batch == 1:
+            self._see_two_rows(batch)
         return rows + 1
+
+    def _see_two_rows(self, batch: Batch) -> None:
+        try:
+            self.infer(batch.take(self.feed, [0, 0]))
+        except BaseException as error:
+            if not is_users_failure(error):
+                raise
+            raise DoesNotApplyError(
+                f"--batch 1, and it does not run with 2 rows: {describe_exception(error)}"
+            ) from error
 
     @cached_property
     def output_axes(self) -> dict[str, int]:

@@ -81,8 +81,8 @@ def _check_backend(
             open_feedback(Following.of(plan), resolved),
         )
         subject.version = runner.backend_version
+        bench.begin()  # a backend that cannot run the model at all has failed, not its checks
         subject.batch = bench.batch.words if isinstance(bench.batch, Batch) else ""
-        _ = bench.outputs  # a backend that cannot run the model at all has failed, not its checks
         for name in settings.checks:
             on_stage(f"{subject.label}: {name}")
             subject.checks.append(_make_check(name, bench))
