@@ -22,6 +22,7 @@ session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"]
 made = session.run(None, feed)
 """,
     "onnx": """
+import onnx
 from onnx.reference import ReferenceEvaluator
 made = ReferenceEvaluator(onnx.load(model)).run(None, feed)
 """,

@@ -68,6 +68,7 @@ class Issue:
         backend: The backend that runs the model, with options, where the fault is a runtime's.
         tool: What writes the other file, where the fault is a tool's: Python code that reads and writes the files
             `source` and `target`.
+        rounds: Whether the good file rounds to few bits, too, so that `run` need not pass it.
         words: Further words of the commands.
         tolerance: How far right outputs may be from `Case.right`, relative to their largest value.
     """
@@ -82,6 +83,7 @@ class Issue:
     answer: Answer
     backend: str = "onnxrt"
     tool: str = ""
+    rounds: bool = False
     words: tuple[str, ...] = ()
     tolerance: float = 1e-3
 

@@ -169,7 +169,28 @@ def _dequantize_reshape() -> Case:
     return case(g, lambda feed: [feed["x"] @ (feed["w"].reshape(2, 1) * np.float32(0.01))])
 
 
+def _reshape_nothing() -> Case:
+    g = Graph("reshape_nothing", opset=18)
+    x = g.input("x", np.zeros((0, 6, 2), np.float32))
+    g.node("Relu", [x], "a")
+    g.node("Reshape", ["a", g.ints("first", 3, 2, -1)], "b")
+    g.node("Reshape", ["b", g.ints("second", 0, 0, 3)], "c", allowzero=1)
+    g.node("Sigmoid", ["c"], "y")
+    g.output("y")
+    return case(g, lambda feed: [np.zeros((0, 0, 3), np.float32)])
+
+
 FUSIONS = (
+    Issue(
+        "Reshape with allowzero behind Reshape",
+        _WHERE,
+        "onnxruntime#28348",
+        "ReshapeFusion drops allowzero, so that 0 copies a dimension",
+        _reshape_nothing,
+        onnxruntime("1.25.1"),
+        onnxruntime("1.28.0"),
+        Answer(("b", "c", "y")),
+    ),
     Issue(
         "Cast to float16 and back",
         _WHERE,
