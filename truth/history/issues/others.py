@@ -186,7 +186,8 @@ OTHERS = (
     ),
     Issue(
         "LSTM backwards", "onnx: reference", "onnx 1.23.0", "direction=reverse is not looked at",
-        _lstm_reverse, _onnx("1.22.0"), Environment(("onnx==1.23.2", "protobuf==6.33.0"), "3.11", "numpy>=2"), Answer(("l",)), **_OR,
+        _lstm_reverse, _onnx("1.22.0"), Environment(("onnx==1.23.2", "protobuf==6.33.0"), "3.11", "numpy>=2"),
+        Answer(("l",)), **_OR,
     ),
     Issue(
         "Conv with small weights and a large bias", "ONNX Runtime: quantiser", "onnxruntime#22020",

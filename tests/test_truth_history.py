@@ -1,0 +1,42 @@
+"""Public issues as small models: what is written down as right is right, and no two answers are mixed up."""
+
+from __future__ import annotations
+
+import re
+
+import onnx
+import onnxruntime
+import pytest
+
+from truth.history.checking import is_right
+from truth.history.issues import ISSUES
+from truth.history.replaying import grade
+from truth.judge import Said
+
+
+@pytest.mark.parametrize("issue", ISSUES, ids=lambda issue: re.sub(r"\W+", "-", issue.name))
+def test_what_is_right_is_what_a_release_without_the_fault_computes(issue):
+    case = issue.make()
+    onnx.checker.check_model(case.net.model)
+    session = onnxruntime.InferenceSession(case.net.model.SerializeToString(), providers=["CPUExecutionProvider"])
+    assert is_right(session.run(None, dict(case.net.feed)), case.expected(), issue.tolerance)
+
+
+@pytest.mark.parametrize("issue", ISSUES, ids=lambda issue: re.sub(r"\W+", "-", issue.name))
+def test_an_answer_names_what_the_model_has(issue):
+    made = {name for node in issue.make().net.model.graph.node for name in node.output}
+    assert issue.answer.at
+    assert issue.bad != issue.good
+    assert {name for name in issue.answer.at if "_QuantizeLinear_" not in name} <= made
+
+
+def test_an_answer_is_right_only_if_it_names_the_operator():
+    issue = next(item for item in ISSUES if item.name == "BitShift by 64")
+    assert grade(issue, Said(1, "wrong", "wrong: BitShift 's' makes 's', 2000 instead of 0")) == ""
+    assert grade(issue, Said(1, "wrong", "wrong: Cast 'f' makes 'f', 2000 instead of 0"))
+    assert grade(issue, Said(0, "within rounding", "within rounding: no operator is wrong"))
+
+
+def test_names_are_told_apart():
+    names = [re.sub(r"\W+", "-", issue.name) for issue in ISSUES]
+    assert len(set(names)) == len(names)
