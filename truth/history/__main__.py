@@ -4,7 +4,7 @@
 
 Each issue's model is written to a folder under .cache/truth-history/issues. The runtime alone has to show that the
 first release is wrong and the second right; then `polycmp locate` and `polycmp run` are asked about both. The table of
-a whole run is written to truth/history/results.md. The exit status is 0 if no repaired release is accused and nine of
+a whole run is written to truth/history/results.md; with --only and --output it has the last answer to each issue. The exit status is 0 if no repaired release is accused and nine of
 ten answers are right.
 """
 
@@ -22,7 +22,7 @@ from pathlib import Path
 from truth.history.issues import ISSUES
 from truth.history.replaying import SHOWN, Replayed
 from truth.history.table import page
-from truth.history.working import replay_one
+from truth.history.working import kept, replay_one
 
 HERE = Path(__file__).parent
 
@@ -42,7 +42,7 @@ def main(words: Sequence[str]) -> int:
             print(f"  {number + 1} of {len(chosen)} issues, {time.monotonic() - start:.0f} s", flush=True)
     output = options.output or (None if options.only else HERE / "results.md")
     if output is not None:
-        output.write_text(page(found), "utf-8")
+        output.write_text(page(list(kept())), "utf-8")
         print(f"wrote {output}")
     shown = [item for item in found if item.shown == SHOWN]
     right = sum(not item.grade for item in shown)

@@ -27,7 +27,6 @@ class Replayed:
         good: What it said of the release that mended it.
         sees: Whether `run` sees it on the issue's inputs.
         sees_default: Whether `run` sees it on inputs of its own.
-        sees_stress: Whether `run` sees it with `--data-loader stress`.
         passes: Whether `run` passes the release that mended it, on the issue's inputs.
         grade: Why the answer is not right; empty if it is.
         accuses: Why the answer about the repaired release is not right; empty if it is.
@@ -41,7 +40,6 @@ class Replayed:
     good: Said = field(default_factory=lambda: Said(0))
     sees: bool = False
     sees_default: bool = False
-    sees_stress: bool = False
     passes: bool = False
     grade: str = ""
     accuses: str = ""
@@ -69,7 +67,6 @@ def replay(issue: Issue, folder: Path) -> Replayed:
         issue, SHOWN, facts, bad, good,
         sees=_fails(words, given, folder),
         sees_default=_fails(words, [], folder),
-        sees_stress=_fails(words, ["--data-loader", "stress"], folder),
         passes=issue.rounds or not _fails(good_words, good_given, folder),
         grade=grade(issue, bad),
         accuses="" if good.exit == 0 else f"exit status {good.exit}",

@@ -285,9 +285,8 @@ def find_fused(partitioned_run: PartitionedRun, probes: Sequence[str], cured: Cu
     variants = partitioned_run.variants
     if variants is None or partitioned_run.compiles:
         return None
-    affordable = partitioned_run.whole_seconds <= _AFFORDABLE
-    cure = find_cure(partitioned_run, cured) if affordable else None
-    rewritten = variants.rewritten() if affordable else None
+    cure = find_cure(partitioned_run, cured) if partitioned_run.whole_seconds <= _AFFORDABLE else None
+    rewritten = variants.rewritten()  # one run more, where probing took many
     if rewritten is None:
         return Fused((), cure=cure) if cure is not None else None
     found = rewrites(variants.graph, rewritten)
