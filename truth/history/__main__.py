@@ -4,8 +4,8 @@
 
 Each issue's model is written to a folder under .cache/truth-history/issues. The runtime alone has to show that the
 first release is wrong and the second right; then `polycmp locate` and `polycmp run` are asked about both. The table of
-a whole run is written to truth/history/results.md; with --only and --output it has the last answer to each issue. The exit status is 0 if no repaired release is accused and nine of
-ten answers are right.
+a whole run is written to truth/history/results.md; with --only and --output it has the last answer to each issue. The
+exit status is 0 if no repaired release is accused and nine of ten answers are right.
 """
 
 from __future__ import annotations
