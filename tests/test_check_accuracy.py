@@ -67,7 +67,8 @@ class TestJudging:
         figures = [r["metrics"] for r in records(differing) if r["function"] == "simple"]
         atol = max(item["required_abs"] for item in figures)
         rtol = max(item["required_rel"] for item in figures)
-        only = ("--compare", "simple")
+        assert polycmp("check", "accuracy", differing, "--compare", "simple", "--atol", atol).status == 3
+        only = ("--compare", "simple", "--allow-blind", "y")
         assert polycmp("check", "accuracy", differing, *only, "--atol", atol).status == 0
         assert polycmp("check", "accuracy", differing, *only, "--rtol", rtol).status == 0
         assert polycmp("check", "accuracy", differing, *only, "--rtol", f"y:{rtol}").status == 0
@@ -408,11 +409,22 @@ class TestWholeNumbers:
         runs = ("--load-outputs", "a.json", "b.json")
         assert polycmp("run", model, *runs, "--save-accuracy-results", "m.json").status == 1
         assert records("m.json")[0]["settings"]["rtol"] == 0
-        done = polycmp("run", model, *runs, "--rtol", "1e-5")
-        assert done.status == 0
-        assert "1 of 1 elements differ within tolerance" in " ".join(done.out.split())
+        for tolerance in ("--rtol=y:1e-5", "--atol=1"):
+            done = polycmp("run", model, *runs, tolerance)
+            assert done.status == 0
+            assert "1 of 1 elements differ within tolerance" in " ".join(done.out.split())
+            assert "PASSED: 1 output within tolerance; whole numbers that differ count as equal in 'y'" in done.out
         assert polycmp("check", "accuracy", "m.json", "--nan", "equal").status == 1
-        assert polycmp("check", "accuracy", "m.json", "--rtol", "1e-5").status == 0
+        assert polycmp("check", "accuracy", "m.json", "--rtol", "y:1e-5").status == 0
+
+    def test_a_relative_tolerance_for_all_outputs_covers_none(self, polycmp, model, tmp_path):
+        """An index that is nearly right is another one."""
+        for name, index in (("a", 200000), ("b", 200001)):
+            RunResults([(name, [IterationResult({"y": np.array([index])})])]).save(f"{tmp_path}/{name}.json")
+        done = polycmp("compare", "a.json", "b.json", "--rtol", "1e-3", "--save-accuracy-results", "m.json")
+        assert done.status == 1
+        assert "--rtol covers whole numbers only by name: --rtol y:0.001" in " ".join(done.out.split())
+        assert polycmp("check", "accuracy", "m.json", "--rtol", "1e-2").status == 1
 
 
 @pytest.mark.parametrize("option", ["--atol", "--rtol", "--l2-threshold"])
@@ -433,13 +445,15 @@ class TestScripts:
 
     def test_judges_all_outputs_at_once(self, polycmp, tmp_path, model):
         source = "def compare_outputs(one, two):\n    return dict.fromkeys(one, {})\n"
-        assert self.run(polycmp, tmp_path, model, source.format("True")).status == 0
+        near = source.format("bool(abs(one['y'] - two['y']).max() < 1e-4)")
+        assert self.run(polycmp, tmp_path, model, near).status == 0
+        assert self.run(polycmp, tmp_path, model, source.format("True")).status == 3
         done = self.run(polycmp, tmp_path, model, source.format("False"))
         assert done.status == 1
         assert "the compare function says so" in done.out
 
     def test_judges_one_output_if_it_takes_its_name(self, polycmp, tmp_path, model):
-        source = "def mine(one, two, *, output):\n    return output == 'y' and one.shape == two.shape\n"
+        source = "def mine(one, two, *, output):\n    return output == 'y' and bool(abs(one - two).max() < 1e-4)\n"
         assert self.run(polycmp, tmp_path, model, source, ":mine").status == 0
 
     def test_class_is_instantiated_and_iterations_are_counted(self, polycmp, tmp_path, model):

@@ -55,8 +55,11 @@ def test_the_mean_over_a_data_set_is_judged_and_the_worst_sample_named(polycmp, 
 
 def test_a_divergence_that_is_allowed_passes_although_the_numbers_differ(polycmp, models):
     assert polycmp(*models, "--compare", "kl_divergence").status == 1
-    done = polycmp(*models, "--compare", "kl_divergence", "--check-average", "--kl-divergence-threshold", "2")
+    words = (*models, "--compare", "kl_divergence", "--check-average", "--kl-divergence-threshold", "2")
+    done = polycmp(*words, "--allow-blind")
     assert done.status == 0, done.out
+    done = polycmp(*words)
+    assert (done.status, "everywhere in place of 'y' would have passed" in done.out) == (3, True)
 
 
 def test_boxes_in_another_order_are_the_same(polycmp, tmp_path):

@@ -49,7 +49,7 @@ def test_metrics_of_windows_are_saved_as_those_of_one_pass(polycmp, tmp_path):
         done = polycmp("run", *words, "--max-memory", memory, "--save-accuracy-results", "m.json")
         assert (done.status, "all tensors are held" in done.out) == (1, False)
         assert polycmp("check", "accuracy", "m.json").status == 1
-        assert polycmp("check", "accuracy", "m.json", "--atol", 1e9).status == 0
+        assert polycmp("check", "accuracy", "m.json", "--atol", 1e9, "--allow-blind").status == 0
         saved.append(json.loads((tmp_path / "m.json").read_text())["records"])
     assert [(r["iteration"], r["output"], r["passed"]) for r in saved[0]] == [
         (r["iteration"], r["output"], r["passed"]) for r in saved[1]

@@ -33,7 +33,7 @@ def test_a_run_file_repeats_a_run(polycmp, model, words):
 
 
 def test_the_command_line_wins_over_a_run_file(polycmp, model, tmp_path):
-    text = 'model = "m.toy"\nbackend = ["toy:fault=add,at=y,amount=0.5", "plain"]\natol = 1\n'
+    text = 'model = "m.toy"\nbackend = ["toy:fault=add,at=y,amount=0.5", "plain"]\natol = 1\nallow-blind = true\n'
     (tmp_path / "run.toml").write_text(text)
     assert polycmp("run", "--config", "run.toml").status == 0
     assert polycmp("run", "--config", "run.toml", "--atol", "0.1").status == 1

@@ -66,7 +66,7 @@ def test_a_plugins_function_joins_a_group(polycmp, model):
 
 
 def test_suggestions_of_a_data_loader_reach_a_function_and_are_told(polycmp, model):
-    words = ("run", "m.toy", *BACKENDS, "--data-loader", "edges", "--compare", "gap")
+    words = ("run", "m.toy", *BACKENDS, "--data-loader", "edges", "--compare", "gap", "--allow-blind", "y")
     done = polycmp(*words)
     assert (done.status, "gaps up to 2 are equal" in done.words) == (0, True)
     done = polycmp(*words, "--gap-allowed", "0.1")

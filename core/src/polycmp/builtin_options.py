@@ -30,7 +30,7 @@ class SimpleOptions:
 
     rtol: Mapping[str, float] = opt(
         {},
-        help="Relative tolerance, for all outputs or NAME:VALUE; 1e-5, and 0 for whole numbers.",
+        help="Relative tolerance, for all outputs or NAME:VALUE; 1e-5. For whole numbers only with NAME.",
         alias=("--rtol", "--rel-tol"),
         metavar="[OUTPUT:]FLOAT",
         parse=parse_tolerance,

@@ -75,6 +75,8 @@ class OptionField:
             UsageError: A text cannot be this field's value, or there is none: an option that was given and says
                 nothing, as `--load-outputs "$UNSET"` does, must not pass for one that was not given.
         """
+        if self.several and self.bare:
+            occurrences = [texts or [self.bare] for texts in occurrences]
         for texts in occurrences:
             self._require(texts)
         flat = [text for texts in occurrences for text in texts]
@@ -138,7 +140,9 @@ class OptionField:
         Raises:
             PluginError: No text means this value.
         """
-        if self.kind == "groups":
+        if self.several and self.bare and not value:
+            found = []  # the flag without a value would mean another thing
+        elif self.kind == "groups":
             found = [[spell(self._text(item), inline=inline) for item in group] for group in value]
         elif self.kind == "list":
             found = [[spell(self._text(item), inline=inline) for item in value]]
@@ -215,6 +219,8 @@ class OptionField:
             return self._from_plain(plain)
         if isinstance(plain, Mapping):  # texts that begin with a name, such as shapes
             return tuple(spell(self._plain_text(item), name, named=True) for name, item in plain.items())
+        if self.bare and isinstance(plain, bool):  # as the flag without a value, or not at all
+            return (self._one(self.bare),) if plain else ()
         items = plain if isinstance(plain, list) else [plain]
         if self.kind == "list":
             return tuple(map(self._from_plain, items))

@@ -34,7 +34,9 @@ def test_runners_are_run_and_compared(runners):
     assert not accuracy
     assert (accuracy.percentage(("good", "ref")), accuracy.percentage(("bad", "ref"))) == (1.0, 0.0)
     assert "bad against ref: 0 of 3 iterations passed" in accuracy.describe()
-    assert Comparator.compare_accuracy(results, compare_func=CompareFunc.simple(atol=0.6))
+    wide = CompareFunc.simple(atol=0.6)
+    assert Comparator.compare_accuracy(results, compare_func=wide).verdict == "blind"
+    assert Comparator.compare_accuracy(results, compare_func=wide, allow_blind=True)
     assert Comparator.validate(results, check_inf=True)
 
 

@@ -130,7 +130,7 @@ def test_a_run_file_is_a_case(suite):
         "-b",
         "onnx",
         "--rtol",
-        "0.5",
+        "0.05",
         "--write-config",
         "c.toml",
     ]
@@ -146,7 +146,7 @@ def test_a_run_file_is_a_case(suite):
         "-b",
         "onnx",
         "--rtol",
-        "0.5",
+        "0.05",
     ]
 
 

@@ -18,7 +18,7 @@ CHANGING = '[[case]]\nname = "changing"\nmodel = "one.onnx"\nbackend = ["onnxrt"
 @pytest.fixture
 def two_runs(suite):
     """A green run, and one in which a case fails."""
-    suite.write(HEAD + GOOD + CHANGING % "100.0")
+    suite.write(HEAD + GOOD + CHANGING % "100.0\nallow-blind = true")
     suite("suite.toml", "--history", "h.sqlite", status=0)
     first = suite.latest.resolve()
     suite.write(HEAD + GOOD + CHANGING % "1e-5")
@@ -146,7 +146,7 @@ def test_old_runs_are_removed_and_nothing_else(suite):
 
 
 def test_a_history_may_be_its_own_baseline_from_the_first_run_on(suite):
-    suite.write(HEAD + GOOD + CHANGING % "100.0")
+    suite.write(HEAD + GOOD + CHANGING % "100.0\nallow-blind = true")
     words = ("suite.toml", "--history", "h.sqlite", "--baseline", "h.sqlite", "--max-slowdown", "1000")
     assert "the first run of h.sqlite: nothing to compare with" in suite(*words, status=0).stdout
     first = suite.latest.resolve()

@@ -193,7 +193,7 @@ def test_gpus_are_given_to_one_case_at_a_time(suite):
     loader = 'data-loader-script = "device.py"\n'
     suite.write(
         HEAD
-        + case("many", loader + "gpus = 1\nmatrix = { atol = [1, 2, 3, 4] }")
+        + case("many", loader + "gpus = 1\nmatrix = { atol = [0.1, 0.02, 0.03, 0.04] }")
         + case("none", loader)
         + case("too-many", "gpus = 3")
     )

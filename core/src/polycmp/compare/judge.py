@@ -6,7 +6,7 @@ import copy
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, TypeVar, overload
+from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +30,17 @@ class OutputJudge(ABC):
         check_shapes: Whether another shape is a difference; if not, arrays with equally many elements are compared in
             C order.
         fail_fast: Whether the outputs of two iterations are compared up to the first that differs only.
+        ignores: Which of `polycmp.spec.IMPOSTORS` it is made to let pass.
     """
 
     check_shapes: bool = True
     fail_fast: bool = False
+    ignores: ClassVar[frozenset[str]] = frozenset()
+
+    @property
+    def by_element(self) -> bool:
+        """Whether each element is judged by itself."""
+        return False
 
     def with_rules(self: J, check_shapes: bool | None, fail_fast: bool | None) -> J:
         """Return the same compare function with other rules; None leaves one as it is."""

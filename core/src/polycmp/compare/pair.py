@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
+from polycmp.compare.blindness import Watch, is_ours, said_of
 from polycmp.compare.scripted import as_verdict, judging, read_only
-from polycmp.compare.verdicts import OutputComparison, PairComparison, WorstIterations, inconclusive, judged_together
+from polycmp.compare.verdicts import (
+    OutputComparison,
+    PairComparison,
+    WorstIterations,
+    inconclusive,
+    judged_together,
+    verdict_over,
+)
 from polycmp.compare.words import kind_reason, shape_reason
 from polycmp.errors import InvalidValueError, UsageError, did_you_mean
 from polycmp.spec import Verdict
@@ -30,6 +38,9 @@ class PairComparer:
         map_output: Names in the candidate -> names in the reference, where they differ.
         shape_check: Whether another shape fails; if not, arrays with equally many elements are compared in C order.
         any_shape: Whether the functions judge arrays of different shapes, too.
+        accepted: Names or patterns of outputs that may be compared although nothing could differ; None not to ask
+            whether anything could.
+        final: The outputs of which that is asked; None for all.
 
     Raises:
         InvalidValueError: There is no function, so everything would pass.
@@ -44,6 +55,8 @@ class PairComparer:
         map_output: Mapping[str, str] | None = None,
         shape_check: bool = True,
         any_shape: bool = False,
+        accepted: Collection[str] | None = None,
+        final: Collection[str] | None = None,
     ) -> None:
         if not functions:
             raise InvalidValueError(
@@ -52,11 +65,14 @@ class PairComparer:
         self.candidate_label = candidate_label
         self.reference_label = reference_label
         self.functions = dict(functions)
+        self._ours = all(map(is_ours, functions.values()))
         self.map_output = dict(map_output or {})
         self.shape_check, self._any_shape = shape_check, any_shape
         self.iterations = 0
         self._matched = False
         self._worst = WorstIterations()
+        self._accepted, self._final = accepted, final
+        self._watches: dict[str, Watch] = {}
 
     def add(self, candidate: Outputs, reference: Outputs) -> list[OutputComparison]:
         """Compare the outputs of one iteration and keep the worst verdict on each.
@@ -92,12 +108,15 @@ class PairComparer:
             reasons.append("no iteration was compared")
         elif not self._matched:
             reasons.append("no output in common")
-        verdict = "failed" if reasons else self._worst.verdict
+        outputs = self._worst.outputs
+        if self._accepted is not None:
+            outputs = said_of(outputs, self._watches, self._accepted)
+        verdict = "failed" if reasons else verdict_over(outputs.values())
         return PairComparison(
             self.candidate_label,
             self.reference_label,
             verdict == "passed",
-            dict(self._worst.outputs),
+            dict(outputs),
             self.iterations,
             "; ".join(reasons),
             inconclusive(verdict),
@@ -163,19 +182,33 @@ class PairComparer:
                 return replace(base, reason=shape_reason(left, right))
             left = left.reshape(right.shape)
         left, right = read_only(left), read_only(right)
+        watch = self._watch(base.output)
+        if watch is not None and not self._ours:  # a function of others may write files: the candidate's come last
+            watch.look(right, {})
         verdicts = {
             name: self._call(name, function, left, right, base.output) for name, function in self.functions.items()
         }
         verdict, reasons = judged_together(verdicts)
+        if watch is not None and self._ours and verdict == "passed":
+            watch.look(right, verdicts)
         if dtype_name(left.dtype) != dtype_name(right.dtype):
             reasons.append(f"{dtype_name(left.dtype)} compared with {dtype_name(right.dtype)}")
         return replace(
             base,
             passed=verdict == "passed",
             inconclusive=inconclusive(verdict),
+            is_empty=not right.size,
+            is_inner=self._final is not None and base.output not in self._final,
             reason="; ".join(reasons),
             verdicts=verdicts,
         )
+
+    def _watch(self, output: str) -> Watch | None:
+        if self._accepted is None or (self._final is not None and output not in self._final):
+            return None
+        if output not in self._watches:
+            self._watches[output] = Watch(self.functions, output)
+        return self._watches[output]
 
     def _call(self, name: str, function: CompareFunction, left: Any, right: Any, output: str) -> Verdict:
         with judging(name, output):

@@ -21,11 +21,21 @@ from polycmp.compare.order import (
     quantiles,
     quantiles_of_sorted,
 )
-from polycmp.compare.statistics import Limits, Sums, absolute_errors, gather, relative_errors, sorted_errors, summarise
+from polycmp.compare.statistics import (
+    Limits,
+    Sums,
+    absolute_errors,
+    block_errors,
+    gather,
+    relative_errors,
+    sorted_errors,
+    summarise,
+)
 from polycmp.compare.verdicts import DetailedVerdict, ErrorStats
 from polycmp.compare.words import passing_tolerances, shape_reason, worst_reason
 from polycmp.errors import ComparisonError
 from polycmp.records import dataclass
+from polycmp.spec import Verdict
 from polycmp.tensors import dtype_class
 from polycmp.values import pick
 
@@ -81,8 +91,61 @@ class Simple(OutputJudge):
         reasons += filter(None, (_check(statistic, stats, sums, limits) for statistic in wanted))
         if reasons and _is_constant(a) and not _is_constant(b):
             reasons.append("the candidate holds the same number everywhere, the reference does not")
+        named = options.rtol.get(output, 0.0)
+        if whole and reasons and named < stats.max_rel <= options.rtol.get("", 0.0):
+            reasons.append(f"--rtol covers whole numbers only by name: --rtol {output}:{options.rtol['']:g}")
         remark = _whole_remark(pair, stats) if whole and not reasons else ""
         return DetailedVerdict(not reasons, "; ".join(reasons) or remark, _metrics(stats), stats, tolerance)
+
+    @property
+    def by_element(self) -> bool:
+        """Whether each element is judged by itself, so that what fails in a part fails in the whole."""
+        return all(statistics == ("elemwise",) for statistics in self.options.check_error_stat.values())
+
+    def passes_scaled(self, share: float, verdict: Verdict | None, *, output: str) -> bool | None:
+        """Return whether an array would pass that is off by a share of each value of the reference.
+
+        Args:
+            share: The share.
+            verdict: What was said of the candidate.
+            output: The output's name.
+
+        Returns:
+            Whether it would; None where the verdict does not tell.
+        """
+        if not isinstance(verdict, DetailedVerdict) or verdict.stats is None or not self.by_element:
+            return None
+        if verdict.stats.nan_reference or verdict.stats.inf_matched:
+            return None
+        return share <= verdict.tolerance["rtol"] or share * verdict.stats.scale <= verdict.tolerance["atol"]
+
+    def lets_pass(self, made: Array, expected: Array, verdict: Verdict | None, *, output: str) -> bool | None:
+        """Return whether each element of an array is within the tolerances, from the first ones on.
+
+        Args:
+            made: The array.
+            expected: What it is held against.
+            verdict: What was said of the candidate, whose tolerances count.
+            output: The output's name.
+
+        Returns:
+            Whether it is; None where this is not for single elements to decide.
+        """
+        known = verdict.tolerance if isinstance(verdict, DetailedVerdict) else {}
+        if not self.by_element or "atol" not in known:
+            return None
+        limits = Limits(
+            known["atol"], known["rtol"], self.options.nan == "equal", self.options.infinities_compare_equal
+        )
+        pair = Pair(made, expected)
+        errors_of = block_errors(pair, limits)()
+        with np.errstate(all="ignore"):
+            for key, _ in pair.cuts():
+                block = errors_of(pair.candidate[key], pair.reference[key])
+                failed = (block.errors > limits.atol) & (block.relative > limits.rtol)
+                if block.nan is not None or bool(failed.any()):
+                    return False
+        return True
 
     def judge_metrics(self, metrics: Mapping[str, float], *, output: str = "") -> DetailedVerdict:
         """Return the verdict on figures that were computed before.
@@ -146,8 +209,10 @@ def _check(statistic: str, stats: ErrorStats, sums: Sums, limits: Limits) -> str
     if statistic == "elemwise":
         return _elementwise_reason(stats) if stats.failed else ""
     of_abs, of_rel = getattr(stats, f"{statistic}_abs"), getattr(stats, f"{statistic}_rel")
-    if sums.nan_failed == 0 and (of_abs <= limits.atol or of_rel <= limits.rtol):
+    if sums.nan_failed == 0 and not sums.inf_failed and (of_abs <= limits.atol or of_rel <= limits.rtol):
         return ""
+    if sums.inf_failed and math.isfinite(of_abs):
+        return f"an infinite error, which no {statistic} makes good"
     allowed = f"allowed are {limits.atol:g} and {limits.rtol:g}"
     return f"the {statistic} error is {of_abs:.5g} absolute and {of_rel:.5g} relative ({allowed})"
 
@@ -232,10 +297,12 @@ def tolerances(options: SimpleOptions, output: str, *, whole: bool) -> tuple[flo
     Args:
         options: The tolerances that were given.
         output: The output's name.
-        whole: Whether both sides hold whole numbers or booleans; where nothing is given those are compared exactly.
+        whole: Whether both sides hold whole numbers or booleans. Those are equal or different: only an absolute
+            tolerance, or a relative one given for this very output, lets others pass.
     """
     default = 0.0 if whole else 1e-5
-    return pick(options.atol, output, default), pick(options.rtol, output, default)
+    rtol = options.rtol.get(output, default) if whole and output else pick(options.rtol, output, default)
+    return pick(options.atol, output, default), rtol
 
 
 @dataclass(frozen=True)
@@ -300,6 +367,8 @@ def _statistic(statistic: str, known: _Figures) -> str:
         if statistic in {"median", "quantile"}:
             raise _taken_otherwise(known)
         return _INFINITIES
+    if all(map(math.isinf, known.pair("max"))) and math.isfinite(figures[0]) and not known.too_large:
+        return f"an infinite error, which no {statistic} makes good"
     if known.passes(figures):
         return ""
     if known.too_large and (statistic != "max" or math.inf in figures):

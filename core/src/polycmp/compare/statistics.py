@@ -41,7 +41,7 @@ class Limits:
 
 _ADDED = (
     *("counted", "failed", "sum_abs", "sum_rel"),
-    *("nan_candidate", "nan_reference", "nan_failed", "nan_mismatched", "inf_matched"),
+    *("nan_candidate", "nan_reference", "nan_failed", "nan_mismatched", "inf_matched", "inf_failed"),
 )
 
 
@@ -61,6 +61,7 @@ class Sums:
     nan_failed: int = 0
     nan_mismatched: int = 0
     inf_matched: int = 0
+    inf_failed: int = 0
     excess: float = -1.0
     worst: int = -1
     largest_at: int = -1
@@ -118,12 +119,14 @@ class Irregular:
         nan_reference: NaNs in the reference.
         nan_mismatched: Positions where only one side is NaN.
         inf_matched: Positions where both sides hold the same infinity.
+        inf_failed: Positions where a side holds an infinity that is not equal to the other's.
     """
 
     nan_candidate: int
     nan_reference: int
     nan_mismatched: int
     inf_matched: int
+    inf_failed: int
 
 
 class BlockErrors:
@@ -174,7 +177,9 @@ class BlockErrors:
             relative[overflown] = _scaled_relative(candidate[overflown], reference[overflown])
         undefined = np.isnan(relative)
         relative[undefined] = np.where(errors[undefined] == 0.0, 0.0, np.inf)
-        counts = (int(np.count_nonzero(one)) for one in (nan_candidate, nan_reference, mismatched, same_infinity))
+        unequal = infinite & ~same_infinity if self.limits.equal_inf else infinite
+        places = (nan_candidate, nan_reference, mismatched, same_infinity, unequal)
+        counts = (int(np.count_nonzero(one)) for one in places)
         largest, largest_rel = float(errors.max()), float(relative.max())
         return Block(errors, relative, largest, largest_rel, scale, lost if lost.any() else None, Irregular(*counts))
 

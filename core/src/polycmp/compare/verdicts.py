@@ -72,6 +72,8 @@ class OutputComparison:
         candidate_type: Element type and shape of the candidate's output, as text.
         reference_type: Likewise of the reference's.
         inconclusive: `blind` or `undecided` where it neither passed nor failed, as in `polycmp.spec.Verdict`.
+        is_empty: Whether it had no elements in any iteration.
+        is_inner: Whether it is a tensor inside the model, of which nobody asks whether it could have differed.
     """
 
     output: str
@@ -85,6 +87,8 @@ class OutputComparison:
     candidate_type: str = ""
     reference_type: str = ""
     inconclusive: str = ""
+    is_empty: bool = False
+    is_inner: bool = False
 
     @property
     def verdict(self) -> str:
@@ -153,11 +157,13 @@ class WorstIterations:
         if known is None:
             self.outputs[item.output] = replace(item, failed_iterations=int(not item.passed))
             return
+        # What could have failed in one iteration, and did not, has been compared.
         kept = item if _severity(item) > _severity(known) else known
         self.outputs[item.output] = replace(
             kept,
             iterations=known.iterations + 1,
             failed_iterations=known.failed_iterations + int(not item.passed),
+            is_empty=known.is_empty and item.is_empty,
         )
 
 
@@ -184,7 +190,7 @@ def judged_together(verdicts: Mapping[str, Verdict]) -> tuple[str, list[str]]:
 
 def _severity(item: OutputComparison) -> tuple[int, bool, int, float]:
     """Return what orders the iterations of one output: failures first, among them those without figures."""
-    stats, weight = item.stats, -VERDICTS.index(item.verdict)
+    stats, weight = item.stats, ("blind", "passed", "undecided", "failed").index(item.verdict)
     if stats is None:
         return weight, not item.passed, 0, 0.0
     return weight, False, stats.failed, stats.max_abs

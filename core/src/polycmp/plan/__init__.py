@@ -92,6 +92,7 @@ class ComparePlan:
         fail_fast: Whether to stop at the first failure.
         check_average: Whether to judge the mean of each metric over the iterations.
         detail: Whether a report needs distributions.
+        allow_blind: Names or patterns of outputs that may pass although nothing could have differed.
     """
 
     functions: tuple[Choice, ...] = (Choice(DEFAULT_COMPARE),)
@@ -106,6 +107,7 @@ class ComparePlan:
     fail_fast: bool = False
     check_average: bool = False
     detail: bool = False
+    allow_blind: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

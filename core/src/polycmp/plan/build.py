@@ -114,6 +114,7 @@ PLACES = (
     Place("compare", "validate", "compare.validate"),
     Place("compare", "fail_fast", "compare.fail_fast"),
     Place("compare", "check_average", "compare.check_average"),
+    Place("compare", "allow_blind", "compare.allow_blind"),
     Place("result", "report", "files.reports"),
     Place("result", "save_outputs", "files.save_outputs"),
     Place("result", "load_outputs", "files.load_outputs"),

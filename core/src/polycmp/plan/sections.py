@@ -142,6 +142,13 @@ class CompareSection:
     check_average: bool = opt(
         False, help="Judge the mean of each metric over the iterations instead of each iteration."
     )
+    allow_blind: tuple[str, ...] = opt(
+        (),
+        help="Let these outputs pass although nothing could have differed (BLIND), by name or pattern; all if none is "
+        "named.",
+        metavar="[OUTPUT]",
+        bare="*",
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -334,8 +334,11 @@ def _verdict(outcome: Outcome) -> tuple[str, str]:
         return outcome.verdict.upper(), f"{count} {_LONG_WORDS[outcome.verdict]}"
     if not outcome.expected:
         return "PASSED", "ran; only one run, so nothing was compared"
-    outputs = sum(len(pair.outputs) for pair in outcome.comparisons)
-    return "PASSED", f"{_count(outputs, 'output')} within tolerance"
+    outputs = [output for pair in outcome.comparisons for output in pair.outputs.values()]
+    off = [item.output for item in outputs if item.stats is not None and item.stats.whole and item.stats.max_abs]
+    remark = f"; whole numbers that differ count as equal in {', '.join(map(repr, off[:3]))}" if off else ""
+    remark += f" and {len(off) - 3} more" if len(off) > 3 else ""
+    return "PASSED", f"{_count(len(outputs), 'output')} within tolerance{remark}"
 
 
 def _differences(outcome: Outcome) -> str:

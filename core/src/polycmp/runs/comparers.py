@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from polycmp.builtin import DEFAULT_COMPARE
+from polycmp.compare.blindness import Impostors, blind, impostors_judge
 from polycmp.compare.pair import PairComparer
 from polycmp.compare.scripted import PairFunction, as_pair_function, load_compare_script
-from polycmp.compare.verdicts import OutputComparison, PairComparison, WorstIterations, inconclusive
+from polycmp.compare.verdicts import OutputComparison, PairComparison, WorstIterations, inconclusive, verdict_over
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.plan import ComparePlan
 from polycmp.results.outcome import BackendResult
@@ -60,21 +61,36 @@ def choose_reference(wanted: str, results: Sequence[BackendResult]) -> str:
     )
 
 
+class MakeComparer(Protocol):
+    """Makes the comparer of two labels."""
+
+    def __call__(self, candidate: str, reference: str, *, final: Collection[str] | None = None) -> Comparer:
+        """Return what compares a candidate with the reference.
+
+        Args:
+            candidate: The candidate's label.
+            reference: The reference's.
+            final: The outputs of the model, where tensors inside it are compared, too; None where all are.
+        """
+
+
 def comparer_maker(
-    plan: ComparePlan, registry: Registry, rounding: Rounding | None = None
-) -> Callable[[str, str], Comparer]:
+    plan: ComparePlan, registry: Registry, rounding: Rounding | None = None, *, watching: bool = False
+) -> MakeComparer:
     """Return what makes the comparer of two labels; scripts and functions are loaded now.
 
     Args:
         plan: How to compare.
         registry: The plugins.
         rounding: What knows of rounding, to judge by it where the plan says so.
+        watching: Whether the verdicts over all iterations say so where nothing could have differed.
 
     Raises:
         PluginError: A compare function is not there.
         DataError: A script cannot be loaded.
         UsageError: Options contradict each other.
     """
+    accepted = plan.allow_blind if watching else None
     averages = open_averages(plan, registry) if plan.check_average else None
     if plan.tolerance:
         check_tolerance(plan)
@@ -84,18 +100,28 @@ def comparer_maker(
         function = load_compare_script(*split_script(plan.script, "compare_outputs"))
         judge = as_pair_function(function)
         if judge is not None and averages is None:
-            return lambda candidate, reference: ScriptedComparer(candidate, reference, judge)
+            again = impostors_judge(function) if watching else None
+            return lambda candidate, reference, **_: ScriptedComparer(
+                candidate, reference, judge, again, plan.allow_blind
+            )
         functions = {"script": function}
     of_means = averages.of(functions) if averages is not None else lambda pair: pair
 
-    def make(candidate: str, reference: str) -> Comparer:
+    def make(candidate: str, reference: str, *, final: Collection[str] | None = None) -> Comparer:
         mine = functions
         if rounding is not None and plan.tolerance:
             options = next(choice.options for choice in plan.functions if choice.name == DEFAULT_COMPARE)
             judge = rounding.judge(options, candidate, reference, detail=plan.detail)
             mine = {**functions, DEFAULT_COMPARE: judge}
         pair = PairComparer(
-            candidate, reference, mine, map_output=plan.map_output, shape_check=plan.shape_check, any_shape=any_shape
+            candidate,
+            reference,
+            mine,
+            map_output=plan.map_output,
+            shape_check=plan.shape_check,
+            any_shape=any_shape,
+            accepted=accepted,
+            final=final,
         )
         made: Comparer = of_means(pair)
         return made
@@ -130,9 +156,20 @@ class ScriptedComparer:
         candidate_label: The candidate in reports.
         reference_label: The reference in reports.
         judge: The function.
+        again: The same function, to be asked with impostors; None not to ask whether anything could differ.
+        accepted: Names or patterns of outputs that pass all the same.
     """
 
-    def __init__(self, candidate_label: str, reference_label: str, judge: PairFunction) -> None:
+    def __init__(
+        self,
+        candidate_label: str,
+        reference_label: str,
+        judge: PairFunction,
+        again: Callable[[], PairFunction] | None = None,
+        accepted: Collection[str] = (),
+    ) -> None:
+        self._impostors = Impostors(again) if again is not None else None
+        self._accepted = accepted
         self._labels = (candidate_label, reference_label)
         self._judge = judge
         self._worst = WorstIterations()
@@ -144,6 +181,8 @@ class ScriptedComparer:
         Raises:
             ComparisonError: The function fails, or returns something else than verdicts by output.
         """
+        if self._impostors is not None:
+            self._impostors.look(reference)
         found = [replace(item, worst_iteration=self._iterations) for item in self._judge(candidate, reference)]
         self._worst.add(found)
         self._iterations += 1
@@ -158,11 +197,15 @@ class ScriptedComparer:
         reasons = [f"{self._labels[0]} ran {ran} iterations, {self._labels[1]} {wanted}"] if ran != wanted else []
         if not self._worst.outputs:
             reasons.append("the compare function judged no output")
-        verdict = "failed" if reasons else self._worst.verdict
+        outputs = dict(self._worst.outputs)
+        for name, why in self._impostors.passed.items() if self._impostors is not None else ():
+            if name in outputs and outputs[name].passed:
+                outputs[name] = blind(outputs[name], why, self._accepted)
+        verdict = "failed" if reasons else verdict_over(outputs.values())
         return PairComparison(
             *self._labels,
             verdict == "passed",
-            dict(self._worst.outputs),
+            outputs,
             self._iterations,
             "; ".join(reasons),
             inconclusive(verdict),

@@ -59,6 +59,7 @@ def check_output_names(compare: ComparePlan, outputs: Iterable[str]) -> None:
     for choice in compare.functions:
         _check_choice(choice, known, "output")
     _check(compare.postprocess, known, "--postprocess", "output")
+    _check(dict.fromkeys(compare.allow_blind), known, "--allow-blind", "output")
 
 
 def _check_choice(choice: Choice, known: list[str], what: str) -> None:

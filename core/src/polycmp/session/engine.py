@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from polycmp.compare.blindness import without_elements
 from polycmp.compare.verdicts import OutputComparison, PairComparison, merge_windows
 from polycmp.plan import BackendPlan, ComparePlan, Plan
 from polycmp.precision import UNITS
@@ -16,11 +17,11 @@ from polycmp.records import dataclass
 from polycmp.results.outcome import Outcome, describe_environment
 from polycmp.results.runs import IterationResult
 from polycmp.runs.compare_functions import Recorders, open_lookers, open_watchers, relaxed_tolerances
-from polycmp.runs.comparers import Comparer, choose_reference, comparer_maker
+from polycmp.runs.comparers import Comparer, MakeComparer, choose_reference, comparer_maker
 from polycmp.runs.feedback import Following, open_feedback
 from polycmp.runs.loop import Pace, Step, run_steps
 from polycmp.runs.output_pairs import suggest_output_names
-from polycmp.runs.resolve import resolve
+from polycmp.runs.resolve import Resolved, resolve
 from polycmp.runs.saved_run import SavedBackendRun, next_outputs, open_saved
 from polycmp.runs.services import (
     FollowUps,
@@ -31,6 +32,7 @@ from polycmp.runs.services import (
     open_rounding,
 )
 from polycmp.session.check_names import check_output_names
+from polycmp.session.next_steps import out_of_blindness
 from polycmp.session.outputs import StepWriters
 from polycmp.session.prepare import Memory, Prepared, needs_all_outputs, prepare
 from polycmp.tensors import TensorMetadata
@@ -73,10 +75,11 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
     watchers = [*open_watchers(plan.report_options, registry), *lookers.values()]
     postprocessing = open_postprocessing(plan.compare, registry)
     rounding = open_rounding(resolved, reference, plan.compare.tolerance)
-    make_comparer = comparer_maker(plan.compare, registry, rounding)
+    make_comparer = comparer_maker(plan.compare, registry, rounding, watching=True)
     tools = _Tools(make_comparer, recorders, rounding, follow_ups, postprocessing)
     outcome = Outcome(reference, results, expected=len(results) > 1, command=plan.command, notes=notes)
-    session = _Session(plan.compare, prepared, saved, tools, outcome)
+    final = _outputs_of(resolved) if prepared.windows is not None else None
+    session = _Session(plan.compare, prepared, saved, tools, outcome, final)
     with ExitStack() as stack:
         writers = stack.enter_context(StepWriters(plan.files, plan.compare, watchers))
         together = all(backend.runs_beside_others for backend in resolved.backends)
@@ -92,7 +95,9 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
     outcome.notes += [f"inputs: {note}" for note in (*prepared.pairing.notes, *prepared.source.notes)]
     outcome.notes += writers.lacking(run.label for run in prepared.runs)
     outcome.seconds = time.perf_counter() - start
-    return session.finish()
+    outcome = session.finish()
+    outcome.next_steps += out_of_blindness(plan, outcome, registry)
+    return outcome
 
 
 def _same_twice(backends: Sequence[BackendPlan], loaded: Sequence[str]) -> list[str]:
@@ -111,6 +116,11 @@ def _same_twice(backends: Sequence[BackendPlan], loaded: Sequence[str]) -> list[
     return ["all runs have the same backend, options and model: that they agree shows only that it repeats itself"]
 
 
+def _outputs_of(resolved: Resolved) -> frozenset[str]:
+    """Return the names of the outputs of all models, as far as these can be described."""
+    return frozenset(name for item in resolved.descriptions.values() if item is not None for name in item.outputs)
+
+
 @dataclass(frozen=True)
 class _Tools:
     """What a session works with.
@@ -123,7 +133,7 @@ class _Tools:
         postprocessing: What changes outputs before they are compared.
     """
 
-    make_comparer: Callable[[str, str], Comparer]
+    make_comparer: MakeComparer
     recorders: Recorders
     rounding: Rounding | None
     follow_ups: FollowUps | None
@@ -140,6 +150,7 @@ class _Session:
         saved: Sequence[SavedBackendRun],
         tools: _Tools,
         outcome: Outcome,
+        final: Collection[str] | None,
     ) -> None:
         self._compare_plan = compare
         self._prepared = prepared
@@ -147,6 +158,7 @@ class _Session:
         self._tools = tools
         self._comparers: dict[str, dict[int, Comparer]] = {}
         self._names_checked = prepared.names_checked
+        self._final = final
         self.outcome = outcome
 
     def close(self) -> None:
@@ -202,6 +214,8 @@ class _Session:
             merge_windows(comparer.result(counts[label], counts[reference]) for comparer in windows.values())
             for label, windows in self._comparers.items()
         ]
+        accepted = self._compare_plan.allow_blind
+        self.outcome.comparisons = [without_elements(pair, accepted) for pair in self.outcome.comparisons]
         self.outcome.comparisons = [self._explained(pair) for pair in self.outcome.comparisons]
         self._suggest_shapes()
         self.outcome.notes += self._about_precision()
@@ -312,6 +326,6 @@ class _Session:
         windows = self._comparers.setdefault(label, {})
         if window not in windows:
             judge = self._prepared.windows.judge if self._prepared.windows is not None else None
-            made = self._tools.make_comparer(label, reference)
+            made = self._tools.make_comparer(label, reference, final=self._final)
             windows[window] = made if judge is None else judge(made)
         return windows[window]

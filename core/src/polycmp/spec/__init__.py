@@ -26,6 +26,7 @@ from polycmp.spec.descriptors import (
 )
 from polycmp.spec.hooks import ENTRY_POINT_GROUP, HOOKS, Hooks, hookimpl, hookspec
 from polycmp.spec.interfaces import (
+    IMPOSTORS,
     CommandTarget,
     Compared,
     CompareFactory,
@@ -60,6 +61,7 @@ from polycmp.values import (
 __all__ = [
     "ENTRY_POINT_GROUP",
     "HOOKS",
+    "IMPOSTORS",
     "SERVICES",
     "CommandSpec",
     "CommandTarget",

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from polycmp.tensors import DataSource, Feed, TensorMetadata
 
 
+#: What a broken model might return instead of the reference. A comparison that lets one pass could not have failed. A
+#: compare function that is made to let some of them pass says so in an attribute `ignores`.
+IMPOSTORS = ("zeros", "constant", "negated", "halved", "larger", "row", "iteration")
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What a compare function says of one output.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from polycmp.compare.verdicts import OutputComparison
+from polycmp.compare.verdicts import OutputComparison, verdict_over
 
 
 class AccuracyResult(dict[tuple[str, str], list[dict[str, OutputComparison]]]):
-    """Verdicts by pair of runs, then iteration, then output; true if everything agreed and something was compared."""
+    """Verdicts by pair of runs, then iteration, then output; true if everything agreed and could have differed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -15,6 +15,14 @@ class AccuracyResult(dict[tuple[str, str], list[dict[str, OutputComparison]]]):
     def __bool__(self) -> bool:
         verdicts = [item for iterations in self.values() for outputs in iterations for item in outputs.values()]
         return bool(verdicts) and not self.reasons and all(item.passed for item in verdicts)
+
+    @property
+    def verdict(self) -> str:
+        """`passed`, `failed`, `undecided` or `blind`, as `polycmp run` says it; `failed` if nothing was compared."""
+        found = verdict_over(
+            item for iterations in self.values() for outputs in iterations for item in outputs.values()
+        )
+        return "failed" if found == "passed" and not self else found if not self.reasons else "failed"
 
     @property
     def compared(self) -> bool:

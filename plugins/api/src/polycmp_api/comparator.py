@@ -172,6 +172,7 @@ class Comparator:
         map_output: Mapping[str, str] | None = None,
         shape_check: bool = True,
         reference: str = "",
+        allow_blind: bool | Sequence[str] = False,
     ) -> Any:
         """Compare runs, by default every one with the last; return an `AccuracyResult`.
 
@@ -189,6 +190,8 @@ class Comparator:
             map_output: Names in the candidate to names in the reference, where they differ.
             shape_check: Whether another shape is a difference.
             reference: Label of the run the others are compared with; by default the last.
+            allow_blind: Names or patterns of outputs that pass although nothing could have differed, such as one whose
+                values are all below the tolerance; True for all.
 
         Raises:
             DataError: No run is called `reference`.
@@ -196,9 +199,10 @@ class Comparator:
             InvalidValueError: `comparisons` names a run that is not there, or compares one with itself; or
                 `check_average` is asked of a compare function whose metrics have no mean.
         """
+        accepted = ("*",) * allow_blind if isinstance(allow_blind, bool) else tuple(allow_blind)
         functions = list(compare_func) if isinstance(compare_func, Sequence) else [compare_func]
         everyone = [
-            Settings(function or CompareFunc.simple(), dict(map_output or {}), shape_check, check_average)
+            Settings(function or CompareFunc.simple(), dict(map_output or {}), shape_check, check_average, accepted)
             for function in functions
         ]
         found = compare(run_results, everyone, Pairs(comparisons, reference), fail_fast=fail_fast)

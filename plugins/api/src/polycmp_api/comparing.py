@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 from polycmp import builtin
+from polycmp.compare.blindness import Impostors, blind, impostors_judge, without_elements
 from polycmp.compare.pair import PairComparer
 from polycmp.compare.scripted import PairFunction, as_pair_function
+from polycmp.compare.verdicts import OutputComparison
 from polycmp.errors import ComparisonError, DataError, InvalidValueError, did_you_mean
 from polycmp.results.runs import IterationResult
 from polycmp.spec import CompareFuncSpec
@@ -69,9 +71,21 @@ def compare(given: Any, everyone: Sequence[Settings], pairs: Pairs, *, fail_fast
             passed = [pair.add(step) for pair in comparing]
             if fail_fast and not all(passed):
                 break
+    together: dict[tuple[str, str], list[_Pair]] = {}
     for pair in comparing:
-        pair.finish()
+        together.setdefault(pair.names, []).append(pair)
+    for judged in together.values():
+        _finish(judged)
     return results
+
+
+def _finish(judged: Sequence[_Pair]) -> None:
+    """End the comparison of two runs; what any of several functions would have seen is not blind."""
+    found = [pair.finish() for pair in judged]
+    for name in found[0] if all(found) else ():
+        if all(name in blind_outputs for blind_outputs in found):
+            for pair, blind_outputs in zip(judged, found, strict=True):
+                pair.say(name, blind_outputs[name])
 
 
 class Merged(Iterator[dict[str, IterationResult]]):
@@ -160,12 +174,14 @@ class Settings:
         map_output: Names in the candidate to names in the reference.
         shape_check: Whether another shape is a difference.
         check_average: Whether means over all iterations are judged.
+        accepted: Names or patterns of outputs that pass although nothing could have differed.
     """
 
     function: Callable[..., Any]
     map_output: Mapping[str, str]
     shape_check: bool
     check_average: bool
+    accepted: tuple[str, ...] = ()
 
     def comparer(self, candidate: str, reference: str) -> PairComparer:
         """Return what compares two runs one output at a time."""
@@ -174,7 +190,13 @@ class Settings:
         functions = {spec.name if spec else "compare": self.function}
         any_shape = spec is not None and spec.any_shape
         return PairComparer(
-            candidate, reference, functions, map_output=self.map_output, shape_check=checked, any_shape=any_shape
+            candidate,
+            reference,
+            functions,
+            map_output=self.map_output,
+            shape_check=checked,
+            any_shape=any_shape,
+            accepted=(),
         )
 
 
@@ -182,32 +204,56 @@ class _Pair:
     """Two runs that are being compared; what is found is added to the result."""
 
     def __init__(self, result: AccuracyResult, candidate: str, reference: str, settings: Settings) -> None:
-        self._names, self._reasons = (candidate, reference), result.reasons
+        self.names, self._reasons = (candidate, reference), result.reasons
         self._found: list[dict[str, Any]] = []
         result[candidate, reference] = self._found
         comparer = settings.comparer(candidate, reference)
         judges = _mean_judges(settings.function) if settings.check_average else {}
         self._mean = AveragingComparer(comparer, judges) if settings.check_average else None
-        self._judge: PairFunction = as_pair_function(settings.function) or comparer.add
+        judge = as_pair_function(settings.function)
+        self._impostors = Impostors(impostors_judge(settings.function)) if judge is not None else None
+        self._judge: PairFunction = judge or comparer.add
+        self._comparer, self._accepted = comparer, settings.accepted
 
     def add(self, step: Mapping[str, IterationResult]) -> bool:
         """Compare one iteration; return whether it passed as far as that can be said now."""
-        made, expected = (step.get(name) for name in self._names)
+        made, expected = (step.get(name) for name in self.names)
         if made is None or expected is None:
             if (made is None) != (expected is None):
-                reason = f"{self._names[0]} and {self._names[1]} ran unequal iterations"
+                reason = f"{self.names[0]} and {self.names[1]} ran unequal iterations"
                 self._reasons += [reason] if reason not in self._reasons else []
             return True
         if self._mean is not None:
             self._mean.add(made, expected)
             return True
+        if self._impostors is not None:
+            self._impostors.look(expected)
         self._found.append({item.output: item for item in self._judge(made, expected)})
         return all(item.passed for item in self._found[-1].values())
 
-    def finish(self) -> None:
-        """Judge the means."""
+    def finish(self) -> Mapping[str, str]:
+        """Judge the means; return why nothing could have differed, by the outputs of which that is so."""
         if self._mean is not None:
-            self._found.append(dict(self._mean.result().outputs))
+            outputs = dict(self._mean.result().outputs)
+            blind_outputs = {name: item.reason for name, item in outputs.items() if item.inconclusive == "blind"}
+            self._found.append({name: _unblinded(item) for name, item in outputs.items()})
+            return blind_outputs
+        if self._impostors is not None:
+            return self._impostors.passed
+        pair = without_elements(self._comparer.result(), ())
+        return {name: item.reason for name, item in pair.outputs.items() if item.inconclusive == "blind"}
+
+    def say(self, name: str, why: str) -> None:
+        """Say of an output that nothing could have differed."""
+        having = [outputs for outputs in self._found if name in outputs]
+        if all(outputs[name].passed for outputs in having):
+            for outputs in having:
+                outputs[name] = blind(outputs[name], why, self._accepted)
+
+
+def _unblinded(item: OutputComparison) -> OutputComparison:
+    """Return the verdict on an output without what is said of the comparison itself."""
+    return replace(item, passed=True, inconclusive="", reason="") if item.inconclusive == "blind" else item
 
 
 def _spec_of(function: Any) -> CompareFuncSpec | None:

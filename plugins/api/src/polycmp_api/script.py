@@ -224,19 +224,30 @@ def _compare(script: _Script, plan: Plan, registry: Registry, several: bool) -> 
     if plan.compare.validate:
         script.add("passed = Comparator.validate(results, check_inf=True) and passed")
     if several:
-        for function in _functions(script, plan, registry):
-            arguments = ["results", f"compare_func={function}"]
-            if plan.compare.fail_fast:
-                arguments.append("fail_fast=True")
-            if plan.compare.map_output:
-                arguments.append(f"map_output={to_source(dict(plan.compare.map_output))}")
-            if not plan.compare.shape_check:
-                arguments.append("shape_check=False")
-            if plan.compare.reference:
-                arguments.append(f"reference={plan.compare.reference!r}")
-            script.add(f"accuracy = Comparator.compare_accuracy({', '.join(arguments)})")
-            script.add("print(accuracy.describe())", "passed = bool(accuracy) and passed")
-            script.add("compared = compared or accuracy.compared")
+        functions = _functions(script, plan, registry)
+        arguments = [
+            "results",
+            f"compare_func={functions[0] if len(functions) == 1 else '[' + ', '.join(functions) + ']'}",
+        ]
+        if plan.compare.fail_fast:
+            arguments.append("fail_fast=True")
+        if plan.compare.map_output:
+            arguments.append(f"map_output={to_source(dict(plan.compare.map_output))}")
+        if not plan.compare.shape_check:
+            arguments.append("shape_check=False")
+        if plan.compare.reference:
+            arguments.append(f"reference={plan.compare.reference!r}")
+        if plan.compare.allow_blind:
+            arguments.append(f"allow_blind={list(plan.compare.allow_blind)!r}")
+        made = f"Comparator.compare_accuracy({', '.join(arguments)})"
+        several_functions = len(functions) > 1
+        script.add(f"for accuracy in {made}:" if several_functions else f"accuracy = {made}")
+        for line in (
+            "print(accuracy.describe())",
+            "passed = bool(accuracy) and passed",
+            'compared = compared or (accuracy.compared and accuracy.verdict in ("passed", "failed"))',
+        ):
+            script.add(f"    {line}" if several_functions else line)
     script.add('print("PASSED" if passed else "FAILED" if compared else "COULD NOT COMPARE")')
     script.add("return 0 if passed else 1 if compared else 3")
 

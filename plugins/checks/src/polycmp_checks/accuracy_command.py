@@ -37,6 +37,13 @@ class JudgeSection:
         False, help="Judge the mean of each metric over the iterations instead of each iteration."
     )
     fail_fast: bool = opt(False, help="Stop at the first failure.")
+    allow_blind: tuple[str, ...] = opt(
+        (),
+        help="Let these outputs pass although nothing could have differed (BLIND), by name or pattern; all if none is "
+        "named.",
+        metavar="[OUTPUT]",
+        bare="*",
+    )
     save_accuracy_results: str = opt(
         "", help="Save the metrics with the new tolerances and verdicts.", metavar="FILE", writes=True
     )
@@ -66,7 +73,9 @@ def _criteria(call: Invocation) -> Criteria:
 
     judge = call.section(JudgeSection)
     options = call.settings.of_kind("compare_func")
-    return Criteria(tuple(dict.fromkeys(judge.compare)), options, judge.check_average, judge.fail_fast)
+    return Criteria(
+        tuple(dict.fromkeys(judge.compare)), options, judge.check_average, judge.fail_fast, judge.allow_blind
+    )
 
 
 accuracy_command = BackendCommand(

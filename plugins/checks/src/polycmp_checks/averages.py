@@ -31,8 +31,13 @@ Outputs = Mapping[str, Any]
 Functions = Mapping[str, CompareFunction]
 
 
-def recorded_metrics(verdict: Verdict) -> dict[str, float]:
-    """Return the numbers of a verdict that allow to judge it again with other tolerances."""
+def recorded_metrics(verdict: Verdict, *, inner: bool = False) -> dict[str, float]:
+    """Return the numbers of a verdict that allow to judge it again with other tolerances.
+
+    Args:
+        verdict: The verdict.
+        inner: Whether it is on a tensor inside a model, of which nobody asks whether it could have differed.
+    """
     metrics = dict(verdict.metrics)
     stats = verdict.stats if isinstance(verdict, DetailedVerdict) else None
     if stats is None or "max_abs" not in metrics:
@@ -46,6 +51,8 @@ def recorded_metrics(verdict: Verdict) -> dict[str, float]:
         nan_reference=float(stats.nan_reference),
         nan_mismatched=float(stats.nan_mismatched),
     )
+    if not inner:
+        metrics["largest_magnitude"] = float(stats.scale)
     rare = {name: float(getattr(stats, name)) for name in ("nan_failed", "inf_matched", "inf_forgiven", "whole")}
     metrics.update({name: figure for name, figure in rare.items() if figure})
     worst = stats.worst
@@ -327,7 +334,7 @@ class AveragingComparer:
         return replace(single, passed=verdict == "passed", inconclusive=inconclusive(verdict), outputs=outputs)
 
     def _averaged(self, item: OutputComparison) -> OutputComparison:
-        if item.output in self._final:
+        if item.output in self._final or item.inconclusive == "blind":
             return item
         verdicts = dict(item.verdicts)
         for name, judge in self._judges.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,8 @@ class TopkAgreement:
     """
 
     options: TopkAgreementOptions
+    #: A factor changes no order, and that of equal values says nothing.
+    ignores: ClassVar[frozenset[str]] = frozenset({"zeros", "constant", "halved", "larger"})
 
     def __call__(self, candidate: Any, reference: Any, *, output: str = "") -> Verdict:
         """Return the verdict on one output; metrics are `agreement`, and `worst_row` for the least of a row."""
@@ -121,6 +123,7 @@ class KlDivergence:
     """
 
     options: KlDivergenceOptions
+    ignores: ClassVar[frozenset[str]] = frozenset()
 
     def __call__(self, candidate: Any, reference: Any, *, output: str = "") -> Verdict:
         """Return the verdict on one output; metrics are `mean` and `max` over the distributions in it."""
@@ -183,6 +186,8 @@ class IouMatch:
     """
 
     options: IouMatchOptions
+    #: Boxes that are a tenth larger overlap, and those of one image have no order.
+    ignores: ClassVar[frozenset[str]] = frozenset({"halved", "larger", "row"})
 
     def __call__(self, candidate: Any, reference: Any, *, output: str = "") -> Verdict:
         """Return the verdict on one output.

@@ -51,8 +51,19 @@ class AccuracyRecorder:
         content.records.sort(key=lambda record: record.iteration)  # inside a model, iterations come once per window
         content.command = outcome.command
         content.errors = {item.label: item.error for item in outcome.failed_backends}
+        for pair in outcome.comparisons:
+            for name, item in pair.outputs.items():
+                if item.inconclusive == "blind":
+                    self._tell_blind((pair.candidate, pair.reference, name), item.reason)
         content.pairs = [PairRecord(pair.candidate, pair.reference, pair.reason) for pair in outcome.comparisons]
         save_metrics(content, self._path)
+
+    def _tell_blind(self, place: tuple[str, str, str], why: str) -> None:
+        """Say of all records of an output what is known only at the end: that nothing could have differed."""
+        for index, record in enumerate(self._content.records):
+            if (record.candidate, record.reference, record.output) == place:
+                told = replace(record, passed=False, inconclusive="blind", reason=why)
+                self._content.records[index] = told
 
     def _records(self, index: int, candidate: str, reference: str, item: OutputComparison) -> Iterable[MetricRecord]:
         base = MetricRecord(
@@ -76,7 +87,7 @@ class AccuracyRecorder:
                 passed=verdict.passed,
                 inconclusive=verdict.inconclusive,
                 reason=verdict.reason,
-                metrics=recorded_metrics(verdict),
+                metrics=recorded_metrics(verdict, inner=item.is_inner),
                 settings=_applied(settings_of(self._options.get(name), item.output), verdict),
             )
 

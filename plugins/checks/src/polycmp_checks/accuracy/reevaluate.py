@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from polycmp.compare.blindness import blind, blind_by_figures
 from polycmp.compare.verdicts import (
     DetailedVerdict,
     ErrorStats,
@@ -37,12 +38,14 @@ class Criteria:
         options: Options that replace the saved ones, by function, then field.
         check_average: Whether to judge means over iterations.
         fail_fast: Whether to stop at the first failure.
+        allow_blind: Names or patterns of outputs that pass although nothing could have differed.
     """
 
     functions: tuple[str, ...] = ()
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     check_average: bool = False
     fail_fast: bool = False
+    allow_blind: tuple[str, ...] = ()
 
 
 def judge_file(content: MetricsFile, criteria: Criteria, registry: Registry, path: str) -> Outcome:
@@ -133,7 +136,9 @@ class _Evaluator:
         judge = self.judge(record)
         if record.passed is not None and not tolerances_matter(record.metrics):
             return _saved(record, passed=record.passed)
-        return _with_stats(judge(record.metrics, output=record.output))
+        verdict = _with_stats(judge(record.metrics, output=record.output))
+        why = blind_by_figures(judge.function, verdict, record.output)
+        return replace(verdict, passed=False, reason=why, inconclusive="blind") if why else verdict
 
     def updated(self, record: MetricRecord, *, average: bool) -> MetricRecord:
         """Return the record with the settings given now, and the verdict that follows."""
@@ -186,7 +191,8 @@ def _with_stats(verdict: Verdict) -> Verdict:
         return verdict
     figures: dict[str, Any] = {name: metrics[name] for name in _FIGURES if name in metrics}
     count, failed = (int(metrics.get(name, 0)) for name in ("elements", "failed_elements"))
-    stats = ErrorStats(count, failed, **figures)
+    figures.update(scale=metrics.get("largest_magnitude", 0.0), nan_reference=int(metrics.get("nan_reference", 0)))
+    stats = ErrorStats(count, failed, inf_matched=int(metrics.get("inf_matched", 0)), **figures)
     tolerance = verdict.tolerance if isinstance(verdict, DetailedVerdict) else {}
     return DetailedVerdict(verdict.passed, verdict.reason, metrics, stats, tolerance, inconclusive=verdict.inconclusive)
 
@@ -208,10 +214,11 @@ def _merged(options: type | None, record: MetricRecord, given: Mapping[str, Any]
         value = record.settings.get(item.name)
         if value is not None:
             value = tuple(value) if isinstance(value, list) else value
-            values[item.name] = {"": value} if item.kind == "mapping" else value
+            values[item.name] = {record.output: value} if item.kind == "mapping" else value
         if item.name in given:
             new = given[item.name]
-            values[item.name] = {**values.get(item.name, {}), **new} if item.kind == "mapping" else new
+            kept = {} if item.kind != "mapping" or "" in new else values.get(item.name, {})
+            values[item.name] = {**kept, **new} if item.kind == "mapping" else new
     return values
 
 
@@ -237,6 +244,9 @@ def _judge_pair(pair: PairRecord, records: list[MetricRecord], judge: _Evaluator
         for record in filter(judge.looks_at, records):
             by_output.setdefault(record.output, []).append(record)
         outputs_found = {name: _average(item, by_output[name], judge) for name, item in outputs_found.items()}
+    for name, item in outputs_found.items():
+        if item.inconclusive == "blind":
+            outputs_found[name] = blind(item, item.reason, judge.criteria.allow_blind)
     reason = pair.reason or ("" if outputs_found else "no output was compared")
     verdict = "failed" if reason else verdict_over(outputs_found.values())
     return PairComparison(

@@ -314,6 +314,7 @@ class L2(Norm):
 class CosineSimilarity(Norm):
     """The cosine of the angle between both outputs."""
 
+    ignores = frozenset({"halved", "larger"})
     metric = "cosine_similarity"
     default = 0.997
 
@@ -324,6 +325,7 @@ class CosineSimilarity(Norm):
 class Psnr(Norm):
     """The peak signal-to-noise ratio; the peak is the largest magnitude in the reference."""
 
+    ignores = frozenset({"larger"})
     metric = "psnr"
     default, unit = 30.0, " dB"
 
@@ -334,6 +336,7 @@ class Psnr(Norm):
 class Snr(Norm):
     """The signal-to-noise ratio; the signal is the reference."""
 
+    ignores = frozenset({"larger"})
     metric = "snr"
     default, unit = 20.0, " dB"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import NDArray
 
@@ -14,6 +14,7 @@ from polycmp.compare.simple import Simple
 from polycmp.compare.verdicts import DetailedVerdict
 from polycmp.precision import UNITS
 from polycmp.records import dataclass
+from polycmp.spec import IMPOSTORS
 from polycmp.tensors import dtype_class
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class NoiseJudge(OutputJudge):
     options: SimpleOptions
     floor: Callable[[str, NDArray[Any], Scales], NoiseFloor]
     detail: bool = False
+    #: Whether its bound could explain anything it says itself.
+    ignores: ClassVar[frozenset[str]] = frozenset(IMPOSTORS)
 
     def judge(self, candidate: NDArray[Any], reference: NDArray[Any], output: str) -> DetailedVerdict:
         """Return the verdict on one output."""

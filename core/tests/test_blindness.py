@@ -1,0 +1,194 @@
+"""Comparisons that could not have failed: every impostor, on outputs of all kinds."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from polycmp.builtin_options import SimpleOptions
+from polycmp.compare.blindness import without_elements
+from polycmp.compare.pair import PairComparer
+from polycmp.compare.simple import Simple
+from polycmp.spec import Verdict
+
+
+def judged(*references, accepted=(), functions=None, candidates=None, **options):
+    """Return what is said of `y` over iterations in which both sides agree."""
+    functions = functions or {"simple": Simple(SimpleOptions(**{name: {"": v} for name, v in options.items()}))}
+    comparer = PairComparer("a", "b", functions, accepted=accepted)
+    for number, reference in enumerate(references):
+        made = reference if candidates is None else candidates[number]
+        comparer.add({"y": np.asarray(made)}, {"y": np.asarray(reference)})
+    return without_elements(comparer.result(), accepted).outputs["y"]
+
+
+def values(*shape, seed=0, scale=1.0, dtype=np.float32):
+    return (np.random.default_rng(seed).standard_normal(shape) * scale).astype(dtype)
+
+
+@pytest.mark.parametrize("shape", [(1, 8), (4, 8), (3, 5, 7), (1, 3, 64, 64), (200_000,), (2, 200_000), (1,), ()])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, ml_dtypes.bfloat16, np.complex64])
+def test_ordinary_outputs_are_seen(shape, dtype):
+    found = judged(values(*shape, dtype=dtype) + dtype(3))
+    assert (found.passed, found.reason) == (True, "")
+
+
+def test_an_output_below_the_tolerance_is_blind_and_says_so():
+    found = judged(values(1, 64, 64, scale=3e-8))
+    assert (found.passed, found.inconclusive) == (False, "blind")
+    assert found.reason.startswith("the largest value of 'y' is 1.")
+    assert found.reason.endswith("e-07, below atol 1e-05: nothing could differ")
+
+
+@pytest.mark.parametrize(
+    ("reference", "options", "words"),
+    [
+        (values(4, 8), {"rtol": 1.0}, "zeros in place of 'y' would have passed, too: rtol is 1"),
+        (
+            values(4, 8) + 5,
+            {"atol": 0.9, "rtol": 0.0},
+            "10 % larger would have passed, too: atol 0.9 is 14% of the lar",
+        ),
+        (values(4, 8) + 5, {"rtol": 0.1}, "10 % larger would have passed, too: rtol is 0.1"),
+        (values(4, 8) + 5, {"rtol": 0.5}, "half of each value of 'y' would have passed, too: rtol is 0.5"),
+        (0.001 + values(4, 8, scale=1e-6), {}, "that number everywhere would have passed, too"),
+        (np.tile(values(1, 8), (4, 1)) + values(4, 8, scale=1e-6), {"atol": 1e-4}, "each row of 'y' would have passed"),
+    ],
+)
+def test_what_an_impostor_passes_is_blind(reference, options, words):
+    found = judged(reference, **options)
+    assert found.inconclusive == "blind"
+    assert words in found.reason
+
+
+@pytest.mark.parametrize("options", [{"rtol": 0.09}, {"atol": 0.5, "rtol": 0.0}])
+def test_tolerances_that_let_no_impostor_pass_are_nobodys_business(options):
+    assert judged(values(4, 8) + 7, **options).passed
+
+
+def test_an_output_that_never_changes_is_blind():
+    first = values(1, 8)
+    found = judged(first, first + np.float32(5e-6), first + np.float32(1e-5))
+    assert found.inconclusive == "blind"
+    assert "'y' of one iteration would have passed in the next" in found.reason
+    assert judged(first, first, first).passed  # the same inputs again
+    assert judged(first, first + np.float32(5e-6), first + np.float32(1)).passed
+
+
+def test_one_iteration_in_which_something_could_differ_is_enough():
+    small, large = values(1, 8, scale=1e-8), values(1, 8)
+    assert judged(small, small * 0.5).inconclusive == "blind"
+    assert judged(small, large).passed
+    assert judged(large, small).passed
+
+
+def test_a_difference_is_a_difference_and_not_blind():
+    small = values(1, 8, scale=1e-8)
+    assert judged(small, small, candidates=[small, small + 1]).verdict == "failed"
+
+
+@pytest.mark.parametrize(
+    ("reference", "words"),
+    [
+        (np.zeros((2, 8), np.float32), "the reference holds 0 everywhere"),
+        (np.full((2, 8), 0.1, np.float32), "the reference holds 0.1 everywhere"),
+        (np.full((2, 8), 7, np.int64), "the reference holds 7 everywhere"),
+        (np.ones((2, 8), np.bool_), "the reference holds True everywhere"),
+        (np.float32(0.0), "its only element is 0"),
+        (np.int64(0), "its only element is 0"),
+        (np.bool_(False), "its only element is False"),
+        (np.int64(5), ""),
+        (np.eye(4, dtype=np.float32), "every value is 0 or 1"),
+        (np.eye(4, dtype=np.bool_), ""),
+        (np.arange(8, dtype=np.uint8), ""),
+        (np.array(["a", "b"]), ""),
+        (np.array([1, -1, 1], ml_dtypes.int4), ""),
+        (np.array([2**62, 2**62 + 1], np.int64), ""),
+    ],
+)
+def test_outputs_that_are_rightly_of_one_value_or_two_pass_with_the_sentence_that_fits(reference, words):
+    found = judged(reference)
+    assert (found.passed, found.reason) == (True, words)
+
+
+def test_rounding_makes_no_impostor():
+    """A constant up to rounding is one, and rows that differ by rounding alone are one row."""
+    base = np.float32(0.125)
+    assert judged(np.nextafter(np.full((2, 8), base), [[base], [1]], dtype=np.float32)).passed
+
+
+def test_no_elements_are_nothing_compared_unless_another_output_has_some():
+    found = judged(np.zeros((0, 4), np.float32))
+    assert (found.inconclusive, found.reason) == ("blind", "'y' has no elements: nothing was compared")
+    comparer = PairComparer("a", "b", {"simple": Simple(SimpleOptions())}, accepted=())
+    both = {"y": np.zeros((0, 4), np.float32), "z": values(2, 2)}
+    comparer.add(both, both)
+    pair = without_elements(comparer.result(), ())
+    assert pair.passed
+    assert pair.outputs["y"].reason == "there is nothing in it"
+
+
+@pytest.mark.parametrize("accepted", [("y",), ("*",), ("x", "?")])
+def test_what_is_accepted_by_name_passes_and_keeps_the_remark(accepted):
+    found = judged(values(8, scale=1e-8), accepted=accepted)
+    assert (found.passed, found.inconclusive) == (True, "")
+    assert found.reason.endswith("nothing could differ (accepted: --allow-blind)")
+    assert judged(values(8, scale=1e-8), accepted=("x",)).inconclusive == "blind"
+
+
+def test_other_functions_are_asked_with_real_impostors():
+    def always(candidate, reference, *, output):
+        return True
+
+    def shape_only(candidate, reference, *, output):
+        return Verdict(candidate.shape == reference.shape)
+
+    def ranks(candidate, reference, *, output):
+        return bool((candidate.argmax(-1) == reference.argmax(-1)).all())
+
+    for function in (always, shape_only):
+        found = judged(values(4, 8), functions={"script": function})
+        assert found.inconclusive == "blind"
+        assert found.reason == "zeros in place of 'y' would have passed, too"
+    apart = np.eye(4, 8, dtype=np.float32)
+    assert judged(apart, functions={"script": ranks}).passed
+    assert judged(values(4, 8), functions={"script": always, "simple": Simple(SimpleOptions())}).passed
+
+
+def test_a_function_that_says_what_it_ignores_is_not_asked_with_that():
+    class Ignoring:
+        ignores = ("zeros", "constant", "negated", "halved", "larger", "row", "iteration")
+
+        def __call__(self, candidate, reference, *, output):
+            return True
+
+    class Counting:
+        def __init__(self):
+            self.seen = 0
+
+        def __call__(self, candidate, reference, *, output):
+            self.seen += 1
+            return bool((candidate == reference).all())
+
+    assert judged(values(4, 8), functions={"script": Ignoring()}).passed
+    counting = Counting()
+    assert judged(values(4, 8), values(4, 8, seed=1), functions={"script": counting}).passed
+    assert counting.seen == 2  # what it keeps is the candidate's alone
+
+
+def test_nan_and_infinity_are_no_reason_for_blindness():
+    array = values(4, 8)
+    array[0, 0], array[1, 1] = np.nan, np.inf
+    function = Simple(SimpleOptions(nan="equal", infinities_compare_equal=True))
+    assert judged(array, functions={"simple": function}).passed
+    everywhere = np.full((2, 4), np.nan, np.float32)
+    assert judged(everywhere, functions={"simple": function}).passed
+
+
+def test_statistics_are_asked_with_real_impostors():
+    sparse = np.zeros((1, 10_000), np.float32)
+    sparse[0, 0] = 0.05
+    mean = {"simple": Simple(SimpleOptions(check_error_stat={"": ("mean",)}))}
+    assert judged(sparse, functions=mean).inconclusive == "blind"
+    assert judged(values(1, 1000), functions=mean).passed

@@ -1,0 +1,165 @@
+"""Comparisons that could not have failed: what every command says of them, and how they are accepted."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+_MEANS = ("--check-average", "--check-error-stat", "max", "--iterations", "2")
+WORDS = "the largest value of 'y' is "
+
+
+def detector(factor=1.0, shift=-18.0):
+    """Return a detector that finds nothing in random inputs: y = Sigmoid(MatMul(x, w) - 18), all below 1e-5."""
+    weight = np.random.default_rng(0).uniform(-0.2, 0.2, (8, 8)).astype(np.float32) * np.float32(factor)
+    graph = helper.make_graph(
+        [
+            helper.make_node("MatMul", ["x", "w"], ["m"]),
+            helper.make_node("Add", ["m", "b"], ["h"]),
+            helper.make_node("Sigmoid", ["h"], ["y"]),
+        ],
+        "detector",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 8])],
+        [numpy_helper.from_array(weight, "w"), numpy_helper.from_array(np.float32(shift), "b")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.fixture
+def broken(tmp_path):
+    """A good and a ruined detector: words that compare them on default inputs."""
+    onnx.save(detector(), tmp_path / "good.onnx")
+    onnx.save(detector(1.3), tmp_path / "bad.onnx")
+    return ("run", "bad.onnx", "good.onnx", "-b", "onnxrt")
+
+
+def test_a_ruined_detector_is_blind_on_default_inputs_and_fails_on_others(polycmp, broken, tmp_path):
+    done = polycmp(*broken, "--report", "r.json")
+    assert done.status == 3
+    assert WORDS in done.out
+    assert "below atol 1e-05: nothing could differ" in done.out
+    assert "BLIND: 1 of 1 output compared blindly: nothing could have differed" in done.out
+    steps = [line for line in done.out.splitlines() if line.startswith("  next: polycmp ")]
+    assert steps[-1].endswith(" --allow-blind y")
+    assert len(steps) == 2
+    [pair] = done.report(tmp_path / "r.json")["comparison_results"]
+    assert pair["outputs"]["y"]["verdict"] == "blind"
+    assert pair["outputs"]["y"]["share_of_range"] > 0.1
+    assert polycmp(*broken, "--val-range", "[-60,60]").status == 1
+    assert polycmp(*broken, "--atol", "1e-12").status == 1
+
+
+def test_it_is_accepted_by_name_and_the_row_keeps_the_remark(polycmp, broken):
+    for words in (("--allow-blind",), ("--allow-blind", "y"), ("--allow-blind=*",)):
+        done = polycmp(*broken, *words)
+        assert done.status == 0
+        assert "nothing could differ (accepted: --allow-blind)" in " ".join(done.out.split())
+    done = polycmp(*broken, "--allow-blind", "z")
+    assert (done.status, "the model has no output 'z'" in done.err) == (2, True)
+
+
+def test_other_ways_to_compare_are_as_blind(polycmp, broken):
+    for words in (_MEANS, ("--compare", "simple", "l2", "--l2-threshold", "1")):
+        assert polycmp(*broken, *words).status == 3
+    assert polycmp(*broken, "--compare", "cosine_similarity").status == 1
+    assert polycmp(*broken, "--compare", "simple", "snr").status == 1
+
+
+def test_indices_of_one_value_or_few_are_no_reason(polycmp, tmp_path):
+    for number, indices in enumerate(([[1, 2, 0]], [[0, 0, 0]], [[7]], [[1, 2, 0], [1, 2, 0]], [[3, 5], [5, 3]])):
+        for name in ("a", "b"):
+            np.savez(tmp_path / f"{name}{number}.npz", y=np.array(indices))
+        done = polycmp("compare", f"a{number}.npz", f"b{number}.npz", "--compare", "indices")
+        assert done.status == 0, done.out
+
+
+def test_with_tensors_inside_the_outputs_of_the_model_are_asked(polycmp, tmp_path):
+    onnx.save(detector(), tmp_path / "good.onnx")
+    done = polycmp("run", "good.onnx", "-b", "onnxrt", "-b", "onnx", "--mark-all")
+    assert done.status == 3
+    assert sum("BLIND" in line for line in done.out.splitlines()) == 2  # the row of y, and the last line
+    assert polycmp("run", "good.onnx", "-b", "onnxrt", "-b", "onnx", "--mark-all", "--allow-blind").status == 0
+
+
+def test_saved_outputs_and_saved_metrics_are_as_blind(polycmp, broken, tmp_path):
+    for name in ("bad", "good"):
+        assert polycmp("run", f"{name}.onnx", "-b", "onnxrt", "--save-outputs", f"{name}.npz").status == 0
+    assert polycmp("compare", "bad.npz", "good.npz", "--save-accuracy-results", "m.json").status == 3
+    assert polycmp("compare", "bad.npz", "good.npz", "--allow-blind").status == 0
+    done = polycmp("check", "accuracy", "m.json")
+    assert (done.status, WORDS in done.out) == (3, True)
+    assert polycmp("check", "accuracy", "m.json", "--allow-blind", "y").status == 0
+    assert polycmp("check", "accuracy", "m.json", "--atol", "1e-12", "--rtol", "1e-5").status == 1
+    done = polycmp("check", "accuracy", "m.json", "--atol", "1e-6")
+    assert (done.status, "below atol 1e-06" in done.out) == (3, True)
+
+
+def test_a_suite_accepts_it_too(polycmp, broken, tmp_path):
+    text = '[[case]]\nmodel = "bad.onnx"\nbackend = ["onnxrt", "onnxrt:model=good.onnx"]\n'
+    (tmp_path / "suite.toml").write_text(text)
+    assert polycmp("suite", "suite.toml", "--results", "one").status == 3
+    for value, status in (("true", 0), ("false", 3), ('["y"]', 0), ('"?"', 0)):
+        (tmp_path / "suite.toml").write_text(f"{text}allow-blind = {value}\n")
+        assert polycmp("suite", "suite.toml", "--results", f"out{status}{value[1:2]}").status == status
+
+
+def test_a_program_is_told_and_accepts_it(tmp_path):
+    from polycmp.comparator import Comparator, CompareFunc, IterationResult, RunResults
+
+    small = np.random.default_rng(0).uniform(0, 1e-7, (2, 8)).astype(np.float32)
+    runs = RunResults([(name, [IterationResult({"y": small})]) for name in ("new", "old")])
+    found = Comparator.compare_accuracy(runs)
+    assert (bool(found), found.verdict) == (False, "blind")
+    assert WORDS in found.describe()
+    for accepted in (True, ["y"]):
+        assert Comparator.compare_accuracy(runs, allow_blind=accepted)
+    assert not Comparator.compare_accuracy(runs, allow_blind=["z"])
+    assert Comparator.compare_accuracy(runs, compare_func=CompareFunc.cosine_similarity())
+    always = Comparator.compare_accuracy(runs, compare_func=lambda new, old: dict.fromkeys(new, True))
+    assert always.verdict == "blind"
+
+
+def test_a_program_that_was_written_ends_as_the_command(polycmp, broken, tmp_path):
+    import subprocess
+    import sys
+
+    for more, status in (((), 3), (("--allow-blind",), 0)):
+        assert polycmp(*broken, *more, "--gen-script", "script.py").status == 0
+        done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stdout + done.stderr
+
+
+def test_outputs_without_elements_are_nothing_compared(polycmp, tmp_path):
+    for name in ("a", "b"):
+        np.savez(tmp_path / f"{name}.npz", y=np.zeros((0, 4), np.float32))
+        np.savez(tmp_path / f"{name}2.npz", y=np.zeros((0, 4), np.float32), z=np.arange(4, dtype=np.float32))
+    done = polycmp("compare", "a.npz", "b.npz")
+    assert done.status == 3
+    assert "'y' has no elements: nothing was compared" in done.out
+    assert done.out.splitlines()[-2].startswith("BLIND")
+    assert polycmp("compare", "a.npz", "b.npz", "--allow-blind").status == 0
+    done = polycmp("compare", "a2.npz", "b2.npz")
+    assert (done.status, "there is nothing in it" in done.out) == (0, True)
+
+
+def test_a_self_test_goes_on_where_a_comparison_is_blind(polycmp, broken):
+    """That is what it is for: it says which faults are not seen."""
+    done = polycmp("selftest", "good.onnx", "-b", "onnxrt", "--faults", "layout", "fp16")
+    assert (done.status, "unseen" in done.out or "not seen" in done.out) == (1, True), done.out
+
+
+@pytest.mark.parametrize("statistic", ["median", "quantile", "mean", "max"])
+def test_no_statistic_makes_an_infinity_good(polycmp, tmp_path, statistic):
+    good = np.linspace(1, 2, 9, dtype=np.float32)
+    bad = good.copy()
+    bad[4] = np.inf
+    np.savez(tmp_path / "a.npz", y=bad)
+    np.savez(tmp_path / "b.npz", y=good)
+    words = ("--check-error-stat", statistic, "--error-quantile", "0.5")
+    for pair in (("a.npz", "b.npz"), ("b.npz", "a.npz")):
+        assert polycmp("compare", *pair, *words, "--save-accuracy-results", "m.json").status == 1
+        assert polycmp("check", "accuracy", "m.json", "--atol", "1e-3").status == 1
+    assert polycmp("compare", "a.npz", "a.npz", *words, "--infinities-compare-equal").status == 0
