@@ -2,8 +2,9 @@
 
     python -m truth.writing [--graphs N] [--seed N] [--only REGEX] [--share SHARE] [--output FILE]
 
-For each model and command there are four ends: right; refused in words; nothing to do; and wrong: the command said
-that it wrote a file, and that breaks ONNX's rules, does not run, or computes something else than it should.
+For each model and command there are four ends: right; refused in words; not judged, where a command has nothing to do
+or nothing here runs what comes out; and wrong: the command said that it wrote a file, and that breaks ONNX's rules,
+does not run, or computes something else than it should.
 Commands are tried without their verification first, to see what they make by themselves, and with it where that was
 wrong: what is wrong then, too, is silent. The exit status is 0 if nothing is.
 """
@@ -31,13 +32,15 @@ from onnx.reference import ReferenceEvaluator
 
 from truth.odd_graphs import Odd, checked, odd_model
 
-RIGHT, REFUSED, SKIPPED, WRONG = "right", "refused", "nothing to do", "wrong"
+RIGHT, REFUSED, SKIPPED, WRONG = "right", "refused", "not judged", "wrong"
 #: Relative errors that each kind of result may have.
 _EXACT, _HALF, _BRAIN = 1e-5, 5e-2, 3e-1
 Outputs = dict[str, Any]
 #: An output of unknown shape is no fault: it is what a model says whose shapes nobody can infer.
 _MISSING = "is required but missing"
-_LACKS = "NOT_IMPLEMENTED"
+#: With these words what runs models here says that it lacks something; then nobody knows what a file computes.
+_LACKS = ("NOT_IMPLEMENTED", "No corresponding Numpy type", "Type 'tensor(bfloat16)' of input")
+_UNJUDGED = "nothing here runs it"
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,7 @@ class Tried:
     Attributes:
         edit: The command.
         seed: The model.
-        end: `right`, `refused`, `nothing to do` or `wrong`.
+        end: `right`, `refused`, `not judged` or `wrong`.
         why: In words.
         silent: Whether verification lets it pass, too.
     """
@@ -191,7 +194,7 @@ class Bench:
             in_words = "fault of polycmp itself" not in said and "Traceback" not in said
             return Tried(edit, self.seed, REFUSED if in_words else WRONG, said[-300:])
         why = self._wrong(edit, words, target)
-        return Tried(edit, self.seed, WRONG if why else RIGHT, why)
+        return Tried(edit, self.seed, SKIPPED if why == _UNJUDGED else WRONG if why else RIGHT, why)
 
     def _write(self, words: Sequence[str], target: Path, *, verify: bool) -> tuple[int, str]:
         source = self.folder / "model.onnx"
@@ -235,7 +238,7 @@ class Bench:
         try:
             found = self._run(made, {name: feed[name] for name in fed})
         except Exception as error:  # noqa: BLE001 - whatever the evaluator raises
-            return "" if _LACKS in str(error) else f"it does not run: {error!r}"[:300]
+            return _UNJUDGED if any(text in str(error) for text in _LACKS) else f"it does not run: {error!r}"[:300]
         loose = self.odd.cliff and edit.tolerance not in (None, _EXACT)
         return _difference(found, expected, None if loose else edit.tolerance)
 
@@ -251,14 +254,13 @@ class Bench:
         return ""
 
     def _all(self) -> Outputs:
-        """Return every tensor of the original."""
+        """Return the weights and inputs of the original, and the tensors of float32 that it computes."""
         if self._everything is None:
             marked = onnx.ModelProto()
             marked.CopyFrom(self.odd.model)
             known = {value.name for value in marked.graph.output}
-            for name in [name for node in marked.graph.node for name in node.output if name]:
-                if name not in known:
-                    marked.graph.output.append(onnx.ValueInfoProto(name=name))
+            for name in [name for name in self.odd.inner if name not in known]:
+                marked.graph.output.append(onnx.ValueInfoProto(name=name))
             weights = {item.name: onnx.numpy_helper.to_array(item) for item in marked.graph.initializer}
             self._everything = {**weights, **self.odd.feed, **self._run(marked, self.odd.feed)}
         return self._everything
@@ -279,9 +281,21 @@ def _engine(odd: Odd) -> tuple[Callable[[Any, Mapping[str, Any]], Outputs], Outp
 
 
 def _by_reference(model: Any, feed: Mapping[str, Any]) -> Outputs:
+    named = onnx.ModelProto()
+    named.CopyFrom(model)
+    _name_all(named)
     with np.errstate(all="ignore"):
-        values = ReferenceEvaluator(model).run(None, dict(feed))
+        values = ReferenceEvaluator(named).run(None, dict(feed))
     return dict(zip([value.name for value in model.graph.output], values, strict=True))
+
+
+def _name_all(model: Any) -> None:
+    """Give outputs without a name one: ONNX's evaluator takes what it keeps as "" for inputs that are left out."""
+    graphs = [model.graph, *model.functions]
+    while graphs:
+        for node in graphs.pop().node:
+            node.output[:] = [name or f"{node.output[0]} {place}" for place, name in enumerate(node.output)]
+            graphs += [attribute.g for attribute in node.attribute if attribute.HasField("g")]
 
 
 def _by_onnxruntime(model: Any, feed: Mapping[str, Any]) -> Outputs:
@@ -386,7 +400,7 @@ def page(found: Sequence[Tried], seconds: float) -> str:
         "",
         "*Wrong* is what a command writes with `--no-verify`; *silent* is what is wrong although it was verified.",
         "",
-        "| command | right | refused in words | nothing to do | wrong | silent |",
+        "| command | right | refused in words | not judged | wrong | silent |",
         "|---|---|---|---|---|---|",
     ]
     for edit in dict.fromkeys(item.edit for item in found):
@@ -412,11 +426,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     edits = [edit for edit in EDITS if re.search(given.only, edit.name)]
     start, found = time.monotonic(), []
-    for tried in try_all(range(given.seed, given.seed + given.graphs), edits, given.share):
+    for number, tried in enumerate(try_all(range(given.seed, given.seed + given.graphs), edits, given.share), 1):
         found.append(tried)
         if tried.end == WRONG:
             silent = ", SILENT" if tried.silent else ""
             print(f"{tried.seed}: {tried.edit.name}{silent}: {tried.why}", flush=True)
+        if given.output and number % 100 == 0:
+            Path(given.output).write_text(page(found, time.monotonic() - start), encoding="utf-8")
     text = page(found, time.monotonic() - start)
     if given.output:
         Path(given.output).write_text(text, encoding="utf-8")

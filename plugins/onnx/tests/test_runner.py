@@ -252,3 +252,10 @@ def test_tensors_are_freed_as_soon_as_nothing_reads_them(make_model):
     model = make_model(nodes, [("x", F32, [1])], [("t5", F32, [1])], acme=1)
     infer(model, {"x": np.ones(1, np.float32)}, new_ops=[Watch])
     assert max(seen) == 1
+
+
+def test_an_output_that_nobody_names_is_no_input_that_is_left_out(make_model):
+    nodes = [helper.make_node("Dropout", ["x"], ["d", ""]), helper.make_node("Clip", ["d", "", "high"], ["y"])]
+    model = make_model(nodes, [("x", F32, [2])], [("y", F32, [2])], {"high": np.array(0.75, np.float32)})
+    made = infer(model, {"x": np.array([0.5, 2], np.float32)})["y"]
+    np.testing.assert_array_equal(made, np.array([0.5, 0.75], np.float32))

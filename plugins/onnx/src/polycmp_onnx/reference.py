@@ -107,7 +107,8 @@ class Evaluator(ReferenceEvaluator):  # type: ignore[misc]
         keep = {*wanted, *feed_inputs, *self.rt_inits_, ""}
         for index, node in enumerate(self.rt_nodes_):
             outputs = self._run_node(node, results, attributes)
-            results.update(zip(node.output, outputs, strict=False))
+            # What nobody names is not kept: "" as an input means that there is none.
+            results.update((name, value) for name, value in zip(node.output, outputs, strict=False) if name)
             if not intermediate:
                 for name in self.last_use_.get(index, ()):
                     if name not in keep:

@@ -136,19 +136,20 @@ def set_shape(value: Any, dims: Sequence[int | str]) -> None:
             new.dim_value = dim
 
 
-def make_static(model: Any, arrays: Mapping[str, Any]) -> None:
+def make_static(model: Any, arrays: Mapping[str, Any], *, leave_open: bool = False) -> None:
     """Note the types and shapes that tensors had when the model ran once: fixed, whatever they were before.
 
     Args:
         model: An `onnx.ModelProto`, which is changed.
         arrays: What the inputs and the tensors inside were, by name.
+        leave_open: Note of the shapes only how many dimensions they have.
     """
     import onnx
 
     known = known_values(model.graph)
     for name, array in arrays.items():
         kind = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
-        made = onnx.helper.make_tensor_value_info(name, kind, array.shape)
+        made = onnx.helper.make_tensor_value_info(name, kind, [None] * array.ndim if leave_open else array.shape)
         if name in known:
             known[name].CopyFrom(made)
         else:

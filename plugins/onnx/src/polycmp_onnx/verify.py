@@ -47,7 +47,8 @@ class Verification:
     What the original suffers from, too, is told and not held against the file.
 
     Args:
-        registry: The plugins, among which is the backend that loads the file; None to load nothing.
+        registry: The plugins, among which is the backend that loads the file; None to load nothing, neither the file
+            nor its weights.
         original: Gives what the file was made of, or None where that is no ONNX model.
         same: Whether the file is to compute what the original does, as far as both have the same tensors.
         whose: The original, for messages.
@@ -84,7 +85,7 @@ class Verification:
         Raises:
             ModelError: Something is wrong with it that is not wrong with its original.
         """
-        self.check(structure_from_path(path), path.parent)
+        self.check(structure_from_path(path), None if self._registry is None else path.parent)
         self.done.append("ONNX's rules")
         if self._registry is not None:
             self._try(path, self._registry)

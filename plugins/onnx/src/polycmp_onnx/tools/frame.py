@@ -154,7 +154,6 @@ def change(
             _LOG.warning("ONNX's checker refuses the model: %s", why)
     elif checked and not call.section(VerifySection).no_verify:
         verification = verification_of(call, model, same=same)
-        verification.check(proto)  # before it is written to be loaded, which takes longer
     return write(call, model, proto, f"{what}; {size}" if what else size, verification)
 
 

@@ -97,11 +97,15 @@ def _note_shapes(call: Invocation, model: Model, proto: Any) -> None:
 
 def _run_for_shapes(model: Model, proto: Any, names: Collection[str] | None = None) -> None:
     """Note the types and shapes that tensors have when the model runs once, of all or of those named."""
+    from polycmp_onnx.graph import graph_inputs, shape_of
     from polycmp_onnx.tidy import make_static
     from polycmp_onnx.tools.execute import all_tensors
 
     found = all_tensors(model, proto)
-    make_static(proto, {name: array for name, array in found.items() if names is None or name in names})
+    dims = [dim for value in graph_inputs(proto.graph) for dim in shape_of(value) or ["unknown"]]
+    is_open = any(not isinstance(dim, int) or dim < 0 for dim in dims)  # then another run has other shapes
+    chosen = {name: array for name, array in found.items() if names is None or name in names}
+    make_static(proto, chosen, leave_open=names is not None and is_open)
 
 
 def _with_types(
