@@ -41,14 +41,16 @@ def find_cure(partitioned_run: PartitionedRun, cured: Cured, confirmed: Cured | 
     Args:
         partitioned_run: The backend with the fault.
         cured: Says whether the fault is gone, by a trial that may be repeated a hundred times.
-        confirmed: Says at last whether it is gone, where that takes longer; without it `cured` has said so.
+        confirmed: Says at last whether it is gone, where that takes longer and may take more; without it `cured` has.
     """
     variants = partitioned_run.variants
     if variants is None:
         return None
     for switch in variants.switches:
         value = _least(variants, switch, cured)
-        if value is not None and (confirmed is None or _helps(variants, switch, value, confirmed)):
+        if value is not None and confirmed is not None and not _helps(variants, switch, value, confirmed):
+            value = _least(variants, switch, confirmed)  # the whole may take more than what was tried
+        if value is not None:
             return Cure(switch, value, variants.words(switch, value))
     return None
 
