@@ -13,7 +13,7 @@ from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
-from truth.packages.commands import Model, Said
+from truth.packages.commands import Model, Said, graded, written
 from truth.packages.fetching import Shipped, fetch
 
 HERE = Path(__file__).parent
@@ -35,7 +35,8 @@ def main() -> int:
         place = options.folder / "work" / re.sub(r"[^\w.]+", "_", shipped.name)
         kept = place / "said.json"
         if kept.exists() and not options.again:
-            return [Said(**{**item, "words": tuple(item["words"])}) for item in json.loads(kept.read_text())]
+            before = [Said(**{**item, "words": tuple(item["words"])}) for item in json.loads(kept.read_text())]
+            return [graded(item, written(place, item.command).read_text()) for item in before]
         print(shipped.name, flush=True)
         said = list(Model(shipped, place, options.limit).all())
         kept.write_text(json.dumps([asdict(item) for item in said]))

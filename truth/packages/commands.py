@@ -147,9 +147,14 @@ class Model:
         begin = time.monotonic()
         status, out = _run([sys.executable, "-m", "polycmp", *words], self._limit, self._folder)
         print(f"  {time.monotonic() - begin:5.1f} s  {status:4d}  {command}", flush=True)
-        (self._folder / f"{command.replace(' ', '_')}.txt").write_text(out)
+        written(self._folder, command).write_text(out)
         said = Said(self._shipped.name, command, tuple(words), status, _sentence(out), truth or {})
         return graded(said, out)
+
+
+def written(folder: Path, command: str) -> Path:
+    """Return the file with all that a command said."""
+    return folder / f"{command.replace(' ', '_')}.txt"
 
 
 def graded(said: Said, out: str) -> Said:

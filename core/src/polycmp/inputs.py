@@ -127,11 +127,23 @@ class PlanSource(DataSource):
             example = " ".join(f"{name}:[1,8]" for name in missing)
             return f"the model does not say the shape of {wanted}: give it, as --input-shapes {example}"
         if not (self._plan.input_shapes or self._plan.dimensions):
-            return ""
+            return self._other_sizes()
         chosen = self._choose(self._inputs, self._first)
         names = [name for name, entry in self._inputs.items() if entry.shape != chosen.inputs[name].shape]
         shapes = " ".join(f"{name}:{format_shape(chosen.inputs[name].shape)}" for name in names)
         return f"it runs with --input-shapes {shapes}" if chosen.works and names else ""
+
+    def _other_sizes(self) -> str:
+        """Return what to give where sizes were chosen without trying them; empty if none were."""
+        said = any("--input-shapes" in note for note in self._notes)
+        open_ones = {name: entry.shape for name, entry in self._inputs.items() if entry.shape and entry.is_dynamic()}
+        if not (self._free and open_ones) or said:
+            return ""
+        shapes = " ".join(
+            f"{name}:{format_shape(dim if isinstance(dim, int) and dim >= 0 else 'N' for dim in shape)}"
+            for name, shape in open_ones.items()
+        )
+        return f"if the sizes chosen here are why, give others for N: --input-shapes {shapes}"
 
     def _first(self, inputs: TensorMetadata) -> Feed:
         return next(iter(self._make(inputs)))
