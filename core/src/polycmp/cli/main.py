@@ -214,7 +214,7 @@ def _status(words: list[str], registry: Registry | None, verbose: bool) -> int:
         return 128 + signal.SIGINT
     except BrokenPipeError:
         return EXIT_FAILED
-    except (OSError, UnicodeEncodeError) as error:  # a path that no file system takes, or a disk that is full
+    except (OSError, UnicodeError) as error:  # a path that no file system takes, a disk that is full, damaged text
         _say(f"polycmp: {_about_files(error)}")
         _trace(verbose)
         return EXIT_FAILED
@@ -226,11 +226,13 @@ def _status(words: list[str], registry: Registry | None, verbose: bool) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _about_files(error: OSError | UnicodeEncodeError) -> str:
+def _about_files(error: OSError | UnicodeError) -> str:
     """Return in words what the system does not do with a file."""
     if isinstance(error, UnicodeEncodeError):
         half = error.object[error.start : error.start + 1]
         return f"{shorten(visible(error.object), 200)} is no name: {visible(half)} is half of a character"
+    if isinstance(error, UnicodeError):
+        return f"a file holds text that cannot be read: {visible(str(error))}"
     where = f" {shorten(visible(str(error.filename)), 200)}" if error.filename is not None else " a file"
     return f"cannot use{where}: {visible(error.strerror or describe_exception(error))}"
 
