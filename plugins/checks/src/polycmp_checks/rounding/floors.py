@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,6 +68,7 @@ class NoiseFloors:
         self._resolved = resolved
         self._reference = resolved.backend(reference if reference in labels else labels[-1])
         self._graphs: dict[str, ModelGraph | None] = {}
+        self._alike: dict[tuple[str, ...], bool] = {}
         self._types: dict[str, frozenset[str]] = {}
         self._runs: dict[str, BackendRun] = {}
         self._feed: Feed = {}
@@ -107,7 +109,7 @@ class NoiseFloors:
             share: The largest error over the largest magnitude of the output.
         """
         kind = max(self._kinds(one, two), key=lambda name: UNITS.get(name, 0.0))
-        depth = self._depth()
+        depth = self._depth
         most = 4.0 * UNITS[kind] * math.sqrt(depth)
         said = f"rounding to {kind} in {depth} operators in a row"
         if share > most:
@@ -118,7 +120,7 @@ class NoiseFloors:
 
     def _floor(self, kind: str, output: str, reference: NDArray[Any], scales: Scales) -> NoiseFloor:
         """Return the noise floor of one side, which calculates in a type."""
-        unit, depth = UNITS[kind], self._depth()
+        unit, depth = UNITS[kind], self._depth
         exact, made = self._pair("float64", kind, output)
         source = f"{kind} in {depth} operators in a row, estimated"
         measured: tuple[Level, ...] | None = None
@@ -207,10 +209,12 @@ class NoiseFloors:
         Whole numbers in a model that both run are the same on both sides, so they round nothing.
         """
         backends = [self._backend(label) for label in labels]
-        graphs = [self._graph(backend) for backend in backends]
-        first = graphs[0]
-        alike = first is not None and all(graph is not None and same_structure(first, graph) for graph in graphs)
-        return [self._kind(backend, whole=not alike) for backend in backends]
+        if labels not in self._alike:  # asked for each output, of which there may be thousands
+            graphs = [self._graph(backend) for backend in backends]
+            first = graphs[0]
+            same = first is not None and all(graph is not None and same_structure(first, graph) for graph in graphs)
+            self._alike[labels] = same
+        return [self._kind(backend, whole=not self._alike[labels]) for backend in backends]
 
     def _backend(self, label: str) -> ResolvedBackend:
         labels = [backend.label for backend in self._resolved.backends]
@@ -247,6 +251,7 @@ class NoiseFloors:
             self._graphs[path] = backend.model.graph()
         return self._graphs[path]
 
+    @cached_property
     def _depth(self) -> int:
         """Return the largest number of operators that follow each other."""
         graph = self._graph(self._reference)
