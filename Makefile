@@ -23,11 +23,12 @@ EDITABLE := -e core -e plugins/onnx -e 'plugins/onnxrt[cpu]' -e plugins/pluginre
 # `make test-lowest`: the lowest releases are chosen for what a package names itself; what those need in turn is as new as it can be.
 UV := $(TOOLS)/bin/uv pip install --quiet --system-certs --python $(LOWEST)
 
-.PHONY: help demo test test-core test-lowest test-ray test-polygraphy test-gpu check lint-workflows format bench truth truth-history wheels docs gallery audit clean $(FRAMEWORKS:%=test-%)
+.PHONY: help demo test test-all test-core test-lowest test-ray test-polygraphy test-gpu check lint-workflows format bench truth truth-history wheels docs gallery audit clean $(FRAMEWORKS:%=test-%)
 
 help:
 	@echo "make demo      compare a model on two backends (ONNX Runtime and the ONNX reference)"
 	@echo "make test      run all tests that need no GPU"
+	@echo "make test-all  run these, those of every framework, and the corpora of make truth"
 	@echo "make test-core run the tests of the core where only the core is installed"
 	@echo "make test-lowest  run all tests with the oldest releases of dependencies that the packages promise to work with"
 	@echo "make wheels    build, check and install all packages, and follow the README in an environment with nothing else"
@@ -65,6 +66,8 @@ demo: $(VENV)/installed
 
 test: $(VENV)/developed
 	$(BIN)/python -m pytest -m "not gpu" $(or $(PYTEST_ARGS),-q -n auto --dist loadfile)
+
+test-all: test $(FRAMEWORKS:%=test-%) test-ray test-polygraphy truth truth-history
 
 $(ALONE)/developed: core/pyproject.toml requirements-dev.txt
 	$(PYTHON) -m venv $(ALONE)
@@ -181,6 +184,7 @@ $(TRUTH)/installed: truth/requirements.txt $(PROJECTS)
 # What these add cannot be had everywhere. Scenarios for which something is missing are counted and named in the table.
 truth: $(TRUTH)/installed
 	@$(TRUTH)/bin/python -m truth.preparing
+	$(TRUTH)/bin/python -m truth.comparisons --count 100000
 	$(TRUTH)/bin/python -m truth $(TRUTH_ARGS)
 
 # The old releases are installed one by one, each in an environment of its own below .cache/truth-history.

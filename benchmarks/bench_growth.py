@@ -100,7 +100,6 @@ def main() -> None:
         both = ["-b", "onnxrt", "-b", "onnx"]
         for size in depths:
             nested(folder / f"nested{size}.onnx", size)
-        both = ["-b", "onnxrt", "-b", "onnx"]
         measure("run, Ifs inside each other", depths, lambda n: [polycmp, "run", f"{folder}/nested{n}.onnx", *both])
         measure(
             "locate, Ifs inside each other", depths, lambda n: [polycmp, "locate", f"{folder}/nested{n}.onnx", *both]
