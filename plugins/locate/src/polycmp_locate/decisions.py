@@ -237,6 +237,18 @@ def is_culprit(row: Row) -> bool:
     return not in_place_is_rounding(row)
 
 
+def is_refuted(row: Row) -> bool:
+    """Return whether float64 shows of an operator alone that it is the candidate's that is wrong, and not rounding.
+
+    However the model amplifies or hides it, such an error is no rounding.
+    """
+    alone = row.standalone
+    if alone is None or alone.candidate is None or alone.reference is None or not row.unit:
+        return False
+    limit = max(standalone_limit(row), BEYOND_EIGHT_BITS)
+    return is_culprit(row) and alone.candidate > limit and alone.candidate > MARGIN * alone.reference
+
+
 def is_right_alone(row: Row) -> bool:
     """Return whether an operator was measured and is right."""
     return row.standalone is not None and not is_culprit(row)

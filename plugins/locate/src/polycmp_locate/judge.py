@@ -16,6 +16,7 @@ from polycmp_locate.decisions import (
     is_ill_conditioned,
     is_new_nan,
     is_off,
+    is_refuted,
     is_right_alone,
     is_touched,
     reference_is_wrong,
@@ -175,7 +176,7 @@ class _Judge:
             return False
         reached = self._reached_outputs(row)
         if not reached:
-            if not self.evidence.failing and self._is_off(row) and self._touches_outputs(row):
+            if not self.evidence.failing and (is_refuted(row) or (self._is_off(row) and self._touches_outputs(row))):
                 return True
             if not row.passed and self._is_off(row):
                 self.found.harmless.append(row)
