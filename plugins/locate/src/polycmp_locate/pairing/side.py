@@ -176,10 +176,14 @@ class Side:
         only = name not in self.finals and all(node.op_type == "QuantizeLinear" for node in readers)
         return readers if only else []
 
-    def _is_blocked(self, name: str) -> bool:
-        """Return whether a tensor has its channels in blocks, so that it has neither shape nor order of any other."""
-        node = self.maker.get(name)
-        return node is not None and node.domain == _BLOCKED and node.op_type != _UNBLOCKING
+    @cached_property
+    def _blocked(self) -> frozenset[str]:
+        """Tensors that have their channels in blocks, so that they have neither shape nor order of any other."""
+        found: set[str] = set()
+        for node in self.graph.nodes:
+            if node.op_type != _UNBLOCKING and (node.domain == _BLOCKED or not found.isdisjoint(node.inputs)):
+                found.update(node.outputs)
+        return frozenset(found)
 
     def _is_shown(self, name: str) -> bool:
         """Return whether a tensor can be compared as real numbers, and nothing else stands for it."""
@@ -187,7 +191,7 @@ class Side:
             self.is_real(name)
             and name not in self._dequantised
             and not self._is_helper(name)
-            and not self._is_blocked(name)
+            and name not in self._blocked
         )
 
     def entry(self, name: str) -> TensorEntry | None:
@@ -240,7 +244,7 @@ class Side:
 
     def shown(self, root: str) -> Iterator[str]:
         """Yield the tensors of a class that can be compared: real ones, or all if none is."""
-        names = [name for name in self.members.get(root, [root]) if not self._is_blocked(name)]
+        names = [name for name in self.members.get(root, [root]) if name not in self._blocked]
         real = [name for name in names if self._is_shown(name)]
         whole = [name for name in real if not self._is_cut_next(name)]
         yield from whole or real or names
