@@ -82,6 +82,8 @@ def test_with_tensors_inside_the_outputs_of_the_model_are_asked(polycmp, tmp_pat
     assert done.status == 3
     assert sum("BLIND" in line for line in done.out.splitlines()) == 2  # the row of y, and the last line
     assert polycmp("run", "good.onnx", "-b", "onnxrt", "-b", "onnx", "--mark-all", "--allow-blind").status == 0
+    onnx.save(detector(), tmp_path / "copy.onnx")
+    assert polycmp("run", "good.onnx", "copy.onnx", "-b", "onnxrt", "--mark-all").status == 3
 
 
 def test_saved_outputs_and_saved_metrics_are_as_blind(polycmp, broken, tmp_path):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison
+from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison, inconclusive, verdict_over
 from polycmp.data.dimensions import merge_inputs
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
@@ -151,8 +151,8 @@ class PairedComparer:
         outputs = {
             name: self._judged(item, lambda name: name not in self._failed) for name, item in found.outputs.items()
         }
-        passed = not found.reason and all(item.passed for item in outputs.values())
-        return replace(found, outputs=outputs, passed=passed)
+        verdict = "failed" if found.reason else verdict_over(outputs.values())
+        return replace(found, outputs=outputs, passed=verdict == "passed", inconclusive=inconclusive(verdict))
 
     def _by_parts(self, name: str) -> bool:
         return self._limits.noise.explains(name, self._wrong)
@@ -165,7 +165,13 @@ class PairedComparer:
             by_parts: Says whether what the parts before it round explains its noise.
         """
         stats = item.stats
-        if item.passed or stats is None or not _by_usual_tolerances(item) or stats.whole or stats.nan_failed:
+        if (
+            item.verdict != "failed"
+            or stats is None
+            or not _by_usual_tolerances(item)
+            or stats.whole
+            or stats.nan_failed
+        ):
             return item
         limit, kind = self._limits.of(item.output)
         if not stats.share or not kind:
