@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from truth.history.environments import ROOT
 from truth.history.replaying import SHOWN, Replayed
 from truth.table import machine
 
@@ -76,8 +77,9 @@ def _release(item: Replayed, which: str) -> str:
 
 def _said(item: Replayed) -> str:
     said = item.bad.sentence or " ".join(item.bad.text.split())[-200:]
+    said = said.replace(f"{ROOT}/", "")
     first = said if len(said) < 260 else said[:257] + "…"
-    return f"{item.bad.verdict}: {first}".replace("|", "\\|").replace("\n", " ")
+    return first.replace("|", "\\|").replace("\n", " ")
 
 
 def _right(shown: Sequence[Replayed], producer: str) -> int:

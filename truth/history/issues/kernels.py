@@ -186,7 +186,7 @@ KERNELS = (
     Issue(
         "ReduceSum of nothing",
         _WHERE,
-        "onnxruntime#16492",
+        "onnxruntime#8146",
         "the reduced dimension stays 0 instead of 1",
         _reduce_empty("ReduceSum", 0.0),
         onnxruntime("1.16.3"),
@@ -196,7 +196,7 @@ KERNELS = (
     Issue(
         "ReduceProd of nothing",
         _WHERE,
-        "onnxruntime#16492",
+        "onnxruntime#7563",
         "the reduced dimension stays 0 instead of 1",
         _reduce_empty("ReduceProd", 1.0),
         onnxruntime("1.16.3"),
