@@ -90,7 +90,7 @@ def test_what_tensorrt_does_not_show_is_left_out(call, tmp_path):
         helper.make_node("Equal", ["s", "none"], ["free"], name="equal"),
         helper.make_node("Where", ["free", "one", "s"], ["target"], name="where"),
         helper.make_node("Expand", ["x", "target"], ["e0"], name="expand"),
-        *(helper.make_node("Sigmoid", [f"e{i}"], [f"e{i + 1}"], name=f"sigmoid{i}") for i in range(8)),
+        *(helper.make_node("Neg", [f"e{i}"], [f"e{i + 1}"], name=f"neg{i}") for i in range(8)),
         helper.make_node("Relu", ["e8"], ["y"], name="relu"),
     ]
     weights = {"none": np.int64([-1, -1]), "one": np.int64([1, 1])}
