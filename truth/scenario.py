@@ -95,7 +95,7 @@ class Scenario:
         """Write model and inputs to a folder and return the words of the command."""
         if self.file is not None:
             folder.mkdir(parents=True, exist_ok=True)
-            return [self.command, str(self.file), "-b", self.candidate, "-b", self.reference]
+            return [self.command, str(self.file), "-b", self.candidate, "-b", self.reference, *self.words]
         net = self.net() if self.net is not None else net_of(self.architecture)
         path = net.write(folder)
         inputs = [folder / "x.npz"]

@@ -13,7 +13,6 @@ import inspect
 import io
 import itertools
 import math
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -51,8 +50,9 @@ _SAMPLE = 1 << 12
 _KEPT = 1 << 16
 #: Elements that are looked at together.
 _CHUNK = 1 << 16
-#: Seconds after which an output's functions are asked nothing more.
-_PATIENCE = 1.0
+#: Iterations in which functions that others wrote are asked: they may be slow. By count and not by time, so that a busy
+#: machine says the same.
+_ASKED = 4
 
 
 def ignored_by(function: Any) -> frozenset[str]:
@@ -97,7 +97,7 @@ class Watch:
         kinds = [kind for kind in IMPOSTORS if any(kind not in ignored_by(item) for item in functions.values())]
         self._alive = {kind: _Seen() for kind in kinds}
         self._previous: Array | None = None
-        self._patience = _PATIENCE
+        self._left = math.inf if all(map(is_ours, functions.values())) else _ASKED
         self._remarks: set[str] = set()
 
     def look(self, reference: Array, verdicts: Mapping[str, Verdict]) -> None:
@@ -111,15 +111,13 @@ class Watch:
             self._alive, self._remarks = {}, {""}
         if not reference.size or (not self._alive and "" in self._remarks):
             return
-        start = time.monotonic()
+        if not self._left:
+            return
+        self._left -= 1
         asking = _Asking(self._functions, self._output, reference, verdicts, self._previous)
         with np.errstate(all="ignore"):
             for kind in list(self._alive):
                 self._ask(kind, asking)
-                if time.monotonic() - start > self._patience:
-                    self._alive = {}
-                    break
-        self._patience -= time.monotonic() - start
         self._remarks.add(asking.remark)
         keeps = "iteration" in self._alive and reference.size <= _KEPT
         self._previous = reference.copy() if keeps else None
@@ -420,15 +418,18 @@ class Impostors:
     def __init__(self, make: Callable[[], PairFunction]) -> None:
         self._make = make
         self._alive: dict[str, set[str] | None] = {"zeros": None, "constant": None}
+        self._left = _ASKED
 
     def look(self, reference: Mapping[str, Any]) -> None:
         """Ask with the impostors of one iteration."""
-        start = time.monotonic()
+        if not self._left:
+            return
+        self._left -= 1
         for kind, before in list(self._alive.items()):
             found = _passing_outputs(self._make, reference, kind)
             if found is not None:
                 self._alive[kind] = found if before is None else before & found
-            if self._alive[kind] == set() or time.monotonic() - start > _PATIENCE:
+            if self._alive[kind] == set():
                 del self._alive[kind]
 
     @property
