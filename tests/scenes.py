@@ -29,7 +29,7 @@ def load_data():
 
 def image_model() -> onnx.ModelProto:
     """Images [n,3,224,224] -> a coarse convolution, a Relu, and outputs of it."""
-    weight = np.random.default_rng(0).standard_normal((4, 3, 16, 16)).astype(np.float32) * 0.02
+    weight = np.random.default_rng(0).standard_normal((4, 3, 16, 16)).astype(np.float32) * 0.2
     names = ["output1", "output2", "final_output"]
     nodes = [
         helper.make_node("Conv", ["input", "W"], ["conv1_output"], kernel_shape=[16, 16], strides=[16, 16]),

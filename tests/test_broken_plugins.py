@@ -90,7 +90,7 @@ class TestOutsider:
         failed = healthy.polycmp(*run)
         assert failed.returncode == 1
         assert "6 signs of y differ" in failed.stdout
-        assert healthy.polycmp(*run, "--acme-signs-allowed", "6").returncode == 0
+        assert healthy.polycmp(*run, "--acme-signs-allowed", "6", "--allow-blind").returncode == 0
 
     def test_data_loader_and_its_options(self, healthy, model, tmp_path):
         saved = tmp_path / "inputs.json"

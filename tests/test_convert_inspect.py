@@ -120,7 +120,12 @@ def test_bfloat16(polycmp, model, tmp_path):
     brain = onnx.load(tmp_path / "brain.onnx")
     onnx.checker.check_model(brain)
     assert {item.data_type for item in brain.graph.initializer} == {onnx.TensorProto.BFLOAT16}
-    assert polycmp("run", "brain.onnx", "-b", "onnx", "-b", f"onnx:model={model}", "--atol", "0.05").status == 0
+    assert (
+        polycmp(
+            "run", "brain.onnx", "-b", "onnx", "-b", f"onnx:model={model}", "--atol", "0.05", "--allow-blind"
+        ).status
+        == 0
+    )
     assert polycmp("convert", model, "--fp-to-bf16", "--fp-to-fp16", "-o", "no.onnx").status == 2
 
 

@@ -99,7 +99,7 @@ def test_commands_work(folder):
         ("locate m.onnx -b onnxrt -b onnx", 0),
         ("invariants m.onnx -b onnxrt", 0),
         ("convert m.onnx -o n.onnx --fp-to-fp16", 0),
-        ("run n.onnx m.onnx -b onnxrt --atol 0.1", 0),
+        ("run n.onnx m.onnx -b onnxrt --atol 1e-3", 0),
         ("inspect model m.onnx", 0),
         ("plugins list", 0),
         ("plugins check onnxrt", 0),

@@ -34,7 +34,9 @@ def found() -> dict:
 
 def meets_the_tolerance(polycmp, atol):
     backends = ("-b", "onnxrt", "-b", "onnxrt:model=float.onnx")
-    return polycmp("run", "mixed.onnx", *backends, "--load-inputs", "x.npz", "--atol", atol).status == 0
+    return (
+        polycmp("run", "mixed.onnx", *backends, "--load-inputs", "x.npz", "--atol", atol, "--allow-blind").status == 0
+    )
 
 
 def layer(name):

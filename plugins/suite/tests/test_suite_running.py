@@ -225,7 +225,7 @@ def test_resuming_runs_what_has_not_ended_or_has_changed(suite):
     assert suite.latest.resolve() == run
     assert {name: suite.results()[name] for name in before} == before
     assert "3 cases: 2 passed, 1 failed" in done.stdout
-    suite.write(text.replace('name = "last"', 'name = "last"\natol = 0.5'))
+    suite.write(text.replace('name = "last"', 'name = "last"\natol = 1e-4'))
     done = suite("suite.toml", "--resume", status=1)
     assert "[1/1] ok      last" in done.stderr
     assert "nothing was run" not in done.stderr

@@ -85,7 +85,17 @@ def test_several_engines_at_once(capsys, models, tmp_path):
     shown = capsys.readouterr()
     assert status == 0, shown.out + shown.err
     assert sorted(path.name for path in folder.iterdir()) == ["bad.engine", "trt_fp16.engine"]
-    words = ["-b", f"trt:model={folder}/trt_fp16.engine", "-b", "onnxrt", "--atol", "0.05", "--rtol", "0.05", "--allow-blind"]
+    words = [
+        "-b",
+        f"trt:model={folder}/trt_fp16.engine",
+        "-b",
+        "onnxrt",
+        "--atol",
+        "0.05",
+        "--rtol",
+        "0.05",
+        "--allow-blind",
+    ]
     assert main(["run", str(good), *words]) == 0, capsys.readouterr()
 
 

@@ -44,6 +44,8 @@ class CommandGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse; options of messages may stand before the command that they are for, except behind the program."""
+        if not self.path:
+            ctx.meta["polycmp.typed"] = tuple(args)  # `polycmp.command.params.TYPED`, which is not imported for this
         if self.path and args[:1] and args[0].startswith("-"):
             from polycmp.command.log import behind_the_command
 

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from polycmp.command.build import Given, build_plan, convert, convert_one, read_run_file, write_run_file
-from polycmp.command.params import collect
+from polycmp.command.params import TYPED, collect
 from polycmp.command.paths import refuse_collisions, was_written, written_paths
 from polycmp.errors import UsageError
 from polycmp.messages import setup_logging
@@ -86,7 +86,7 @@ class Invocation:
             model=self.params.get("model") or "",
             backends=_with_second_model(self.params.get("backend") or (), self.params.get("reference_model") or ""),
             values=collect(self._ctx.command.get_params(self._ctx), self._ctx.params),
-            command=shlex.join(["polycmp", *sys.argv[1:]]),
+            command=shlex.join(["polycmp", *self._ctx.meta.get(TYPED, sys.argv[1:])]),
         )
         if CONFIG in given.values:
             path = convert_one(self.table.targets[CONFIG], given.values[CONFIG])

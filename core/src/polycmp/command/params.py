@@ -31,6 +31,8 @@ JOINT = "\x1f"
 NOTHING = JOINT
 #: Where the context holds the plugin whose options help is to show; "all" for those of everybody.
 TOPIC = "polycmp.help"
+#: Where the context holds the words that were typed behind `polycmp`.
+TYPED = "polycmp.typed"
 
 #: Flags outside the table whose value stands behind them as a word of its own.
 TAKES_A_WORD = frozenset({"-b", "--backend", "-o", "--output"})

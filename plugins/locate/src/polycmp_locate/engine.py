@@ -324,6 +324,18 @@ def _see_single_makers(partitioned_run: PartitionedRun) -> None:
                 )
 
 
+def _take_the_same(one: TensorMetadata, two: TensorMetadata) -> bool:
+    """Return whether no input of both models has a shape in one that the other refuses."""
+    for name in one.keys() & two.keys():
+        a, b = one[name].shape, two[name].shape
+        if a is None or b is None:
+            continue
+        fixed = [pair for pair in zip(a, b, strict=False) if all(isinstance(size, int) for size in pair)]
+        if len(a) != len(b) or any(x != y for x, y in fixed):
+            return False
+    return True
+
+
 def make_setting(setting: Setting, feed: Feed, pairs: InputPairs) -> Setting:
     """Return a setting in which both backends have the same graph: where they do not, their tensors are paired.
 
@@ -348,7 +360,8 @@ def make_setting(setting: Setting, feed: Feed, pairs: InputPairs) -> Setting:
     if not outputs:
         why = f"{listed(candidate.graph.outputs)} in one, {listed(reference.graph.outputs)} in the other"
         raise ModelError(f"{models} have no output in common", why=why)
-    few = len(reference.graph.nodes) <= NAMEABLE  # then the sentence about the outputs names all there is
+    # Of few operators the sentence about the outputs names all there is.
+    few = len(reference.graph.nodes) <= NAMEABLE and _take_the_same(candidate.graph.inputs, reference.graph.inputs)
     if not few and all(match.candidate in outputs for match in aligned.pairing.matches):
         raise ModelError(
             f"{models} have different operators, and no tensor inside one could be paired with one of the other",

@@ -152,6 +152,8 @@ class FullSearch:
         groups = [segment.wanted for segment in self.sweeper.windows.segments]
         units = {row.tensor: worth_running(row.unit) for row in self.found.rows}
         for side, made in ((self.setting.candidate, self.plain), (self.setting.reference, self.expected)):
+            if side.compiles:  # another run is another build of the whole model
+                continue
             found = find_unsteady(side, self.feed, made, errors, groups, lambda name: units.get(name, 0.0))
             if found is not None:
                 borrowed = any(row.tensor == found.tensor and row.is_borrowed for row in self.found.rows)

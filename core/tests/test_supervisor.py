@@ -1,0 +1,45 @@
+"""A command in a process of its own: its status comes back, and a crash is told in words."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import ctypes, os, signal, sys
+from polycmp.activity import HERE
+from polycmp.supervisor import supervised
+
+def command():
+    with HERE.doing("while it was activated: frail with m.onnx"):
+        {body}
+    return 7
+
+sys.exit(supervised(command, {words!r}))
+"""
+
+
+def supervise(body: str, *words: str):
+    code = PROGRAM.format(body=body, words=list(words))
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_the_status_of_the_command_comes_back():
+    done = supervise("pass", "run", "m.onnx")
+    assert (done.returncode, done.stderr) == (7, "")
+
+
+def test_a_crash_says_whose_it_is_and_what_to_type():
+    done = supervise("ctypes.string_at(0)", "run", "m.onnx")
+    assert done.returncode == 3
+    said, following = done.stderr.splitlines()
+    assert said.startswith("polycmp: died while it was activated: frail with m.onnx (SIGSEGV")
+    assert following == "  next: polycmp run m.onnx --use-subprocess"
+
+
+@pytest.mark.parametrize("number", [2, 15])
+def test_a_signal_that_ends_the_command_ends_this_process(number):
+    done = supervise(f"signal.signal({number}, signal.SIG_DFL); os.kill(os.getpid(), {number})", "run")
+    assert done.returncode == -number
