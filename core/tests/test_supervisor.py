@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from polycmp.supervisor import supervised
+
 PROGRAM = """
 import ctypes, os, signal, sys
 from polycmp.activity import HERE
@@ -43,3 +45,8 @@ def test_a_crash_says_whose_it_is_and_what_to_type():
 def test_a_signal_that_ends_the_command_ends_this_process(number):
     done = supervise(f"signal.signal({number}, signal.SIG_DFL); os.kill(os.getpid(), {number})", "run")
     assert done.returncode == -number
+
+
+def test_where_processes_cannot_be_copied_the_command_runs_here(monkeypatch):
+    monkeypatch.delattr("os.fork")
+    assert supervised(lambda: 7, ["run"]) == 7
