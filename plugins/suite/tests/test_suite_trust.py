@@ -246,4 +246,5 @@ class TestNodeFolder:
         (tmp_path / "link").symlink_to(tmp_path)
         with pytest.raises(FileError, match="not this user's alone"):
             own_folder(tmp_path / "link")
+        (tmp_path / "mine").mkdir(mode=0o755)
         assert own_folder(tmp_path / "mine").stat().st_mode & 0o777 == 0o700

@@ -83,12 +83,13 @@ def own_folder(folder: Path) -> Path:
     """
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o022:
         raise FileError(
             f"the folder {folder} on {socket.gethostname()} is not this user's alone",
             why="files of cases are kept in it, which another user could replace",
             hint=f"remove it, or chmod 700 {folder}",
         )
+    folder.chmod(0o700)  # an earlier release left it readable
     return folder
 
 
