@@ -82,7 +82,7 @@ def start(suite, *words) -> subprocess.Popen:
 def test_cases_run_on_the_cluster_and_files_are_shipped_once_a_node(suite, cluster):
     suite.write(
         HEAD
-        + '[[case]]\nmodel = "one.onnx"\nmatrix = { atol = [1, 2, 3, 4, 5, 6] }\n'
+        + '[[case]]\nmodel = "one.onnx"\nmatrix = { atol = [1e-6, 2e-6, 3e-6, 4e-6, 5e-6, 6e-6] }\n'
         + '[[case]]\nname = "bad"\nmodel = "one.onnx"\nbackend = ["onnxrt", "onnxrt:model=two.onnx"]\n'
     )
     done = suite("suite.toml", "--executor", "ray", "--address", cluster.address, status=1)
@@ -102,7 +102,8 @@ def test_cases_run_on_the_cluster_and_files_are_shipped_once_a_node(suite, clust
 def test_a_lost_node_s_cases_run_elsewhere(suite, cluster):
     marks = slow_loader(suite.folder, 25.0)
     suite.write(
-        HEAD + 'data-loader-script = "slow.py"\n[[case]]\nmodel = "one.onnx"\nmatrix = { atol = [1, 2, 3, 4] }\n'
+        HEAD
+        + 'data-loader-script = "slow.py"\n[[case]]\nmodel = "one.onnx"\nmatrix = { atol = [1e-6, 2e-6, 3e-6, 4e-6] }\n'
     )
     process = start(suite, "suite.toml", "--executor", "ray", "--address", cluster.address)
     wait_for(lambda: len(list(marks.iterdir())) == 2)  # one on each node
