@@ -1,6 +1,6 @@
 """How large must a fault be to be seen? Planted faults of known size before every judge, beside pairs without a fault.
 
-    python -m truth.detection --each 3        # writes detection.md, detection.json and docs/pictures/detection.svg
+    python -m truth.detection --each 3        # writes detection.md, detection.json and docs/figures/detection.svg
 
 A pair is a float32 model and the same model in another type (or the same), run on the same inputs. A fault is planted
 behind one operator of the second file: what it makes is changed by a share of known size, under the same name.
@@ -33,7 +33,7 @@ from truth.composing import random_net
 from truth.models import lowbit, net_of
 
 HERE = Path(__file__).parent
-PICTURE = HERE.parent / "docs" / "pictures" / "detection.svg"
+PICTURE = HERE.parent / "docs" / "figures" / "detection.svg"
 #: Shares by which what an operator makes is changed; 0 is a pair without a fault.
 SIZES = (0.0, 2.0**-14, 2.0**-11, 2.0**-8, 2.0**-5, 2.0**-2, 1.0)
 JUDGES: Mapping[str, tuple[str, ...]] = {
