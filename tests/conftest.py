@@ -13,7 +13,7 @@ import onnx
 import pytest
 from toys import small_model
 
-from polycmp.cli.main import main
+from polycmp.cli.main import run as run_command
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,12 @@ def signals_as_a_terminal_has_them():
 
 @pytest.fixture
 def polycmp(capfd, monkeypatch, tmp_path):
-    """Run `polycmp` in this process, inside an empty folder."""
+    """Run `polycmp` as a process of its own would, in this one, inside an empty folder."""
     monkeypatch.chdir(tmp_path)
 
     def run(*words: object) -> Done:
         capfd.readouterr()
-        status = main([str(word) for word in words])
+        status = run_command([str(word) for word in words])
         captured = capfd.readouterr()
         assert "Traceback" not in captured.out + captured.err
         return Done(status, captured.out, captured.err)

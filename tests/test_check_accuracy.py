@@ -302,8 +302,8 @@ class TestAverage:
         assert polycmp(*words, "--atol", enough, "--check-average").status == 0
 
     def test_perfect_iterations_do_not_hide_a_bad_one(self):
+        from polycmp.builtin.observers.averages import Means
         from polycmp.comparator import CompareFunc
-        from polycmp_checks.averages import Means
 
         psnr = CompareFunc.psnr()
         means = Means(larger_is_better=True)

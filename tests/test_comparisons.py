@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from truth.comparisons import EITHER, FAIL, PASS, Case, Counts, answer, draw, run
+from truth.comparisons import API, BLIND, COMMAND, COMPARER, EITHER, FAIL, PASS, Case, Counts, answer, draw, run
 
 
 def test_no_comparison_passes_that_must_not():
     counts = run(0, 3000)
-    assert counts.false_passes == []
-    assert counts.false_alarms == []
+    assert [seeds for seeds in counts.wrong.values() if seeds] == []
+    assert counts.blind > 100
+    assert counts.ways[API] > 500 and counts.ways[COMPARER] > 1500 and counts.ways[COMMAND] == 3
     assert sum(counts.must_fail.values()) > 1000
     assert min(counts.cases.values()) > 100
 
@@ -32,3 +33,12 @@ def test_a_false_pass_would_be_counted(monkeypatch):
     for seed in range(50):
         counts.add(draw(seed))
     assert counts.false_passes
+
+
+@pytest.mark.parametrize(("said", "found"), [(PASS, "hidden"), (BLIND, "sighted")])
+def test_a_wrong_word_on_what_could_have_failed_would_be_counted(monkeypatch, said, found):
+    monkeypatch.setattr("truth.comparisons.verdict_of", lambda case: said)
+    counts = Counts()
+    for seed in range(200):
+        counts.add(draw(seed))
+    assert getattr(counts, found)

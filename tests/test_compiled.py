@@ -214,3 +214,50 @@ def test_operators_that_do_not_fit_into_memory_run_in_several_runners():
     candidate = Candidate()
     assert list(run_together(candidate, feeds, 4096 * 2)) == list(feeds)
     assert [len(names) for names in candidate.asked] == [4] * 5
+
+
+# --- a backend that compiles and whose own runs differ
+
+RACE = """
+    from polycmp_onnxrt.runner import OnnxrtRunner
+    from polycmp_onnxrt.session import SessionFromOnnx
+    import os
+
+    class Racing(OnnxrtRunner):
+        runs = 0
+
+        def __init__(self, model, options, name):
+            loaded = model.load("onnx")
+            super().__init__(SessionFromOnnx(loaded), name)
+            self.loaded = loaded
+
+        def activate_impl(self):
+            with open(os.environ["BUILDS"], "a") as file:
+                file.write(f"{len(self.loaded().graph.node)}" + chr(10))
+            super().activate_impl()
+
+        def infer_impl(self, feed):
+            Racing.runs += 1
+            return {name: array * (1 + 0.1 * Racing.runs) for name, array in super().infer_impl(feed).items()}
+
+    def make(model, options, *, name):
+        return Racing(model, options, name)
+"""
+
+
+def test_a_side_that_compiles_and_differs_from_itself_is_told_without_another_build(locate, tmp_path):
+    (locate.site.folder / "compiler_impl.py").write_text(textwrap.dedent(RACE))
+    good = two_faults(tmp_path / "good.onnx")
+    status, found, builds = locate(("compiler", good), good)
+    assert (status, found["words"]) == (1, "other numbers in each run")
+    assert found["sentence"].startswith(
+        "other numbers in each run: compiler computes the same inputs twice and differs"
+    )
+    assert builds.count(8) <= 4, "the model, all its tensors, its operators alone, and once more to see where it begins"
+
+
+def test_a_side_that_compiles_and_agrees_with_itself_is_built_as_often_as_ever(locate, tmp_path):
+    good, bad = two_faults(tmp_path / "good.onnx"), two_faults(tmp_path / "bad.onnx", changed=(5,))
+    status, found, builds = locate(("compiler", bad), good)
+    assert (status, found["first_bad"]) == (1, "t5")
+    assert builds.count(8) == 2

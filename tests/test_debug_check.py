@@ -1,11 +1,10 @@
-"""`--check COMMAND …`, in `debug reduce`, `debug repeat` and `debug build`."""
+"""`--check COMMAND …`, in `debug reduce` and `debug repeat`."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import guilty
@@ -435,22 +434,3 @@ class TestRepeat:
         statuses = [step["status"] for step in done.report(Path("found.json"))["steps"]]
         assert (done.status, len(statuses)) == (1, 2), done.out + done.err
         assert all(status == -9 for status in statuses), statuses
-
-
-class TestBuild:
-    def test_a_file_of_any_kind_that_a_plugin_writes(self, polycmp, model):
-        words = ("--iter-artifact", "built.onnx", "--artifacts", "built.onnx", "--until=2")
-        done = polycmp(
-            "debug", "build", "model.onnx", *words, "--check", "polycmp", "run", "built.onnx", "-b", "onnxrt"
-        )
-        assert done.status == 0, done.out + done.err
-        assert len(list(Path("polycmp_artifacts/good").glob("built_*.onnx"))) == 2
-
-    @pytest.mark.skipif(find_spec("tensorrt") is not None, reason="TensorRT is here, so nothing lacks it")
-    def test_what_lacks_in_every_step_is_said_once(self, polycmp, model):
-        done = polycmp("debug", "build", "model.onnx", "--until=3", "--check", "true")
-        assert (done.status, done.err.count("pip install 'polycmp-trt[")) == (3, 1), done.out + done.err
-
-    def test_nothing_builds_such_a_file(self, polycmp, model):
-        done = polycmp("debug", "build", "model.onnx", "--iter-artifact", "x.docx", "--until=2", "--check", "true")
-        assert (done.status, "nothing builds x.docx" in done.err) == (2, True)

@@ -19,7 +19,7 @@ import pytest
 from decoders import decoder
 from onnx import numpy_helper
 
-from polycmp.cli.main import main
+from polycmp.cli.main import run as run_command
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -29,7 +29,7 @@ STATUS = re.compile(r"\s+# exit (\d+)$")
 #: The pages that tests of their own read, by the same kind of check: what they show is not run twice.
 TESTED_ELSEWHERE = {
     "writing-a-backend.md": "plugins/pluginref/tests/test_docs.py",
-    "writing-a-command.md": "plugins/layerwise/tests/test_writing_a_command.py",
+    "writing-a-command.md": "core/tests/builtin/layerwise/test_writing_a_command.py",
 }
 #: Beginnings of the lines in `sh` blocks, which are not run: what they need is not here, or would change this machine.
 NOT_RUN = (
@@ -151,7 +151,7 @@ def run(command: Command, capfd) -> tuple[int, str]:
     capfd.readouterr()
     argv = shlex.split(command.line)
     if argv[0] == "polycmp" and not {"|", ">", "&&", ";"} & set(argv):
-        status = main(argv[1:])
+        status = run_command(argv[1:])
         captured = capfd.readouterr()
         return status, captured.out + captured.err
     done = subprocess.run(command.line, shell=True, capture_output=True, text=True, check=False, timeout=120)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from polycmp.builtin.accuracy.command import accuracy_command
 from polycmp.cli.run import run_command
 from polycmp.options import option_fields
 from polycmp.plugins import Registry
-from polycmp_checks.accuracy_command import accuracy_command
 from polycmp_checks.invariants_command import invariants_command
 from polycmp_checks.selftest_command import selftest_command
 from polycmp_locate.command import locate_command
@@ -130,6 +130,14 @@ def test_options_of_a_plugins_own_command_take_no_empty_value(polycmp, tmp_path)
     (tmp_path / "good").mkdir()
     (tmp_path / "bad").mkdir()
     assert polycmp("inspect", "diff-tactics", "--dir", ".").status == 0
-    done = polycmp("inspect", "diff-tactics", "--dir", ".", "--good", "")
-    assert done.status == 2
-    assert "--good" in done.err
+    for empty in (["--good", ""], ["--good="], ["--good", " "]):
+        done = polycmp("inspect", "diff-tactics", "--dir", ".", *empty)
+        assert done.status == 2
+        assert "--good" in done.err
+
+
+def test_a_plugins_own_command_is_left_as_the_plugin_made_it(polycmp, tmp_path):
+    command = pytest.importorskip("polycmp_trt.show.commands").diff_tactics
+    before = [param.callback for param in command.params]
+    assert polycmp("inspect", "diff-tactics", "--dir", ".", "--good", "").status == 2
+    assert [param.callback for param in command.params] == before

@@ -19,10 +19,10 @@ import numpy as np
 import pytest
 from live import POLYGRAPHY_PYTHON, live
 
+from polycmp.builtin.formats.run_results import RunResults
 from polycmp.errors import FileError
 from polycmp.json import load_json, save_json
 from polycmp.results.files import InputsWriter, OutputsWriter, open_inputs, open_runs
-from polycmp_formats.run_results import RunResults
 
 SAMPLES = Path(__file__).parent / "data" / "polygraphy-0.53.6"
 

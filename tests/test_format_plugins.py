@@ -101,7 +101,6 @@ def test_a_format_that_raises_is_named_and_leaves_what_was_there(site, model, tm
 @pytest.mark.parametrize(
     ("words", "plugin"),
     [
-        (("--save-outputs", "out.npz"), "formats"),
         (("--report", "r.html"), "report"),
         (("--data-loader", "stress"), "checks"),
     ],

@@ -153,6 +153,9 @@ def polycmp_runners():
                      switches=(Switch("skip", values_from="optimising_impl:passes"),), rewritten="write")
 """
 OPTIMISER = '''
+import os
+import time
+
 import onnx
 from onnx import helper
 from polycmp_onnxrt.runner import OnnxrtRunner
@@ -193,6 +196,8 @@ def make(model, options, *, name):
             apply(loaded.graph)
 
     def session():
+        first = os.environ.pop("SLOW", "")
+        time.sleep(float(first or 0))
         if options.write:
             onnx.save(loaded, options.write)
         return SessionFromOnnx(loaded, optimization="off")()
@@ -229,6 +234,12 @@ def test_operators_between_two_others_that_became_one(optimising, tmp_path):
     assert (status, found["words"], found["first_bad"]) == (1, "probing removes the fault", "a")
     assert "computes Neg 'neg' and Add 'add' as one Sub (Differences), which is wrong" in found["sentence"]
     assert found["sentence"].endswith("a way round: -b optimising:skip=Differences")
+
+
+def test_a_slow_backend_is_searched_as_any_other(optimising, tmp_path, monkeypatch):
+    """How long the whole model takes says nothing of what is wrong with it."""
+    monkeypatch.setenv("SLOW", "3.2")
+    test_operators_between_two_others_that_became_one(optimising, tmp_path)
 
 
 @pytest.mark.parametrize("before", ["x", "r"], ids=["of an input", "inside"])

@@ -181,6 +181,45 @@ def test_options_may_name_an_input_as_either_model_calls_it(polycmp, models):
         assert (done.status, f"[3,5,{pairs.WIDTH}]" in said(done)) == (0, True), said(done)
 
 
+def two_names(folder: Path) -> None:
+    for name, batch in (("mine", "N"), ("other", "batch")):
+        end = [("y", TensorProto.FLOAT, [batch, 3])]
+        node = helper.make_node("Mul", [name, "k"], ["y"], name="m")
+        onnx.save(
+            graph_model([node], [(name, TensorProto.FLOAT, [batch, 3])], end, [("k", np.float32([2]))]),
+            folder / f"{name}.onnx",
+        )
+
+
+@pytest.mark.parametrize("loader", [("--val-range",), ("--data-loader", "stress", "--stress-val-range")])
+@pytest.mark.parametrize("name", ["mine", "other", "mi*"])
+def test_a_range_may_name_an_input_as_either_model_calls_it(polycmp, tmp_path, name, loader):
+    two_names(tmp_path)
+    pair = ("mine.onnx", "-b", "onnxrt", "-b", "onnx:model=other.onnx", *loader, f"{name}:[5,6]")
+    assert polycmp("run", *pair, "--save-inputs", "x.npz").status == 0
+    saved = next(value for value in np.load(tmp_path / "x.npz").values() if value.dtype == np.float32)
+    assert saved.min() >= 5
+    assert saved.max() <= 6
+    assert polycmp("locate", *pair).status == 0
+
+
+@pytest.mark.parametrize("asked", ["mine:[4,3]", "other:[4,3]", "mi*:[4,3]", "N=4", "batch=4"])
+def test_a_shape_may_name_an_input_or_a_dimension_as_either_model_does(polycmp, tmp_path, asked):
+    two_names(tmp_path)
+    pair = ("mine.onnx", "-b", "onnxrt", "-b", "onnx:model=other.onnx", "--input-shapes", asked)
+    done = polycmp("run", *pair)
+    assert done.status == 0
+    assert "float32[4,3]" in done.out
+
+
+@pytest.mark.parametrize("option", [("--val-range", "mine:[5,6]", "other:[7,8]"), ("--input-shapes", "N=4", "batch=5")])
+def test_two_values_for_one_input_under_two_names_are_refused(polycmp, tmp_path, option):
+    two_names(tmp_path)
+    done = polycmp("run", "mine.onnx", "-b", "onnxrt", "-b", "onnx:model=other.onnx", *option)
+    assert done.status == 2
+    assert "which cannot be both" in said(done)
+
+
 def test_a_python_program_feeds_runners_the_same(models):
     new, old = (OnnxrtRunner(SessionFromOnnx(str(models / f"{name}.onnx")), name=name) for name in ("other", "good"))
     for streaming in (False, True):

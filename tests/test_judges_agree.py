@@ -1,4 +1,7 @@
-"""`run --tolerance auto`, `run --mark-all`, `locate` and saved outputs never contradict each other about one pair."""
+"""No two commands say contrary things of one pair: those of `truth`, whose answers are known, and others.
+
+What is contrary is written down in `truth.agreeing.contradictions`; `make truth` asks of all pairs.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,70 @@ import pytest
 from onnx import TensorProto, helper
 from toys import graph_model
 
+from truth.agreeing import ask_all, contradictions
+from truth.judge import Said
+from truth.scenario import EQUAL, ROUNDING, UNSTEADY, WRONG
+from truth.scenarios import SCENARIOS
+
 WIDTH = 32
+#: Every so many of the scenarios of `make test`, which go through architectures, types and faults in turn.
+EACH = 32
+CHOSEN = [name for name, item in SCENARIOS.items() if item.fast and item.here and item.file is None][::EACH]
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_no_command_contradicts_another(polycmp, tmp_path, name):
+    del polycmp  # it gives back what commands in this process change
+    assert contradictions(ask_all(SCENARIOS[name], tmp_path)) == []
+
+
+def report(**outputs: str) -> dict[str, object]:
+    return {"comparison_results": [{"outputs": {name: {"verdict": said} for name, said in outputs.items()}}]}
+
+
+def told(located: Said, **exits: int | Said) -> dict[str, Said]:
+    """What commands say: nothing contrary of a pair that passes, but for what is given."""
+    names = {"mark_all": "run --mark-all", "auto": "run --tolerance auto"}
+    said = dict.fromkeys(("run", "run --mark-all", "run --tolerance auto", "suite", "compare", "invariants"), Said(0))
+    given = {names.get(name, name): item if isinstance(item, Said) else Said(item) for name, item in exits.items()}
+    return {**said, **given, "locate": located}
+
+
+UNMOVED = {"probe": {"moved": False, "passed_without": True}}
+SENTENCES = [
+    ("all agree", told(Said(0, EQUAL)), 0),
+    ("a suite fails what run passes", told(Said(0, EQUAL), suite=1), 1),
+    ("saved outputs fail what run passes", told(Said(0, EQUAL), compare=1), 1),
+    ("a race is another one in each run", told(Said(1, UNSTEADY), run=1, suite=0, compare=0, invariants=1, auto=1), 0),
+    ("run fails, all is equal", told(Said(0, EQUAL), run=1, suite=1, compare=1), 1),
+    ("run fails, rounding explains it", told(Said(0, ROUNDING), run=1, suite=1, compare=1), 0),
+    ("run passes, an operator is wrong", told(Said(1, WRONG, "wrong: Op"), auto=3), 1),
+    (
+        "run passes, an operator is wrong without harm",
+        told(Said(1, WRONG, "wrong: Op; the outputs are within the tolerance all the same")),
+        0,
+    ),
+    ("auto passes what locate accuses", told(Said(1, WRONG, "wrong: Op"), run=1, suite=1, compare=1), 1),
+    ("auto fails what rounding explains", told(Said(0, ROUNDING), auto=1), 1),
+    ("auto is undecided", told(Said(0, ROUNDING), auto=3), 0),
+    ("a race that invariants do not see", told(Said(1, UNSTEADY), run=1, auto=1), 1),
+    (
+        "looking inside changes a verdict, but not the outputs",
+        told(Said(0, EQUAL, document=UNMOVED), run=Said(0, document=report(y="passed")),
+             mark_all=Said(1, document=report(y="failed"))),
+        1,
+    ),
+    (
+        "a backend fails, and nothing is wrong",
+        told(Said(0, EQUAL), run=Said(3, document={"inference_results": {"a": {"error": "no"}}}), suite=3, compare=3),
+        1,
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "count"), [item[1:] for item in SENTENCES], ids=[item[0] for item in SENTENCES])
+def test_what_is_contrary_is_seen(said, count):
+    assert len(contradictions(said)) == count
 
 
 def network(last: float = 1.0, column: float = 1.0) -> onnx.ModelProto:

@@ -266,3 +266,26 @@ def test_the_module_and_line_of_pytorch_are_said(polycmp, tmp_path, inner):
     sentence = located(tmp_path)["sentence"]
     module = "encoder.layer.0" if inner.startswith("_") else inner
     assert sentence.endswith(f"in the model's source: module {module}, scale.py:17 (return x * self.k)")
+
+
+def two_faults(path, factor: float, shift: float):
+    """Write a product, a sum and Exp, whose results are next to nothing with a large shift."""
+    nodes = [
+        helper.make_node("Mul", ["x", "factor"], ["a"], name="first"),
+        helper.make_node("Add", ["a", "shift"], ["b"], name="second"),
+        helper.make_node("Exp", ["b"], ["y"], name="exp"),
+    ]
+    weights = [("factor", np.float32(factor)), ("shift", np.float32(shift))]
+    return save(path, nodes, [("x", TensorProto.FLOAT, [8])], [("y", TensorProto.FLOAT, None)], weights)
+
+
+def test_the_first_of_two_wrong_operators_is_named_where_the_outputs_are_next_to_nothing(polycmp, tmp_path):
+    good = two_faults(tmp_path / "good.onnx", 1.0, -10.0)
+    bad = two_faults(tmp_path / "bad.onnx", 0.5, 0.0)
+    np.savez(tmp_path / "x.npz", x=np.linspace(0.5, 4.0, 8, dtype=np.float32))
+    polycmp(
+        "locate", bad, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}", "--load-inputs", "x.npz", *REPORT
+    )
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert (found["operator"]["name"], found["tensors"][0]["tensor"]) == ("first", "a"), found["sentence"]
+    assert max(row["relative_error"] for row in found["tensors"]) > 100

@@ -70,19 +70,52 @@ def test_run_says_whose_crash_it_was_and_what_to_type(folder, script, when):
     assert "SIGSEGV" in again.stdout + again.stderr
 
 
-@pytest.mark.parametrize("script", ["run.py"])
+#: What reads the operators dies of the first one that it is asked to make, whatever that is.
+GUILTY = {"load.py": "Mul 'scale'", "run.py": "Tanh 'bend'"}
+ENDED = "polycmp: the process died as it ended (SIGSEGV"
+
+
+@pytest.mark.parametrize("script", GUILTY)
 def test_locate_goes_on_and_names_the_operator(folder, script):
     done = polycmp(folder, "locate", "m.onnx", "-b", f"onnx:ops={script},name=frail", "-b", "onnxrt")
     assert "going on with each backend in a process of its own" in done.stderr
-    assert "Tanh 'bend'" in done.stdout, done.stdout + done.stderr
+    assert GUILTY[script] in done.stdout, done.stdout + done.stderr
     assert done.returncode in {1, 3}
+
+
+@pytest.mark.parametrize("script", GUILTY)
+def test_reduce_says_what_to_type_and_that_names_the_operator(folder, script):
+    done = polycmp(folder, "debug", "reduce", "m.onnx", "-b", f"onnx:ops={script},name=frail", "-b", "onnxrt")
+    assert done.returncode == 3
+    said, following = done.stderr.splitlines()[-2:]
+    assert said.startswith("polycmp: died ") and "frail with m.onnx (SIGSEGV" in said
+    again = polycmp(folder, *following.removeprefix("  next: polycmp ").split())
+    assert (again.returncode, GUILTY[script] in again.stdout) == (0, True), again.stdout + again.stderr
+
+
+@pytest.mark.parametrize("words", [["locate"], ["debug", "reduce"]], ids=" ".join)
+def test_a_crash_at_the_end_of_a_search_takes_nothing_back(folder, words):
+    done = polycmp(folder, *words, "m.onnx", "-b", "onnx:ops=exit.py,name=frail", "-b", "onnxrt")
+    assert (done.returncode, "NOTHING F" in done.stdout) == (0, True), done.stdout + done.stderr
+    assert done.stderr.splitlines()[-1].startswith(ENDED)
+
+
+def test_a_suite_goes_on_after_each(folder):
+    case = '[[case]]\nname = "{0}"\nmodel = "m.onnx"\nbackend = ["onnx:ops={0}.py,name=frail", "onnxrt"]\n'
+    (folder / "suite.toml").write_text("".join(map(case.format, ("load", "run", "exit"))))
+    done = polycmp(folder, "suite", "suite.toml")
+    assert done.returncode == 3
+    said = " ".join(done.stdout.split())
+    assert "died while it was activated: frail with m.onnx (SIGSEGV: a crash in native code)" in said
+    assert "died in iteration 0: frail with m.onnx (SIGSEGV: a crash in native code)" in said
+    assert "3 cases: 1 passed, 2 not compared" in said
 
 
 def test_a_crash_at_the_end_takes_nothing_back(folder):
     done = polycmp(folder, "run", "m.onnx", "-b", "onnx:ops=exit.py,name=frail", "-b", "onnxrt")
     assert "PASSED" in done.stdout
     assert done.returncode == 0, done.stderr
-    assert done.stderr.splitlines()[-1].startswith("polycmp: the process died as it ended (SIGSEGV")
+    assert done.stderr.splitlines()[-1].startswith(ENDED)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

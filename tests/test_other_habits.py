@@ -14,9 +14,6 @@ from workshop import make_workshop
 
 from polycmp.errors import FileError
 from polycmp.json import load_json, save_json
-from polycmp.options import option_fields
-from polycmp.plugins import Registry
-from polycmp.plugins.known import known_names
 from polycmp.results.files import open_runs
 
 
@@ -106,23 +103,28 @@ def test_marking_all_of_nothing_blames_no_other_option(polycmp, tmp_path):
 
 @pytest.mark.parametrize("flag", ["--fp16", "--int8", "--workspace", "--save-engine", "--tactic-sources"])
 @pytest.mark.parametrize("command", ["run", "convert"])
-def test_options_of_an_absent_package_name_it(polycmp, shop, monkeypatch, flag, command):
+def test_an_option_that_nobody_has_names_the_backends_that_are_not_there(polycmp, shop, monkeypatch, flag, command):
     monkeypatch.setenv("POLYCMP_PLUGINS", "onnx,onnxrt")
     words = ["--onnxrt"] if command == "run" else ["-o", "out.onnx"]
     done = polycmp(command, "model.onnx", *words, flag)
-    assert done.status == 3
-    assert f"{flag} is an option of the backend 'trt'" in done.err
+    assert done.status == 2
+    assert f"there is no option {flag}" in done.err
+    assert "not available here: faulty, openvino, pluginref, tf, torch, trt" in done.err
     assert "Did you mean" not in done.err
 
 
-def test_the_core_knows_the_options_of_all_our_backends_for_those_who_lack_them():
-    short: dict[str, str] = {}
-    for item in Registry.discover().contributions:
-        ours = {"onnx", "onnxrt", "trt", "pluginref", "openvino", "tf", "torch"}
-        if item.kind in {"runner", "loader"} and item.plugin in ours:
-            aliases = (alias for field in option_fields(item.spec.options) for alias in field.aliases)
-            short |= {alias: item.plugin for alias in aliases if not alias.startswith(f"--{item.plugin}-")}
-    assert dict(known_names().options) == short
+def test_a_backend_that_was_asked_for_explains_options_that_nobody_has(polycmp, shop, monkeypatch):
+    monkeypatch.setenv("POLYCMP_PLUGINS", "onnx,onnxrt")
+    done = polycmp("run", "model.onnx", "--fp16", "-b", "trt")
+    assert done.status == 3
+    assert "the backend 'trt' is not available" in done.err
+
+
+def test_a_slip_of_the_fingers_is_answered_with_the_option_that_is_meant(polycmp, shop, monkeypatch):
+    monkeypatch.setenv("POLYCMP_PLUGINS", "onnx,onnxrt")
+    done = polycmp("run", "model.onnx", "--onnxrt", "--itertions", "2")
+    assert done.status == 2
+    assert "--iterations" in done.err
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ IMPORT_ALL = """
     from importlib.metadata import entry_points
 
     tops = {"polycmp"} | {item.value.partition(".")[0] for item in entry_points(group="polycmp")}
-    tops = {top for top in tops if top.startswith("polycmp")} | {"polycmp_testing"}
+    tops = {top for top in tops if top.startswith("polycmp")} | {"polycmp.testing"}
     seen, lacking = 0, {}
     for top in sorted(tops):
         package = importlib.import_module(top)

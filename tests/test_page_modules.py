@@ -15,7 +15,7 @@ import onnx
 import pairs
 import pytest
 
-from polycmp_layerwise.along import Measure, Place
+from polycmp.report.along import Measure, Place
 from polycmp_report.page.outline import Group, grouped, worst
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

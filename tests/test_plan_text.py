@@ -18,12 +18,12 @@ from plans import CHARS, NASTY, plan_of_words, plans_of
 
 from polycmp.errors import PluginError, UsageError
 from polycmp.options import option_fields
+from polycmp.options.values import join_pair, spell, split_list, split_name, split_pair, unquote
 from polycmp.plan import BackendPlan, Plan
 from polycmp.plan.backends import instance_texts
 from polycmp.plan.text import from_values, to_command, to_values, to_words
 from polycmp.plugins import Registry
 from polycmp.spec import opt
-from polycmp.values import join_pair, spell, split_list, split_name, split_pair, unquote
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import onnx
@@ -302,13 +300,3 @@ def test_fail_fast_stops_at_the_first_difference(polycmp, model, other, tmp_path
     words = ("run", model, "-b", "onnxrt", "-b", f"onnxrt:model={other}", "--iterations", 4, "--report", "r.json")
     assert polycmp(*words, "--fail-fast").status == 1
     assert json.loads((tmp_path / "r.json").read_text())["inference_results"]["onnxrt"]["iterations"] == 1
-
-
-def test_garbage_is_collected_while_a_run_works(model, tmp_path):
-    (tmp_path / "data.py").write_text(
-        "import gc\nimport numpy as np\ndef load_data():\n    assert gc.isenabled()\n"
-        "    yield {'x': np.ones((1, 8), np.float32)}\n"
-    )
-    words = ["run", str(model), "-b", "onnxrt", "--data-loader-script", "data.py"]
-    done = subprocess.run([sys.executable, "-m", "polycmp", *words], cwd=tmp_path, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr

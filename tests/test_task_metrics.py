@@ -161,9 +161,9 @@ def test_what_judges_element_by_element_still_differs_in_shape(polycmp, tmp_path
 
 
 def test_the_comparator_of_programs_matches_any_number_of_boxes(polycmp, tmp_path):
+    from polycmp.builtin.functions.metric_options import IouMatchOptions
+    from polycmp.builtin.functions.metrics import IouMatch
     from polycmp.comparator import Comparator, IterationResult, RunResults
-    from polycmp_checks.metric_options import IouMatchOptions
-    from polycmp_checks.metrics import IouMatch
 
     runs = RunResults()
     for name, count in (("new", 2), ("old", 3)):

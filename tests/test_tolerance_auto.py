@@ -63,8 +63,14 @@ def test_rounding_passes_whatever_the_type(polycmp, model, backends, seed):
     done = polycmp("run", model, "-b", backends[0], "-b", backends[1], *AUTO, "--seed", seed)
     assert done.status == 0, done.out
     assert "rounding explains up to" in words(done)
-    assert "measured against float64" in words(done)
+    assert "measured with onnxrt" in words(done)
     assert verdict(done)["functions"]["simple"]["tolerance"]["atol"] > 0
+
+
+def test_what_takes_long_is_said_before_it_begins(polycmp, model, monkeypatch):
+    monkeypatch.setattr("polycmp.builtin.layerwise.moved._NOTICEABLE", 0.0)
+    done = polycmp("run", model, "-b", "onnx:dtype=float16", "-b", "onnx", *AUTO)
+    assert "measuring what rounding to float16 does, with onnxrt: about" in " ".join(done.err.split())
 
 
 def test_rounding_to_float16_fails_the_defaults_and_the_row_says_what_it_is(polycmp, model):
@@ -132,6 +138,47 @@ def test_saved_outputs_can_be_judged_with_a_backend_beside_them(polycmp, model):
     assert done.status == 0, done.out + done.err
     done = polycmp("run", "--load-outputs", "o.npz", "--load-outputs", "o.npz", *AUTO)
     assert (done.status, "needs a backend" in done.err) == (2, True), done.err
+
+
+@pytest.mark.parametrize("seed", ["0", "2", "3"])
+def test_channels_of_tiny_values_are_not_accused(polycmp, tmp_path, seed):
+    """Kernels approximate Sigmoid as exactly as 1 needs, whatever is subtracted from it."""
+    node = helper.make_node
+    nodes = [
+        node("Add", ["x", "shift"], ["a"]), node("Clip", ["a", "low"], ["c"]), node("Sigmoid", ["c"], ["s"]),
+        node("Sigmoid", ["low"], ["b"]), node("Sub", ["s", "b"], ["y"]),
+    ]  # fmt: skip
+    shift = np.array([0, 2, -22, -20], np.float32).reshape(1, 4, 1, 1)
+    for low in (-18, -30):
+        weights = [("shift", shift), ("low", np.float32(low))]
+        made = graph_model(nodes, [("x", FLOAT, [1, 4, 8, 8])], [("y", FLOAT, None)], weights)
+        onnx.save(made, tmp_path / f"low{-low}.onnx")
+    done = polycmp("run", "low18.onnx", "low30.onnx", "-b", "onnx", *AUTO, "--seed", seed)
+    assert done.status == 0, done.out
+
+
+@pytest.mark.parametrize(("fault", "status"), [("", 0), ("zero_point", 1), ("scale", 1)])
+def test_rounding_to_int8_is_measured(polycmp, tmp_path, fault, status):
+    """Four layers by `quantize_dynamic`: a scale 10 % too large, or a zero point off by one, is no rounding."""
+    quantization = pytest.importorskip("onnxruntime.quantization")
+    rng, nodes, weights, last = np.random.default_rng(0), [], [], "x"
+    for index in range(4):
+        weights.append((f"w{index}", (rng.standard_normal((64, 64)) * 0.18).astype(np.float32)))
+        nodes.append(helper.make_node("MatMul", [last, f"w{index}"], [f"m{index}"], name=f"m{index}"))
+        last = "y" if index == 3 else f"r{index}"
+        nodes.append(helper.make_node("Relu", [f"m{index}"], [last], name=f"r{index}"))
+    onnx.save(graph_model(nodes, [("x", FLOAT, [32, 64])], [("y", FLOAT, None)], weights), tmp_path / "m.onnx")
+    quantization.quantize_dynamic(tmp_path / "m.onnx", tmp_path / "int8.onnx")
+    wrong = onnx.load(tmp_path / "int8.onnx")
+    for item in wrong.graph.initializer:
+        if fault and item.name == f"w2_{fault}":
+            value = onnx.numpy_helper.to_array(item)
+            other = value + value.dtype.type(1) if fault == "zero_point" else value * np.float32(1.1)
+            item.CopyFrom(onnx.numpy_helper.from_array(np.asarray(other, value.dtype), item.name))
+    onnx.save(wrong, tmp_path / "wrong.onnx")
+    done = polycmp("run", "wrong.onnx", "m.onnx", "-b", "onnxrt", *AUTO)
+    assert "int8 measured with onnxrt" in words(done)
+    assert done.status == status, done.out
 
 
 # --- what rows show

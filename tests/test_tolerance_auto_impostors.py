@@ -185,8 +185,8 @@ def rounded_to(steps: int) -> onnx.ModelProto:
     return graph_model(nodes, [("x", FLOAT, [32, 64])], [("y", FLOAT, None)], weights)
 
 
-@pytest.mark.parametrize(("steps", "status", "word"), [(254, 0, "PASSED"), (96, 3, "UNDECIDED"), (24, 1, "FAILED")])
-def test_noise_of_int8_passes_is_undecided_or_fails_by_its_size(polycmp, tmp_path, steps, status, word):
+@pytest.mark.parametrize(("steps", "status", "word"), [(254, 0, "PASSED"), (96, 3, "UNDECIDED"), (24, 3, "UNDECIDED")])
+def test_noise_of_int8_passes_or_is_undecided_by_the_size_of_its_steps(polycmp, tmp_path, steps, status, word):
     onnx.save(rounded_to(0), tmp_path / "m.onnx")
     onnx.save(rounded_to(steps), tmp_path / "int8.onnx")
     done = polycmp("run", "int8.onnx", "m.onnx", "-b", "onnxrt", "--tolerance", "auto", "--report", "r.json")

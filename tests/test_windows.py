@@ -11,10 +11,10 @@ import onnx
 import pytest
 from fakes import FakeSite, runner
 
+from polycmp.builtin.layerwise.partition import Layout, plan_segments
 from polycmp.model import Model
 from polycmp.plugins import Registry
 from polycmp.tensors import TensorMetadata
-from polycmp_layerwise.partition import Layout, plan_segments
 
 TWO = ("-b", "onnxrt", "-b", "onnxrt:name=ref,optimization=off")
 

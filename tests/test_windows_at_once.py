@@ -15,11 +15,11 @@ import guilty
 import pytest
 from fakes import FakeSite
 
+from polycmp.builtin.layerwise.at_once import sharing_cores
 from polycmp.cores import all_cores, usable_cores
 from polycmp.plan import BackendPlan
 from polycmp.plugins import Registry
 from polycmp.runs.resolve import ResolvedBackend
-from polycmp_layerwise.at_once import sharing_cores
 from polycmp_onnxrt.plugin import Options
 
 SHAPES = {guilty.chain: ["x:[1,4,16,16]"], guilty.residual: ["x:[5,8]"]}

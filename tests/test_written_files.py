@@ -14,7 +14,7 @@ from toys import graph_model
 
 from polycmp.errors import ModelError
 from polycmp.plugins import Registry
-from polycmp_onnx import save_onnx
+from polycmp_onnx import save_onnx, verify
 from polycmp_onnx.save import write_model
 from polycmp_onnx.trial import attempt
 from polycmp_onnx.verify import Verification
@@ -345,10 +345,111 @@ def test_a_backend_that_dies_while_it_loads_a_file_ends_nothing_else(tmp_path, m
     monkeypatch.chdir(tmp_path)
     onnx.save(relu(), "model.onnx")
     with open("sitecustomize.py", "w") as file:
-        file.write("import onnxruntime, os\nonnxruntime.InferenceSession = lambda *a, **k: os.abort()\n")
+        file.write("import onnxruntime, os\n" + ABORTS)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     found = attempt("onnxrt", "model.onnx")
     assert not found.loaded and "SIGABRT" in found.fault and "while loading it" in found.fault
+
+
+#: Has ONNX Runtime die of models with an operator of type OPERATOR that reads float16.
+DIES = """
+import os, onnxruntime
+Session = onnxruntime.InferenceSession
+
+def session(source, *args, **kwargs):
+    import onnx
+    model = onnx.load_from_string(source) if isinstance(source, bytes) else onnx.load(source)
+    types = {{item.name: item.data_type for item in model.graph.initializer}}
+    if any(node.op_type in {operators} and types.get(node.input[1]) == 10 for node in model.graph.node):
+        os.abort()
+    return Session(source, *args, **kwargs)
+
+onnxruntime.InferenceSession = session
+"""
+
+
+@pytest.mark.parametrize(("operators", "status"), [({"Mul"}, 0), ({"Add", "Mul"}, 3)], ids=["one", "two"])
+def test_an_operator_of_which_a_backend_dies_stays_in_float32(polycmp, tmp_path, monkeypatch, operators, status):
+    nodes = [helper.make_node("Add", ["x", "w"], ["a"]), helper.make_node("Mul", ["a", "v"], ["y"])]
+    weights = [(name, np.float32([1, 2])) for name in "wv"]
+    onnx.save(graph_model(nodes, [("x", FLOAT, [2])], [("y", FLOAT, [2])], weights), "model.onnx")
+    Path("sitecustomize.py").write_text(DIES.format(operators=operators))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    done = polycmp("convert", "model.onnx", "--fp-to-fp16", "-o", "half.onnx")
+    assert done.status == status, done.err
+    if status:
+        assert "died with signal 6 (SIGABRT) while loading it" in done.err
+        assert "--keep-float TYPE" in done.err and not Path("half.onnx").exists()
+        return
+    assert "Mul stays in float32, as by --keep-float Mul: otherwise onnxrt died" in done.err
+    types = {item.name: item.data_type for item in onnx.load("half.onnx").graph.initializer}
+    assert (types["w"], types["v"]) == (TensorProto.FLOAT16, FLOAT)
+    assert "onnxrt loads it" in done.out
+
+
+def test_operators_that_a_later_opset_lets_be_bfloat16_are_named(polycmp):
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"]), helper.make_node("Relu", ["c"], ["r"])]
+    nodes.append(helper.make_node("GlobalAveragePool", ["r"], ["y"]))
+    weights = [("w", np.ones((2, 3, 1, 1), np.float32))]
+    model = graph_model(nodes, [("x", FLOAT, [1, 3, 4, 4])], [("y", FLOAT, [1, 2, 1, 1])], weights)
+    onnx.save(model, "model.onnx")
+    done = polycmp("convert", "model.onnx", "--fp-to-bf16", "-o", "brain.onnx")
+    said = " ".join(done.err.split())
+    assert "Conv, GlobalAveragePool stay in float32: ONNX lets them be bfloat16 from opset 22 on" in said
+    assert "opset_version=22" in said
+    assert [node.op_type for node in onnx.load("brain.onnx").graph.node if node.output[0] == "r"] == ["Relu"]
+    assert "float32" not in polycmp("convert", "model.onnx", "--fp-to-fp16", "-o", "half.onnx").err
+    model.opset_import[0].version = 22
+    onnx.save(model, "newer.onnx")
+    assert "from opset" not in polycmp("convert", "newer.onnx", "--fp-to-bf16", "-o", "brain.onnx").err
+
+
+def differing():
+    """Write two models of which one operator differs, and return the words that compare them."""
+    for name, factor in (("new", 2.0), ("old", 1.0)):
+        weights = [("w", np.float32([factor, 1]))]
+        nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Mul", ["r", "w"], ["m"])]
+        nodes.append(helper.make_node("Neg", ["m"], ["y"]))
+        onnx.save(graph_model(nodes, [("x", FLOAT, ["n", 2])], [("y", FLOAT, ["n", 2])], weights), f"{name}.onnx")
+    return ("new.onnx", "-b", "onnxrt", "-b", "onnx:model=old.onnx")
+
+
+def test_what_shows_a_fault_is_verified_and_says_so(polycmp):
+    done = polycmp("debug", "reduce", *differing(), "-o", "part.onnx", "--save-repro", "case")
+    assert "part.onnx is verified: ONNX's rules, onnxrt loads it" in done.out, done.err
+    done = polycmp("debug", "bundle", "case")
+    assert "the model is verified: ONNX's rules, onnxrt loads it" in done.out, done.err
+
+
+def test_a_part_that_breaks_the_rules_is_told_with_what_was_found(polycmp, monkeypatch):
+    def spoiled(loader):
+        model = loader()
+        model.graph.node[0].input.append("nothing makes this")
+        return model
+
+    save = verify.save_part
+    monkeypatch.setattr(verify, "save_part", lambda loader, *a, **k: save(lambda: spoiled(loader), *a, **k))
+    Path("part.onnx").write_bytes(b"old")
+    done = polycmp("debug", "reduce", *differing(), "-o", "part.onnx")
+    assert (done.status, Path("part.onnx").read_bytes()) == (3, b"old")
+    assert "The smallest part that fails" in done.out and "Mul" in done.out
+    assert "NOT WRITTEN" in done.out and "ONNX's checker refuses" in done.out + done.err
+
+
+def test_a_model_that_a_run_saves_is_verified(polycmp, tmp_path, monkeypatch):
+    onnx.save(relu(), "model.onnx")
+    done = polycmp("run", "model.onnx", "-b", "onnx", "--save-onnx", "saved.onnx")
+    assert "saved.onnx is verified: ONNX's rules, onnxrt loads it, it computes what model.onnx does" in " ".join(
+        done.err.split()
+    )
+    Path("sitecustomize.py").write_text("import onnxruntime, os\n" + ABORTS)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    done = polycmp("run", "model.onnx", "-b", "onnx", "--onnx-outputs", "y", "--save-onnx", "saved.onnx")
+    assert done.status == 0, done.err  # the original is no better
+    assert "nor does it load the original" in " ".join(done.err.split())
+
+
+ABORTS = "onnxruntime.InferenceSession = lambda *a, **k: os.abort()\n"
 
 
 def test_weights_of_the_original_are_not_written_over(polycmp):

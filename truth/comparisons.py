@@ -8,14 +8,20 @@ with NumPy. Cases so near to a limit that float64 may decide either way (1e-9 of
 from __future__ import annotations
 
 import argparse
+import io
+import json
 import math
+import multiprocessing
 import random
 import sys
+import tempfile
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +29,18 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.comparator import CompareFunc
+from polycmp.cli.main import main as main_of_polycmp
+from polycmp.comparator import Comparator, CompareFunc, IterationResult, RunResults
 from polycmp.compare.pair import PairComparer
 
 Array = NDArray[Any]
 #: A verdict by exact arithmetic: it must pass, it must fail, or float64 may decide either way.
 PASS, FAIL, EITHER = "pass", "fail", "either"
+#: polycmp says that nothing could have failed.
+BLIND = "blind"
 _MARGIN = Fraction(1, 10**9)
+#: Cases that a process is given at once.
+_PART = 2000
 RESULTS = Path(__file__).with_name("comparisons.md")
 
 _FLOATS = (
@@ -448,14 +459,115 @@ def _ordinal(value: Any) -> int:
 
 
 def verdict_of(case: Case) -> str:
-    """Return what polycmp says: `pass`, `fail`, or `inconclusive` where it says neither."""
-    function = getattr(CompareFunc, case.function)(**case.options)
-    pair = PairComparer("candidate", "reference", {case.function: function})
+    """Return what polycmp says: `pass`, `fail`, or `blind`, by the way that the case's seed chooses."""
+    return _WAYS[way_of(case.seed)](case)
+
+
+def way_of(seed: int) -> str:
+    """Return how a case is compared: by the comparer, the Python API, or the command.
+
+    One in 1,000 is written to files and compared by the command, a quarter of the others goes through the API.
+    """
+    return COMMAND if seed % 1000 == 999 else API if seed % 4 == 0 else COMPARER
+
+
+def _by_comparer(case: Case) -> str:
+    pair = PairComparer("candidate", "reference", {case.function: _judge(case)}, accepted=())
     pair.add(case.candidate, case.reference)
     result = pair.result()
-    if result.passed:
-        return PASS
-    return "inconclusive" if result.inconclusive else FAIL
+    return _SAID.get(result.inconclusive or ("passed" if result.passed else "failed"), "undecided")
+
+
+def _by_api(case: Case) -> str:
+    verdict = str(Comparator.compare_accuracy(_results(case), compare_func=_judge(case)).verdict)
+    return _SAID.get(verdict, verdict)
+
+
+def _by_command(case: Case) -> str:
+    words = ["--compare", case.function]
+    for name, value in case.options.items():
+        if value is True:
+            words.append(_flag(name))
+        elif value is not False:
+            words += [_flag(name), str(value)]
+    with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        files = [str(Path(folder, f"{label}.json")) for label, _ in _results(case).items()]
+        for file, (label, iterations) in zip(files, _results(case).items(), strict=True):
+            RunResults([(label, iterations)]).save(file)
+        report = Path(folder, "report.json")
+        status = main_of_polycmp(["compare", *files, *words, "-q", "--report", str(report)])
+        verdict = str(json.loads(report.read_text(encoding="utf-8"))["verdict"])
+    if status != {"passed": 0, "failed": 1}.get(verdict, 3):
+        return f"{verdict} with status {status}"
+    return _SAID.get(verdict, verdict)
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _judge(case: Case) -> Any:
+    return getattr(CompareFunc, case.function)(**case.options)
+
+
+def _results(case: Case) -> RunResults:
+    sides = (("candidate", case.candidate), ("reference", case.reference))
+    return RunResults([(label, [IterationResult(dict(outputs), runner_name=label)]) for label, outputs in sides])
+
+
+def _whole_impostors(reference: Array) -> Iterator[Array]:
+    """Yield what `nothing_could_hide` tries, exactly: float64 does not hold the ends of 64 bits."""
+    info, values = ml_dtypes.iinfo(reference.dtype), [int(value) for value in reference.flat]
+    found = [[round(value * factor) for value in values] for factor in map(Fraction, ("0", "1/2", "-1", "11/10"))]
+    for other in (*found, [round(Fraction(sum(values), len(values)))] * len(values)):
+        kept = [min(max(value, info.min), info.max) for value in other]
+        wide = np.array(kept, np.uint64 if reference.dtype == np.uint64 else np.int64)
+        yield wide.astype(reference.dtype).reshape(reference.shape)
+    if reference.ndim:
+        yield np.roll(reference, 1, axis=0)
+
+
+COMPARER, API, COMMAND = "comparer", "Python API", "command"
+_SAID = {"passed": PASS, "failed": FAIL, "blind": BLIND}
+_WAYS: Mapping[str, Callable[[Case], str]] = {COMPARER: _by_comparer, API: _by_api, COMMAND: _by_command}
+
+
+# --- whether it could have failed
+
+
+def could_hide(case: Case) -> str:
+    """Return by exact arithmetic whether zeros in place of the output that is compared would pass.
+
+    Returns:
+        `PASS` if they would and are not the reference itself, `FAIL` if they would not, else `EITHER`.
+    """
+    reference = case.reference["y"]
+    if case.kind == "text" or not np.any(reference.astype(np.complex128) != 0):
+        return EITHER
+    return answer(replace(case, candidate={"y": np.zeros_like(reference)}))
+
+
+def nothing_could_hide(case: Case) -> bool:
+    """Return whether exact arithmetic refuses whatever a broken model may return in place of the reference.
+
+    Tried are zeros, half, the negative, 1.1 times the values, their mean, and the next row. Where there are no
+    elements, anything of that shape passes.
+    """
+    reference = case.reference["y"]
+    if case.kind == "text" or not reference.size:
+        return bool(reference.size)
+    if case.kind == "whole":
+        return all(answer(replace(case, candidate={"y": other})) == FAIL for other in _whole_impostors(reference))
+    with np.errstate(all="ignore"):
+        wide = reference.astype(np.complex128 if case.kind == "complex" else np.float64)
+        finite = wide[np.isfinite(wide)]
+        others = [wide * factor for factor in (0.0, 0.5, -1.0, 1.1)]
+        others += [np.full(wide.shape, finite.mean() if finite.size else 0.0)]
+        others += [np.roll(wide, 1, axis=0)] if wide.ndim else []
+        if case.kind == "bool":
+            others = [np.rint(other) for other in others]
+        made = [other.astype(reference.dtype) for other in others]
+    return all(answer(replace(case, candidate={"y": other})) == FAIL for other in made)
 
 
 @dataclass
@@ -466,17 +578,23 @@ class Counts:
         cases: How many had an answer, by function.
         must_fail: How many of these had to fail, by function.
         either: Cases without an answer.
-        inconclusive: Cases that must pass, and of which polycmp says that nothing could have failed.
+        blind: Cases that must pass, and of which polycmp says that nothing could have failed.
+        ways: How many had an answer, by how they were compared.
         false_passes: Seeds that passed and must not.
         false_alarms: Seeds that failed and must not.
+        hidden: Seeds that passed without a word although zeros would have, too.
+        sighted: Seeds called blind although nothing could have passed in place of the reference.
     """
 
     cases: Counter[str] = field(default_factory=Counter)
     must_fail: Counter[str] = field(default_factory=Counter)
     either: int = 0
-    inconclusive: int = 0
+    blind: int = 0
+    ways: Counter[str] = field(default_factory=Counter)
     false_passes: list[int] = field(default_factory=list)
     false_alarms: list[int] = field(default_factory=list)
+    hidden: list[int] = field(default_factory=list)
+    sighted: list[int] = field(default_factory=list)
 
     def add(self, case: Case) -> None:
         """Compare one case and count what comes of it."""
@@ -486,28 +604,65 @@ class Counts:
             return
         said = verdict_of(case)
         self.cases[case.function] += 1
+        self.ways[way_of(case.seed)] += 1
         self.must_fail[case.function] += wanted == FAIL
-        if said == PASS and wanted == FAIL:
+        if said in {PASS, BLIND} and wanted == FAIL:  # the command says that it could not compare other names, status 3
             self.false_passes.append(case.seed)
-        elif said == FAIL and wanted == PASS:
+        elif said not in {PASS, BLIND} and wanted == PASS:
             self.false_alarms.append(case.seed)
-        elif said == "inconclusive":
-            self.inconclusive += 1
+        elif said == BLIND:
+            self.blind += 1
+            if nothing_could_hide(case):
+                self.sighted.append(case.seed)
+        elif said == PASS and could_hide(case) == PASS:
+            self.hidden.append(case.seed)
+
+    def merge(self, other: Counts) -> None:
+        """Add what came of other cases."""
+        for item in fields(self):
+            setattr(self, item.name, getattr(self, item.name) + getattr(other, item.name))
+
+    @property
+    def wrong(self) -> Mapping[str, Sequence[int]]:
+        """What must not be, in words, with the seeds of which it is so."""
+        return {
+            "false passes": self.false_passes,
+            "false alarms": self.false_alarms,
+            "blind without a word": self.hidden,
+            "called blind and are not": self.sighted,
+        }
 
 
-def run(first: int, count: int, seconds: float = math.inf) -> Counts:
+def run(first: int, count: int) -> Counts:
+    """Compare so many cases.
+
+    Args:
+        first: The first seed.
+        count: How many seeds.
+    """
+    counts = Counts()
+    for seed in range(first, first + count):
+        counts.add(draw(seed))
+    return counts
+
+
+def run_all(first: int, count: int, seconds: float = math.inf, jobs: int = 1) -> Counts:
     """Compare so many cases, or as many as there is time for.
 
     Args:
         first: The first seed.
         count: How many seeds.
         seconds: For how long at most.
+        jobs: In how many processes.
     """
     counts, end = Counts(), time.monotonic() + seconds
-    for seed in range(first, first + count):
-        counts.add(draw(seed))
-        if seed % 1000 == 0 and time.monotonic() > end:
-            break
+    parts = ((start, min(_PART, first + count - start)) for start in range(first, first + count, _PART))
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+        waiting = deque(pool.apply_async(run, part) for part in islice(parts, jobs))
+        while waiting:
+            counts.merge(waiting.popleft().get())
+            if time.monotonic() < end:
+                waiting.extend(pool.apply_async(run, part) for part in islice(parts, 1))
     return counts
 
 
@@ -520,8 +675,12 @@ def table(counts: Counts, seconds: float) -> str:
         "Written by `python -m truth.comparisons`. The answer of each is worked out with fractions; see the module.",
         "",
         f"{total:,} comparisons with an answer in {seconds / 60:.0f} minutes ({day}): "
-        f"**{len(counts.false_passes)} false passes, {len(counts.false_alarms)} false alarms**. "
-        f"{counts.inconclusive:,} were called BLIND or UNDECIDED; {counts.either:,} more lay on a limit.",
+        f"**{', '.join(f'{len(seeds)} {what}' for what, seeds in counts.wrong.items())}**. "
+        f"{counts.blind:,} were called BLIND; {counts.either:,} more lay on a limit.",
+        "",
+        "Each is asked whether it could have failed. Compared by: "
+        + ", ".join(f"{name} {count:,}" for name, count in sorted(counts.ways.items()))
+        + ".",
         "",
         "| function | comparisons | of these must fail |",
         "|---|---|---|",
@@ -537,18 +696,19 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=20_000, help="how many cases")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seconds", type=float, default=math.inf, help="for how long at most")
+    parser.add_argument("--jobs", type=int, default=1, help="in how many processes")
     parser.add_argument("--write", action="store_true", help="write comparisons.md")
     asked = parser.parse_args()
     begun = time.monotonic()
-    counts = run(asked.first, asked.count, asked.seconds)
+    counts = run_all(asked.first, asked.count, asked.seconds, asked.jobs)
     text = table(counts, time.monotonic() - begun)
     print(text)
-    for name, seeds in (("false pass", counts.false_passes), ("false alarm", counts.false_alarms)):
+    for name, seeds in counts.wrong.items():
         for seed in seeds[:20]:
             print(f"{name}: seed {seed}: {draw(seed)}")
     if asked.write:
         RESULTS.write_text(text, encoding="utf-8")
-    return int(bool(counts.false_passes or counts.false_alarms))
+    return int(any(counts.wrong.values()))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from polycmp_testing.nodes import NodeCase, node_cases
+from polycmp.testing.nodes import NodeCase, node_cases
 from truth.build import Array, Graph, Net
 
 OPSET, IR = 21, 10

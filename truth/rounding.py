@@ -23,15 +23,15 @@ from pathlib import Path
 import numpy as np
 import onnx
 
+from polycmp.builtin.layerwise.open import open_partitioned_runs
+from polycmp.builtin.layerwise.structure import final_outputs
+from polycmp.builtin.layerwise.windows import Windows
 from polycmp.plan.text import from_values
 from polycmp.plugins import Registry
 from polycmp.precision import UNITS, operator_rounding
 from polycmp.runs.compare_functions import make_functions
 from polycmp.runs.loop import open_feeds
 from polycmp.runs.resolve import resolve
-from polycmp_layerwise.open import open_partitioned_runs
-from polycmp_layerwise.structure import final_outputs
-from polycmp_layerwise.windows import Windows
 from polycmp_locate.measure import OperatorTester
 from polycmp_locate.result import Row
 from polycmp_locate.search import Sweeper

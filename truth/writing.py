@@ -16,9 +16,11 @@ import collections
 import io
 import os
 import re
+import shutil
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -96,6 +98,17 @@ def _shapes(odd: Odd, random: np.random.Generator) -> Sequence[str] | None:
     ]
 
 
+def _smaller(odd: Odd, random: np.random.Generator) -> Sequence[str] | None:
+    """Return words that reduce a model until a file of it is smaller than a size drawn at random.
+
+    What is cut out has the shapes of the inputs that the model is to be run on, so these are given.
+    """
+    if not all(re.fullmatch(r"[\w./]+", name) for name in odd.feed):
+        return None
+    shapes = (f"{name}:{list(value.shape)}".replace(" ", "") for name, value in odd.feed.items())
+    return ["debug", "reduce", str(random.integers(1, odd.model.ByteSize() // 2)), "--input-shapes", *shapes]
+
+
 EDITS = (
     Edit("convert", _fixed("convert")),
     Edit("convert --shape-inference", _fixed("convert", "--shape-inference")),
@@ -131,6 +144,11 @@ EDITS = (
     Edit("surgeon insert", _inner("surgeon", "insert", "--op", "Identity", "--inputs", "{t}", "--outputs", "{t}")),
     Edit("surgeon prune", _fixed("surgeon", "prune"), None),
     Edit("surgeon weight-strip, weight-reconstruct", _fixed("surgeon", "weight-strip"), None),
+    Edit("run --save-onnx", _fixed("run")),
+    Edit("run --save-onnx --shape-inference", _fixed("run", "--shape-inference")),
+    Edit("run --save-onnx --fp-to-fp16", _fixed("run", "--fp-to-fp16"), _HALF),
+    Edit("debug reduce", _smaller),
+    Edit("debug bundle", _fixed("debug", "bundle", "1"), None),
     Edit("names and weights of a bundle", _fixed("bundle"), None),
     Edit("mixed precision", _fixed("mixed"), _HALF),
 )
@@ -208,9 +226,36 @@ class Bench:
             if status:
                 return status, said
             words, source = ["surgeon", "weight-reconstruct"], stripped
+        if words[0] == "run":
+            done = _call([*words[:1], str(source), *words[1:], "-b", "onnx", "--save-onnx", str(target)])
+            return (0, "") if target.exists() else done  # whatever came of running it
+        if words[0] == "debug":
+            return self._reduce(words[1], words[2], words[3:], target)
         split = 2 if words[0] == "surgeon" else 1
         more = [] if verify else ["--no-verify"]
         return _call([*words[:split], str(source), *words[split:], *more, "-o", str(target)])
+
+    def _reduce(self, command: str, size: str, shapes: Sequence[str], target: Path) -> tuple[int, str]:
+        """Write what is left where a check fails for files of a size or more, or its copy in a bundle."""
+        step, case, packed = (self.folder / name for name in ("step.onnx", "case", "case.zip"))
+        check = ["--check", "sh", "-c", 'test "$(wc -c < "$0")" -lt "$1"', str(step), size]
+        steps = ["--iter-artifact", str(step), "--artifacts-dir", str(self.folder / "sorted"), *shapes]
+        if command == "reduce":
+            done = _call(["debug", "reduce", str(self.folder / "model.onnx"), "-o", str(target), *steps, *check])
+            return (done[0] or 3, done[1]) if not target.exists() else done
+        shutil.rmtree(case, ignore_errors=True)
+        words = ["-o", str(self.folder / "part.onnx"), "--save-repro", str(case), "--no-reduce-inputs"]
+        done = _call(
+            ["debug", "reduce", str(self.folder / "model.onnx"), *words, "--no-reduce-outputs", *steps, *check]
+        )
+        if not case.exists():
+            return done[0] or 3, done[1]
+        done = _call(["debug", "bundle", str(case), "-o", str(packed)])
+        if done[0] == 0:
+            with zipfile.ZipFile(packed) as file:
+                name = next(name for name in file.namelist() if name.endswith("step.onnx"))
+                target.write_bytes(file.read(name))
+        return done
 
     def _wrong(self, edit: Edit, words: Sequence[str], target: Path) -> str:
         """Return in words what is wrong with a file; empty if nothing is."""
@@ -222,9 +267,16 @@ class Bench:
                 return f"ONNX refuses it: {str(error)[:200]}"
         names = [value.name for value in made.graph.output]
         feed, expected = self.odd.feed, self.expected
-        if words[0] == "bundle":
-            return self._renamed(made)
-        if "extract" in words or "--mark-all" in words or "--onnx-outputs" in words:
+        if "bundle" in words:
+            part = onnx.load(self.folder / "case" / "step.onnx") if words[0] == "debug" else self.odd.model
+            return self._renamed(made, part)
+        if "reduce" in words:
+            try:
+                everything = self._all(every=True)
+            except Exception:  # noqa: BLE001 - what runs the model may not return all that is inside it
+                return _UNJUDGED
+            feed, expected = everything, {name: everything[name] for name in names}
+        elif "extract" in words or "--mark-all" in words or "--onnx-outputs" in words:
             everything = self._all()
             feed = {**everything, **feed}
             expected = {name: everything[name] for name in names if name in everything}
@@ -251,8 +303,8 @@ class Bench:
                 raise
             return _by_onnxruntime(model, feed)
 
-    def _renamed(self, made: Any) -> str:
-        before = [value.name for value in self.odd.model.graph.input]
+    def _renamed(self, made: Any, original: Any) -> str:
+        before = [value.name for value in original.graph.input]
         after = [value.name for value in made.graph.input]
         names = dict(zip(after, before, strict=True))
         weights = {item.name for item in made.graph.initializer}
@@ -262,16 +314,20 @@ class Bench:
             return f"it does not run: {error!r}"[:300]
         return ""
 
-    def _all(self) -> Outputs:
-        """Return the weights and inputs of the original, and the tensors of float32 that it computes."""
-        if self._everything is None:
+    def _all(self, *, every: bool = False) -> Outputs:
+        """Return the weights and inputs of the original, and the tensors of float32 that it computes, or every one."""
+        if self._everything is None or every:
             marked = onnx.ModelProto()
             marked.CopyFrom(self.odd.model)
             known = {value.name for value in marked.graph.output}
-            for name in [name for name in self.odd.inner if name not in known]:
+            made = [name for node in marked.graph.node for name in node.output if name]
+            for name in [name for name in (made if every else self.odd.inner) if name not in known]:
                 marked.graph.output.append(onnx.ValueInfoProto(name=name))
             weights = {item.name: onnx.numpy_helper.to_array(item) for item in marked.graph.initializer}
-            self._everything = {**weights, **self.odd.feed, **self._run(marked, self.odd.feed)}
+            found = {**weights, **self.odd.feed, **self._run(marked, self.odd.feed)}
+            if every:
+                return found
+            self._everything = found
         return self._everything
 
 
@@ -347,7 +403,9 @@ def _call(words: Sequence[str]) -> tuple[int, str]:
 
     said = io.StringIO()
     with redirect_stdout(said), redirect_stderr(said):
-        status = main([*words, "-q", "-q"])
+        place = words.index("--check") if "--check" in words else len(words)
+        quiet = [] if "bundle" in words else ["-q", "-q"]
+        status = main([*words[:place], *quiet, *words[place:]])
     return status, said.getvalue()
 
 
@@ -364,8 +422,8 @@ def _scrub(source: Path, target: Path) -> tuple[int, str]:
 def _mix(source: Path, target: Path, seed: int) -> tuple[int, str]:
     """Write what `locate --save-mixed` does where it keeps some layers."""
     from polycmp.errors import PolycmpError
+    from polycmp_locate.mixed import Mixer
     from polycmp_onnx import convert_to_fp16, onnx_from_path, save_onnx
-    from polycmp_onnx.mixed import Mixer
 
     exact, random = onnx_from_path(str(source)), np.random.default_rng(seed)
     try:

@@ -36,6 +36,8 @@ def core_alone_with(*packages):
     """
     from absent import BESIDE, Absence
 
+    for package in packages:
+        pytest.importorskip(package)
     lacking = {(package, name) for package in packages for name in ours_required_by(package) if name not in packages}
     assert not lacking, f"required by packages that stay, but hidden: {sorted(lacking)}"
 
@@ -94,8 +96,8 @@ def toybox(monkeypatch):
 
 @pytest.fixture
 def polycmp(toybox, capfd, monkeypatch, tmp_path):
-    """Run `polycmp` in this process, in an empty folder, with the toy box installed."""
-    from polycmp.cli.main import main
+    """Run `polycmp` as a process of its own would, in this one, in an empty folder, with the toy box installed."""
+    from polycmp.cli.main import run as run_command
 
     monkeypatch.chdir(tmp_path)
 
@@ -103,7 +105,7 @@ def polycmp(toybox, capfd, monkeypatch, tmp_path):
         capfd.readouterr()
         typed = [str(word) for word in words]
         monkeypatch.setattr(sys, "argv", ["polycmp", *typed])
-        status = main(typed)
+        status = run_command(typed)
         captured = capfd.readouterr()
         assert "Traceback" not in captured.out + captured.err
         return Done(status, captured.out, captured.err, tmp_path)

@@ -38,16 +38,6 @@ def test_other_reports_name_their_package(polycmp, tmp_path, words, package):
     assert package in done.err
 
 
-@pytest.mark.parametrize(
-    "words", [("check", "accuracy", "a.json"), ("run", "m.toy", "-b", "toy", "--save-accuracy-results", "a.json")]
-)
-def test_saved_metrics_name_their_package(polycmp, tmp_path, words):
-    small(tmp_path / "m.toy")
-    done = polycmp(*words)
-    assert (done.status, done.out) == (3, "")
-    assert "pip install polycmp-checks" in done.err
-
-
 def test_figures_of_every_tensor_inside(polycmp, tmp_path):
     residual(tmp_path / "m.toy")
     words = ("-b", "toy:name=bad,fault=add,at=b", "-b", "plain", "--toy-mark-all", "--report", "r.json", "-v")

@@ -71,16 +71,6 @@ def test_how_it_is_compared(polycmp, tmp_path, words, status):
     assert done.status == status, done.out + done.err
 
 
-@pytest.mark.parametrize(
-    "words", ["--compare l2", "--compare quality_metrics", "--l2-threshold 9", "--check-average", "--gen-script -"]
-)
-def test_what_packages_bring_is_answered_with_the_package(polycmp, tmp_path, words):
-    small(tmp_path / "m.toy")
-    done = polycmp("run", "m.toy", "-b", "toy", "-b", "plain", *words.split())
-    package = "polycmp-api" if "script" in words else "polycmp-checks"
-    assert (done.status, f"pip install {package}" in done.err) == (3, True), done.err
-
-
 def test_outputs_of_other_names_and_shapes(polycmp, tmp_path):
     write(tmp_path / "m.toy", [node("Identity", "x", "y")], inputs=FOUR)
     write(tmp_path / "o.toy", [node("Add", "x k", "z")], {"k": {"dtype": "float32", "shape": [1, 4], "values": 0}},
@@ -248,12 +238,6 @@ def test_every_tensor(run, tmp_path, memory):
     assert found["inference_results"]["bad"]["iterations"] == 2
 
 
-def test_without_the_package_for_it_the_memory_is_not_bounded_and_the_result_says_so(run, tmp_path):
-    residual(tmp_path / "m.toy")
-    done, _ = run(*TWO, "--toy-mark-all")
-    assert (done.status, "pip install polycmp-layerwise" in done.words) == (0, True)
-
-
 # --- wrong words
 
 
@@ -277,10 +261,15 @@ def test_without_the_package_for_it_the_memory_is_not_bounded_and_the_result_say
         (("m.toy", "-b", "packs", "--model-type", "packed"), 3, "incorrect header check"),
         (("m.toy", "-b", "toy", "--nonsense"), 2, "nonsense"),
         (("m.onnx", "-b", "toy"), 3, "pip install polycmp-onnx"),
+        (("saved", "-b", "toy"), 3, "pip install 'polycmp-tf[tf]'"),
+        (("empty", "-b", "toy"), 3, "no installed loader reads empty"),
     ],
 )
 def test_what_cannot_be_run(polycmp, tmp_path, words, status, says):
     small(tmp_path / "m.toy")
+    for name in ("saved", "empty"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "saved" / "saved_model.pb").touch()
     for name in ("m.xyz", "m.onnx"):
         (tmp_path / name).write_text("nothing")
     done = polycmp("run", *words)

@@ -112,6 +112,13 @@ def test_outputs_that_are_rightly_of_one_value_or_two_pass_with_the_sentence_tha
     assert (found.passed, found.reason) == (True, words)
 
 
+def test_whole_numbers_are_asked_with_whole_impostors():
+    """10 % more than 5 is 6, which an absolute tolerance of a half refuses."""
+    assert judged(np.int16([[5, -5], [3, -4]]), atol=0.5, rtol=0.0).passed
+    found = judged(np.int16([[3, 2], [1, -3]]), atol=1.2, rtol=0.0)
+    assert (found.inconclusive, "half of each value" in found.reason) == ("blind", True)
+
+
 def test_rounding_makes_no_impostor():
     """A constant up to rounding is one, and rows that differ by rounding alone are one row."""
     base = np.float32(0.125)

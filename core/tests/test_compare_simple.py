@@ -288,3 +288,17 @@ def test_tolerances_belong_to_outputs_and_patterns():
 def test_values_that_cannot_be_right_are_refused(values):
     with pytest.raises(ValueError):
         simple(**values)
+
+
+def test_channels_that_are_constant_on_one_side_are_named_where_a_tensor_fails():
+    reference = np.random.default_rng(0).random((1, 22, 64)).astype(np.float32)
+    candidate = reference.copy()
+    candidate[:, 4:] = 0
+    said = simple()(candidate, reference, output="output0")
+    assert not said.passed
+    assert "18 of 22 channels (axis 1) are 0 here and not in the reference" in said.reason
+    reference[:, 4:] = 1e-9  # next to nothing, and within the tolerance
+    candidate = reference.copy()
+    candidate[:, 0] += 1
+    candidate[:, 4:] = 0
+    assert "channels" not in simple()(candidate, reference, output="output0").reason

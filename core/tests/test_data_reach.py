@@ -1,13 +1,15 @@
-"""Outputs that say nothing of a model, and single whole numbers with which models work."""
+"""Outputs that tell nothing of a model, and single whole numbers with which models work."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from polycmp.builtin_options import RandomOptions
+from polycmp.builtin_options import RandomOptions, SimpleOptions
+from polycmp.compare.blindness import silent_outputs
+from polycmp.compare.pair import PairComparer
+from polycmp.compare.simple import Simple
 from polycmp.data.random import make_random, remarks
-from polycmp.data.reach import silent_outputs
 from polycmp.tensors import TensorEntry, TensorMetadata
 
 NAN, INF = float("nan"), float("inf")
@@ -31,7 +33,19 @@ OUTPUTS = [
 @pytest.mark.parametrize("case", OUTPUTS, ids=[case[0] for case in OUTPUTS])
 def test_which_outputs_say_nothing(case):
     _, array, silent = case
-    assert silent_outputs({"y": array}) == (["y"] if silent else [])
+    functions = {"simple": Simple(SimpleOptions())}
+    assert silent_outputs({"y": array}, functions) == (["y"] if silent else [])
+    assert silent_outputs({"y": array}, functions, ["y"]) == []
+
+
+@pytest.mark.parametrize(("atol", "silent"), [(1e-5, False), (0.5, True), (1e-12, False)])
+def test_what_says_nothing_hangs_on_the_tolerance_as_the_verdict_does(atol, silent):
+    outputs = {"y": np.random.default_rng(0).uniform(0.1, 0.4, (1, 64, 64)).astype(np.float32)}
+    functions = {"simple": Simple(SimpleOptions(atol={"": atol}))}
+    assert bool(silent_outputs(outputs, functions)) is silent
+    comparer = PairComparer("a", "b", functions, accepted=())
+    comparer.add(outputs, outputs)
+    assert (comparer.result().inconclusive == "blind") is silent
 
 
 WHOLE, REAL = np.dtype("i8"), np.dtype("f4")

@@ -9,8 +9,8 @@ from toymodels import node, number, write
 from polycmp.data.dimensions import merge_inputs, open_dimensions
 from polycmp.data.shapes import apply_input_shapes, usual_sizes
 from polycmp.errors import UsageError
+from polycmp.options.values import dimension_text, parse_dimensions, parse_shape_sets
 from polycmp.tensors import TensorEntry, TensorMetadata
-from polycmp.values import dimension_text, parse_dimensions, parse_shape_sets
 
 TEXT = TensorMetadata().add("ids", "int64", ("batch", "seq")).add("mask", "int64", ("batch", "seq"))
 CACHE = (

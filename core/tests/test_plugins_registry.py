@@ -46,7 +46,7 @@ class TestDiscovery:
 
     def test_core_contributes_through_the_same_door_and_comes_first(self, site):
         first = Registry.discover({}).records[0]
-        assert (first.name, first.module, first.state) == ("polycmp", "polycmp.builtin", "ok")
+        assert (first.name, first.module, first.state) == ("polycmp", "polycmp.builtin.plugin", "ok")
         assert "simple" in Registry.discover({}).compare_funcs
 
     def test_first_copy_of_a_distribution_on_the_path_hides_the_others(self, site, tmp_path, monkeypatch):

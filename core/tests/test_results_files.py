@@ -8,36 +8,14 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from polycmp.errors import FileError, PluginError, PolycmpError
-from polycmp.results.files import InputsWriter, open_inputs, open_runs, save_input_blob
+from polycmp.errors import FileError, PolycmpError
+from polycmp.results.files import save_input_blob
 
 FEED = {
     "x": np.arange(6, dtype=np.float32).reshape(2, 3),
     "bfloat16": np.array([1.5, np.nan, -np.inf], ml_dtypes.bfloat16),
     "strings": np.array([["a", "b"]], dtype=object),
 }
-
-
-@pytest.mark.parametrize(
-    ("name", "package"),
-    [
-        ("a.json", "pip install polycmp-formats"),
-        ("a.npz", "pip install polycmp-formats"),
-        ("a.safetensors", "pip install 'polycmp-formats[safetensors]'"),
-        ("folder", "pip install polycmp-formats"),
-    ],
-)
-def test_a_format_of_a_package_that_is_not_installed_names_it(tmp_path, name, package):
-    with pytest.raises(PluginError) as caught:
-        InputsWriter(tmp_path / name)
-    assert (caught.value.hint, caught.value.exit_code) == (package, 3)
-    assert name in str(caught.value)
-    if name != "folder":
-        (tmp_path / name).write_bytes(b"PK")
-        for read in (open_runs, lambda path: open_inputs([path])):
-            with pytest.raises(PluginError) as caught:
-                read(tmp_path / name)
-            assert caught.value.hint == package
 
 
 def test_blobs_are_bare_little_endian_bytes(tmp_path):

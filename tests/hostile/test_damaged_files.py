@@ -15,10 +15,11 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from polycmp.cli.main import main
+from polycmp.cli.main import run
 
-#: Damaged files of one kind; one seed for each kind, so that a failure can be had again.
-COUNT = 60
+#: Damaged files of one kind, and those that `make test-all` tries; one seed for each kind, so that a failure can be had
+#: again.
+COUNT, MANY = 60, 600
 DEEP = 200_000
 WRONG = [None, True, 1, -1, 1e308, "x", "\ud800", [], {}, [[]], {"a": 1}, [1, 2], 2**70]
 COMMANDS = {
@@ -63,7 +64,7 @@ def call(*words: str) -> tuple[int, str]:
     """Return a command's exit status and all that it said."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        status = main(list(words))
+        status = run(list(words))
     return status, said.getvalue()
 
 
@@ -126,15 +127,18 @@ def entries_changed(content: bytes, chance: random.Random) -> bytes:
     return made.getvalue()
 
 
+@pytest.mark.parametrize(
+    "count", [COUNT, pytest.param(MANY, marks=[pytest.mark.corpus, pytest.mark.timeout(1800)])], ids=str
+)
 @pytest.mark.parametrize("suffix", COMMANDS)
-def test_a_damaged_file_is_answered_in_words(good, tmp_path, monkeypatch, suffix):
+def test_a_damaged_file_is_answered_in_words(good, tmp_path, monkeypatch, suffix, count):
     for path in good.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     monkeypatch.chdir(tmp_path)
-    chance = random.Random(suffix)
+    chance = random.Random(suffix if count == COUNT else f"{suffix} {count}")
     content = {path: path.read_bytes() for path in sorted(good.glob(f"*{suffix}"))}
     statuses = set()
-    for _ in range(COUNT):
+    for _ in range(count):
         seed = chance.choice(list(content.values()))
         if suffix == ".json" and chance.random() < 0.7:
             damaged = values_changed(seed.decode(), chance).encode()

@@ -1,103 +1,152 @@
 """Files that converters make, good and with a planted fault: `python -m truth.converters`.
 
-    python -m truth.converters [--only REGEX] [--models REGEX] [--no-faults] [--output FILE]
+    python -m truth.converters [--part networks|trained|exported] [--only REGEX] [--models REGEX] [--no-faults]
+                               [--again] [--write]
 
-Every producer converts every network in a folder under .cache/converters; those that need packages of their own do so
-in an environment of their own, and are left out where that cannot be made. What is true of each file is established
-with ONNX Runtime alone (`measuring.py`). The exit status is 0 if no good file is accused and every fault that shows is
-named.
+Every producer that takes an ONNX file converts every network and every trained file; every exporter writes the networks
+of its framework. All of it lies below .cache/converters, with what was found of each file, so that a run that was
+stopped goes on and slices add up; `--again` judges anew what matches. Those that need packages of their own run in an
+environment of their own, and are left out where that cannot be made. What is true of each file is established with ONNX
+Runtime and the framework alone (`measuring.py`). `--write` writes the sections of the chosen parts into results.md. The
+exit status is 0 if no good file is accused and every fault that shows is named.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import subprocess
 import sys
-import sysconfig
-import tempfile
-import venv
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timezone
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import onnx
 
+from truth.build import Net
 from truth.converters.architectures import ARCHITECTURES
-from truth.converters.faults import faults_of
+from truth.converters.environments import environment
+from truth.converters.judging import (
+    ACCUSED,
+    ELSEWHERE,
+    GOOD,
+    MISSED,
+    NAMED,
+    NO_ANSWER,
+    NOT_MADE,
+    RUINED_FILE,
+    WRONG,
+    Case,
+    Count,
+    kept,
+    loads,
+)
 from truth.converters.making import target_of
-from truth.converters.measuring import RUINED, defect, is_visible, noise, outputs
 from truth.converters.producers import PRODUCERS, Producer
 from truth.converters.trained import trained
-from truth.judge import run_words
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 FOLDER = ROOT / ".cache" / "converters"
-GOOD, ACCUSED, NO_ANSWER, RUINED_FILE, NOT_MADE = "good", "accused", "no answer", "ruined", "not made"
-NAMED, ELSEWHERE, MISSED = "named", "named elsewhere", "missed"
-
-_ABOUT = """# Files that converters make
-
-`python -m truth.converters` writes this table: what `polycmp locate` says of files that tools made of small networks
-with random weights and of trained files ({networks} together), each beside its source in ONNX Runtime, and of the same
-files with one planted fault (a scale or weight x 1.3, a bias dropped, a zero point off by a fifth of the range). A file
-counts as ruined where its outputs have noise of more than half of the signal, a bias is clipped at the end of int32, or
-a scale has to cover a mask: that is so by the runtime and the file alone. A fault counts where it makes four times the
-noise of the file without it, and a tenth of the signal.
-
-| producer | not accused | **accused** | no answer | ruined | not made | faults named | elsewhere | **missed** |
+#: Frameworks, with the list of packages that each needs.
+FRAMEWORKS = {"torch": "torch", "tensorflow": "tf2onnx", "sklearn": "skl2onnx", "paddle": "paddle2onnx"}
+#: Files of exporters are right to a few units of float32, so that a fault shows with this share of the signal (choice).
+SEEN = 0.01
+COLUMNS = (GOOD, ACCUSED, NO_ANSWER, RUINED_FILE, NOT_MADE, NAMED, ELSEWHERE, MISSED)
+HEAD = """| {what} | not accused | **accused** | no answer | ruined | not made | faults named | elsewhere | **missed** |
 |---|---|---|---|---|---|---|---|---|"""
+TITLES = {
+    "networks": "## Small networks with random weights, by tools that take an ONNX file",
+    "trained": "## Trained files from packages, by the same tools",
+    "exported": "## Networks of frameworks, by their exporters",
+}
 
 
-@dataclass
-class Count:
-    """What became of one producer's files.
-
-    Attributes:
-        grades: How many files, or faults, ended how.
-        told: What is not right, in words.
-    """
-
-    grades: dict[str, int] = field(default_factory=dict)
-    told: list[str] = field(default_factory=list)
-
-    def add(self, grade: str, what: str = "") -> None:
-        """Count one."""
-        self.grades[grade] = self.grades.get(grade, 0) + 1
-        if what:
-            self.told.append(f"{grade}: {what}")
-            print(f"{grade}: {what}", flush=True)
-
-
-def environment(requires: str) -> tuple[str, str]:
-    """Return the Python that has what a producer requires, and why there is none; installs it where it is missing.
+class Corpus:
+    """What was asked for, and what was found.
 
     Args:
-        requires: The name of the list of packages; empty for this environment.
+        given: The arguments of the command line.
     """
-    if not requires:
-        return sys.executable, ""
-    folder = FOLDER / "environments" / requires
-    python, stamp = folder / "bin" / "python", folder / "installed"
-    wanted = HERE / "requirements" / f"{requires}.txt"
-    if stamp.exists() and stamp.read_text("utf-8") == wanted.read_text("utf-8"):
-        return str(python), ""
-    venv.create(folder, with_pip=False)
-    packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
-    around = [path for path in sys.path if path.endswith("site-packages")]
-    (packages / "around.pth").write_text("\n".join(around), "utf-8")
-    words = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(python), "install", "-q"]
-    try:
-        done = subprocess.run([*words, "-r", str(wanted)], capture_output=True, text=True, timeout=600, check=False)
-    except subprocess.TimeoutExpired:
-        return "", "installing took too long"
-    if done.returncode:
-        return "", (done.stderr.strip().splitlines() or ["pip failed"])[-1][:200]
-    stamp.write_text(wanted.read_text("utf-8"), "utf-8")
-    return str(python), ""
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        self._given = given
+        self.left_out: dict[str, str] = {}
+        self.models: set[str] = set()
+
+    def networks(self) -> Mapping[str, Count]:
+        """Judge what producers make of small networks."""
+        return self._produced(ARCHITECTURES, every=True)
+
+    def trained(self) -> Mapping[str, Count]:
+        """Judge what producers make of trained files; of the faults in each the first one that shows."""
+        return self._produced(trained(FOLDER.parent / "packages"), every=False)
+
+    def _produced(self, models: Mapping[str, Callable[[], Net]], *, every: bool) -> Mapping[str, Count]:
+        folders = list(self._written(models))
+        counts: dict[str, Count] = {}
+        for producer in PRODUCERS:
+            if not re.search(self._given.only, producer.name):
+                continue
+            why = convert(producer, folders)
+            if why:
+                self.left_out[producer.name] = why
+                continue
+            count = counts[producer.name] = Count()
+            for folder in folders:
+                with np.load(folder / "x.npz") as held:
+                    feed = list(held.values())
+                made = target_of(folder, producer.name)
+                what = f"{producer.name} x {folder.name}"
+                self._judge(count, Case(what, made, folder / "model.onnx", feed, every=every))
+            print(producer.name, count.grades, flush=True)
+        return counts
+
+    def _written(self, models: Mapping[str, Callable[[], Net]]) -> Iterator[Path]:
+        """Write networks and their inputs where they are missing, and yield their folders."""
+        for name, make in models.items():
+            folder = FOLDER / re.sub(r"\W+", "-", name)
+            if not re.search(self._given.models, folder.name):
+                continue
+            if not (folder / "x.npz").exists():
+                make().write(folder)
+            self.models.add(folder.name)
+            yield folder
+
+    def exported(self) -> Mapping[str, Count]:
+        """Judge what exporters write, beside what the framework computes and the file of another exporter."""
+        counts: dict[str, Count] = {}
+        for framework, requires in FRAMEWORKS.items():
+            folder = FOLDER / "exported" / framework
+            why = export(framework, requires, folder, self._given.models)
+            if why:
+                self.left_out[framework] = why
+                continue
+            for network in sorted(item for item in folder.iterdir() if item.is_dir()):
+                if re.search(self._given.models, network.name):
+                    self._exports(network, counts)
+        return dict(sorted(counts.items()))
+
+    def _exports(self, network: Path, counts: dict[str, Count]) -> None:
+        with np.load(network / "x.npz") as x, np.load(network / "golden.npz") as golden:
+            feed, expected = list(x.values()), list(golden.values())
+        names = json.loads((network / "exporters.json").read_text("utf-8"))
+        files = {name: target_of(network, name) for name in names}
+        for name, made in files.items():
+            if not re.search(self._given.only, name):
+                continue
+            others = [file for other, file in files.items() if other != name and loads(file)]
+            case = Case(f"{name} x {network.name}", made, others[-1] if others else made, feed, expected, least=SEEN)
+            self._judge(counts.setdefault(name, Count()), case)
+            self.models.add(f"{network.parent.name} {network.name}")
+
+    def _judge(self, count: Count, case: Case) -> None:
+        file = case.made.with_suffix(".said.json")
+        if self._given.again:
+            file.unlink(missing_ok=True)
+        count.join(kept(file, case, faults=not self._given.no_faults))
 
 
 def convert(producer: Producer, folders: Sequence[Path]) -> str:
@@ -107,7 +156,10 @@ def convert(producer: Producer, folders: Sequence[Path]) -> str:
         producer: The producer.
         folders: The folders.
     """
-    python, why = environment(producer.requires)
+    targets = [target_of(folder, producer.name) for folder in folders]
+    if all(target.exists() or target.with_suffix(".why").exists() for target in targets):
+        return ""
+    python, why = environment(producer.requires, FOLDER / "environments")
     if why:
         return why
     words = [python, "-m", "truth.converters.making", producer.name, *map(str, folders)]
@@ -115,128 +167,83 @@ def convert(producer: Producer, folders: Sequence[Path]) -> str:
     return ""
 
 
-def write(chosen: str) -> list[Path]:
-    """Write the networks and their inputs, and return their folders.
+def export(framework: str, requires: str, folder: Path, chosen: str) -> str:
+    """Have the exporters of a framework write its networks; return why they could not.
 
     Args:
-        chosen: Pattern of names.
+        framework: A module of `frameworks`.
+        requires: The list of packages that it needs.
+        folder: Where to.
+        chosen: A pattern of names of networks.
     """
-    folders = []
-    for name, make in {**ARCHITECTURES, **trained()}.items():
-        if not re.search(chosen, name):
-            continue
-        folder = FOLDER / re.sub(r"\W+", "-", name)
-        if not (folder / "x.npz").exists():
-            net = make()
-            net.write(folder)
-        folders.append(folder)
-    return folders
+    if (folder / "complete").exists():
+        return ""
+    python, why = environment(requires, FOLDER / "environments")
+    if why:
+        return why
+    folder.mkdir(parents=True, exist_ok=True)
+    words = [python, "-m", "truth.converters.exporting", framework, str(folder), chosen]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=1200, check=False)
+    if done.returncode:
+        return (done.stderr.strip().splitlines() or ["it failed"])[-1][:200]
+    return ""
 
 
-def located(made: Path, source: Path, report: Path) -> tuple[int, Mapping[str, Any], str]:
-    """Return exit status, document and text of `polycmp locate` with a made file and its source."""
-    words = [
-        "locate", str(made), "-b", "onnxrt:name=made", "-b", f"onnxrt:name=source,model={source}",
-        "--load-inputs", str(source.with_name("x.npz")),
-    ]  # fmt: skip
-    said = run_words(words, report)
-    return said.exit, said.document, said.text
-
-
-def check(producer: Producer, folder: Path, count: Count, *, faults: bool) -> None:
-    """Judge one file, and the same with faults.
-
-    Args:
-        producer: Who made it.
-        folder: Of the network.
-        count: Where to count.
-        faults: Whether to plant any.
-    """
-    source, made = folder / "model.onnx", target_of(folder, producer.name)
-    what = f"{producer.name} x {folder.name}"
-    if not made.exists():
-        count.add(NOT_MADE)
-        return
-    with np.load(folder / "x.npz") as held:
-        feed = dict(held)
-    try:
-        expected = outputs(source, feed)
-        apart = noise(outputs(made, feed), expected)
-        model = onnx.load(made)
-    except Exception:  # noqa: BLE001  a file that the runtime cannot load is none to judge
-        count.add(NOT_MADE)
-        return
-    wrong = defect(model)
-    with tempfile.TemporaryDirectory() as scratch:
-        report = Path(scratch) / "found.json"
-        status, document, text = located(made, source, report)
-        sentence = " ".join(str(document.get("sentence") or text[-300:]).split())
-        if apart > RUINED or wrong:
-            count.add(RUINED_FILE)
-        elif status == 0:
-            count.add(GOOD)
-        else:
-            count.add(ACCUSED if status == 1 else NO_ANSWER, f"{what} (noise {apart:.2g}): {sentence}")
-        if not faults or status or wrong or apart > RUINED:
-            return
-        for fault in faults_of(model):
-            spoilt = Path(scratch) / "spoilt.onnx"
-            onnx.save(fault.model, spoilt)
-            try:
-                seen = noise(outputs(spoilt, feed), expected)
-            except Exception:  # noqa: BLE001
-                continue
-            if not is_visible(seen, apart):
-                continue
-            status, document, text = located(spoilt, source, report)
-            name = (document.get("operator") or {}).get("name", "")
-            grade = MISSED if status != 1 else NAMED if name in fault.named else ELSEWHERE
-            sentence = " ".join(str(document.get("sentence") or text[-300:]).split())
-            said = f"{what}, {fault.name} (noise {seen:.2g} instead of {apart:.2g}): {sentence}"
-            count.add(grade, "" if grade == NAMED else f"{said} [{', '.join(sorted(fault.named))}]")
-
-
-def page(counts: Mapping[str, Count], left_out: Mapping[str, str], networks: int) -> Iterator[str]:
-    """Yield the lines of the table."""
-    yield _ABOUT.format(networks=networks)
+def section(part: str, counts: Mapping[str, Count], corpus: Corpus) -> str:
+    """Return one part of the page."""
+    packages = ", ".join(f"{name} {version(name)}" for name in ("onnxruntime", "onnx"))
+    releases = [file.read_text("utf-8") for file in sorted(FOLDER.glob("exported/*/releases.json"))]
+    if part == "exported":
+        packages += "".join(f", {name} {release}" for text in releases for name, release in json.loads(text).items())
+    day = datetime.now(tz=timezone.utc).date()
+    lines = [TITLES[part], "", f"{len(corpus.models)} of them, with {packages}; measured on {day}.", ""]
+    lines.append(HEAD.format(what="exporter" if part == "exported" else "producer"))
     total = Count()
-    columns = (GOOD, ACCUSED, NO_ANSWER, RUINED_FILE, NOT_MADE, NAMED, ELSEWHERE, MISSED)
     for name, count in counts.items():
-        yield f"| {name} | " + " | ".join(str(count.grades.get(column, 0)) for column in columns) + " |"
-        for column in columns:
-            total.grades[column] = total.grades.get(column, 0) + count.grades.get(column, 0)
-    yield "| all | " + " | ".join(str(total.grades.get(column, 0)) for column in columns) + " |"
-    if left_out:
-        yield ""
-        yield "Left out: " + "; ".join(f"{name} ({why})" for name, why in left_out.items()) + "."
+        lines.append(f"| {name} | " + " | ".join(str(count.grades.get(column, 0)) for column in COLUMNS) + " |")
+        total.join(count)
+    lines.append("| all | " + " | ".join(str(total.grades.get(column, 0)) for column in COLUMNS) + " |")
+    if corpus.left_out:
+        lines += ["", "Left out: " + "; ".join(f"{name} ({why})" for name, why in corpus.left_out.items()) + "."]
+    if total.told:
+        lines += ["", "Not right:", "", *(f"- {line[:600]}" for line in total.told)]
+    return "\n".join(lines) + "\n"
+
+
+def write(part: str, text: str, page: Path) -> None:
+    """Put a section into the page, in the place of the one that is there.
+
+    Args:
+        part: Which.
+        text: The section.
+        page: The file.
+    """
+    before, *sections = re.split(r"(?m)^(?=## )", page.read_text("utf-8"))
+    found = {item.partition("\n")[0]: item.rstrip("\n") + "\n" for item in sections} | {TITLES[part]: text}
+    order = sorted(found, key=lambda title: [*TITLES.values(), title].index(title))
+    page.write_text("\n".join([before.rstrip("\n") + "\n", *(found[title] for title in order)]), "utf-8")
 
 
 def main() -> int:
-    """Convert, judge, and write the table."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--only", default="")
-    parser.add_argument("--models", default="")
+    """Convert, judge, and write the tables."""
+    parser = argparse.ArgumentParser(prog="python -m truth.converters")
+    parser.add_argument("--part", choices=tuple(TITLES), nargs="+", default=tuple(TITLES))
+    parser.add_argument("--only", default="", help="producers and exporters whose name matches")
+    parser.add_argument("--models", default="", help="models whose name matches")
     parser.add_argument("--no-faults", action="store_true")
-    parser.add_argument("--output", type=Path)
+    parser.add_argument("--again", action="store_true", help="judge anew what was judged before")
+    parser.add_argument("--write", action="store_true", help="write the chosen parts into results.md")
     given = parser.parse_args()
-    folders = write(given.models)
-    counts: dict[str, Count] = {}
-    left_out: dict[str, str] = {}
-    for producer in PRODUCERS:
-        if not re.search(given.only, producer.name):
-            continue
-        why = convert(producer, folders)
-        if why:
-            left_out[producer.name] = why
-            continue
-        count = counts[producer.name] = Count()
-        for folder in folders:
-            check(producer, folder, count, faults=not given.no_faults)
-        print(producer.name, count.grades, flush=True)
-    if given.output:
-        given.output.write_text("\n".join(page(counts, left_out, len(folders))) + "\n", "utf-8")
-    wrong = (ACCUSED, NO_ANSWER, MISSED, ELSEWHERE)
-    return int(any(count.grades.get(grade) for count in counts.values() for grade in wrong))
+    wrong = False
+    for part in given.part:
+        corpus = Corpus(given)
+        counts = {"networks": corpus.networks, "trained": corpus.trained, "exported": corpus.exported}[part]()
+        if given.write:
+            write(part, section(part, counts, corpus), HERE / "results.md")
+        wrong = wrong or any(count.grades.get(grade) for count in counts.values() for grade in WRONG)
+        for count in counts.values():
+            print(*count.told, sep="\n")
+    return int(wrong)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ _STEPS = {"QLinearConv": (4, 3, 8), "QLinearMatMul": (4, 3, -1), "QGemm": (4, 3,
 #: Operators that only hand on, or add to, what the one before them made: a fault may be told of any of them.
 _ATTENDANTS = frozenset({"Cast", "Mul", "Add", "QuantizeLinear", "DequantizeLinear", "Relu", "Clip", "Sum"})
 _STEPS_BEHIND = 4
+#: Attributes with the numbers that models of ai.onnx.ml were fitted to.
+_FITTED = frozenset({"coefficients", "target_weights", "class_weights", "leaf_weights"})
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ def faults_of(model: onnx.ModelProto) -> Iterator[Fault]:
     Args:
         model: The file.
     """
+    yield from islice(_fitted(model), 1)
     places = list(_Places(model).weighted())
     if not places:
         return
@@ -66,6 +69,18 @@ def faults_of(model: onnx.ModelProto) -> Iterator[Fault]:
         values = numpy_helper.to_array(item)
         item.CopyFrom(numpy_helper.from_array(np.asarray(change(values)).astype(values.dtype), name))
         yield Fault(what, copy, _readers(model, name) if what.startswith("zero") else named)
+
+
+def _fitted(model: onnx.ModelProto) -> Iterator[Fault]:
+    """Yield files in which the numbers of one operator of ai.onnx.ml are larger."""
+    for place, node in enumerate(model.graph.node):
+        for which, attribute in enumerate(node.attribute):
+            if attribute.name in _FITTED and attribute.floats:
+                copy = onnx.ModelProto()
+                copy.CopyFrom(model)
+                changed = copy.graph.node[place].attribute[which]
+                changed.floats[:] = [1.3 * value for value in attribute.floats]
+                yield Fault(f"{attribute.name} x 1.3", copy, _around(model, node))
 
 
 def _moved(zero: NDArray[Any], *, high: bool) -> NDArray[Any]:

@@ -16,7 +16,7 @@ Feed = Mapping[str, NDArray[Any]]
 RUINED = 0.5
 #: A planted fault is there to be seen if it makes so many times the noise of the file without it, and noise of this
 #: share of the signal (choice).
-FACTOR, LEAST = 4.0, 0.1
+FACTOR, LEAST = 4.0, 0.03
 #: The step of a scale that has to cover a mask, so that it leaves nothing of the numbers beside it (choice).
 _MASKING = 1e2
 
@@ -41,7 +41,15 @@ def outputs(model: Path | bytes, feed: Feed) -> dict[str, NDArray[Any]]:
         for name, array in feed.items()
         if name in kinds
     }
-    return dict(zip([item.name for item in session.get_outputs()], session.run(None, fed), strict=True))
+    made = [_array(value) for value in session.run(None, fed)]
+    return dict(zip([item.name for item in session.get_outputs()], made, strict=True))
+
+
+def _array(value: Any) -> NDArray[Any]:
+    """Return an output as an array; of maps, which classifiers make, a row each in the order of the keys."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return np.array([[row[key] for key in sorted(row)] for row in value], np.float32)
+    return np.asarray(value)
 
 
 def noise(made: Mapping[str, NDArray[Any]], expected: Mapping[str, NDArray[Any]]) -> float:
@@ -65,14 +73,15 @@ def noise(made: Mapping[str, NDArray[Any]], expected: Mapping[str, NDArray[Any]]
     return worst
 
 
-def is_visible(with_fault: float, without: float) -> bool:
+def is_visible(with_fault: float, without: float, least: float = LEAST) -> bool:
     """Return whether a fault shows in the outputs, far above what rounding makes.
 
     Args:
         with_fault: The noise with it.
         without: The noise of the same file without it.
+        least: The share of the signal that it has to make.
     """
-    return with_fault >= max(FACTOR * without, LEAST)
+    return with_fault >= max(FACTOR * without, least)
 
 
 def defect(model: onnx.ModelProto) -> str:

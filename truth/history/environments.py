@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 #: Where environments are kept; they are never changed once they are made.
 FOLDER = Path(os.environ.get("HISTORY_ENVS", ROOT / ".cache" / "truth-history"))
 #: The parts of this tree that a worker needs.
-_OURS = ("core", "plugins/onnx", "plugins/onnxrt", "plugins/openvino", "plugins/workers")
+_OURS = ("core", "plugins/onnx", "plugins/onnxrt", "plugins/openvino")
 #: What these need, and what released tools import.
 _SHARED = (
     *("click", "editables", "hatchling", "ml_dtypes", "onnx==1.19.1", "packaging", "pluggy", "rich"),
@@ -78,7 +78,7 @@ def make(environment: Environment) -> Path:
 
 def _make_shared(python: str, numpy: str) -> Path:
     """Return the environment that has what all need, made if it is not there."""
-    wanted = (numpy, *_SHARED, str(ROOT))
+    wanted = (numpy, *_SHARED, *_OURS, str(ROOT))
     folder = FOLDER / f"shared-py{python}-{hashlib.sha256(repr(wanted).encode()).hexdigest()[:8]}"
     if not (folder / "made").exists():
         shutil.rmtree(folder, ignore_errors=True)

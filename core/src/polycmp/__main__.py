@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -17,26 +15,18 @@ def main(registry: Registry | None = None) -> None:
     Args:
         registry: The plugins, for programs that run several commands; by default those installed.
     """
-    # Each thread of NumPy's OpenBLAS would spin for a tenth of a second at its start, on cores that backends could use.
-    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     from polycmp.terminal import open_standard_streams
 
     open_standard_streams()
-    if registry is None:  # then the process is there for this command
-        # What starting up allocates stays for good, so looking through it for garbage is wasted: a twelfth of the time
-        # that a help text takes. The command turns the collector on again before it does any work.
-        gc.disable()
     status = _run(registry) if registry is not None or _only_tells(sys.argv[1:]) else _supervised()
-    from polycmp.ending import abandon_threads, leave
+    from polycmp.ending import abandon_threads
 
-    if registry is None:
-        leave(status)
     abandon_threads(status)
     sys.exit(status)
 
 
 def _run(registry: Registry | None = None) -> int:
-    from polycmp.cli.main import main as run
+    from polycmp.cli.main import run
 
     return run(registry=registry)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from polycmp.records import dataclass
 from polycmp.spec import check_values, opt, parse_range, parse_real, parse_tolerance
 
 STATISTICS = ("elemwise", "max", "mean", "median", "quantile")

@@ -9,6 +9,8 @@ from polycmp.errors import BackendError, describe_exception
 from polycmp.runner import Runner
 from polycmp.tensors import Feed, TensorMetadata
 
+__all__ = ["infer", "input_metadata"]
+
 
 def infer(runner: Runner, feed: Feed, *, check_inputs: bool = False) -> dict[str, Any]:
     """Run a model once on inputs that the runner can only read.

@@ -1,7 +1,41 @@
-"""`polycmp_api.comparator`, of the package `polycmp-api`, under the name by which programs know it."""
+"""Compare backends in a Python program: `Comparator`, `CompareFunc`, `DataLoader`, `RunResults`."""
 
 from __future__ import annotations
 
-from polycmp.alias import stand_for
+from polycmp.builtin.api.comparator import (
+    AccuracyResult,
+    AccuracyResults,
+    Comparator,
+    CompareFunc,
+    CosineSimilarityCompareFunc,
+    DataLoader,
+    IndicesCompareFunc,
+    IterationResult,
+    L2CompareFunc,
+    PostprocessFunc,
+    PsnrCompareFunc,
+    RunResults,
+    SimpleCompareFunc,
+    SnrCompareFunc,
+    StreamingDataLoader,
+    TopKPostprocessFunc,
+)
 
-stand_for(__name__, "polycmp_api.comparator")
+__all__ = [
+    "AccuracyResult",
+    "AccuracyResults",
+    "Comparator",
+    "CompareFunc",
+    "CosineSimilarityCompareFunc",
+    "DataLoader",
+    "IndicesCompareFunc",
+    "IterationResult",
+    "L2CompareFunc",
+    "PostprocessFunc",
+    "PsnrCompareFunc",
+    "RunResults",
+    "SimpleCompareFunc",
+    "SnrCompareFunc",
+    "StreamingDataLoader",
+    "TopKPostprocessFunc",
+]

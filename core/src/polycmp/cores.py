@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import threading
 
+__all__ = ["HERE", "all_cores", "usable_cores"]
+
 #: `sharers`: how many threads calculate at the same time as the one that asks, itself included.
 HERE = threading.local()
 

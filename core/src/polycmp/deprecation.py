@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 
+__all__ = ["deprecated"]
+
 
 def deprecated(name: str, *, since: str, until: str, instead: str, stacklevel: int = 1) -> None:
     """Warn the caller of the caller that what it uses will be removed.

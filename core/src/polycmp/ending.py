@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import signal
 import sys
@@ -36,21 +35,6 @@ def abandon_threads(status: int) -> None:
     """
     if _others():
         _later(THREADS_SECONDS, _exit, status)
-
-
-def leave(status: int) -> None:
-    """End this process at once, after what was registered to be done at its end; return if threads are still going on.
-
-    Python would first take all modules and libraries apart, only for the system to drop their memory: that takes longer
-    than a small comparison.
-
-    Args:
-        status: The exit status.
-    """
-    if _others() or threading.current_thread() is not threading.main_thread():
-        return
-    atexit._run_exitfuncs()
-    _exit(status)
 
 
 def _others() -> bool:
@@ -114,7 +98,8 @@ def ended_by_signals() -> Iterator[None]:
     os.set_blocking(writing, False)
     before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     done = threading.Event()
-    threading.Thread(target=_watch, args=(reading, mine, done), daemon=True).start()
+    watch = threading.Thread(target=_watch, args=(reading, mine, done), daemon=True)
+    watch.start()
     for number in mine:
         signal.signal(number, _raise)
     hook = sys.unraisablehook
@@ -127,7 +112,9 @@ def ended_by_signals() -> Iterator[None]:
         for number in mine:
             signal.signal(number, signal.SIG_DFL)
         signal.set_wakeup_fd(before)
+        os.write(writing, b"\0")  # closing alone is not noticed where a child has a copy
         os.close(writing)
+        watch.join()
 
 
 def _raise(number: int, _frame: FrameType | None) -> None:
@@ -152,7 +139,7 @@ def _ignore(_number: int, _frame: FrameType | None) -> None:
 
 def _watch(reading: int, mine: list[signal.Signals], done: threading.Event) -> None:
     with open(reading, "rb", buffering=0) as pipe:
-        while number := pipe.read(1):
+        while (number := pipe.read(1)) and number != b"\0":
             if number[0] in mine and not done.wait(NOTICE_SECONDS):
                 discard_unfinished()
                 with suppress(OSError):  # as the main thread would have said

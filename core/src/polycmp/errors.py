@@ -8,6 +8,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
 
+__all__ = [
+    "EXIT_DIFFERENT",
+    "EXIT_FAILED",
+    "EXIT_OK",
+    "EXIT_USAGE",
+    "BackendError",
+    "ComparisonError",
+    "DataError",
+    "FileError",
+    "InvalidValueError",
+    "ModelError",
+    "OthersCode",
+    "PluginError",
+    "PolycmpError",
+    "UsageError",
+    "WorkerError",
+    "describe_exception",
+    "did_you_mean",
+    "is_users_failure",
+]
+
 EXIT_OK = 0
 EXIT_DIFFERENT = 1
 EXIT_USAGE = 2

@@ -12,6 +12,18 @@ from typing import Any, BinaryIO, cast
 
 from polycmp.errors import FileError, describe_exception
 
+__all__ = [
+    "atomic_write",
+    "discard_unfinished",
+    "located",
+    "make_folder",
+    "plain",
+    "same_folder",
+    "starting_folder",
+    "to_bytes",
+    "write_document",
+]
+
 log = logging.getLogger("polycmp.files")
 
 #: Temporary files that are being written, for a process that has to end without unwinding.

@@ -1,7 +1,13 @@
-"""`polycmp_api.func`, of the package `polycmp-api`, under the name by which programs know it."""
+"""Turn functions into loaders: `extend` and `invoke`."""
 
 from __future__ import annotations
 
-from polycmp.alias import stand_for
+from polycmp.builtin.api.func import (
+    extend,
+    invoke,
+)
 
-stand_for(__name__, "polycmp_api.func")
+__all__ = [
+    "extend",
+    "invoke",
+]

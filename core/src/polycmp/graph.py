@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from polycmp.loader import Loader
-from polycmp.records import dataclass
 from polycmp.tensors import TensorMetadata
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+__all__ = ["GraphNode", "ModelGraph", "MovableGraph", "OwnGraph", "Rounding", "weight_values"]
+
+
+#: What a tensor is rounded to: a type, by its name in `polycmp.precision`, or steps of this size; "" for nothing.
+Rounding: TypeAlias = "str | float"
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,24 @@ class ModelGraph(Protocol):
 
     def mark(self, outputs: Sequence[str]) -> Loader[Any]:
         """Return a loader of the whole model with these outputs instead of its own."""
+
+
+@runtime_checkable
+class MovableGraph(ModelGraph, Protocol):
+    """A graph that also shows what rounding makes of the model; a `ModelGraph` need not be one."""
+
+    def moved(self, kinds: Mapping[str, Rounding], seed: int) -> ModelGraph | None:
+        """Return the model with tensors that move at random by up to what rounding moves them.
+
+        Inputs are left as they are: the caller moves what it feeds.
+
+        Args:
+            kinds: What tensors are rounded to, by name; all others under the empty name.
+            seed: Where random numbers begin; another seed makes others.
+
+        Returns:
+            The model, with the same names; None if this model cannot be changed so.
+        """
 
 
 def weight_values(graph: ModelGraph, names: Iterable[str]) -> dict[str, NDArray[Any]]:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from polycmp.errors import OthersCode, PluginError, UsageError, did_you_mean
-from polycmp.options import changed_options
+from polycmp.options import changed_options, option_fields
+from polycmp.options.values import pick, split_script, unknown_names
 from polycmp.plan import DataPlan
 from polycmp.tensors import DataSource, Feed, ModelDescription, Source, TensorMetadata, format_shape
-from polycmp.values import pick, split_script
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
 _LOG = logging.getLogger("polycmp.data")
+T = TypeVar("T")
 
 
 class Chosen(NamedTuple):
@@ -53,16 +55,21 @@ class Reached(NamedTuple):
     notes: tuple[str, ...]
 
 
+#: Returns the names of the outputs that tell nothing of the model that made them.
+Silent = Callable[[Mapping[str, Any]], Sequence[str]]
+
+
 class Reach(Protocol):
     """The service `samples`: real inputs in place of random ones that do not reach the outputs."""
 
-    def __call__(self, inputs: TensorMetadata, feed: Feed, iterations: int, /) -> Reached | None:
+    def __call__(self, inputs: TensorMetadata, feed: Feed, iterations: int, silent: Silent, /) -> Reached | None:
         """Return inputs that reach more of the outputs; None to go on with those that were drawn.
 
         Args:
             inputs: The model's inputs, with the shapes that were asked for; others may be open.
             feed: The first feed that was drawn; what was made of it says nothing in some outputs, or is not known.
             iterations: How many feeds are wanted.
+            silent: Tells which outputs say nothing: a comparison of them is blind.
         """
 
 
@@ -73,6 +80,9 @@ class PlanSource(DataSource):
         plan: Where they come from.
         registry: The plugins.
 
+    Attributes:
+        loader: The data loader; without use where files or a script give the feeds.
+
     Raises:
         PluginError: The data loader asked for is not there.
         DataError: The script cannot be imported.
@@ -82,19 +92,25 @@ class PlanSource(DataSource):
     def __init__(self, plan: DataPlan, registry: Registry) -> None:
         self._plan = plan
         self._registry = registry
-        self._make = _inner_source(plan, registry)
         self._free = not (plan.files or plan.script)
+        self.loader = registry.find_data_loader(plan.loader.name)
+        self._make = self._made_by_loader(plan.loader.options) if self._free else _saved_source(plan, registry)
         self._declared: tuple[TensorMetadata, ...] = ()
         self._choose: Choose = _usual
         self._reach: Reach | None = None
+        self._silent: Silent = lambda outputs: []
         self._instead: Source | None = None
         self._tried: Feed | None = None
         self._notes: list[str] = []
         self._inputs = TensorMetadata()
-        self.synthetic = self._free and registry.find_data_loader(plan.loader.name).spec.synthetic
+        self.synthetic = self._free and self.loader.spec.synthetic
 
     def informed(
-        self, descriptions: Iterable[ModelDescription], choose: Choose | None = None, reach: Reach | None = None
+        self,
+        descriptions: Iterable[ModelDescription],
+        choose: Choose | None = None,
+        reach: Reach | None = None,
+        silent: Silent = lambda outputs: [],
     ) -> PlanSource:
         """Return the same source, which also knows what the models' files say of their inputs.
 
@@ -105,11 +121,13 @@ class PlanSource(DataSource):
             descriptions: The models, as their files describe them.
             choose: Gives sizes to dimensions that stay open; by default those that suit their names.
             reach: Gives real inputs where those drawn do not reach the outputs.
+            silent: Tells which outputs these are.
         """
         other = copy.copy(self)
         other._declared = tuple(item.inputs for item in descriptions)
         other._choose = choose or self._choose
         other._reach = reach if self._may_give_way() else None
+        other._silent = silent
         other._notes = []
         return other
 
@@ -146,7 +164,20 @@ class PlanSource(DataSource):
         return f"if the sizes chosen here are why, give others for N: --input-shapes {shapes}"
 
     def _first(self, inputs: TensorMetadata) -> Feed:
-        return next(iter(self._make(inputs)))
+        return next(iter(self._draw(inputs)))
+
+    def _draw(self, inputs: TensorMetadata) -> Iterable[Feed]:
+        """Return what the data loader makes; its options may name inputs as any of the models does."""
+        options = self._options(inputs)
+        return (self._make if options is self._plan.loader.options else self._made_by_loader(options))(inputs)
+
+    def _options(self, inputs: TensorMetadata) -> Any:
+        """Return the data loader's options, in which the names of a mapping are those of some inputs."""
+        options = self._plan.loader.options
+        mappings = [] if options is None else [item for item in option_fields(type(options)) if item.kind == "mapping"]
+        given = {item.name: getattr(options, item.name) for item in mappings}
+        made = {name: self._by_own_names(inputs, values) for name, values in given.items()}
+        return options if made == given else dataclasses.replace(options, **made)
 
     def __call__(self, inputs: TensorMetadata) -> Iterable[Feed]:
         """Return the feeds for a model's inputs; whether they reach the outputs is tried on the quickest backend."""
@@ -171,7 +202,7 @@ class PlanSource(DataSource):
         if self._instead is not None:
             return self._instead(self._asked(merged))
         shapes = [self._by_own_names(merged, item) for item in (self._plan.input_shapes, *self._plan.further_shapes)]
-        return feeds_in_turn(self._make, merged, shapes, dimensions=self._plan.dimensions, fill=self._fill)
+        return feeds_in_turn(self._draw, merged, shapes, dimensions=self._dimensions(merged), fill=self._fill)
 
     def instead(self, inputs: TensorMetadata, feed: Feed, outputs: Feed | None) -> Iterable[Feed] | None:
         """Return real inputs where those that were drawn do not reach the outputs; None to go on.
@@ -181,13 +212,11 @@ class PlanSource(DataSource):
             feed: The first feed.
             outputs: What the reference made of it; None to run it here.
         """
-        from polycmp.data.reach import silent_outputs
-
         reach, self._reach = self._reach, None
-        if reach is None or (outputs is not None and not silent_outputs(outputs)):
+        if reach is None or (outputs is not None and not self._silent(outputs)):
             return None
         asked = self._asked(self._merged(inputs))
-        found = reach(asked, feed, self._plan.iterations)
+        found = reach(asked, feed, self._plan.iterations, self._silent)
         if found is None:
             return None
         self._instead, self._notes = found.feeds, list(found.notes)
@@ -197,17 +226,21 @@ class PlanSource(DataSource):
         """Return whether the data loader leaves its place to real samples, and nobody said which values to draw."""
         if not self._free or self._plan.further_shapes:
             return False
-        options = self._registry.find_data_loader(self._plan.loader.name).spec.gives_way
+        options = self.loader.spec.gives_way
         return options is not None and not set(changed_options(self._plan.loader.options)).intersection(options)
 
     def _merged(self, inputs: TensorMetadata) -> TensorMetadata:
         """Return what a backend and the models' files say of the inputs."""
         from polycmp.data.dimensions import merge_inputs
+
+        known = (TensorMetadata({name: part[name] for name in inputs if name in part}) for part in self._parts(inputs))
+        return merge_inputs([inputs, *known])
+
+    def _parts(self, inputs: TensorMetadata) -> list[TensorMetadata]:
+        """Return the inputs of each model's file by the names that they have in a feed."""
         from polycmp.data.input_pairs import renamed
 
-        own = [renamed(part, names) for part, names in zip(self._declared, self._other_names(inputs), strict=True)]
-        known = (TensorMetadata({name: part[name] for name in inputs if name in part}) for part in own)
-        return merge_inputs([inputs, *known])
+        return [renamed(part, names) for part, names in zip(self._declared, self._other_names(inputs), strict=True)]
 
     def _other_names(self, inputs: TensorMetadata) -> Sequence[Mapping[str, str]]:
         """Return for each model's file the names that its inputs have in a feed, where it calls them otherwise."""
@@ -215,34 +248,46 @@ class PlanSource(DataSource):
 
         return [pair_inputs(part, inputs, self._plan.map_input).names for part in self._declared]
 
-    def _by_own_names(
-        self, inputs: TensorMetadata, shapes: Mapping[str, tuple[int, ...]]
-    ) -> dict[str, tuple[int, ...]]:
-        """Return shapes by the names of a feed, where they were given by those of another model."""
-        known = [{}] if all(name in inputs for name in shapes) else self._other_names(inputs)
-        names = {own: name for part in known for own, name in part.items() if own not in inputs}
-        return {names.get(name, name): shape for name, shape in shapes.items()}
+    def _by_own_names(self, inputs: TensorMetadata, values: Mapping[str, T]) -> Mapping[str, T]:
+        """Return values by the names of a feed, where they were given by those of another model."""
+        if not values or not unknown_names(values, inputs):
+            return values
+        from polycmp.data.names import by_names_of
+
+        return by_names_of(inputs, values, self._other_names(inputs))
+
+    def _dimensions(self, inputs: TensorMetadata) -> Mapping[str, int]:
+        """Return sizes by the names of a feed's dimensions, where they were given by those of another model."""
+        from polycmp.data.names import dimensions_of
+
+        return dimensions_of(inputs, self._plan.dimensions, self._parts(inputs)) if self._plan.dimensions else {}
 
     def _asked(self, inputs: TensorMetadata) -> TensorMetadata:
         from polycmp.data.shapes import apply_input_shapes
 
         shapes = self._by_own_names(inputs, self._plan.input_shapes)
-        return apply_input_shapes(inputs, shapes, self._plan.dimensions)
+        return apply_input_shapes(inputs, shapes, self._dimensions(inputs))
 
     def _fill(self, inputs: TensorMetadata) -> TensorMetadata:
-        spec = self._registry.find_data_loader(self._plan.loader.name).spec
+        spec = self.loader.spec
         if spec.sweeps_shapes:
             return inputs
         chosen = self._choose(inputs, self._first, *([spec.sizes] if spec.sizes else []))
         self._tried = chosen.outputs
         self._note(chosen.note)
         if spec.remarks:
-            remarks = self._registry.load(self._registry.find_data_loader(spec.name), spec.remarks)
+            remarks = self._registry.load(self.loader, spec.remarks)
             with OthersCode(PluginError, "what it draws cannot be said", whose=spec.name):
-                drawn: Mapping[str, str] = remarks(self._plan.loader.options, chosen.inputs)
+                drawn: Mapping[str, str] = remarks(self._options(chosen.inputs), chosen.inputs)
             for text in dict.fromkeys(drawn.values()):
                 self._note(f"{', '.join(name for name, said in drawn.items() if said == text)}: {text}")
         return chosen.inputs
+
+    def _made_by_loader(self, options: Any) -> Source:
+        self._registry.require(self.loader)
+        factory = self._registry.load(self.loader)
+        with OthersCode(PluginError, "the data loader cannot be made", whose=self.loader.label):
+            return factory(options)
 
     def _note(self, text: str) -> None:
         if text and text not in self._notes:
@@ -287,29 +332,41 @@ def make_source(plan: DataPlan, registry: Registry) -> PlanSource:
     return PlanSource(plan, registry)
 
 
-def asked_shapes(plan: DataPlan, description: ModelDescription | None) -> Mapping[str, tuple[int, ...]]:
+def asked_shapes(
+    plan: DataPlan, description: ModelDescription | None, others: Iterable[ModelDescription | None] = ()
+) -> Mapping[str, tuple[int, ...]]:
     """Return the shapes that a plan asks for, with those that follow from dimensions of the same name.
 
     Args:
         plan: The plan.
         description: The model, as its file describes it; None if that is not known.
+        others: All models of the run, whose names the plan may use for the same inputs and dimensions.
 
     Raises:
         UsageError: The shapes contradict the model, or each other.
     """
     if description is None or not (plan.input_shapes or plan.dimensions):
         return plan.input_shapes
+    from polycmp.data.input_pairs import pair_inputs, renamed
+    from polycmp.data.names import by_names_of, dimensions_of
     from polycmp.data.shapes import apply_input_shapes
-    from polycmp.values import unknown_names
 
-    known = {name: shape for name, shape in plan.input_shapes.items() if not unknown_names([name], description.inputs)}
-    made = apply_input_shapes(description.inputs, known, plan.dimensions)
+    mine = description.inputs
+    known = [item.inputs for item in others if item is not None]
+    names = [pair_inputs(inputs, mine, plan.map_input).names for inputs in known]
+    shapes = by_names_of(mine, plan.input_shapes, names)
+    own = {name: shape for name, shape in shapes.items() if not unknown_names([name], mine)}
+    parts = [renamed(inputs, pairs) for inputs, pairs in zip(known, names, strict=True)]
+    sizes = dimensions_of(mine, plan.dimensions, parts)
+    foreign = {dim for inputs in known for entry in inputs.values() for dim in entry.shape or ()}
+    foreign -= {dim for entry in mine.values() for dim in entry.shape or ()}
+    made = apply_input_shapes(mine, own, {name: size for name, size in sizes.items() if name not in foreign})
     follow = {
         name: made[name].static_shape()
-        for name, entry in description.inputs.items()
+        for name, entry in mine.items()
         if entry.is_dynamic() and not made[name].is_dynamic()
     }
-    return {**follow, **plan.input_shapes}
+    return {**follow, **shapes}
 
 
 def _usual(inputs: TensorMetadata, _feed: Callable[[TensorMetadata], Feed]) -> Chosen:
@@ -322,20 +379,15 @@ def _usual(inputs: TensorMetadata, _feed: Callable[[TensorMetadata], Feed]) -> C
     return Chosen(made, f"{shapes}, as usual where a model leaves them open" if shapes else "")
 
 
-def _inner_source(plan: DataPlan, registry: Registry) -> Source:
+def _saved_source(plan: DataPlan, registry: Registry) -> Source:
+    """Return the source of feeds from files, or from a script if there are none."""
     if plan.files:
         from polycmp.results.files import open_inputs
 
         feeds = open_inputs(plan.files, registry)
         return lambda _inputs: feeds
-    if plan.script:
-        from polycmp.data.script import make_script_loader
+    from polycmp.data.script import make_script_loader
 
-        path, name = split_script(plan.script, "load_data")
-        script: Source = make_script_loader(path, name)
-        return script
-    contribution = registry.find_data_loader(plan.loader.name)
-    registry.require(contribution)
-    factory = registry.load(contribution)
-    with OthersCode(PluginError, "the data loader cannot be made", whose=contribution.label):
-        return factory(plan.loader.options)
+    path, name = split_script(plan.script, "load_data")
+    script: Source = make_script_loader(path, name)
+    return script

@@ -1,7 +1,7 @@
-"""`polycmp_api.json`, of the package `polycmp-api`, under the name by which programs know it."""
+"""Read and write arrays, results and plain values as JSON that Polygraphy reads, too."""
 
 from __future__ import annotations
 
-from polycmp.alias import stand_for
+from polycmp.builtin.api.json import from_json, load_json, save_json, to_json
 
-stand_for(__name__, "polycmp_api.json")
+__all__ = ["from_json", "load_json", "save_json", "to_json"]

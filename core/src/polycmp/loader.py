@@ -12,6 +12,21 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 from polycmp.errors import FileError, describe_exception
 from polycmp.script import load_script
 
+__all__ = [
+    "BytesFromPath",
+    "InvokeFromScript",
+    "Loader",
+    "Recorded",
+    "SaveBytes",
+    "also_called",
+    "bytes_from_path",
+    "immediate",
+    "invoke_from_script",
+    "resolve",
+    "save_bytes",
+    "to_source",
+]
+
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 P = ParamSpec("P")

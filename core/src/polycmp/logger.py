@@ -1,7 +1,17 @@
-"""`polycmp_api.logger`, of the package `polycmp-api`, under the name by which programs know it."""
+"""Log with the severities of the field: `G_LOGGER`."""
 
 from __future__ import annotations
 
-from polycmp.alias import stand_for
+from polycmp.builtin.api.logger import (
+    G_LOGGER,
+    SEVERITIES,
+    Logger,
+    LogMode,
+)
 
-stand_for(__name__, "polycmp_api.logger")
+__all__ = [
+    "G_LOGGER",
+    "SEVERITIES",
+    "LogMode",
+    "Logger",
+]

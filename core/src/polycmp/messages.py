@@ -2,7 +2,7 @@
 
 Modules and plugins log to `logging.getLogger("polycmp.NAME")`. Nothing is shown below a warning until the command line
 calls `setup_logging`, the program configures `logging` itself, or it asks for a severity through `G_LOGGER` of
-`polycmp-api`.
+`polycmp.logger`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
@@ -143,6 +144,28 @@ def setup_logging(
         root.addHandler(handler)
         if isinstance(handler, LogFileHandler):
             PRINTED.addHandler(handler)
+
+
+@contextmanager
+def messages_given_back() -> Iterator[None]:
+    """Undo after a block what `setup_logging` arranged in it."""
+    before = {logger: (logger.level, logger.propagate, logger.handlers[:]) for logger in _loggers()}
+    try:
+        yield
+    finally:
+        for logger in _loggers():
+            level, propagate, handlers = before.get(logger, (logging.NOTSET, True, []))
+            for handler in logger.handlers:
+                if handler not in handlers:
+                    handler.close()
+            logger.setLevel(level)
+            logger.propagate, logger.handlers[:] = propagate, handlers
+
+
+def _loggers() -> list[logging.Logger]:
+    """Return the loggers of polycmp and its plugins that anyone has asked for."""
+    names = [name for name in logging.root.manager.loggerDict if name.startswith(ROOT + ".")]
+    return [logging.getLogger(ROOT), PRINTED, *map(logging.getLogger, names)]
 
 
 def _levels(count: int, verbosity: Sequence[str], silent: bool) -> dict[str, int]:

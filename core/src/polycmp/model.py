@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from polycmp.errors import ModelError, OthersCode, did_you_mean
 from polycmp.loader import Loader
-from polycmp.plugins.known import explain_kind, explain_suffix
-from polycmp.records import dataclass
+from polycmp.options.values import split_script
+from polycmp.plugins.known import explain_kind, explain_model
 from polycmp.tensors import DataSource, ModelDescription
-from polycmp.values import split_script
 
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
     from polycmp.plugins import Contributed, Registry
     from polycmp.spec import InputHints, LoaderSpec, ModelLoaderFactory
+
+__all__ = ["Model", "ModelSettings"]
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class Model:
         raise ModelError(
             f"cannot turn {self.path} ({self.kind}) into {kind}",
             why=f"no installed loader makes {kind} from {self.kind}",
-            hint="polycmp plugins list",
+            hint=self._other_tools(kind) or "polycmp plugins list",
         )
 
     def can_load(self, kinds: Iterable[str]) -> bool:
@@ -114,8 +116,17 @@ class Model:
         describe = self.registry.load(self._reader, spec.describe)
         if self._description is None:
             with self._reading():
-                self._description = describe(self.source, self._options(spec))
+                self._description = describe(self._structure, self._options(spec))
         return self._description
+
+    @cached_property
+    def _structure(self) -> Any:
+        """What `describe` and `hints` read: the model without its weights, read once, else what there is to read."""
+        spec: LoaderSpec = self._reader.spec
+        if not spec.structure:
+            return self.source
+        read: Callable[[str], Any] = self.registry.load(self._reader, spec.structure)
+        return cache(partial(read, self.source))
 
     def files(self) -> tuple[str, ...]:
         """Return the paths of the further files that the model's file refers to, as its loader reads them.
@@ -141,7 +152,7 @@ class Model:
             return None
         make = self.registry.load(self._reader, spec.hints)
         with self._reading():
-            hints: InputHints = make(self.source, self._options(spec))
+            hints: InputHints = make(self._structure, self._options(spec))
         return hints
 
     def graph(self) -> ModelGraph | None:
@@ -194,6 +205,27 @@ class Model:
         with OthersCode(ModelError, "a part of it cannot be written", whose=self.path):
             save(loader, path)
 
+    def save_verified(self, loader: Loader[Any], path: str) -> tuple[str, ...]:
+        """Write a file made of this model for the user to keep, once it is known to be as good as the model.
+
+        Args:
+            loader: Makes it; of this model's kind.
+            path: Where to write.
+
+        Returns:
+            What was made sure of, in a few words each; nothing where the model's loader cannot tell.
+
+        Raises:
+            ModelError: Something is wrong with it that is not wrong with the model, or the model's loader cannot write.
+        """
+        spec: LoaderSpec = self._reader.spec
+        if not spec.save_verified:
+            self.save(loader, path)
+            return ()
+        save = self.registry.load(self._reader, spec.save_verified)
+        with OthersCode(ModelError, "a part of it cannot be written", whose=self.path):
+            return tuple(save(loader, path, original=self.load(self.kind), registry=self.registry))
+
     def save_draft(self, loader: Loader[Any], path: str, weights: str, *, whole: bool) -> None:
         """Write what is read once and then removed, as `LoaderSpec.draft` describes; errors as in `save`."""
         if self._reader.spec.draft:
@@ -202,6 +234,10 @@ class Model:
                 draft(loader, path, weights, whole=whole)
         else:
             self.save(loader, path)
+
+    def _other_tools(self, kind: str) -> str:
+        spec: LoaderSpec = self._reader.spec
+        return str(self.registry.load(self._reader, spec.other_tools)(self.path, kind)) if spec.other_tools else ""
 
     def _reading(self) -> OthersCode:
         return OthersCode(ModelError, "cannot be read", whose=self.path)
@@ -223,23 +259,26 @@ class Model:
         return given if given is not None or options is None else options()
 
     def _find_reader(self) -> Contributed[LoaderSpec]:
-        readers = [item for item in self.registry.loaders.values() if item.spec.suffixes]
+        readers = [item for item in self.registry.loaders.values() if item.spec.suffixes or item.spec.folder_marks]
         if self.settings.kind:
             return _by_kind(readers, self.settings.kind)
-        suffix = Path(self.path).suffix.lower()
-        claims = [item for item in readers if suffix in item.spec.suffixes]
+        path = Path(self.path)
+        claims = [item for item in readers if item.spec.reads(path)]
         if len(claims) == 1:
             return claims[0]
         if claims:
             raise ModelError(
-                f"several loaders read {suffix} files: {', '.join(sorted(item.spec.name for item in claims))}",
+                f"several loaders read {path}: {', '.join(sorted(item.spec.name for item in claims))}",
                 hint="choose one with --model-type NAME",
             )
-        known = sorted({ending for item in readers for ending in item.spec.suffixes})
+        known = sorted(
+            {name for item in readers for name in (item.spec.folder_marks if path.is_dir() else item.spec.suffixes)}
+        )
+        what = "folders known by a file in them" if path.is_dir() else "files known by their suffix"
         raise ModelError(
-            f"no installed loader reads {self.path}",
-            why=f"files known by their suffix: {', '.join(known) or 'none'}",
-            hint=explain_suffix(suffix) or "give --model-type NAME, or install the plugin that reads it",
+            f"no installed loader reads {path}",
+            why=f"{what}: {', '.join(known) or 'none'}",
+            hint=explain_model(path) or "give --model-type NAME, or install the plugin that reads it",
         )
 
 

@@ -5,6 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+__all__ = [
+    "BESIDE_ONE",
+    "HANDING_ON",
+    "STEPS",
+    "UNITS",
+    "allowed_precision",
+    "is_steps",
+    "operator_rounding",
+    "unit_of",
+]
+
 #: Unit roundoff by type: half the distance from 1 to the next number. For int8 it is half a step of a symmetric scale,
 #: relative to the largest magnitude.
 UNITS: Mapping[str, float] = {
@@ -17,8 +28,31 @@ UNITS: Mapping[str, float] = {
     "float8_e4m3fn": 2.0**-4,
     "float8_e5m2": 2.0**-3,
 }
+#: The same of types that hold steps of a scale, relative to the largest magnitude.
+STEPS: Mapping[str, float] = {
+    "int2": 0.25, "uint2": 0.25, "int4": 2.0**-4, "uint4": 2.0**-4, "int8": UNITS["int8"], "uint8": UNITS["int8"],
+    "int16": 2.0**-16, "uint16": 2.0**-16,
+}  # fmt: skip
+#: Functions with results up to 1 that kernels approximate: errors have that scale however small the results are.
+BESIDE_ONE = frozenset({"Sigmoid", "HardSigmoid", "Tanh", "Erf"})
+#: Operators that hand on numbers which they read, or some of them, and round none.
+HANDING_ON = frozenset(
+    {"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Concat", "Slice", "Gather", "GatherND",
+     "GatherElements", "Split", "Pad", "Expand", "Tile", "Relu", "Clip", "Max", "Min", "MaxPool", "GlobalMaxPool",
+     "ReduceMax", "ReduceMin", "Where", "Neg", "Abs", "DepthToSpace", "SpaceToDepth", "TopK", "Compress", "Dropout"}
+)  # fmt: skip
 #: However coarse a type is, a larger error in a single operator is no longer taken for rounding.
 _COARSEST = 2.0**-6
+
+
+def unit_of(kind: str) -> float:
+    """Return the unit roundoff of a type, by its name; 0 for one that holds exact numbers."""
+    return UNITS.get(kind, STEPS.get(kind, 0.0))
+
+
+def is_steps(kind: str) -> bool:
+    """Return whether a type holds steps of a scale."""
+    return kind in STEPS
 
 
 def allowed_precision(narrows: Mapping[str, str], options: Any) -> str:

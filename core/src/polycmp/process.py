@@ -12,10 +12,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from polycmp.ending import end_with
-from polycmp.records import dataclass
 
 #: How long a child may take to end when it is asked to, and its last output to arrive afterwards, in seconds.
 STOP_SECONDS = 5.0

@@ -13,6 +13,8 @@ from polycmp.files import same_folder
 from polycmp.loader import Recorded
 from polycmp.tensors import Feed, TensorMetadata, check_feed
 
+__all__ = ["Runner"]
+
 
 class Runner(Recorded):
     """Base of all runners.

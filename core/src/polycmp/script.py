@@ -10,6 +10,8 @@ from typing import Any
 from polycmp.errors import DataError, describe_exception, did_you_mean
 from polycmp.files import located
 
+__all__ = ["load_script"]
+
 _loaded: dict[tuple[str, int, int], Any] = {}
 
 

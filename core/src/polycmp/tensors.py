@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polycmp.errors import DataError, did_you_mean
-from polycmp.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+__all__ = [
+    "DataSource",
+    "Feed",
+    "FeedPerRun",
+    "LabelledFeed",
+    "ModelDescription",
+    "Shape",
+    "Source",
+    "TensorEntry",
+    "TensorMetadata",
+    "as_dtype",
+    "check_feed",
+    "dimension_key",
+    "dtype_class",
+    "dtype_name",
+    "dtype_of",
+    "format_shape",
+    "is_floating",
+    "is_low_bit",
+    "native",
+    "to_numpy",
+]
 
 Shape = tuple["int | str", ...]
 Feed = Mapping[str, Any]

@@ -17,6 +17,19 @@ from typing import Any, TextIO
 
 from polycmp.errors import FileError, PolycmpError, describe_exception
 
+__all__ = [
+    "PRINTED",
+    "SHOWN",
+    "Guarded",
+    "echo",
+    "error_text",
+    "guarded",
+    "open_standard_streams",
+    "shorten",
+    "visible",
+    "visible_lines",
+]
+
 #: Characters of one message that a terminal shows; reports keep more.
 SHOWN = 4000
 #: A workflow command of GitHub Actions stands at the beginning of a line, which is trimmed before; colours may precede.

@@ -7,9 +7,8 @@ largest errors, the worst element and the histograms of all reports, as far as i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from polycmp.records import dataclass
 from polycmp.spec import Verdict
 
 __all__ = ["DetailedVerdict", "ErrorStats", "Histogram", "Worst"]

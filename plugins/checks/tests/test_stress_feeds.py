@@ -7,10 +7,10 @@ import pytest
 
 from polycmp.errors import DataError, UsageError
 from polycmp.tensors import TensorEntry, TensorMetadata, as_dtype
+from polycmp.testing import DataLoaderContract
 from polycmp_checks.stress.feeds import make_stress
 from polycmp_checks.stress.options import STRESS_KINDS, StressOptions
 from polycmp_checks.stress.shapes import shape_sweep
-from polycmp_testing import DataLoaderContract
 
 
 def one(kind, dtype, shape=(4, 5), name="x", seed=1, **fields):

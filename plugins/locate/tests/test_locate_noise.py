@@ -66,6 +66,14 @@ def test_sixteen_times_what_one_unit_in_the_inputs_moves_is_rounding(gain, limit
     assert noise(gain).limit(0, UNITS["float32"]) == limit
 
 
+def test_what_moved_tensors_make_is_rounding_where_that_was_measured():
+    ones = np.ones(1, np.float32)
+    found = Noise(Gain(2**23), {"x": ones}, {"y": ones}, lambda names: 0.25 if names == ["y"] else None)
+    assert found.limit(0, UNITS["float32"]) == 0.25
+    assert found.limit(0, UNITS["bfloat16"], 2.0**-4) == 2.0**-4
+    assert found.limit(99, UNITS["bfloat16"]) == 0.5
+
+
 def test_a_reference_that_cannot_run_nudged_inputs_moves_nothing():
     reference = Gain(1)
     reference.run_whole = lambda feed, outputs: None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 
 import pytest
@@ -74,16 +73,15 @@ def branches(path, weights):
 
 
 @pytest.mark.parametrize("count", [23, 24, 25, 30])
-def test_24_operators_run_alone_however_long_that_takes(search, count, monkeypatch):
-    monkeypatch.setattr("polycmp_locate.search._SECONDS", -1.0)
-    monkeypatch.setattr("polycmp_locate.search._PATIENCE", -1.0)
+def test_as_many_operators_run_alone_on_a_busy_machine_as_on_any(search, count, monkeypatch):
+    monkeypatch.setattr("polycmp_locate.search._MANY", 24)
     _, _, rows = search(branches, (count, 1.5), (count, 1), *LOOSE)
     measured = [name for name, item in rows.items() if item["own_error"] is not None]
     assert measured == [f"t{index}" for index in range(min(count, 24))]
 
 
-def test_the_operator_on_which_the_verdict_hangs_runs_alone_however_long_the_others_took(search, monkeypatch):
-    monkeypatch.setattr("polycmp_locate.search._SECONDS", -1.0)
+def test_the_operator_on_which_the_verdict_hangs_runs_alone_however_many_come_before_it(search, monkeypatch):
+    monkeypatch.setattr("polycmp_locate.search._MANY", 24)
     done, found, rows = search(branches, (30, 1.5), (30, 1), "--atol", "1e-6", "--rtol", "1e-6")
     assert rows["t29"]["own_error"]["relative_error"] == 0.5
     assert (done.status, found["first_bad"], found["words"]) == (1, "t29", "wrong")
@@ -99,15 +97,8 @@ def test_the_first_tensor_outside_the_tolerance_is_looked_at_though_its_error_do
     assert found["origin"] == "a"
 
 
-def test_more_than_24_operators_run_alone_while_there_is_time(search, monkeypatch):
-    monkeypatch.setattr("polycmp_locate.search._SECONDS", math.inf)
-    _, _, rows = search(branches, (40, 1.5), (40, 1), *LOOSE)
-    assert all(item["own_error"] is not None for item in rows.values())
-
-
-def test_a_search_that_distrusts_what_it_saw_runs_all_operators_alone(polycmp, tmp_path, monkeypatch):
+def test_a_search_that_distrusts_what_it_saw_runs_all_operators_alone(polycmp, tmp_path):
     """A fusion changes the outputs; seen one by one, each of 261 operators is off from the reference's by a little."""
-    monkeypatch.setattr("polycmp_locate.search._SECONDS", math.inf)
     names = ["x", *(f"t{index}" for index in range(260)), "y"]
     nodes = [node("Mul", f"{one} k", two) for one, two in pairwise(names)]
     for path, factor in (("candidate.toy", 1 + 2**-16), ("reference.toy", 1)):

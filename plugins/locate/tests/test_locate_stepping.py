@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import pytest
 from toymodels import chain, small
 
@@ -21,8 +23,13 @@ def locate(polycmp, tmp_path):
 def test_an_operator_that_the_reference_lacks_is_stepped_over(locate, tmp_path, memory):
     small(tmp_path / "m.toy")
     done, found = locate("-b", "toy", "-b", "toy:name=weak,refuses=Relu", *memory)
-    assert (done.status, found["words"]) == (0, "equal")
-    assert found["sentence"].endswith("; Relu 'n_r', which weak lacks, is not judged")
+    assert (done.status, found["words"], found["verdict"]) == (3, "not judged", "error")
+    assert found["sentence"].startswith("Relu 'n_r' is not judged: weak cannot run it; of the rest: nothing wrong: ")
+    assert "COULD NOT COMPARE EVERYTHING: Relu 'n_r' is not judged" in done.words
+    rows = {row["tensor"]: row for row in found["tensors"]}
+    assert [name for name, row in rows.items() if not row["judged"]] == ["r"]
+    assert not rows["r"]["passed"], "one side made it for both"
+    assert next(line.split() for line in done.out.splitlines() if " r " in line and "Relu" in line)[0] == "-"
     assert "weak cannot run Relu 'n_r', so toy runs it for both, and nothing is said of its own errors" in done.words
 
 
@@ -42,8 +49,17 @@ def test_a_fault_of_an_operator_that_the_reference_lacks_is_not_judged(locate, t
     _, found = locate("-b", "toy", "-b", "toy:name=whole,model=good.toy")
     culprit = next(item for item in found["tensors"] if item["tensor"] == found["first_bad"])
     done, found = locate("-b", "toy", "-b", f"toy:name=weak,model=good.toy,refuses={culprit['operator']}")
-    assert done.status == 0
-    assert "which weak lacks, are not judged" in found["sentence"]
+    assert done.status == 3
+    assert "are not judged: weak cannot run them" in found["sentence"]
+
+
+def test_an_operator_that_is_not_judged_is_no_passing_test_case(polycmp, tmp_path):
+    small(tmp_path / "m.toy")
+    done = polycmp("locate", "m.toy", "-b", "toy", "-b", "toy:name=weak,refuses=Relu", "--report", "r.xml")
+    suites = ElementTree.parse(tmp_path / "r.xml").getroot()
+    assert done.status == 3
+    assert [case.get("name") for case in suites.iter("testcase") if case.find("skipped") is not None] == ["r"]
+    assert suites.get("errors") == "1"
 
 
 def test_a_reference_that_lacks_nothing_and_fails_as_a_whole_has_failed(locate, tmp_path):

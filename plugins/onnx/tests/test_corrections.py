@@ -61,6 +61,8 @@ CASES = [
     ("Scatter", 9, [np.zeros((3, 3), np.float32), np.array([[1, 0, 2]]), floats(1, 3)], {}),
     ("DequantizeLinear", 13, [np.array([[1, 2], [3, 4]], np.uint8), np.array([0.1, 0.2], np.float32),
                               np.array([1, 2], np.uint8)], {"axis": 1}),
+    ("CumSum", 14, [floats(2, 5), np.array([1])], {"reverse": 1}),
+    ("OneHot", 13, [np.array([[-1, 1], [3, 9]]), np.array([4]), np.array([0.5, 5], np.float32)], {"axis": 1}),
     ("LSTM", 14, [floats(4, 2, 3), floats(1, 20, 3), floats(1, 20, 5), floats(1, 40)], {"hidden_size": 5}),
     ("GRU", 14, [floats(4, 2, 3), floats(1, 15, 3), floats(1, 15, 5), floats(1, 30)], {"hidden_size": 5}),
     ("RNN", 14, [floats(4, 2, 3), floats(1, 5, 3), floats(1, 5, 5), floats(1, 10)], {"hidden_size": 5}),

@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from polycmp.errors import ModelError, UsageError
 from polycmp.tensors import TensorMetadata
+from polycmp.testing.loaders import LoaderContract
 from polycmp_onnx import (
     BytesFromOnnx,
     ConvertToFp16,
@@ -38,7 +39,6 @@ from polycmp_onnx import (
 from polycmp_onnx.graph import element_type, known_values, shape_of
 from polycmp_onnx.load import OnnxLoader
 from polycmp_onnx.model_graph import open_graph
-from polycmp_testing.loaders import LoaderContract
 
 ort = pytest.importorskip("onnxruntime")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from polycmp.testing.nodes import NodeCorpus, node_cases
 from polycmp_onnx import ReferenceRunner
-from polycmp_testing.nodes import NodeCorpus, node_cases
 
 
 class TestNodes(NodeCorpus):

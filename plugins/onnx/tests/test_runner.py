@@ -14,10 +14,10 @@ from onnx import TensorProto, helper
 from onnx.reference.op_run import OpRun
 
 from polycmp.errors import BackendError, ModelError, UsageError
+from polycmp.testing.runners import RunnerContract
 from polycmp_onnx import OnnxFromPath, ReferenceRunner
 from polycmp_onnx.plugin import RunnerOptions
 from polycmp_onnx.runner import make_runner
-from polycmp_testing.runners import RunnerContract
 
 F32 = TensorProto.FLOAT
 

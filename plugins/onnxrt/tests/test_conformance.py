@@ -7,8 +7,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from polycmp.testing import LoaderContract, RunnerContract
 from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx
-from polycmp_testing import LoaderContract, RunnerContract
 
 
 def make_model():

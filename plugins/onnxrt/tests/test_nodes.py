@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from polycmp.testing.nodes import NodeCorpus
 from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx
-from polycmp_testing.nodes import NodeCorpus
 
 
 class TestNodes(NodeCorpus):

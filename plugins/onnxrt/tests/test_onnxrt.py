@@ -17,6 +17,7 @@ import pytest
 from onnx import TensorProto, helper
 from packaging.version import Version
 
+from polycmp.cli.main import main
 from polycmp.errors import BackendError, DataError, ModelError, PluginError
 from polycmp.loader import BytesFromPath, Loader, SaveBytes
 from polycmp.tensors import as_dtype
@@ -274,6 +275,24 @@ def test_an_output_that_is_no_tensor_is_named(op):
 
 
 # --- what can go wrong -----------------------------------------------------------------------------------------------
+
+
+def test_maps_of_a_classifier_are_left_out_by_the_command_that_the_error_names(tmp_path, monkeypatch, capsys):
+    nodes = [
+        helper.make_node("Softmax", ["x"], ["p"]),
+        helper.make_node("ArgMax", ["x"], ["label"], axis=1, keepdims=0),
+        helper.make_node("ZipMap", ["p"], ["maps"], domain="ai.onnx.ml", classlabels_int64s=[0, 1, 2]),
+    ]
+    maps = helper.make_map_type_proto(TensorProto.INT64, helper.make_tensor_type_proto(FLOAT, []))
+    maps = helper.make_value_info("maps", helper.make_sequence_type_proto(maps))
+    graph = helper.make_graph(nodes, "g", [value("x", shape=("n", 3))], [value("label", TensorProto.INT64), maps])
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=8), tmp_path / "m.onnx")
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "m.onnx", "-b", "onnxrt", "--input-shapes", "x:[2,3]"]) == 3
+    said = " ".join(capsys.readouterr().out.split())
+    assert "--onnx-outputs label leaves it out; convert with options={'zipmap': False}" in said
+    assert main(["run", "m.onnx", "-b", "onnxrt", "--input-shapes", "x:[2,3]", "--onnx-outputs", "label"]) == 0
 
 
 @pytest.mark.parametrize(

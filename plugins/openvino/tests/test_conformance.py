@@ -7,8 +7,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from polycmp.testing import LoaderContract, RunnerContract
 from polycmp_openvino import OpenvinoModel, OpenvinoRunner
-from polycmp_testing import LoaderContract, RunnerContract
 
 pytest.importorskip("openvino", reason="needs OpenVINO: make test-openvino")
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from polycmp.testing.nodes import NodeCorpus
 from polycmp_openvino import OpenvinoRunner
 from polycmp_openvino.plugin import Options
-from polycmp_testing.nodes import NodeCorpus
 
 pytest.importorskip("openvino", reason="needs OpenVINO: make test-openvino")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto, helper
 
+from polycmp.testing import RunnerContract
 from polycmp_pluginref import PluginRefRunner
-from polycmp_testing import RunnerContract
 
 
 class TestPluginRefRunner(RunnerContract):

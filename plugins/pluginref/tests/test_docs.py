@@ -101,13 +101,13 @@ def test_the_light_module_imports_nothing_heavy(package):
 
 def test_the_page_names_what_is_there():
     import polycmp.spec
-    import polycmp_testing
+    import polycmp.testing
 
     page = PAGE.read_text(encoding="utf-8")
     for name in re.findall(r"\b(\w+Spec)\(", page):
         assert name in polycmp.spec.__all__
     for name in re.findall(r"`(\w+Contract)`", page):
-        assert hasattr(polycmp_testing, name)
+        assert hasattr(polycmp.testing, name)
     for hook in re.findall(r"`(polycmp_\w+s)`", page):
         assert hook in polycmp.spec.HOOKS
     for hook in polycmp.spec.HOOKS:

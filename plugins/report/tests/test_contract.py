@@ -6,9 +6,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from polycmp.testing import ReportContract
+from polycmp.testing.reports import sample_results
 from polycmp_report import html, junit, markdown
-from polycmp_testing import ReportContract
-from polycmp_testing.reports import sample_results
 
 
 class TestHtml(ReportContract):

@@ -13,7 +13,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from polycmp.cli.main import main
-from polycmp_testing import RunnerContract
+from polycmp.model import Model
+from polycmp.plugins import Registry
+from polycmp.testing import RunnerContract
 from polycmp_tf import TfFromFile, TfRunner
 from polycmp_tf.plugin import Options
 
@@ -138,6 +140,37 @@ def test_forms_of_a_model_agree(folder):
     forms = ("net.h5", "saved/saved_model.pb" + names, "net.tflite" + names)
     words = [word for form in forms for word in ("-b", f"tf:model={form}")]
     assert polycmp("run", "net.keras", *words, "-b", "tf:xla", "-b", "tf") == 0
+
+
+def test_the_folder_of_a_saved_model_is_a_model(folder, capsys):
+    names = "rename=[output_0:hidden,output_1:flat]"
+    assert polycmp("run", "net.keras", "-b", f"tf:model=saved,{names}", "-b", "tf") == 0
+    assert polycmp("run", "saved", "-b", "tf:xla", "-b", "tf") == 0
+    assert polycmp("inspect", "model", "saved") == 0
+    assert "image: float32[-1,4,5,3]" in printed(capsys)
+    shutil.rmtree("saved/variables")
+    assert polycmp("run", "saved", "-b", "tf") == 3
+    assert "cannot read saved" in printed(capsys)
+
+
+@pytest.mark.parametrize(
+    ("model", "command"),
+    [
+        ("saved", "python -m tf2onnx.convert --saved-model saved --output model.onnx"),
+        ("saved/saved_model.pb", "python -m tf2onnx.convert --saved-model saved --output model.onnx"),
+        ("net.keras", "python -m tf2onnx.convert --keras net.keras --output model.onnx"),
+        ("net.tflite", "python -m tf2onnx.convert --tflite net.tflite --output model.onnx"),
+    ],
+)
+def test_a_backend_for_onnx_says_how_the_model_is_converted(model, command, folder, capsys):
+    assert polycmp("run", model, "-b", "onnxrt", "-b", "tf") in {2, 3}
+    assert command in printed(capsys)
+
+
+def test_the_files_of_a_saved_model_belong_to_it(folder):
+    model = Model("saved/saved_model.pb", Registry.discover())
+    assert "saved/variables/variables.index" in set(model.files())
+    assert "saved/saved_model.pb" not in set(model.files())
 
 
 def test_an_onnx_model_is_compared_with_channels_first(folder):

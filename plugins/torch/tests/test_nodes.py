@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from polycmp_testing.nodes import NodeCorpus
+from polycmp.testing.nodes import NodeCorpus
 from polycmp_torch import TorchFromOnnx, TorchRunner
 
 pytest.importorskip("torch", reason="needs PyTorch: make test-torch")

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from polycmp.cli.main import main
 from polycmp.tensors import TensorMetadata
-from polycmp_testing import RunnerContract
+from polycmp.testing import RunnerContract
 from polycmp_torch import TorchFromFile, TorchModel, TorchRunner
 from polycmp_torch.plugin import Options
 

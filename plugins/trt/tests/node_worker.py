@@ -15,7 +15,7 @@ import numpy as np
 from onnx import TensorProto
 
 from polycmp.runner import Runner
-from polycmp_testing.nodes import NodeCase, NodeCorpus, node_cases
+from polycmp.testing.nodes import NodeCase, NodeCorpus, node_cases
 from polycmp_trt import CreateConfig, EngineFromNetwork, NetworkFromOnnxBytes, Profile, TrtRunner
 from polycmp_trt.features import has_enum
 

@@ -31,6 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "factory": {"types", "options", "checks", "from_options", "run", "build", "show"},
     "building": {"options"},
     "build_command": {"building"},
+    "debug_build": set(),
     "plugin": {"options"},
     "__init__": {"run", "build", "show"},
 }

@@ -15,7 +15,6 @@ pytestmark = pytest.mark.gpu
 
 
 def test_engines_are_built_checked_and_their_replays_sorted(tmp_path, monkeypatch):
-    pytest.importorskip("polycmp_locate")
     pytest.importorskip("onnxruntime")
     monkeypatch.chdir(tmp_path)
     values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 1, 2, 2]) for name in "xy"]

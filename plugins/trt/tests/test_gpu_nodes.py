@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from polycmp_testing.nodes import Failure, NodeCorpus
+from polycmp.testing.nodes import Failure, NodeCorpus
 
 pytestmark = [pytest.mark.gpu, pytest.mark.slow, pytest.mark.timeout(900)]
 _HERE = Path(__file__).parent

@@ -8,7 +8,7 @@ from engines import identity, model, plan_of, runner_of
 from onnx import TensorProto, helper
 
 from polycmp.errors import BackendError, DataError, ModelError, UsageError
-from polycmp_testing import RunnerContract
+from polycmp.testing import RunnerContract
 from polycmp_trt import (
     CreateConfig,
     EngineFromBytes,

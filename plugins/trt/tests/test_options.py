@@ -7,7 +7,6 @@ import pytest
 from polycmp.errors import UsageError
 from polycmp.options import find_field, make_options, option_fields
 from polycmp.plugins import Registry
-from polycmp.plugins.known import known_names
 from polycmp_trt.plugin import Options
 
 
@@ -197,6 +196,7 @@ def test_the_plugin_is_whole() -> None:
         ("loader", "trt_network"),
         ("loader", "onnx_like_trt_network"),
         ("command", "build"),
+        ("command", "debug build"),
         ("command", "inspect tactics"),
         ("command", "inspect diff-tactics"),
         ("command", "inspect capability"),
@@ -204,10 +204,3 @@ def test_the_plugin_is_whole() -> None:
         ("command", "template trt-network"),
     }
     assert not record.notes
-
-
-def test_the_core_knows_every_option_by_name_for_those_who_lack_this_package():
-    """`polycmp run model.onnx --fp16` without this package names it, rather than an option that looks alike."""
-    aliases = {alias for field in option_fields(Options) for alias in field.aliases}
-    short = {alias for alias in aliases if not alias.startswith("--trt-")}
-    assert {flag for flag, backend in known_names().options.items() if backend == "trt"} == short

@@ -6,16 +6,14 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from polycmp import __version__
-from polycmp.ending import Ended, ended_by_signals
+from polycmp.ending import ENDING, Ended, ended_by_signals
 from polycmp.errors import EXIT_FAILED, FileError, PolycmpError, describe_exception
 from polycmp.files import starting_folder
 from polycmp.terminal import echo, error_text, shorten, visible
@@ -83,7 +81,10 @@ class CommandGroup(click.Group):
             # What a group brings may come from several packages: both words tell which one is missing.
             missing = longer if longer in known_names().brought["command"] else name
             _registry(ctx).find_command(missing)  # raises with the reason
-        return super().resolve_command(ctx, args)
+        word, command, words = super().resolve_command(ctx, args)
+        if command is not None:
+            _refuse_empty_values(command, words, ctx)
+        return word, command, words
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands without importing them."""
@@ -117,7 +118,6 @@ def _command(path: tuple[str, ...], registry: Registry) -> click.Command | None:
     contribution = registry.commands.get(" ".join(path))
     if contribution is not None:
         command: click.Command = registry.load(contribution, contribution.spec.target)
-        _refuse_empty_values(command)
         return command
     below = list(_below(path, registry))
     if not below:
@@ -132,26 +132,27 @@ def _below(path: tuple[str, ...], registry: Registry) -> Iterator[Contribution]:
             yield item
 
 
-def _not_empty(
-    further: Callable[[click.Context, click.Parameter, Any], Any] | None,
-    ctx: click.Context,
-    param: click.Parameter,
-    value: Any,
-) -> Any:
-    """Refuse an empty value before an option's own callback sees it."""
-    given = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
-    if given and (value == "" or (isinstance(value, tuple) and "" in value)):
-        raise click.BadParameter("it needs a value, and was given an empty one", ctx, param)
-    return value if further is None else further(ctx, param, value)
+def _refuse_empty_values(command: click.Command, words: Sequence[str], ctx: click.Context) -> None:
+    """Refuse `--option "$UNSET"` of a command's own click options, before anything is done with the value.
 
+    Raises:
+        click.BadParameter: An option that takes a value was given an empty one.
+    """
+    from polycmp.options.values import is_empty_value
 
-def _refuse_empty_values(command: click.Command) -> None:
-    """Make a plugin's command refuse `--option "$UNSET"`, as the core's own commands do."""
-    for param in command.params:
-        if isinstance(param, click.Option) and not isinstance(param.callback, partial):
-            param.callback = partial(_not_empty, param.callback)
-    for inner in command.commands.values() if isinstance(command, click.Group) else ():
-        _refuse_empty_values(inner)
+    options = [param for param in command.params if isinstance(param, click.Option)]
+    takes_value = {flag: param for param in options if not (param.is_flag or param.count) for flag in param.opts}
+    inner = command.commands if isinstance(command, click.Group) else {}
+    for index, word in enumerate(words):
+        if word == "--":
+            return
+        if word in inner:
+            _refuse_empty_values(inner[word], words[index + 1 :], ctx)
+            return
+        flag, equals, value = word.partition("=")
+        values = [value] if equals else list(words[index + 1 : index + 2])
+        if flag in takes_value and values and is_empty_value(values):
+            raise click.BadParameter("it needs a value, and was given an empty one", ctx, takes_value[flag])
 
 
 class _SignalError(Exception):
@@ -176,11 +177,34 @@ click.version_option(__version__, "-V", "--version", prog_name="polycmp", messag
 
 
 def main(args: Sequence[str] | None = None, registry: Registry | None = None) -> int:
-    """Run the command line and return its exit status.
+    """Run a command line for a program and return its exit status.
+
+    The process is left as it was. A signal that asks it to end is the program's: the command tidies up, and what the
+    program has for the signal comes next, which by default ends it.
 
     Args:
         args: The words after `polycmp`; by default the process's own.
         registry: The plugins; by default those installed.
+
+    Raises:
+        KeyboardInterrupt: By Ctrl-C, unless the program handles it otherwise.
+    """
+    from polycmp.messages import messages_given_back
+
+    with messages_given_back():
+        status = run(args, registry)
+    number = status - 128
+    if number in {signal.SIGINT, *ENDING}:
+        signal.raise_signal(number)
+    return status
+
+
+def run(args: Sequence[str] | None = None, registry: Registry | None = None) -> int:
+    """Run a command line, for which the process is there, and return its exit status.
+
+    Args:
+        args: As for `main`.
+        registry: As for `main`.
     """
     words = list(sys.argv[1:] if args is None else args)
     verbose = any(
@@ -212,6 +236,9 @@ def _status(words: list[str], registry: Registry | None, verbose: bool) -> int:
     except (click.Abort, KeyboardInterrupt) as error:
         if isinstance(error.__cause__, Ended):
             return 128 + error.__cause__.number
+        if isinstance(error.__cause__, EOFError):
+            _say("polycmp: something wanted to read standard input, and there is nothing more in it")
+            return EXIT_FAILED
         _say("polycmp: interrupted")
         return 128 + signal.SIGINT
     except BrokenPipeError:

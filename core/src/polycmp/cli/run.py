@@ -39,7 +39,7 @@ def _run(call: Invocation) -> int:
         call.tell_written()
         return 0
     call.begin(plan)
-    call.warn(unused_options(call.settings, plan, call.table))
+    call.warn(unused_options(call.options, plan, call.table))
     return call.present(call.run(plan))
 
 

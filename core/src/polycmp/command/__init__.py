@@ -33,16 +33,12 @@ from polycmp.command.log import with_messages
 from polycmp.command.params import registry_of
 
 if TYPE_CHECKING:
-    from polycmp.command.build import Given
     from polycmp.command.invocation import Invocation
-    from polycmp.plan.build import Settings
 
 __all__ = [
     "BackendCommand",
     "BackendContext",
-    "Given",
     "Invocation",
-    "Settings",
     "common_params",
     "examples",
     "registry_of",
@@ -50,11 +46,8 @@ __all__ = [
 ]
 
 
-#: What a call needs is imported by the call, not by a help text.
-_LATER = {"Invocation": "command.invocation", "Given": "command.build", "Settings": "plan.build"}
-
-
+# A call is imported by the command that is called, not by a help text.
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name != "Invocation":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"polycmp.{_LATER[name]}"), name)
+    return import_module("polycmp.command.invocation").Invocation

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,8 @@ from polycmp.command.params import (
     take_topic,
     write_sections,
 )
-from polycmp.plan.flags import PLUGIN_KINDS, FlagTable, build_table
+from polycmp.options import FlagTable
+from polycmp.plan.flags import PLUGIN_KINDS, build_table
 from polycmp.plan.sections import SECTIONS
 
 if TYPE_CHECKING:
@@ -126,14 +126,6 @@ class BackendCommand(click.Command):
             ctx.set_parameter_source(name, source)
         ctx.args = [*left]
         return ctx.args
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run; from here on there is work, and so there may be garbage to collect."""
-        if not gc.isenabled():  # in a process that began with this command
-            gc.freeze()  # what starting up made stays: neither this run nor the end of the process looks through it
-            gc.enable()
-            gc.set_threshold(10_000)  # what is imported from here on makes many objects and no garbage
-        return super().invoke(ctx)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write all there is to say, or the options of the plugin that was asked for."""

@@ -5,33 +5,34 @@ from __future__ import annotations
 import logging
 import shlex
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from polycmp.command.build import Given, build_plan, convert, convert_one, read_run_file, write_run_file
-from polycmp.command.params import TYPED, collect
+from polycmp.command.build import build_plan, read_run_file, write_run_file
+from polycmp.command.params import TYPED, convert_words
 from polycmp.command.paths import refuse_collisions, was_written, written_paths
-from polycmp.errors import UsageError
+from polycmp.errors import PolycmpError, UsageError
 from polycmp.messages import setup_logging
+from polycmp.options import OptionValues
+from polycmp.options.text import CONFIG, plain_values
+from polycmp.options.values import spell
 from polycmp.plan import Plan
-from polycmp.plan.build import Settings, report_options, section_values
-from polycmp.plan.text import CONFIG, plain_values, to_values
+from polycmp.plan.build import report_options, section_values
+from polycmp.plan.sections import LogSection, ModelSection, ResultSection
+from polycmp.plan.text import to_values
 from polycmp.report import Result
 from polycmp.report.progress import progress
-from polycmp.report.writers import Writer, find_writers, present
+from polycmp.report.writers import Subject, Writer, find_writers, present
 from polycmp.terminal import echo
-from polycmp.values import spell
 
 if TYPE_CHECKING:
     from polycmp.command.base import BackendCommand, BackendContext
     from polycmp.model import Model
-    from polycmp.plan.flags import FlagTable
+    from polycmp.options import FlagTable
     from polycmp.plugins import Registry
 
 T = TypeVar("T")
@@ -51,7 +52,6 @@ class Invocation:
         params: The values of click's own parameters, by name.
         registry: The plugins.
         table: The command's options.
-        sections: Where the core's and the command's own options are declared.
     """
 
     def __init__(self, ctx: BackendContext, command: BackendCommand) -> None:
@@ -59,8 +59,8 @@ class Invocation:
         self.params: Mapping[str, Any] = ctx.params
         self.registry: Registry = ctx.registry
         self.table: FlagTable = ctx.table
-        self.sections: Mapping[str, type] = command.sections
         self._writers: list[Writer] = []
+        self._errors: list[PolycmpError] = []
         self._plan: Plan | None = None
         self._start = time.time()
 
@@ -75,56 +75,45 @@ class Invocation:
         return bool(self.params.get("verbose", 0))
 
     @cached_property
-    def given(self) -> Given:
-        """What was asked for, as text; a run file is read where the command has the option for it.
+    def options(self) -> OptionValues:
+        """The values of all options, and the arguments beside them; a run file stands in for what was not typed.
+
+        Those of sections that the command does not have are the defaults.
 
         Raises:
             FileError: The run file cannot be read.
-            UsageError: It says something that cannot be.
-        """
-        given = Given(
-            model=self.params.get("model") or "",
-            backends=_with_second_model(self.params.get("backend") or (), self.params.get("reference_model") or ""),
-            values=collect(self._ctx.command.get_params(self._ctx), self._ctx.params),
-            command=shlex.join(["polycmp", *self._ctx.meta.get(TYPED, sys.argv[1:])]),
-        )
-        if CONFIG in given.values:
-            path = convert_one(self.table.targets[CONFIG], given.values[CONFIG])
-            given = replace(given, run_file=read_run_file(path, self.table))
-        return given
-
-    @cached_property
-    def settings(self) -> Settings:
-        """The options as values; those of sections that the command does not have are the defaults.
-
-        Raises:
             UsageError: A text cannot be its option's value.
         """
-        return convert(self.given, self.table, self.sections)
+        typed = OptionValues(
+            convert_words(self._ctx.command.get_params(self._ctx), self._ctx.params),
+            self.table.classes,
+            model=self.params.get("model") or "",
+            backends=_with_second_model(self.params.get("backend") or (), self.params.get("reference_model") or ""),
+            command=shlex.join(["polycmp", *self._ctx.meta.get(TYPED, sys.argv[1:])]),
+        )
+        return typed.over(read_run_file(typed.values[CONFIG], self.table)) if CONFIG in typed.values else typed
 
     def section(self, options: type[T]) -> T:
         """Return the values of a section: of the command's own, or of the core's."""
-        found: T = next(item for item in self.settings.core.values() if type(item) is options)
-        return found
+        return self.options.section(options)
 
     def was_given(self, kind: str, owner: str = "") -> bool:
         """Return whether any option of a kind (`"core"`, `"data_loader"`, …), or of one owner of it, was given."""
-        keys = (*self.given.values, *self.given.run_file.values)
-        return any(key.kind == kind and owner in ("", key.owner) for key in keys)
+        return any(key.kind == kind and owner in ("", key.owner) for key in self.options.values)
 
-    def plan(self, *, model: str = "", settings: Settings | None = None) -> Plan:
+    def plan(self, *, model: str = "", options: OptionValues | None = None) -> Plan:
         """Return the plan of a run.
 
         Args:
             model: The model where the user names none.
-            settings: Other settings than the user's.
+            options: Other options than the user's.
 
         Raises:
             UsageError: Options contradict each other or their values cannot be right.
             PluginError: Something asked for by name is not there.
         """
-        given = replace(self.given, model=self.given.model or model)
-        return build_plan(given, settings or self.settings, self.registry)
+        options = options or self.options
+        return build_plan(options if options.model or not model else replace(options, model=model), self.registry)
 
     def open_model(
         self,
@@ -149,15 +138,15 @@ class Invocation:
         from polycmp.model import Model, ModelSettings
         from polycmp.plan.build import data_plan, loader_options
 
-        model, settings = self.given.model, self.settings
+        options = self.options
+        model = options.model
         self.begin(reads=[*([("MODEL", model)] if model else ()), *reads])
         if not model:
             raise UsageError("no model given", hint=f"{self.path} MODEL (put the model first)")
-        section = settings.core["data"]
-        shapes = (*section.input_shapes, *input_shapes)
-        core = {**settings.core, "data": replace(section, input_shapes=shapes)}
-        data = data_plan(replace(settings, core=core), self.registry)
-        given = loader_options(settings, self.registry)
+        asked = options.of("core", "data")
+        shapes = (*asked.get("input_shapes", ()), *input_shapes)
+        data = data_plan(options.replaced("core", "data", {**asked, "input_shapes": shapes}), self.registry)
+        given = loader_options(options, self.registry)
         made = Model(
             model,
             self.registry,
@@ -165,8 +154,8 @@ class Invocation:
                 {**given, **(loaders or {})},
                 data.input_shapes,
                 make_source(data, self.registry),
-                settings.core["model"].model_type,
-                runner_options(settings, self.registry),
+                options.section(ModelSection).model_type,
+                runner_options(options, self.registry),
             ),
         )
         if data.dimensions:
@@ -185,12 +174,12 @@ class Invocation:
             PluginError: What writes a report is not there.
         """
         if plan is None:
-            refuse_collisions(self.settings, others=reads)
-        options = report_options(self.settings, self.registry) if plan is None else plan.report_options
-        reports = self.settings.core["result"].report
+            refuse_collisions(self.options, others=reads)
+        options = report_options(self.options, self.registry) if plan is None else plan.report_options
+        reports = self.section(ResultSection).report
         self._writers = find_writers(reports, self.registry, options)
         self._plan = plan
-        log = self.settings.core["log"]
+        log = self.section(LogSection)
         setup_logging(
             verbose=self.params.get("verbose", 0),
             quiet=self.params.get("quiet", 0),
@@ -207,7 +196,7 @@ class Invocation:
 
     def progress(self) -> AbstractContextManager[Callable[[str], None]]:
         """Return a context manager that gives the function to tell what happens next."""
-        return progress(silent=self.settings.core["log"].silent)
+        return progress(silent=self.section(LogSection).silent)
 
     def run(self, plan: Plan) -> Result:
         """Run a plan as `polycmp run` does and return what was found."""
@@ -215,28 +204,33 @@ class Invocation:
         from polycmp.session.engine import run_plan
 
         with self.progress() as on_stage:
-            return result_of(run_plan(plan, self.registry, _with_console(on_stage)))
+            outcome = run_plan(plan, self.registry, on_stage)
+        self._errors = outcome.errors
+        return result_of(outcome)
 
     def present(self, result: Result) -> int:
         """Show a result, write its reports, and return the exit status.
 
         Raises:
-            PolycmpError: A report cannot be written.
+            PolycmpError: A report cannot be written, or something went wrong in an observer of the run.
         """
         quiet = bool(self.params.get("quiet", 0))
-        about = (self._plan, self.given.model)
+        about = Subject(self._plan, self.options.model)
         try:
-            return present(result, self._writers, self.registry, about, verbose=self.verbose, quiet=quiet)
+            status = present(result, self._writers, self.registry, about, verbose=self.verbose, quiet=quiet)
         finally:
             if not quiet:
                 self.tell_written()
+        if self._errors:
+            raise self._errors[0]
+        return status
 
     def tell_written(self) -> None:
         """Say which of the files that the options name were written since the call began."""
-        log = self.settings.core["log"]
+        log = self.section(LogSection)
         if log.silent:
             return
-        for path in dict.fromkeys(written_paths(self.settings, self.table)):
+        for path in dict.fromkeys(written_paths(self.options, self.table)):
             if path != log.log_file and was_written(path, self._start):
                 echo(f"wrote {path}", err=True)
 
@@ -247,7 +241,7 @@ class Invocation:
             FileError: The file cannot be written, or TOML cannot hold a value.
             PluginError: An option has a value that no text means.
         """
-        about_messages = plain_values(section_values("log", self.settings.core["log"]), self.table)
+        about_messages = plain_values(section_values("log", self.section(LogSection)), self.table)
         write_run_file({**to_values(plan, self.registry), **about_messages}, path)
 
     def needs_backends(self, example: str) -> None:
@@ -256,21 +250,8 @@ class Invocation:
         Raises:
             UsageError: There are none; the error shows the example.
         """
-        if not (self.given.backends or self.given.run_file.backends):
+        if not self.options.backends:
             raise UsageError("no backend given", hint=example)
-
-
-def _with_console(on_stage: Callable[[str], None]) -> Callable[[str], None]:
-    """Return a function that tells what happens next, and has the console imported while backends work."""
-    importing = threading.Thread(target=import_module, args=("polycmp.report.console",), daemon=True)
-    stages = iter(("first", "second"))  # in the first, backends import libraries, which takes all of the interpreter
-
-    def tell(text: str) -> None:
-        if next(stages, "") == "second":
-            importing.start()
-        on_stage(text)
-
-    return tell
 
 
 def _with_second_model(specs: Sequence[str], model: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.values import is_flag
+from polycmp.options.values import is_flag
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,23 +7,21 @@ character that nobody types.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.errors import PluginError, PolycmpError, UsageError, did_you_mean
-from polycmp.options import option_fields
-from polycmp.plan.flags import FlagTable, Key, Target
-from polycmp.plugins import WORDS, Registry
+from polycmp.errors import PluginError, UsageError, did_you_mean
+from polycmp.options import FlagTable, Key, Target, option_fields
+from polycmp.options.values import is_flag
+from polycmp.plugins import Registry
 from polycmp.plugins.known import known_names
-from polycmp.values import is_flag
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
-
-    from polycmp.command.build import Occurrences
 
 
 JOINT = "\x1f"
@@ -33,6 +31,9 @@ NOTHING = JOINT
 TOPIC = "polycmp.help"
 #: Where the context holds the words that were typed behind `polycmp`.
 TYPED = "polycmp.typed"
+
+#: How alike a flag has to be to one that there is to be taken for a slip of the fingers.
+_SLIP = 0.8
 
 #: Flags outside the table whose value stands behind them as a word of its own.
 TAKES_A_WORD = frozenset({"-b", "--backend", "-o", "--output"})
@@ -63,7 +64,7 @@ def rewrite(words: Sequence[str], ctx: click.Context, table: FlagTable, registry
     """Return the words as click understands them.
 
     Raises:
-        UsageError: A flag that several plugins claim.
+        UsageError: A flag that several plugins claim, or that nobody has.
         PluginError: A flag of a backend that is known but not installed.
     """
     # For a short option click first makes an error with names that are like it among all the long ones.
@@ -82,7 +83,7 @@ def rewrite(words: Sequence[str], ctx: click.Context, table: FlagTable, registry
             result += _use(table.by_flag[flag], flag, queue)
         else:
             if flag not in own:
-                _refuse(flag, table, registry)
+                _refuse(flag, ctx, table, words)
             result.append(own.get(word, word))
             if word in TAKES_A_WORD and queue:
                 result.append(queue.pop(0))
@@ -119,32 +120,52 @@ def _belongs(target: Target, word: str, *, first: bool) -> bool:
     return True
 
 
-def _refuse(flag: str, table: FlagTable, registry: Registry) -> None:
+def _refuse(flag: str, ctx: click.Context, table: FlagTable, words: Sequence[str]) -> None:
+    """Raise for a flag of plugins that are not there, or of several; return for one that click knows or explains.
+
+    Raises:
+        UsageError: Nobody has it, or several plugins claim it.
+        PluginError: Which package brings the flag, or the backend of this command line that would.
+    """
     if not flag.startswith("--"):
         return
     if flag in table.refused:
-        owners = " and ".join(dict.fromkeys(str(claim) for claim in table.refused[flag]))
+        owners = " and ".join(dict.fromkeys(table.refused[flag]))
         raise UsageError(
             f"{flag} is claimed by {owners}, so neither gets it",
             hint="use the long form --NAME-FIELD: polycmp run --help",
         )
+    options = [param for param in ctx.command.get_params(ctx) if isinstance(param, click.Option)]
+    if flag in (known := {name for param in options for name in (*param.opts, *param.secondary_opts)}):
+        return
+    registry = registry_of(ctx)
     _refuse_missing(flag, registry)
+    for before, word in pairwise(words):
+        if before in {"-b", "--backend"}:
+            registry.find_runner(word.partition(":")[0])
+    from difflib import get_close_matches  # not needed but for slips
+
+    installed = {item.name for item in registry.contributions if item.kind == "runner"}
+    missing = sorted(known_names().backends.keys() - installed)
+    if missing and not get_close_matches(flag, known, n=1, cutoff=_SLIP):
+        raise UsageError(
+            f"there is no option {flag}",
+            why=f"backends bring options, and these are not available here: {', '.join(missing)}",
+            hint="polycmp plugins list, and pip install polycmp-NAME for the backend that you miss",
+        )
 
 
 def _refuse_missing(flag: str, registry: Registry) -> None:
-    """Raise for a flag that belongs to a plugin which is not there; return for any other.
+    """Raise for a flag that belongs by its name to a plugin which is not there; return for any other.
 
     Raises:
         PluginError: Which package brings the flag.
     """
+    if flag in known_names().options:
+        raise PluginError(f"the package that brings {flag} is not installed", hint=known_names().options[flag])
     name = flag.removeprefix("--").replace("-", "_")
-    kind, owner, command = known_names().options_of.get(flag, ("", "", ""))
-    if owner and owner not in (registry.reports if kind == "report" else registry.compare_funcs):
-        raise PluginError(f"{flag} is an option of the {WORDS[kind]} {owner!r}, which is not installed", hint=command)
     if name in known_names().backends or name in known_names().names:
         registry.find_runner(name)
-    if flag in known_names().options:
-        _find_backend_of(flag, registry)
     installed = {item.name for item in registry.contributions if item.kind in {"runner", "data_loader"}}
     loaders = known_names().brought["data_loader"].items()
     owners = [("backend", *item) for item in known_names().backends.items()]
@@ -154,27 +175,22 @@ def _refuse_missing(flag: str, registry: Registry) -> None:
             raise PluginError(f"{flag} is an option of the {what} {owner!r}, which is not installed", hint=command)
 
 
-def _find_backend_of(flag: str, registry: Registry) -> None:
-    name = known_names().options[flag]
-    try:
-        registry.find_runner(name)
-    except PolycmpError as error:
-        error.what = f"{flag} is an option of the backend {name!r}: {error.what}"
-        raise
-
-
 def _with_model(words: list[str], table: FlagTable, registry: Registry) -> list[str]:
     """Give a model back that was taken for the last value of an option, if there is no other."""
     if any(
         not word.startswith("-") and words[index - 1] not in {"-b", "--backend"} for index, word in enumerate(words)
     ):
         return words
-    suffixes = tuple(suffix for item in registry.loaders.values() for suffix in item.spec.suffixes)
     for index, word in enumerate(words):
         head, joint, last = word.rpartition(JOINT)
         target = table.by_flag.get(word.partition("=")[0])
         is_text = target is not None and target.field.item is str and target.field.parse is None
-        if joint and is_text and last.lower().endswith(suffixes) and Path(last).exists():
+        if (
+            joint
+            and is_text
+            and Path(last).exists()
+            and any(item.spec.reads(last) for item in registry.loaders.values())
+        ):
             return [*words[:index], head, *words[index + 1 :], last]
     return words
 
@@ -198,21 +214,22 @@ class TableOption(click.Option):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return what help shows; the flag that turns a switch off only where it is not off by default."""
-        off, self.secondary_opts = self.secondary_opts, self.secondary_opts if self.target.field.default else []
-        try:
-            return super().get_help_record(ctx)
-        finally:
-            self.secondary_opts = off
+        record = super().get_help_record(ctx)
+        if record is None or self.target.field.default:
+            return record
+        return record[0].partition(" / ")[0], record[1]
 
-    def occurrences(self, value: Any) -> Occurrences | None:
-        """Return the texts of each use of the option; None if it was not used."""
-        if value is None or value == ():
-            return None
+    def converted(self, value: Any) -> Any:
+        """Return the option's value from what click read, the words of each use.
+
+        Raises:
+            UsageError: A word cannot be its value.
+        """
         if self.target.field.kind == "flag":
-            return [["true" if value else "false"]]
+            return self.target.convert([["true" if value else "false"]])
         if self.target.field.several:
-            return [[] if text == NOTHING else text.split(JOINT) for text in value]
-        return [[text] for text in value]
+            return self.target.convert([[] if text == NOTHING else text.split(JOINT) for text in value])
+        return self.target.convert([[text] for text in value])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the allowed values, or files where a path is wanted."""
@@ -266,15 +283,18 @@ def table_options(table: FlagTable) -> list[click.Parameter]:
     return [TableOption(target) for target in table.targets.values()]
 
 
-def collect(params: Iterable[click.Parameter], values: dict[str, Any]) -> dict[Key, Occurrences]:
-    """Return what was given for the table's options."""
-    given: dict[Key, Occurrences] = {}
-    for param in params:
-        if isinstance(param, TableOption) and param.name is not None:
-            occurrences = param.occurrences(values.get(param.name))
-            if occurrences is not None:
-                given[param.target.key] = occurrences
-    return given
+def convert_words(params: Iterable[click.Parameter], read: Mapping[str, Any]) -> dict[Key, Any]:
+    """Return the values of the table's options that were given, from what click read by parameter.
+
+    Raises:
+        UsageError: A word cannot be the value of its option.
+    """
+    options = [param for param in params if isinstance(param, TableOption)]
+    return {
+        param.target.key: param.converted(read[param.name])
+        for param in options
+        if param.name is not None and read.get(param.name) not in (None, ())
+    }
 
 
 def write_sections(

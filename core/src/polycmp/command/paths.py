@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polycmp.errors import UsageError
 from polycmp.files import located
-from polycmp.options import OptionField, option_fields
-from polycmp.plan.flags import Key
-from polycmp.values import split_script
+from polycmp.options import FlagTable, OptionField, OptionValues, option_fields
+from polycmp.options.values import split_script
 
 if TYPE_CHECKING:
     from polycmp.plan import Plan
-    from polycmp.plan.build import Settings
-    from polycmp.plan.flags import FlagTable
 
 _IS_PATH = re.compile(r"\b(FILE|PATH|DIR)\b")
 
@@ -43,11 +40,11 @@ class _Written(NamedTuple):
     own: bool = False
 
 
-def refuse_collisions(settings: Settings, plan: Plan | None = None, others: Iterable[Named] = ()) -> None:
+def refuse_collisions(values: OptionValues, plan: Plan | None = None, others: Iterable[Named] = ()) -> None:
     """Refuse paths of which one would overwrite another, however they are spelled, before anything runs.
 
     Args:
-        settings: The options.
+        values: The options.
         plan: The plan made of them: its models, and files that plugins' options name.
         others: Further files that are read.
 
@@ -56,7 +53,7 @@ def refuse_collisions(settings: Settings, plan: Plan | None = None, others: Iter
     """
     written: list[_Written] = []
     read = [*others, *(_models(plan) if plan is not None else ())]
-    for field, path in _core_paths(settings):
+    for field, path in _core_paths(values):
         option = "--" + field.name.replace("_", "-")
         if not field.writes:
             read.append((option, split_script(path, "")[0] if field.metavar.startswith("FILE.py") else path))
@@ -77,19 +74,18 @@ def refuse_collisions(settings: Settings, plan: Plan | None = None, others: Iter
             _refuse_overwriting(whose, path, read)
 
 
-def written_paths(settings: Settings, table: FlagTable) -> Iterator[str]:
+def written_paths(values: OptionValues, table: FlagTable) -> Iterator[str]:
     """Yield the files and folders that options which were given name, and that they write.
 
     Args:
-        settings: The options.
+        values: The options.
         table: What each option is.
     """
-    yield from (path for field, path in _core_paths(settings) if field.writes and path != "-")
-    for (kind, owner), values in settings.by_owner.items():
-        for name, value in values.items():
-            target = table.targets.get(Key(kind, owner, name))
-            if target is not None and target.field.writes and _IS_PATH.search(target.field.metavar):
-                yield from (path for path in _texts(value) if path != "-")
+    yield from (path for field, path in _core_paths(values) if field.writes and path != "-")
+    for key, value in values.values.items():
+        target = table.targets.get(key) if key.kind != "core" else None
+        if target is not None and target.field.writes and _IS_PATH.search(target.field.metavar):
+            yield from (path for path in _texts(value) if path != "-")
 
 
 def was_written(path: str, since: float) -> bool:
@@ -117,9 +113,9 @@ def _collision(option: str, path: str, other: str, another: str) -> UsageError:
     )
 
 
-def _core_paths(settings: Settings) -> Iterator[tuple[OptionField, str]]:
+def _core_paths(values: OptionValues) -> Iterator[tuple[OptionField, str]]:
     """Yield the paths in a command's own sections, each with the option that names it."""
-    for section in settings.core.values():
+    for section in values.sections.values():
         for field in option_fields(type(section)):
             if _IS_PATH.search(field.metavar):
                 yield from ((field, path) for path in _texts(getattr(section, field.name)))

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from polycmp.compare.blindness import Watch, is_ours, said_of
+from polycmp.compare.blindness import Watch, said_of
+from polycmp.compare.impostors import is_ours
 from polycmp.compare.scripted import as_verdict, judging, read_only
 from polycmp.compare.verdicts import (
     OutputComparison,

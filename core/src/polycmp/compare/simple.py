@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.compare.blocks import Pair
+from polycmp.compare.channels import channel_axis, dead_channels, describe_dead
 from polycmp.compare.judge import OutputJudge, compare_strings, require_metric
 from polycmp.compare.order import (
     SMALL,
@@ -34,10 +35,9 @@ from polycmp.compare.statistics import (
 from polycmp.compare.verdicts import DetailedVerdict, ErrorStats
 from polycmp.compare.words import passing_tolerances, shape_reason, worst_reason
 from polycmp.errors import ComparisonError
-from polycmp.records import dataclass
+from polycmp.options.values import pick
 from polycmp.spec import Verdict
 from polycmp.tensors import dtype_class
-from polycmp.values import pick
 
 if TYPE_CHECKING:
     from polycmp.builtin_options import SimpleOptions
@@ -91,6 +91,8 @@ class Simple(OutputJudge):
         reasons += filter(None, (_check(statistic, stats, sums, limits) for statistic in wanted))
         if reasons and _is_constant(a) and not _is_constant(b):
             reasons.append("the candidate holds the same number everywhere, the reference does not")
+        elif reasons:
+            reasons += _dead_channels(a, b, limits)
         named = options.rtol.get(output, 0.0)
         if whole and reasons and named < stats.max_rel <= options.rtol.get("", 0.0):
             reasons.append(f"--rtol covers whole numbers only by name: --rtol {output}:{options.rtol['']:g}")
@@ -256,6 +258,13 @@ def _largest(array: Array) -> float:
         values = np.abs(block.astype(np.complex128 if dtype_class(block.dtype) == "complex" else np.float64))
         found = max(found, float(values.max(initial=0.0, where=np.isfinite(values))))
     return found
+
+
+def _dead_channels(candidate: Array, reference: Array, limits: Limits) -> list[str]:
+    """Return in words which channels are constant in the candidate, and vary in the reference beyond the tolerances."""
+    axis = channel_axis(reference.shape)
+    dead = dead_channels(candidate, reference, axis, limits.rtol, limits.atol)
+    return [] if dead is None else [describe_dead(dead, candidate, axis)]
 
 
 def _is_constant(array: Array) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from polycmp.compare.equality import scale_if_all_equal, scale_if_equal
 from polycmp.compare.order import BitCounts
 from polycmp.compare.verdicts import ErrorStats, Worst
 from polycmp.compare.words import as_scalar
-from polycmp.records import dataclass
 from polycmp.tensors import dtype_class, is_low_bit
 
 Array = NDArray[Any]

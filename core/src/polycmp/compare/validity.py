@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from polycmp.records import dataclass
 from polycmp.tensors import is_floating, to_numpy
 
 CHUNK = 1 << 18

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from polycmp.records import dataclass
 from polycmp.spec import Verdict
 from polycmp.verdicts import DetailedVerdict, ErrorStats, Histogram, Worst
 

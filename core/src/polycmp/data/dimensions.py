@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from polycmp.records import dataclass
 from polycmp.tensors import Shape, TensorEntry, TensorMetadata, dimension_key, dtype_class
 
 #: Names that exporters write where they know none: Paddle, TensorFlow, ONNX's shape inference, PyTorch's compiler.

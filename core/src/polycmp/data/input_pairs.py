@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from polycmp.records import dataclass
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class
 
 #: How an input was found to be the other model's, in words.

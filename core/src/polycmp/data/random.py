@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from polycmp.data.scalars import Number, usual_numbers
 from polycmp.errors import DataError, UsageError, did_you_mean
+from polycmp.options.values import pick, unknown_names
 from polycmp.tensors import TensorEntry, TensorMetadata, as_dtype, dtype_class, dtype_name, is_low_bit
-from polycmp.values import pick, unknown_names
 
 if TYPE_CHECKING:
     from polycmp.builtin_options import RandomOptions

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from polycmp.data.dimensions import filled, merge_inputs, open_dimensions
 from polycmp.errors import UsageError, did_you_mean
+from polycmp.options.values import pick, unknown_names
 from polycmp.tensors import Feed, TensorEntry, TensorMetadata, dtype_class, format_shape
-from polycmp.values import pick, unknown_names
 
 _LOG = logging.getLogger("polycmp.data")
 _OPTION = "--input-shapes"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from polycmp.builtin import DEFAULT_COMPARE, DEFAULT_DATA_LOADER
-from polycmp.records import dataclass
+from polycmp.plan.defaults import DEFAULT_COMPARE, DEFAULT_DATA_LOADER
+
+__all__ = ["BackendPlan", "Choice", "ComparePlan", "DataPlan", "FilesPlan", "Plan"]
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class ComparePlan:
     Attributes:
         functions: The compare functions; an output passes if all of them do.
         script: `FILE.py[:NAME]` of a compare function; replaces `functions`.
-        tolerance: `auto` judges `simple` by a measured noise floor; empty means by its tolerances.
+        tolerance: What finds the tolerances of `simple`, such as `auto` by a measured noise floor; empty for its own.
         reference: Label of the reference; empty means the last run.
         map_output: Candidate's output name to reference's.
         shape_check: Whether another shape is a failure (else shapes are made to fit where that loses nothing).

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.options import OptionField, changed_options, find_field, make_options, option_fields
+from polycmp.options.values import is_empty_value, spell, split_list, unique_label, unquote
 from polycmp.plan import BackendPlan
-from polycmp.records import dataclass
-from polycmp.values import spell, split_list, unique_label, unquote
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -138,8 +137,7 @@ def _plan(
 def _require_values(owner: str, given: Mapping[str, str]) -> None:
     """Refuse a key with an empty value."""
     for key, text in given.items():
-        groups = instance_texts(text)
-        if not all(groups) or not all(unquote(item).strip() for group in groups for item in group):
+        if is_empty_value([[unquote(item) for item in group] for group in instance_texts(text)]):
             raise UsageError(f"{key!r} needs a value", whose=owner, hint=f"{key}=VALUE, or leave it out")
 
 

@@ -1,15 +1,14 @@
-"""All options of `run` in one table: whose each flag is, what it takes, and where the help text shows it."""
+"""The table of a command's options, from the core's sections and what plugins bring."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Mapping
-from dataclasses import field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from polycmp.options import OptionField, option_fields
+from polycmp.options import FlagTable, Key, Target, option_fields
 from polycmp.plan.sections import SECTIONS
-from polycmp.plugins import BUILTIN, FlagOwner, assign_flags, flag_of
-from polycmp.records import dataclass
+from polycmp.plugins import BUILTIN, assign_flags, flag_of
 
 if TYPE_CHECKING:
     from polycmp.plugins import Contribution, Registry
@@ -19,54 +18,6 @@ HEADINGS = {"runner": "Backend", "loader": "Model loader", "data_loader": "Data 
             "compare_func": "Compare function", "report": "Report"}  # fmt: skip
 PLUGIN_KINDS = tuple(HEADINGS)
 CORE_FLAGS = ("-b", "--backend", "-v", "--verbose", "-q", "--quiet", "-h", "--help")
-
-
-class Key(NamedTuple):
-    """Identifies an option: the core's have kind `core` and the section as owner."""
-
-    kind: str
-    owner: str
-    field: str
-
-
-@dataclass(frozen=True)
-class Target:
-    """One option.
-
-    Attributes:
-        key: Whose it is.
-        field: What it takes.
-        flags: How it is spelled, the spelling to show first.
-        section: The heading it is listed under.
-        negative: For a switch: the flag that turns it off; empty if another option has that name.
-    """
-
-    key: Key
-    field: OptionField
-    flags: tuple[str, ...]
-    section: str
-    negative: str = ""
-
-
-@dataclass(frozen=True)
-class FlagTable:
-    """The options of one command.
-
-    Attributes:
-        targets: All options by key, in the order of the help text.
-        by_flag: The option that a flag belongs to.
-        backends: `--NAME` to the backend's name.
-        refused: Flags that several claim, with their claimants.
-        sections: Heading to the text under it.
-        folded: Headings of plugins whose options help shows only to those who ask for them.
-    """
-
-    targets: Mapping[Key, Target]
-    by_flag: Mapping[str, Target]
-    backends: Mapping[str, str]
-    refused: Mapping[str, tuple[FlagOwner, ...]] = field(default_factory=dict)
-    sections: Mapping[str, str] = field(default_factory=dict)
-    folded: tuple[str, ...] = ()
 
 
 def core_targets(sections: Mapping[str, type] = SECTIONS, chosen: Collection[str] | None = None) -> list[Target]:
@@ -128,7 +79,15 @@ def build_table(
         targets += _plugin_targets(item, heading, owned)
     targets = [_with_negative(target, {*reserved, *assigned, *refused}) for target in targets]
     by_flag = {flag: target for target in targets for flag in target.flags}
-    return FlagTable({target.key: target for target in targets}, by_flag, backends, refused, headings, tuple(folded))
+    return FlagTable(
+        {target.key: target for target in targets},
+        by_flag,
+        backends,
+        sections,
+        {flag: tuple(map(str, claims)) for flag, claims in refused.items()},
+        headings,
+        tuple(folded),
+    )
 
 
 def _with_negative(target: Target, taken: Container[str]) -> Target:

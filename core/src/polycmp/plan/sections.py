@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from polycmp.builtin import DEFAULT_COMPARE, DEFAULT_DATA_LOADER
-from polycmp.records import dataclass
+from polycmp.plan.defaults import DEFAULT_COMPARE, DEFAULT_DATA_LOADER
 from polycmp.spec import opt, parse_size
 
 REPORT_HELP = "Write what was found; the suffix says how: .json, or what plugins write (polycmp plugins list)."
@@ -116,8 +116,7 @@ class CompareSection:
     tolerance: str = opt(
         "",
         help="auto: judge by how far rounding takes the outputs, measured, instead of by --atol and --rtol.",
-        choices=("", "auto"),
-        metavar="auto",
+        metavar="NAME",
     )
     reference: str = opt(
         "", help="Label of the run the others are compared with; default: the last one.", metavar="LABEL"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from polycmp.plugins.discovery import (
     BUILTIN,
+    BUILTIN_PLUGINS,
     NAME_PATTERN,
     WORDS,
     Candidate,
@@ -19,6 +20,7 @@ from polycmp.plugins.validation import validate
 
 __all__ = [
     "BUILTIN",
+    "BUILTIN_PLUGINS",
     "NAME_PATTERN",
     "WORDS",
     "Candidate",

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
+from importlib.metadata import distributions
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import polycmp
-from polycmp.plugins.installed import normalized, packages_with
-from polycmp.records import dataclass
 from polycmp.spec import (
     ENTRY_POINT_GROUP,
     CommandSpec,
@@ -20,18 +19,57 @@ from polycmp.spec import (
     DataLoaderSpec,
     FormatSpec,
     LoaderSpec,
+    ObserverSpec,
+    PairingSpec,
     ReportSpec,
     RunnerSpec,
     ServiceSpec,
+    ToleranceSpec,
 )
 
 BUILTIN = "polycmp"
-"""The plugin name of the core's own contributions."""
+"""The plugin name of what the kernel itself contributes."""
+
+BUILTIN_PLUGINS: Mapping[str, str] = {
+    BUILTIN: "polycmp.builtin.plugin",
+    "accuracy": "polycmp.builtin.accuracy.plugin",
+    "api": "polycmp.builtin.api.plugin",
+    "data": "polycmp.builtin.data.plugin",
+    "formats": "polycmp.builtin.formats.plugin",
+    "functions": "polycmp.builtin.functions.plugin",
+    "layerwise": "polycmp.builtin.layerwise.plugin",
+    "observers": "polycmp.builtin.observers.plugin",
+    "plugin_tools": "polycmp.builtin.plugin_tools.plugin",
+    "workers": "polycmp.builtin.workers.plugin",
+}
+"""Light modules of the plugins that come with the core, by name. They are validated as those of strangers are."""
 
 Spec: TypeAlias = (
-    RunnerSpec | LoaderSpec | DataLoaderSpec | CompareFuncSpec | CommandSpec | ReportSpec | FormatSpec | ServiceSpec
+    RunnerSpec
+    | LoaderSpec
+    | DataLoaderSpec
+    | CompareFuncSpec
+    | CommandSpec
+    | ReportSpec
+    | FormatSpec
+    | ObserverSpec
+    | ToleranceSpec
+    | PairingSpec
+    | ServiceSpec
 )
-Kind: TypeAlias = Literal["runner", "loader", "data_loader", "compare_func", "command", "report", "format", "service"]
+Kind: TypeAlias = Literal[
+    "runner",
+    "loader",
+    "data_loader",
+    "compare_func",
+    "command",
+    "report",
+    "format",
+    "observer",
+    "tolerance",
+    "pairing",
+    "service",
+]
 State: TypeAlias = Literal["ok", "broken", "excluded", "disabled"]
 
 KINDS: Mapping[type, Kind] = {
@@ -42,6 +80,9 @@ KINDS: Mapping[type, Kind] = {
     CommandSpec: "command",
     ReportSpec: "report",
     FormatSpec: "format",
+    ObserverSpec: "observer",
+    ToleranceSpec: "tolerance",
+    PairingSpec: "pairing",
     ServiceSpec: "service",
 }
 WORDS: Mapping[str, str] = {
@@ -52,6 +93,9 @@ WORDS: Mapping[str, str] = {
     "command": "command",
     "report": "report",
     "format": "file format",
+    "observer": "observer",
+    "tolerance": "tolerance",
+    "pairing": "pairing",
     "service": "service",
 }
 """What people call each kind."""
@@ -72,27 +116,22 @@ class Contributed(Generic[SpecT_co]):
         plugin: The entry-point name of the plugin, `"polycmp"` for the core's own.
         distribution: The name of the installed package.
         version: That package's version.
+        kind: The kind of the descriptor: `"runner"`, `"loader"` and so on.
+        name: The name that users type; the words of a command are joined by spaces, reports and formats are called
+            after their suffix.
     """
 
     spec: SpecT_co
     plugin: str
     distribution: str
     version: str
+    kind: Kind = field(init=False)
+    name: str = field(init=False)
 
-    @property
-    def kind(self) -> Kind:
-        """What it is, as the field name of a kind: `"runner"`, `"loader"` and so on."""
-        return next(kind for descriptor, kind in KINDS.items() if isinstance(self.spec, descriptor))
-
-    @property
-    def name(self) -> str:
-        """What people type; the words of a command are joined by spaces, reports and formats called after a suffix."""
-        spec = self.spec
-        if isinstance(spec, CommandSpec):
-            return " ".join(spec.path)
-        if isinstance(spec, FormatSpec) or (isinstance(spec, ReportSpec) and spec.suffix):
-            return spec.suffix.removeprefix(".")
-        return str(spec.name)
+    def __post_init__(self) -> None:
+        kind = next(kind for descriptor, kind in KINDS.items() if isinstance(self.spec, descriptor))
+        object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "name", _name_of(self.spec))
 
     @property
     def label(self) -> str:
@@ -102,6 +141,14 @@ class Contributed(Generic[SpecT_co]):
 
 Contribution: TypeAlias = Contributed[Any]
 """One descriptor of any kind and who brought it."""
+
+
+def _name_of(spec: Spec) -> str:
+    if isinstance(spec, CommandSpec):
+        return " ".join(spec.path)
+    if isinstance(spec, FormatSpec) or (isinstance(spec, ReportSpec) and spec.suffix):
+        return spec.suffix.removeprefix(".")
+    return spec.name
 
 
 @dataclass(frozen=True)
@@ -132,6 +179,11 @@ class PluginRecord:
     withheld: tuple[Contribution, ...] = field(default=(), repr=False)
 
     @property
+    def is_builtin(self) -> bool:
+        """Whether it comes with the core."""
+        return BUILTIN_PLUGINS.get(self.name) == self.module
+
+    @property
     def label(self) -> str:
         """For messages: `plugin 'trt' of polycmp-trt 0.1.0`."""
         of = f" of {self.distribution} {self.version}".rstrip() if self.distribution else ""
@@ -152,22 +204,43 @@ class Candidate:
 
 
 def discover(environ: Mapping[str, str]) -> list[Candidate]:
-    """Return the core's own candidate, then those installed, by name; the unusable ones carry their reason.
+    """Return the built-in candidates, then those installed, by name; the unusable ones carry their reason.
 
     Args:
         environ: Environment variables. `POLYCMP_PLUGINS=none` turns all plugins off, `POLYCMP_PLUGINS=a,b` all but
-            those named; the core's own contributions always stay.
+            those named; built-in plugins always stay.
     """
     found = sorted(_installed(), key=lambda item: (item.record.name, item.record.distribution))
     marked = [_check_metadata(item) for item in _mark_duplicates(found)]
-    core = Candidate(PluginRecord(BUILTIN, "polycmp", polycmp.__version__, "polycmp.builtin"))
-    return [core, *_apply_environment(marked, environ.get(ENVIRONMENT_VARIABLE, ""))]
+    builtin = [
+        Candidate(PluginRecord(name, "polycmp", polycmp.__version__, module))
+        for name, module in BUILTIN_PLUGINS.items()
+    ]
+    return [*builtin, *_apply_environment(marked, environ.get(ENVIRONMENT_VARIABLE, ""))]
 
 
 def _installed() -> Iterator[Candidate]:
-    for package in packages_with(ENTRY_POINT_GROUP):
-        for name, module in package.entry_points:
-            yield Candidate(PluginRecord(name, package.name, package.version, module), package.requirements)
+    """Yield the entry points of installed packages; the first of several copies on the path hides the others."""
+    seen: set[str] = set()
+    for distribution in distributions():
+        try:
+            entry_points = distribution.entry_points.select(group=ENTRY_POINT_GROUP)
+            if not entry_points:
+                continue
+            metadata = distribution.metadata  # parsed anew at each access
+            name, version = metadata["Name"], metadata["Version"]
+            requirements = tuple(metadata.get_all("Requires-Dist") or ())
+        except Exception:  # noqa: BLE001  (metadata damaged beyond reading belongs to no plugin we could name)
+            continue
+        if name and (key := _normalized(name)) not in seen:
+            seen.add(key)
+            for item in entry_points:
+                yield Candidate(PluginRecord(item.name, name, version or "", item.value), requirements)
+
+
+def _normalized(name: str) -> str:
+    """Return the form in which two spellings of a package's name are equal (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 #: How plugins usually spell the range that includes this version. Knowing it saves every start of the program the
@@ -181,8 +254,8 @@ def _mark_duplicates(candidates: list[Candidate]) -> Iterator[Candidate]:
         by_name.setdefault(item.record.name, []).append(item.record.distribution)
     for item in candidates:
         claimants = by_name[item.record.name]
-        if item.record.name == BUILTIN:
-            yield _unusable(item, "broken", f"the name {BUILTIN!r} belongs to polycmp itself")
+        if item.record.name in BUILTIN_PLUGINS:
+            yield _unusable(item, "broken", f"the name {item.record.name!r} belongs to polycmp itself")
         elif len(claimants) > 1:
             who = " and ".join(claimants)
             yield _unusable(item, "broken", f"duplicate name: {item.record.name!r} is claimed by {who}")
@@ -211,9 +284,9 @@ def _check_range(item: Candidate) -> Candidate:
 
 
 def _split_requirement(line: str) -> tuple[str, str]:
-    match = re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", line.strip())
-    name = match[0] if match else ""
-    return normalized(name), line.strip()[len(name) :].replace(" ", "")
+    """Return the name and the range of versions of a requirement, without its extras and its marker."""
+    match = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?([^;]*)", line)
+    return (_normalized(match[1]), match[2].replace(" ", "")) if match else ("", "")
 
 
 def _out_of_range(line: str) -> str:
@@ -242,7 +315,7 @@ def _apply_environment(candidates: Iterable[Candidate], setting: str) -> Iterato
         else:
             yield item
     for name in wanted:
-        if name not in names and name not in ("none", BUILTIN):
+        if name not in names and name != "none" and name not in BUILTIN_PLUGINS:
             reason = f"named by {ENVIRONMENT_VARIABLE}={setting}, but no installed package has it"
             yield Candidate(PluginRecord(name, "", "", "", "broken", reason))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from polycmp.errors import PluginError, PolycmpError, UsageError, did_you_mean
-from polycmp.plugins.discovery import BUILTIN, WORDS, Contribution, Kind, PluginRecord
+from polycmp.plugins.discovery import WORDS, Contribution, Kind, PluginRecord
 from polycmp.toml import parse_toml
 
 FOLDER_SUFFIX = ".npz"
@@ -22,8 +22,9 @@ class Known(NamedTuple):
         brought: By kind and name: the plugin that brings it, and the command that installs that.
         backends: The command that installs a backend.
         names: Which backend is meant by what others call it.
-        kinds, suffixes, options: Which backend's package knows a kind of model, a suffix of files, an option.
-        options_of: Kind and name of the compare function or report that an option is of, and what installs that.
+        kinds, suffixes, folder_marks: Which backend's package knows a kind of model, a suffix of files, a folder by the
+            name of a file in it.
+        options: What installs the package that brings an option of `run` under a name without its own in front.
         elsewhere: Commands of Polygraphy that have another name here or none: why, and what to do instead.
     """
 
@@ -32,8 +33,8 @@ class Known(NamedTuple):
     names: Mapping[str, str]
     kinds: Mapping[str, str]
     suffixes: Mapping[str, str]
+    folder_marks: Mapping[str, str]
     options: Mapping[str, str]
-    options_of: Mapping[str, tuple[str, str, str]]
     elsewhere: Mapping[str, tuple[str, str]]
 
 
@@ -46,23 +47,22 @@ def known_names() -> Known:
     def install(name: str, plugin: str = "") -> str:
         return f"pip install {packages.get(name, packages.get(plugin, f'polycmp-{plugin or name}'))}"
 
-    brought: dict[str, dict[str, tuple[str, str]]] = {}
+    brought: dict[str, dict[str, tuple[str, str]]] = {kind: {} for kind in WORDS}
     for plugin, kinds in content["brought"].items():
         for kind, names in kinds.items():
-            brought.setdefault(kind, {}).update({name: (plugin, install(name, plugin)) for name in names})
+            brought[kind].update({name: (plugin, install(name, plugin)) for name in names})
 
     def of_backends(key: str) -> Mapping[str, str]:
         return _turned({name: entry.get(key, ()) for name, entry in backends.items()})
 
-    owners = ((kind, flag, name) for kind, table in content["options"].items() for flag, name in _turned(table).items())
     return Known(
         brought,
         {name: install(name) for name in backends},
         of_backends("names"),
         of_backends("kinds"),
         of_backends("suffixes"),
-        of_backends("options"),
-        {flag: (kind, name, install(name, brought[kind].get(name, ("",))[0])) for kind, flag, name in owners},
+        of_backends("folder_marks"),
+        {flag: f"pip install {package}" for flag, package in _turned(content["options"]).items()},
         {name: (why, instead) for name, (why, instead) in content["elsewhere"].items()},
     )
 
@@ -75,6 +75,13 @@ def _turned(table: Mapping[str, Iterable[str]]) -> dict[str, str]:
 def explain_suffix(suffix: str) -> str:
     """Return the command that installs what reads and writes such files; empty if none is known."""
     return known_names().backends.get(known_names().suffixes.get(suffix, ""), "")
+
+
+def explain_model(path: Path) -> str:
+    """Return the command that installs what reads a file or folder of a model; empty if none is known."""
+    marks = known_names().folder_marks
+    inside = (known_names().backends.get(marks[name], "") for name in marks if (path / name).is_file())
+    return explain_suffix(path.suffix.lower()) or next(inside, "")
 
 
 def explain_kind(kind: str) -> str:
@@ -100,7 +107,7 @@ def not_found(
     what = f"there is no {WORDS[kind]} {name!r}"
     if kind == "command":
         return _no_command(name, table)
-    brought = next((r for r in records if r.state == "ok" and r.name == name and r.name != BUILTIN), None)
+    brought = next((r for r in records if r.state == "ok" and r.name == name and not r.is_builtin), None)
     if brought is not None:
         offers = ", ".join(f"{WORDS[item.kind]} {item.name!r}" for item in brought.contributions) or "nothing"
         return PluginError(what, why=f"{brought.label} is installed, but offers {offers}", hint="polycmp plugins list")
@@ -139,11 +146,8 @@ def _no_report(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
     return UsageError(what, why=did_you_mean(f".{name}", suffixes), hint="polycmp plugins list")
 
 
-def _no_format(name: str, table: Mapping[str, Contribution]) -> PolycmpError:
-    if name in known_names().brought["format"]:
-        what = f"files of the type .{name} are read and written by a package that is not installed"
-        return PluginError(what, hint=known_names().brought["format"][name][1])
-    suffixes = ", ".join(f".{key}" for key in dict.fromkeys((*table, *known_names().brought["format"])))
+def _no_format(name: str, table: Mapping[str, Contribution]) -> UsageError:
+    suffixes = ", ".join(f".{key}" for key in table)
     return UsageError(f"unknown type of file {'.' + name!r}; known are {suffixes}, and a folder without a suffix")
 
 

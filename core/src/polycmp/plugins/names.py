@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from polycmp.plugins.discovery import BUILTIN, WORDS, Contribution, Kind, PluginRecord
+from polycmp.plugins.discovery import BUILTIN_PLUGINS, KINDS, WORDS, Contribution, Kind, PluginRecord
 from polycmp.spec import RunnerSpec
 
 
@@ -50,8 +50,8 @@ def assign_flags(
         The owner of each flag that was assigned, and all that want each one that was refused to at least one of them.
     """
     items = list(contributions)
-    own = [item for item in items if item.plugin == BUILTIN]
-    foreign = [item for item in items if item.plugin != BUILTIN]
+    own = [item for item in items if item.plugin in BUILTIN_PLUGINS]
+    foreign = [item for item in items if item.plugin not in BUILTIN_PLUGINS]
     steps = [_generated(own), _aliases(own), _generated(foreign), _aliases(foreign)]
     assigned: dict[str, FlagOwner] = {}
     refused: dict[str, tuple[FlagOwner, ...]] = {}
@@ -95,59 +95,71 @@ def is_hidden(contribution: Contribution) -> bool:
     return isinstance(contribution.spec, RunnerSpec) and contribution.spec.hidden
 
 
-def wanted_by(contributions: Iterable[Contribution]) -> dict[tuple[Kind, str], list[Contribution]]:
-    """Return who wants each name of each kind."""
-    wanted: dict[tuple[Kind, str], list[Contribution]] = {}
-    for item in contributions:
-        wanted.setdefault((item.kind, item.name), []).append(item)
-    return wanted
+class Names:
+    """The owner of each name.
 
+    A name belongs to the core's own contribution, else to the only one that claims it, else to nobody. A command that
+    is also the beginning of another (`inspect` and `inspect model`) cannot be had, nor can the other; nothing is in the
+    way of the core's own.
 
-def winners_of(contributions: Iterable[Contribution]) -> dict[tuple[Kind, str], Contribution]:
-    """Return who gets each name: the core's own, else the only one that wants it, else nobody.
+    Args:
+        contributions: The contributions of all plugins that work.
 
-    A command that is also the beginning of another (`inspect` and `inspect model`) cannot be had, nor can the other;
-    nothing is in the way of the core's own.
+    Attributes:
+        claims: The claimants of each name, by kind and name.
+        owners: By kind, the owner of each name.
     """
-    wanted = wanted_by(contributions)
-    paths = [name.split() for kind, name in wanted if kind == "command"]
-    core_paths = [
-        name.split()
-        for (kind, name), items in wanted.items()
-        if kind == "command" and any(item.plugin == BUILTIN for item in items)
-    ]
-    winners = {}
-    for (kind, name), wanting in wanted.items():
-        own = [item for item in wanting if item.plugin == BUILTIN]
-        if kind == "command" and _in_the_way(name.split(), core_paths if own else paths):
-            continue
-        if own or len(wanting) == 1:
-            winners[kind, name] = (own or wanting)[0]
-    return winners
+
+    def __init__(self, contributions: Iterable[Contribution]) -> None:
+        self.claims: dict[tuple[Kind, str], list[Contribution]] = {}
+        for item in contributions:
+            self.claims.setdefault((item.kind, item.name), []).append(item)
+        commands = [
+            (item.spec.path, item) for items in self.claims.values() for item in items if item.kind == "command"
+        ]
+        refused = _nested(path for path, _ in commands)
+        refused_to_core = _nested(path for path, item in commands if item.plugin in BUILTIN_PLUGINS)
+        self.owners: dict[Kind, dict[str, Contribution]] = {kind: {} for kind in KINDS.values()}
+        for (kind, name), claimants in self.claims.items():
+            own = [item for item in claimants if item.plugin in BUILTIN_PLUGINS]
+            if kind == "command" and claimants[0].spec.path in (refused_to_core if own else refused):
+                continue
+            if own or len(claimants) == 1:
+                self.owners[kind][name] = (own or claimants)[0]
+
+    def all_owners(self) -> Iterator[Contribution]:
+        """Yield everything that can be asked for by name, hidden backends included."""
+        for owners in self.owners.values():
+            yield from owners.values()
 
 
-def _in_the_way(path: list[str], paths: Iterable[list[str]]) -> bool:
-    return any(other != path and all(a == b for a, b in zip(path, other, strict=False)) for other in paths)
+def _nested(paths: Iterable[tuple[str, ...]]) -> set[tuple[str, ...]]:
+    """Return the paths that begin another one, and those that begin with another one."""
+    known = set(paths)
+    pairs = [(path[:length], path) for path in known for length in range(1, len(path)) if path[:length] in known]
+    return {path for pair in pairs for path in pair}
 
 
-def with_notes(records: Iterable[PluginRecord], reserved: Iterable[str] = ()) -> tuple[PluginRecord, ...]:
+def with_notes(
+    records: Iterable[PluginRecord], reserved: Iterable[str] = (), names: Names | None = None
+) -> tuple[PluginRecord, ...]:
     """Return the records with what each plugin lost to others: names, flags, aliases.
 
     Args:
         records: All of them.
         reserved: The core's own options, with their dashes.
+        names: The owners of their names, where they are known already.
     """
     records = tuple(records)
-    contributions = [item for record in records for item in record.contributions]
-    winners = winners_of(contributions)
+    names = names or Names(item for record in records for item in record.contributions)
     notes: dict[str, list[str]] = {}
-    for (kind, name), wanting in wanted_by(contributions).items():
-        for item in wanting:
-            if item is not winners.get((kind, name)):
-                others = " and ".join(other.distribution for other in wanting if other is not item)
+    for (kind, name), claimants in names.claims.items():
+        for item in claimants:
+            if item is not names.owners[kind].get(name):
+                others = " and ".join(other.distribution for other in claimants if other is not item)
                 why = f"{others} has it too" if others else "another command begins with it, or it with another"
                 notes.setdefault(item.plugin, []).append(f"{WORDS[kind]} {name!r} refused: {why}")
-    assigned, refused = assign_flags([item for item in winners.values() if not is_hidden(item)], reserved)
+    assigned, refused = assign_flags([item for item in names.all_owners() if not is_hidden(item)], reserved)
     for flag, wanted in refused.items():
         for one in wanted:
             if one.contribution is not None and one != assigned.get(flag):

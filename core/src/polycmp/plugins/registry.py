@@ -16,7 +16,6 @@ from typing import Any, overload
 
 from polycmp.errors import PluginError, describe_exception
 from polycmp.plugins.discovery import (
-    BUILTIN,
     WORDS,
     Candidate,
     Contributed,
@@ -26,7 +25,7 @@ from polycmp.plugins.discovery import (
     discover,
 )
 from polycmp.plugins.known import known_names, next_step, not_found
-from polycmp.plugins.names import is_hidden, wanted_by, winners_of, with_notes
+from polycmp.plugins.names import Names, is_hidden, with_notes
 from polycmp.plugins.validation import new_manager, validate
 from polycmp.spec import (
     CommandSpec,
@@ -37,11 +36,14 @@ from polycmp.spec import (
     FormatSpec,
     LoaderFactory,
     LoaderSpec,
+    ObserverSpec,
+    PairingSpec,
     ReportFactory,
     ReportSpec,
     RunnerFactory,
     RunnerSpec,
     ServiceSpec,
+    ToleranceSpec,
 )
 
 #: Backends that run side by side are loaded in threads; each puts back the stream that it found.
@@ -79,19 +81,31 @@ class Registry:
 
     @cached_property
     def records(self) -> tuple[PluginRecord, ...]:
-        """One record for each plugin, the core's own first; imports the light modules."""
-        manager = new_manager()
-        return with_notes((validate(candidate, manager) for candidate in self.candidates), self.reserved)
+        """One record for each plugin, the core's own first, with notes; imports the light modules."""
+        return with_notes(self._checked, self.reserved, self._names)
 
     @cached_property
     def core(self) -> Registry:
-        """The core's own contributions alone; no other plugin is imported for them."""
-        return Registry(item for item in self.candidates if item.record.name == BUILTIN)
+        """The built-in contributions alone; no other plugin is imported for them."""
+        own = [item for item in self.candidates if item.record.is_builtin]
+        return self if len(own) == len(self.candidates) else Registry(own)
+
+    @cached_property
+    def _checked(self) -> tuple[PluginRecord, ...]:
+        """One record for each plugin, the core's own first, without notes."""
+        own = () if self.core is self else self.core._checked
+        manager = new_manager()
+        others = (item for item in self.candidates if not own or not item.record.is_builtin)
+        return (*own, *(validate(item, manager) for item in others))
+
+    @cached_property
+    def _names(self) -> Names:
+        return Names(self.contributions)
 
     @property
     def contributions(self) -> tuple[Contribution, ...]:
         """Everything that working plugins contribute, names that several claim included."""
-        return tuple(item for record in self.records for item in record.contributions)
+        return tuple(item for record in self._checked for item in record.contributions)
 
     @cached_property
     def runners(self) -> Mapping[str, Contributed[RunnerSpec]]:
@@ -129,6 +143,21 @@ class Registry:
         return self._by_name("format")
 
     @cached_property
+    def observers(self) -> Mapping[str, Contributed[ObserverSpec]]:
+        """Observers of runs by name, in the order of their plugins, the core's own first."""
+        return self._by_name("observer")
+
+    @cached_property
+    def tolerances(self) -> Mapping[str, Contributed[ToleranceSpec]]:
+        """Ways to find tolerances, by name."""
+        return self._by_name("tolerance")
+
+    @cached_property
+    def pairings(self) -> Mapping[str, Contributed[PairingSpec]]:
+        """Ways to pair the tensors of models that differ, by name, in the order of their plugins."""
+        return self._by_name("pairing")
+
+    @cached_property
     def services(self) -> Mapping[str, Contributed[ServiceSpec]]:
         """What runs make use of, by name."""
         return self._by_name("service")
@@ -136,15 +165,12 @@ class Registry:
     @property
     def unique_contributions(self) -> tuple[Contribution, ...]:
         """Everything that can be asked for by name: no name that several claim."""
-        tables = (self.runners, self.loaders, self.data_loaders, self.compare_funcs, self.commands, self.reports)
-        return tuple(item for table in (*tables, self.formats, self.services) for item in table.values())
-
-    @cached_property
-    def _winners(self) -> Mapping[tuple[Kind, str], Contribution]:
-        return winners_of(self.contributions)
+        named = (self.runners, self.loaders, self.data_loaders, self.compare_funcs, self.commands, self.reports)
+        tables = (*named, self.formats, self.observers, self.tolerances, self.pairings, self.services)
+        return tuple(item for table in tables for item in table.values())
 
     def _by_name(self, kind: Kind) -> Mapping[str, Contribution]:
-        return MappingProxyType({name: item for (of_kind, name), item in self._winners.items() if of_kind == kind})
+        return MappingProxyType(self._names.owners[kind])
 
     def find_runner(self, name: str) -> Contributed[RunnerSpec]:
         """Return a backend.
@@ -178,6 +204,14 @@ class Registry:
         """Return the format of files with a suffix; errors as in `find_data_loader`."""
         return self._find("format", suffix.removeprefix("."), self.formats)
 
+    def find_observer(self, name: str) -> Contributed[ObserverSpec]:
+        """Return an observer; errors as in `find_data_loader`."""
+        return self._find("observer", name, self.observers)
+
+    def find_tolerance(self, name: str) -> Contributed[ToleranceSpec]:
+        """Return a way to find tolerances; errors as in `find_data_loader`."""
+        return self._find("tolerance", name, self.tolerances)
+
     def find_service(self, name: str) -> Contributed[ServiceSpec]:
         """Return a service; errors as in `find_data_loader`."""
         return self._find("service", name, self.services)
@@ -185,19 +219,19 @@ class Registry:
     def _find(self, kind: Kind, name: str, table: Mapping[str, Contribution]) -> Contribution:
         if name in table:
             return table[name]
-        owners = wanted_by(self.contributions).get((kind, name), [])
-        if len(owners) > 1:
-            who = " and ".join(dict.fromkeys(item.distribution or item.plugin for item in owners))
+        claimants = self._names.claims.get((kind, name), [])
+        if len(claimants) > 1:
+            who = " and ".join(dict.fromkeys(item.distribution or item.plugin for item in claimants))
             raise PluginError(
                 f"the {WORDS[kind]} {name!r} is contributed by {who}, so neither gets the name",
-                hint=f"keep one: pip uninstall {owners[-1].distribution}, or POLYCMP_PLUGINS={owners[0].plugin}",
+                hint=f"keep one: pip uninstall {claimants[-1].distribution}, or POLYCMP_PLUGINS={claimants[0].plugin}",
             )
         self._raise_reason(kind, name)
-        raise not_found(kind, name, {key: item for key, item in table.items() if not is_hidden(item)}, self.records)
+        raise not_found(kind, name, {key: item for key, item in table.items() if not is_hidden(item)}, self._checked)
 
     def _raise_reason(self, kind: Kind, name: str) -> None:
         """Raise with the reason if a plugin of this name, or one that would bring this name, does not work."""
-        for record in self.records:
+        for record in self._checked:
             offered = any(item.kind == kind and item.name == name for item in record.withheld)
             would = record.name == known_names().brought.get(kind, {}).get(name, ("", ""))[0]
             if record.state != "ok" and (record.name == name or offered or would):
@@ -230,7 +264,14 @@ class Registry:
     @overload
     def load(self, contribution: Contributed[ReportSpec]) -> ReportFactory: ...
     @overload
-    def load(self, contribution: Contributed[CommandSpec] | Contributed[ServiceSpec]) -> Any: ...
+    def load(
+        self,
+        contribution: Contributed[CommandSpec]
+        | Contributed[ObserverSpec]
+        | Contributed[ToleranceSpec]
+        | Contributed[PairingSpec]
+        | Contributed[ServiceSpec],
+    ) -> Any: ...
     @overload
     def load(self, contribution: Contribution, factory_string: str) -> Any: ...
     def load(self, contribution: Contribution, factory_string: str | None = None) -> Any:
@@ -295,7 +336,7 @@ def install_command(contribution: Contribution, module: str) -> str:
 
 
 def _extras_with(distribution: str, module: str) -> list[str]:
-    """Return the extras of a distribution with a requirement called like the module, or `MODULE-…`."""
+    """Return the extras of a distribution that bring a package of a module's name, or `MODULE-…`; smallest first."""
     from importlib import metadata
 
     try:
@@ -303,13 +344,17 @@ def _extras_with(distribution: str, module: str) -> list[str]:
     except Exception:  # noqa: BLE001  (no metadata, no advice)
         return []
     wanted = re.sub(r"[-_.]+", "-", module).lower()
-    found: dict[str, None] = {}
+    sizes: dict[str, int] = {}
+    bringing: dict[str, None] = {}
     for line in lines:
         name = re.sub(r"[-_.]+", "-", re.split(r"[\s\[<>=!~;(]", line, maxsplit=1)[0]).lower()
         extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)['\"]", line)
-        if extra and (name == wanted or name.startswith(f"{wanted}-")):
-            found.setdefault(extra.group(1))
-    return list(found)
+        if extra is None:
+            continue
+        sizes[extra[1]] = sizes.get(extra[1], 0) + 1
+        if name == wanted or name.startswith(f"{wanted}-"):
+            bringing.setdefault(extra[1])
+    return sorted(bringing, key=sizes.__getitem__)
 
 
 def _explain(contribution: Contribution, target: str, error: BaseException) -> PluginError:

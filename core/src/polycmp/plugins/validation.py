@@ -15,6 +15,7 @@ from typing import Any
 import pluggy
 
 from polycmp.errors import describe_exception, did_you_mean
+from polycmp.options.declared import is_frozen_dataclass
 from polycmp.plugins.discovery import NAME_PATTERN, WORDS, Candidate, Contributed, Contribution, PluginRecord
 from polycmp.plugins.names import flag_of
 from polycmp.spec import (
@@ -203,7 +204,7 @@ def _check_report(spec: ReportSpec) -> None:
     if spec.attends and spec.options is None:
         what = "watches" if spec.watch else "records"
         raise _FaultError(f"nothing turns on what the report {spec.name or spec.suffix!r} {what}: it has no options")
-    for target in filter(None, (spec.watch, spec.look, spec.record, spec.instead)):
+    for target in filter(None, (spec.completes, spec.watch, spec.look, spec.record, spec.instead)):
         if not IMPORT_STRING.match(target):
             raise _FaultError(f"{target!r} in polycmp_reports is not of the form 'package.module:attribute'")
 
@@ -215,7 +216,7 @@ def _check_options(spec: Any) -> None:
     where = f"options of {spec.name or getattr(spec, 'suffix', '')!r}"
     if not isinstance(options, type) or not dataclasses.is_dataclass(options):
         raise _FaultError(f"{where}: not a dataclass but {options!r}")
-    if not options.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+    if not is_frozen_dataclass(options):
         raise _FaultError(f"{where}: the dataclass {options.__name__} is not frozen")
     for field in dataclasses.fields(options):
         if "help" not in field.metadata:

@@ -7,11 +7,10 @@ them. Reports decide how that looks and nothing else; they need to know no comma
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
-from polycmp.records import dataclass
 from polycmp.results.commands import NextStep, Repeat
 
 State: TypeAlias = Literal["passed", "failed", "blind", "undecided", "error", "skipped", "info"]

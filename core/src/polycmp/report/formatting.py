@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from polycmp.records import dataclass
 from polycmp.report.face import BAD, Cell, CellValue, Column, Histogram, Problem, Row, Table
 
 #: Rows of a short form: failures, rows that passed, and rows before and behind the chosen one.

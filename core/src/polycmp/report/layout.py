@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from rich.cells import cell_len
 from rich.text import Text
 
-from polycmp.records import dataclass
 from polycmp.report.screen import Screen, Sentence, cell, wrapped
 
 GAP = "   "

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polycmp.errors import PluginError, PolycmpError, describe_exception
 from polycmp.files import write_document
-from polycmp.records import dataclass
 
 if TYPE_CHECKING:
     from polycmp.plan import Plan
@@ -71,21 +71,23 @@ def _find(path: str, registry: Registry) -> Contributed[ReportSpec]:
         raise type(error)(f"--report: {error.what}", whose=whose, why=error.why, hint=error.hint) from None
 
 
-class Context(Protocol):
-    """The factory of the service `context`."""
+class Subject(NamedTuple):
+    """What a result is about.
 
-    def __call__(self, result: Result, registry: Registry, plan: Plan | None, model: str, /) -> Result:
-        """Return a result with what reports of files show besides.
+    Attributes:
+        plan: The plan of the run; None for a command without one.
+        model: The model.
+    """
 
-        A command without a plan may have a model all the same.
-        """
+    plan: Plan | None = None
+    model: str = ""
 
 
 def present(
     result: Result,
     writers: Sequence[Writer],
     registry: Registry,
-    about: tuple[Plan | None, str] = (None, ""),
+    about: Subject,
     *,
     verbose: bool = False,
     quiet: bool = False,
@@ -96,7 +98,7 @@ def present(
         result: What was found.
         writers: The reports.
         registry: The plugins.
-        about: The plan and the model, as `Context` takes them.
+        about: What the result is about.
         verbose: Whether the terminal shows every row.
         quiet: Whether it shows one line only.
 
@@ -109,37 +111,49 @@ def present(
     print_result(result, verbose=verbose, quiet=quiet)
     if PRINTED.isEnabledFor(logging.INFO):  # a file of messages, which holds every row
         PRINTED.info("%s", result_text(result))
-    if "context" in registry.services and any(writer.contribution.name != "json" for writer in writers):
-        add: Context = registry.load(registry.services["context"])
-        result = add(result, registry, *about)
-    write_reports(result, writers, registry)
+    write_reports(result, writers, registry, about)
     return result.exit_code
 
 
-def write_reports(result: Result, writers: Iterable[Writer], registry: Registry) -> None:
+def write_reports(result: Result, writers: Iterable[Writer], registry: Registry, about: Subject) -> None:
     """Write a result's reports.
 
     Raises:
         FileError: A file cannot be written; the other reports are written all the same.
         PluginError: A report cannot be imported or fails; likewise.
     """
-    errors = list(filter(None, [_write(result, writer, registry) for writer in writers]))
-    if errors:
-        raise errors[0]
+    completed: dict[str, Result] = {"": result}
+    errors = [_write(result, completed, writer, registry, about) for writer in writers]
+    for error in filter(None, errors):
+        raise error
 
 
-def _write(result: Result, writer: Writer, registry: Registry) -> PolycmpError | None:
-    """Write one report; return what went wrong."""
+def _write(
+    result: Result, completed: dict[str, Result], writer: Writer, registry: Registry, about: Subject
+) -> PolycmpError | None:
+    """Write one report; return what went wrong.
+
+    Args:
+        result: What was found.
+        completed: The same, as completed for reports before, by what completed it.
+        writer: The report.
+        registry: The plugins.
+        about: What the result is about.
+    """
+    item = writer.contribution
+    completes = item.spec.completes
     try:
-        registry.load(writer.contribution)(result, writer.path, *writer.options)
+        if completes not in completed:
+            completed[completes] = registry.load(item, completes)(result, registry, about.plan, about.model)
+        registry.load(item)(completed[completes], writer.path, *writer.options)
     except PolycmpError as error:
         return error
     except Exception as error:  # noqa: BLE001 - whatever a plugin raises, the other reports shall be written
         return PluginError(
             f"cannot write {writer.path or 'its report'}",
-            whose=writer.contribution.label,
+            whose=item.label,
             why=describe_exception(error),
-            hint=f"polycmp plugins check {writer.contribution.plugin}",
+            hint=f"polycmp plugins check {item.plugin}",
         )
     return None
 

@@ -1,6 +1,6 @@
 """Inputs and outputs on disk: one face for all formats, chosen by the path's suffix.
 
-Formats come through the hook `polycmp_formats`; ours are in the package `polycmp-formats`. A path without a suffix is a
+Formats come through the hook `polycmp_formats`; ours are in `polycmp.builtin.formats`. A path without a suffix is a
 folder with one file an iteration, read and written one by one: `0000000000.npz`, or `0000000000.0.npz`,
 `0000000000.1.npz` for the runners of one iteration of outputs. Folders of Polygraphy's `0000000000.json` are read too.
 """

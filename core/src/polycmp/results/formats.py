@@ -8,17 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from polycmp.errors import FileError, PluginError, PolycmpError, UsageError, describe_exception, is_users_failure
-from polycmp.records import dataclass
 from polycmp.results.runs import IterationResult
 
 if TYPE_CHECKING:
     from polycmp.plugins import Contributed, Registry
     from polycmp.spec import FormatSpec
+
+__all__ = [
+    "ARRAYS",
+    "INPUTS",
+    "OUTPUTS",
+    "TEXT_SUFFIX",
+    "FormatWriter",
+    "Formats",
+    "Stored",
+    "StoredRun",
+    "format_code",
+]
 
 INPUTS = "inputs"
 OUTPUTS = "outputs"
@@ -137,9 +148,8 @@ class Formats:
         """Return the format that reads a file: JSON where the suffix does not tell and the content is JSON."""
         try:
             return self.find(path)
-        except PolycmpError as error:
-            open_to_json = isinstance(error, UsageError) or _is_of_our_packages(path)
-            if not (open_to_json and _holds_json(path)):
+        except PolycmpError:  # Polygraphy writes JSON under any suffix
+            if not _holds_json(path):
                 raise
         return self._find(path, TEXT_SUFFIX)
 
@@ -153,10 +163,8 @@ class Formats:
         return contribution
 
     def suffixes(self) -> tuple[str, ...]:
-        """Return the suffixes of all formats that are installed, or known to be in a package of ours."""
-        from polycmp.plugins.known import known_names
-
-        return tuple(dict.fromkeys(f".{name}" for name in (*self._registry.formats, *known_names().brought["format"])))
+        """Return the suffixes of all formats."""
+        return tuple(f".{name}" for name in self._registry.formats)
 
     def read(self, path: Path) -> Stored:
         """Return what one file holds; binary formats read their arrays later.
@@ -174,7 +182,7 @@ class Formats:
         try:
             return self._read(path, contribution)
         except FileError:
-            if contribution.spec.suffix == TEXT_SUFFIX or not (_is_of_our_packages(path) and _holds_json(path)):
+            if contribution.spec.suffix == TEXT_SUFFIX or not _holds_json(path):
                 raise
         return self._read(path, self._find(path, TEXT_SUFFIX))
 
@@ -205,13 +213,6 @@ class Formats:
         with format_code("cannot write it", contribution.label, path):
             made: FormatWriter = make(file, kind, path)
         return made
-
-
-def _is_of_our_packages(path: Path) -> bool:
-    """Return whether a path has no suffix, or that of one of our binary formats: Polygraphy writes JSON under any."""
-    from polycmp.plugins.known import known_names
-
-    return not path.suffix or path.suffix.removeprefix(".") in known_names().brought["format"]
 
 
 def _holds_json(path: Path) -> bool:

@@ -6,7 +6,7 @@ import math
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,11 @@ import numpy as np
 
 import polycmp
 from polycmp.compare.verdicts import PairComparison, verdict_over
-from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
-from polycmp.records import dataclass
+from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, PolycmpError
 from polycmp.results.commands import NextStep, Repeat
 from polycmp.tensors import TensorMetadata
+
+__all__ = ["BackendResult", "Invalid", "Outcome", "Timing", "describe_environment"]
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,7 @@ class Outcome:
         looks: What reports saw, by the report's name; then by the candidate's label and the output's name.
         environment: Versions and machine, for reports.
         seconds: Wall-clock duration of the whole run.
+        errors: What went wrong in observers while the run went on: the verdict holds, and what they do is lacking.
     """
 
     reference: str = ""
@@ -160,6 +162,7 @@ class Outcome:
     looks: Mapping[str, Mapping[tuple[str, str], Any]] = field(default_factory=dict)
     environment: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
+    errors: list[PolycmpError] = field(default_factory=list)
 
     @property
     def failed_backends(self) -> list[BackendResult]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import FileError, did_you_mean
-from polycmp.records import dataclass
 from polycmp.results.formats import INPUTS, OUTPUTS, Formats, Stored, StoredRun, format_code
 from polycmp.results.runs import IterationResult
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from polycmp.tensors import to_numpy
 
+__all__ = ["IterationResult"]
+
 _UNNAMED = "custom_runner"
 
 

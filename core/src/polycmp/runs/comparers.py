@@ -6,18 +6,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from polycmp.builtin import DEFAULT_COMPARE
-from polycmp.compare.blindness import Impostors, blind, impostors_judge
+from polycmp.compare.blindness import PairImpostors, blind, impostors_judge
 from polycmp.compare.pair import PairComparer
-from polycmp.compare.scripted import PairFunction, as_pair_function, load_compare_script
+from polycmp.compare.scripted import PairFunction, as_pair_function
 from polycmp.compare.verdicts import OutputComparison, PairComparison, WorstIterations, inconclusive, verdict_over
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.plan import ComparePlan
+from polycmp.plan.defaults import DEFAULT_COMPARE
 from polycmp.results.outcome import BackendResult
-from polycmp.runs.compare_functions import make_functions, takes_any_shape
-from polycmp.runs.services import Rounding, open_averages
+from polycmp.runs.compare_functions import PlannedFunctions
+from polycmp.runs.tolerances import Tolerances
 from polycmp.spec import CompareFunction
-from polycmp.values import split_script
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -75,14 +74,20 @@ class MakeComparer(Protocol):
 
 
 def comparer_maker(
-    plan: ComparePlan, registry: Registry, rounding: Rounding | None = None, *, watching: bool = False
+    plan: ComparePlan,
+    registry: Registry,
+    planned: PlannedFunctions | None = None,
+    tolerances: Tolerances | None = None,
+    *,
+    watching: bool = False,
 ) -> MakeComparer:
-    """Return what makes the comparer of two labels; scripts and functions are loaded now.
+    """Return what makes the comparer of two labels, of single iterations.
 
     Args:
         plan: How to compare.
         registry: The plugins.
-        rounding: What knows of rounding, to judge by it where the plan says so.
+        planned: The plan's compare functions; by default they are looked up and made now.
+        tolerances: What finds the tolerances of the default compare function; by default its options say.
         watching: Whether the verdicts over all iterations say so where nothing could have differed.
 
     Raises:
@@ -91,46 +96,41 @@ def comparer_maker(
         UsageError: Options contradict each other.
     """
     accepted = plan.allow_blind if watching else None
-    averages = open_averages(plan, registry) if plan.check_average else None
     if plan.tolerance:
         check_tolerance(plan)
-    any_shape = takes_any_shape(plan, registry)
-    functions: Functions = {} if plan.script else make_functions(plan, registry)
+    planned = planned or PlannedFunctions(plan, registry)
+    functions: Functions = planned.by_name
     if plan.script:
-        function = load_compare_script(*split_script(plan.script, "compare_outputs"))
+        function = functions["script"]
         judge = as_pair_function(function)
-        if judge is not None and averages is None:
+        if judge is not None and not plan.check_average:
             again = impostors_judge(function) if watching else None
             return lambda candidate, reference, **_: ScriptedComparer(
                 candidate, reference, judge, again, plan.allow_blind
             )
-        functions = {"script": function}
-    of_means = averages.of(functions) if averages is not None else lambda pair: pair
 
     def make(candidate: str, reference: str, *, final: Collection[str] | None = None) -> Comparer:
         mine = functions
-        if rounding is not None and plan.tolerance:
+        if tolerances is not None:
             options = next(choice.options for choice in plan.functions if choice.name == DEFAULT_COMPARE)
-            judge = rounding.judge(options, candidate, reference, detail=plan.detail)
+            judge = tolerances.judge(options, candidate, reference, detail=plan.detail)
             mine = {**functions, DEFAULT_COMPARE: judge}
-        pair = PairComparer(
+        return PairComparer(
             candidate,
             reference,
             mine,
             map_output=plan.map_output,
             shape_check=plan.shape_check,
-            any_shape=any_shape,
+            any_shape=planned.any_shape,
             accepted=accepted,
             final=final,
         )
-        made: Comparer = of_means(pair)
-        return made
 
     return make
 
 
 def check_tolerance(plan: ComparePlan) -> None:
-    """Check that `--tolerance auto` makes sense for a plan.
+    """Check that `--tolerance NAME` makes sense for a plan.
 
     Raises:
         UsageError: It does not.
@@ -146,7 +146,7 @@ def check_tolerance(plan: ComparePlan) -> None:
     elif plan.check_average:
         why = "--check-average judges means, and it judges each iteration by its own inputs"
     if why:
-        raise UsageError("--tolerance auto has no meaning here", why=why, hint="leave one of them out")
+        raise UsageError(f"--tolerance {plan.tolerance} has no meaning here", why=why, hint="leave one of them out")
 
 
 class ScriptedComparer:
@@ -168,7 +168,7 @@ class ScriptedComparer:
         again: Callable[[], PairFunction] | None = None,
         accepted: Collection[str] = (),
     ) -> None:
-        self._impostors = Impostors(again) if again is not None else None
+        self._impostors = PairImpostors(again) if again is not None else None
         self._accepted = accepted
         self._labels = (candidate_label, reference_label)
         self._judge = judge

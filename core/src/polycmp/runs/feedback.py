@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from polycmp.errors import OthersCode, PluginError, UsageError
-from polycmp.records import dataclass
 from polycmp.runs.backend_run import BackendRun
-from polycmp.spec import Recorder
+from polycmp.spec import Recorder, RunObserver
 from polycmp.tensors import DataSource, Feed, Source, TensorMetadata
 
 if TYPE_CHECKING:
     from polycmp.plan import DataPlan, Plan
+    from polycmp.results.outcome import Outcome
+    from polycmp.runs.observers import RunStep
     from polycmp.runs.resolve import Resolved
 
 
@@ -56,6 +58,30 @@ class Feedback(Recorder, Protocol):
             reference: What the reference made in the same step.
             given: What the source gives for the next step.
         """
+
+
+class FeedbackObserver(RunObserver):
+    """Tells that which feeds outputs back what was made, and what was found.
+
+    Args:
+        feedback: What feeds outputs back.
+    """
+
+    def __init__(self, feedback: Feedback) -> None:
+        self._feedback = feedback
+
+    def transform(self, step: RunStep) -> None:
+        """Hand on the outputs as the runs made them, before anything else can fail on them."""
+        self._feedback.made(step.made)
+
+    def on_step(self, step: RunStep) -> None:
+        """Hand on the verdicts."""
+        for candidate, found in step.compared.items():
+            self._feedback.add(step.index, candidate, step.reference, found)
+
+    def finish(self, outcome: Outcome) -> None:
+        """Hand on the outcome."""
+        self._feedback.finish(outcome)
 
 
 @dataclass(frozen=True)

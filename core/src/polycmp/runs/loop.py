@@ -7,16 +7,17 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from polycmp.arrays import copied
 from polycmp.errors import DataError, OthersCode
-from polycmp.records import dataclass
 from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.pairing import InputPairing
 from polycmp.runs.sharing import sharing
 from polycmp.tensors import DataSource, Feed, Source, TensorMetadata
+
+__all__ = ["Pace", "Step", "copy_feed", "open_feeds", "run_steps"]
 
 
 @dataclass(frozen=True)

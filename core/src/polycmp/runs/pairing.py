@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from polycmp.runs.backend_run import BackendRun
     from polycmp.runs.resolve import Resolved
 
+__all__ = ["InputPairing", "Structure", "alone_notes", "check_given", "fed_notes", "uncertain"]
+
 #: Pairs named in one note, and inputs in one message.
 _SHOWN = 4
 
@@ -62,14 +64,14 @@ class InputPairing:
             resolved: The backends.
             reference: Label of the reference, as the user asked for it.
         """
-        data = resolved.data
+        data = resolved.plan.data
 
         def structure(one: str, two: str) -> Alike | None:
             graphs = [resolved.backend(label).model.graph() for label in (one, two)]
             return None if graphs[0] is None or graphs[1] is None else readers(graphs[0], graphs[1])
 
         own_data = bool(data.files or data.script)
-        return cls(reference, data.map_input, own_data=own_data, structure=structure, command=resolved.command)
+        return cls(reference, data.map_input, own_data=own_data, structure=structure, command=resolved.plan.command)
 
     def take_names(self, result: BackendResult, inputs: TensorMetadata) -> None:
         """Take the names of a model whose run does not join.

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from polycmp.errors import UsageError
-from polycmp.inputs import Choose, PlanSource, Reach, Reached, asked_shapes, make_source
+from polycmp.builtin_options import SimpleOptions
+from polycmp.compare.blindness import silent_outputs
+from polycmp.compare.impostors import is_ours
+from polycmp.compare.simple import Simple
+from polycmp.errors import OthersCode, PluginError, UsageError
+from polycmp.inputs import PlanSource, Reach, Reached, Silent, asked_shapes, make_source
 from polycmp.loader import Loader
 from polycmp.model import Model, ModelSettings
 from polycmp.options import changed_options, find_field
-from polycmp.plan import BackendPlan, DataPlan, Plan
+from polycmp.plan import BackendPlan, Plan
+from polycmp.plan.defaults import DEFAULT_COMPARE
 from polycmp.precision import allowed_precision
-from polycmp.records import dataclass
 from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import BackendRun
+from polycmp.runs.compare_functions import PlannedFunctions
+from polycmp.runs.reports import PlannedReports
 from polycmp.runs.services import open_workers
+from polycmp.runs.sizes import ShapeSearch
 from polycmp.tensors import DataSource, Feed, ModelDescription, TensorMetadata
 
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
     from polycmp.plugins import Contributed, Registry
-    from polycmp.spec import RunnerSpec, Switch
+    from polycmp.spec import DataLoaderSpec, RunnerSpec, Switch
+
+__all__ = ["MakeReach", "MakeWorker", "Resolved", "ResolvedBackend", "open_samples", "resolve"]
 
 #: Makes the runner of a backend in a worker process: of the model itself, or of the part that a loader makes.
 MakeWorker = Callable[["ResolvedBackend", "Loader[Any] | None", bool], Runner]
@@ -147,16 +156,14 @@ class Resolved:
         backends: The backends in the plan's order.
         models: The models by path.
         registry: The plugins.
-        data: Where the inputs come from.
-        command: The command line, for messages.
+        plan: The plan itself, for observers: options of the run, and its command line.
     """
 
     backends: tuple[ResolvedBackend, ...]
     models: Mapping[str, Model]
     registry: Registry
     _source: PlanSource
-    data: DataPlan = DataPlan()
-    command: str = ""
+    plan: Plan
 
     @cached_property
     def descriptions(self) -> Mapping[str, ModelDescription | None]:
@@ -171,46 +178,58 @@ class Resolved:
     def source(self) -> DataSource:
         """The data source, which also knows what the models' files say of their inputs."""
         known = [item for item in self.descriptions.values() if item is not None]
-        sizes, samples = open_sizes(self.backends, self.registry), open_samples(self.backends, self.registry)
-        return self._source.informed(known, sizes, samples)
+        sizes = ShapeSearch(self.backends, self.registry)
+        return self._source.informed(known, sizes, open_samples(self.backends, self.registry), self._silent)
+
+    def _silent(self, outputs: Mapping[str, Any]) -> list[str]:
+        """Return the outputs of which the plan's comparison would tell nothing, as far as its functions are known."""
+        functions = {name: item for name, item in self.functions.by_name.items() if is_ours(item)}
+        functions = functions or {DEFAULT_COMPARE: Simple(SimpleOptions())}
+        return silent_outputs(outputs, functions, self.plan.compare.allow_blind)
+
+    @property
+    def data_loader(self) -> Contributed[DataLoaderSpec]:
+        """The data loader of the plan, also where files or a script take its place."""
+        return self._source.loader
+
+    @cached_property
+    def functions(self) -> PlannedFunctions:
+        """The compare functions of the plan; errors as of `PlannedFunctions`."""
+        return PlannedFunctions(self.plan.compare, self.registry)
+
+    @cached_property
+    def reports(self) -> PlannedReports:
+        """The reports of the plan; errors as of `PlannedReports`."""
+        return PlannedReports(self.plan, self.registry)
 
     def backend(self, label: str) -> ResolvedBackend:
         """Return the backend with a label; one must have it."""
         return next(item for item in self.backends if item.label == label)
 
 
-class MakeSizes(Protocol):
-    """The factory of the service `sizes`."""
-
-    def __call__(self, backends: Sequence[ResolvedBackend], registry: Registry, /) -> Choose:
-        """Return what gives sizes to open dimensions."""
-
-
-def open_sizes(backends: Sequence[ResolvedBackend], registry: Registry) -> Choose | None:
-    """Return what gives sizes to open dimensions; None if it is not there."""
-    if "sizes" not in registry.services:
-        return None
-    make: MakeSizes = registry.load(registry.services["sizes"])
-    return make(backends, registry)
-
-
-class MakeSamples(Protocol):
-    """The factory of the service `samples`."""
-
-    def __call__(self, backends: Sequence[ResolvedBackend], registry: Registry, /) -> Reach:
-        """Return what gives real inputs where those drawn do not reach the outputs."""
-
-
 def open_samples(backends: Sequence[ResolvedBackend], registry: Registry) -> Reach | None:
-    """Return what gives real inputs where those drawn do not reach the outputs; None if it is not there."""
-    if "samples" not in registry.services:
+    """Return what gives real inputs where those drawn do not reach the outputs; None if no data loader does."""
+    found = [item for item in registry.data_loaders.values() if item.spec.steps_in]
+    if not found:
         return None
 
-    def reach(inputs: TensorMetadata, feed: Feed, iterations: int) -> Reached | None:
-        make: MakeSamples = registry.load(registry.services["samples"])  # few runs come to that
-        return make(backends, registry)(inputs, feed, iterations)
+    def reach(inputs: TensorMetadata, feed: Feed, iterations: int, silent: Silent) -> Reached | None:
+        for item in found:
+            make: MakeReach = registry.load(item, item.spec.steps_in)  # few runs come to that
+            with OthersCode(PluginError, "cannot step in for random inputs", whose=item.label):
+                reached = make(backends, registry)(inputs, feed, iterations, silent)
+            if reached is not None:
+                return reached
+        return None
 
     return reach
+
+
+class MakeReach(Protocol):
+    """What `DataLoaderSpec.steps_in` names."""
+
+    def __call__(self, backends: Sequence[ResolvedBackend], registry: Registry, /) -> Reach:
+        """Return what gives inputs where those drawn do not reach the outputs."""
 
 
 def resolve(plan: Plan, registry: Registry) -> Resolved:
@@ -234,14 +253,15 @@ def resolve(plan: Plan, registry: Registry) -> Resolved:
         if path not in models:
             models[path] = Model(path, registry, settings)
     if plan.data.input_shapes or plan.data.dimensions:
+        described = [model.describe() for model in models.values()]
         for model in models.values():  # what follows from dimensions of one name concerns builders of engines, too
-            model.input_shapes = asked_shapes(plan.data, model.describe())
+            model.input_shapes = asked_shapes(plan.data, model.describe(), described)
     workers = _make_workers(plan, registry)
     backends = tuple(
         ResolvedBackend(backend, models[backend.model or plan.model], contribution, make_worker)
         for backend, contribution, make_worker in zip(plan.backends, contributions, workers, strict=True)
     )
-    return Resolved(backends, models, registry, source, plan.data, plan.command)
+    return Resolved(backends, models, registry, source, plan)
 
 
 def _contribution(backend: BackendPlan, registry: Registry) -> Contributed[RunnerSpec] | None:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import FileError
+from polycmp.options.values import unique_label
 from polycmp.results.outcome import BackendResult
 from polycmp.tensors import TensorMetadata
-from polycmp.values import unique_label
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry

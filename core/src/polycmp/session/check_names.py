@@ -7,10 +7,10 @@ from typing import Any
 
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.options import option_fields
+from polycmp.options.values import unknown_names
 from polycmp.plan import Choice, ComparePlan, DataPlan
 from polycmp.runs.pairing import check_given
 from polycmp.runs.resolve import Resolved
-from polycmp.values import unknown_names
 
 
 def check_names(data: DataPlan, compare: ComparePlan, resolved: Resolved) -> bool:

@@ -3,44 +3,36 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.compare.blindness import without_elements
-from polycmp.compare.verdicts import OutputComparison, PairComparison, merge_windows
-from polycmp.plan import BackendPlan, ComparePlan, Plan
+from polycmp.compare.validity import find_invalid
+from polycmp.compare.verdicts import OutputComparison, merge_windows
+from polycmp.errors import PolycmpError
+from polycmp.plan import BackendPlan, Plan
 from polycmp.precision import UNITS
-from polycmp.records import dataclass
-from polycmp.results.outcome import Outcome, describe_environment
+from polycmp.results.outcome import Invalid, Outcome, describe_environment
 from polycmp.results.runs import IterationResult
-from polycmp.runs.compare_functions import Recorders, open_lookers, open_watchers, relaxed_tolerances
-from polycmp.runs.comparers import Comparer, MakeComparer, choose_reference, comparer_maker
-from polycmp.runs.feedback import Following, open_feedback
+from polycmp.runs.compare_functions import relaxed_tolerances
+from polycmp.runs.comparers import Comparer, choose_reference, comparer_maker
+from polycmp.runs.feedback import FeedbackObserver, Following, open_feedback
 from polycmp.runs.loop import Pace, Step, run_steps
+from polycmp.runs.observers import Observers, RunStep
 from polycmp.runs.output_pairs import suggest_output_names
 from polycmp.runs.resolve import Resolved, resolve
 from polycmp.runs.saved_run import SavedBackendRun, next_outputs, open_saved
-from polycmp.runs.services import (
-    FollowUps,
-    Postprocessing,
-    Rounding,
-    open_follow_ups,
-    open_postprocessing,
-    open_rounding,
-)
+from polycmp.runs.tolerances import open_tolerances
 from polycmp.session.check_names import check_output_names
 from polycmp.session.next_steps import out_of_blindness
-from polycmp.session.outputs import StepWriters
 from polycmp.session.prepare import Memory, Prepared, needs_all_outputs, prepare
 from polycmp.tensors import TensorMetadata
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
-
-Outputs = dict[str, Mapping[str, Any]]
 
 
 def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = lambda _: None) -> Outcome:
@@ -58,46 +50,58 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
         PolycmpError: Nothing could be run: wrong names, no model, no data, an unreadable file.
     """
     start = time.perf_counter()
-    notes = _same_twice(plan.backends, plan.files.load_outputs)
-    memory = Memory(plan.max_memory, needs_all_outputs(plan))
     resolved = resolve(plan, registry)
-    follow_ups = open_follow_ups(plan, resolved)
-    feedback = open_feedback(Following.of(plan), resolved)
-    prepared = prepare(plan.data, plan.compare, resolved, feedback, memory)
-    saved = open_saved(plan.files.load_outputs, (run.label for run in prepared.runs), registry)
-    results = [*(run.result for run in prepared.runs), *(run.result for run in saved)]
-    reference = choose_reference(plan.compare.reference, results)
-    recorders = Recorders(plan.report_options, plan.compare, registry)
-    if prepared.feedback is not None:
-        recorders.join(" and ".join(plan.data.followers), prepared.feedback)
-    notes += [*relaxed_tolerances(plan.data.loader.name, plan.compare, registry), *prepared.notes]
-    lookers = open_lookers(plan.files.reports, registry)
-    watchers = [*open_watchers(plan.report_options, registry), *lookers.values()]
-    postprocessing = open_postprocessing(plan.compare, registry)
-    rounding = open_rounding(resolved, reference, plan.compare.tolerance)
-    make_comparer = comparer_maker(plan.compare, registry, rounding, watching=True)
-    tools = _Tools(make_comparer, recorders, rounding, follow_ups, postprocessing)
-    outcome = Outcome(reference, results, expected=len(results) > 1, command=plan.command, notes=notes)
-    final = _outputs_of(resolved) if prepared.windows is not None else None
-    session = _Session(plan.compare, prepared, saved, tools, outcome, final)
-    with ExitStack() as stack:
-        writers = stack.enter_context(StepWriters(plan.files, plan.compare, watchers))
-        together = all(backend.runs_beside_others for backend in resolved.backends)
-        pace = Pace(plan.sequential, plan.warm_up, on_stage, ahead=not plan.compare.fail_fast, together=together)
-        pace = replace(pace, iterations=plan.data.iterations)
-        steps = session.steps(pace)
-        stack.callback(steps.close)
-        stack.callback(session.close)
-        for step in steps:
-            if not session.take(step, writers):
-                break
-    outcome.looks = {name: looker.looks for name, looker in lookers.items()}
-    outcome.notes += [f"inputs: {note}" for note in (*prepared.pairing.notes, *prepared.source.notes)]
-    outcome.notes += writers.lacking(run.label for run in prepared.runs)
-    outcome.seconds = time.perf_counter() - start
-    outcome = session.finish()
+    with Observers.of(resolved) as observers:
+        session = _open_session(plan, resolved, observers)
+        observers.start(session.outcome)
+        with closing(session), closing(session.steps(_pace(plan, resolved, on_stage))) as steps:
+            for step in steps:
+                if not session.take(step):
+                    break
+        outcome = session.judged()
+        outcome.seconds = time.perf_counter() - start
+        observers.finish(outcome)
     outcome.next_steps += out_of_blindness(plan, outcome, registry)
     return outcome
+
+
+def _open_session(plan: Plan, resolved: Resolved, observers: Observers) -> _Session:
+    """Return the session of a plan, with no backend active yet.
+
+    Raises:
+        PolycmpError: As of `run_plan`.
+    """
+    feedback = open_feedback(Following.of(plan), resolved)
+    if feedback is not None:
+        observers.join(FeedbackObserver(feedback), " and ".join(plan.data.followers))
+    memory = Memory(plan.max_memory, needs_all_outputs(plan) or observers.whole_steps)
+    prepared = prepare(plan.data, plan.compare, resolved, feedback, memory)
+    saved = open_saved(plan.files.load_outputs, (run.label for run in prepared.runs), resolved.registry)
+    results = [*(run.result for run in prepared.runs), *(run.result for run in saved)]
+    outcome = Outcome(
+        reference=choose_reference(plan.compare.reference, results),
+        backends=results,
+        expected=len(results) > 1,
+        command=plan.command,
+        notes=[
+            *_same_twice(plan.backends, plan.files.load_outputs),
+            *relaxed_tolerances(resolved.data_loader.spec, plan.compare),
+            *prepared.notes,
+        ],
+    )
+    return _Session(resolved, prepared, saved, observers, outcome)
+
+
+def _pace(plan: Plan, resolved: Resolved, on_stage: Callable[[str], None]) -> Pace:
+    """Return how the backends take turns."""
+    return Pace(
+        plan.sequential,
+        plan.warm_up,
+        on_stage,
+        ahead=not plan.compare.fail_fast,
+        together=all(backend.runs_beside_others for backend in resolved.backends),
+        iterations=plan.data.iterations,
+    )
 
 
 def _same_twice(backends: Sequence[BackendPlan], loaded: Sequence[str]) -> list[str]:
@@ -121,50 +125,38 @@ def _outputs_of(resolved: Resolved) -> frozenset[str]:
     return frozenset(name for item in resolved.descriptions.values() if item is not None for name in item.outputs)
 
 
-@dataclass(frozen=True)
-class _Tools:
-    """What a session works with.
-
-    Attributes:
-        make_comparer: Makes the comparer of two labels.
-        recorders: What reports keep of the run.
-        rounding: What knows of rounding.
-        follow_ups: What knows what to type next.
-        postprocessing: What changes outputs before they are compared.
-    """
-
-    make_comparer: MakeComparer
-    recorders: Recorders
-    rounding: Rounding | None
-    follow_ups: FollowUps | None
-    postprocessing: Postprocessing | None
-
-
 class _Session:
     """The state of one run: who takes part, who is compared with whom, what was found."""
 
     def __init__(
         self,
-        compare: ComparePlan,
+        resolved: Resolved,
         prepared: Prepared,
         saved: Sequence[SavedBackendRun],
-        tools: _Tools,
+        observers: Observers,
         outcome: Outcome,
-        final: Collection[str] | None,
     ) -> None:
-        self._compare_plan = compare
+        plan = resolved.plan.compare
+        if prepared.windows is not None:
+            plan = replace(plan, map_output={})  # the tensors of both sides have one name then
+        self._compare_plan = plan
         self._prepared = prepared
         self._saved = saved
-        self._tools = tools
+        self._observers = observers
+        self._tolerances = open_tolerances(resolved, outcome.reference)
+        self._make_comparer = comparer_maker(
+            plan, resolved.registry, resolved.functions, self._tolerances, watching=True
+        )
         self._comparers: dict[str, dict[int, Comparer]] = {}
+        self._differs = False
         self._names_checked = prepared.names_checked
-        self._final = final
+        self._final = _outputs_of(resolved) if prepared.windows is not None else None
         self.outcome = outcome
 
     def close(self) -> None:
-        """Deactivate what was run to measure rounding."""
-        if self._tools.rounding is not None:
-            self._tools.rounding.close()
+        """Deactivate what was run to find tolerances."""
+        if self._tolerances is not None:
+            self._tolerances.close()
 
     def steps(self, pace: Pace) -> Generator[Step, None, None]:
         """Yield steps with the outputs of live and saved runs; saved runs may outlast live ones."""
@@ -187,27 +179,33 @@ class _Session:
             index += 1
             yield Step(index, {}, outputs)
 
-    def take(self, step: Step, writers: StepWriters) -> bool:
-        """Save, check and compare one step; return whether to go on."""
-        self.outcome.inputs = TensorMetadata.from_feed_dict(step.feed) if step.feed else self.outcome.inputs
-        if self._prepared.feedback is not None:
-            self._prepared.feedback.made(step.outputs)
-        self._check_names(step)
-        if not step.window:
-            writers.save(step, [run.label for run in self._prepared.runs])
-        if self._tools.rounding is not None:
-            self._tools.rounding.begin(step.feed)
-        invalid = writers.validate(step.index, step.outputs)
-        outputs = self._postprocessed(step)
-        self.outcome.invalid += invalid
-        compared = self._compare(outputs, writers, step)
-        if self._tools.follow_ups is not None:
-            self._tools.follow_ups.take(step.index, step.feed, self.outcome.backends, invalid, compared)
-        same = all(item.verdict != "failed" for found in compared.values() for item in found)
-        return (same and not invalid) or not self._compare_plan.fail_fast
+    def take(self, step: Step) -> bool:
+        """Compare one step and show it to the observers; return whether to go on.
 
-    def finish(self) -> Outcome:
-        """Finalize comparisons and return the outcome."""
+        Raises:
+            PolycmpError: Its outputs cannot be compared, or an observer cannot change them.
+        """
+        self.outcome.inputs = TensorMetadata.from_feed_dict(step.feed) if step.feed else self.outcome.inputs
+        self._check_names(step)
+        reference = self._fallback_reference(step.outputs)
+        try:
+            changed = self._observers.transform(self._observed(step, reference if reference in step.outputs else ""))
+        except PolycmpError as error:
+            if not self._differs:
+                raise
+            self._observers.errors.append(error)  # it shall not hide the difference that was found before
+            return False
+        if self._tolerances is not None:
+            self._tolerances.begin(step.feed)
+        compared = self._compare(changed)
+        self.outcome.invalid += compared.invalid
+        self._observers.on_step(compared)
+        same = all(item.verdict != "failed" for found in compared.compared.values() for item in found)
+        self._differs = self._differs or not same or bool(compared.invalid)
+        return not self._differs or not self._compare_plan.fail_fast
+
+    def judged(self) -> Outcome:
+        """Return the outcome with the verdicts over all iterations."""
         counts = {result.label: result.iterations for result in self.outcome.backends}
         reference = self.outcome.reference
         self.outcome.comparisons = [
@@ -216,39 +214,23 @@ class _Session:
         ]
         accepted = self._compare_plan.allow_blind
         self.outcome.comparisons = [without_elements(pair, accepted) for pair in self.outcome.comparisons]
-        self.outcome.comparisons = [self._explained(pair) for pair in self.outcome.comparisons]
         self._suggest_shapes()
+        notes = (*self._prepared.pairing.notes, *self._prepared.source.notes)
+        self.outcome.notes += [f"inputs: {note}" for note in notes]
         self.outcome.notes += self._about_precision()
         self.outcome.environment = describe_environment()
-        self._tools.recorders.finish(self.outcome)
-        if self._tools.follow_ups is not None:
-            self._tools.follow_ups.finish(self.outcome)
         return self.outcome
 
-    def _postprocessed(self, step: Step) -> Mapping[str, IterationResult]:
-        """Return the outputs as they are to be compared, with who made them in what time, as user functions want it.
-
-        Raises:
-            DataError: A post-processing function cannot work on them.
-        """
+    def _observed(self, step: Step, reference: str) -> RunStep:
+        """Return a step as observers see it, with nothing changed and nothing compared yet."""
         made: dict[str, IterationResult] = {}
         for label, outputs in step.outputs.items():
             seconds = step.seconds.get(label, getattr(outputs, "runtime", None))
             made[label] = IterationResult(outputs, seconds, label)
-        return made if self._tools.postprocessing is None else self._tools.postprocessing.change(made)
-
-    def _explained(self, pair: PairComparison) -> PairComparison:
-        """Return a comparison that says of outputs that differ whether rounding may be why."""
-        if self._tools.rounding is None or self._compare_plan.tolerance or pair.verdict != "failed":
-            return pair
-        outputs = dict(pair.outputs)
-        for name, item in pair.outputs.items():
-            stats = item.stats
-            failed = item.verdict == "failed"
-            if failed and stats is not None and stats.share and not stats.whole and not stats.nan_failed:
-                why = self._tools.rounding.explanation(pair.candidate, pair.reference, stats.share)
-                outputs[name] = replace(item, reason=f"{item.reason}; {why}")
-        return replace(pair, outputs=outputs)
+        names = self._compare_plan.map_output
+        return RunStep(
+            step.index, step.window, step.feed, step.outputs, made, step.seconds, reference, output_names=names
+        )
 
     def _suggest_shapes(self) -> None:
         """Say with which shapes the model runs, if it could not run at all with those asked for."""
@@ -276,31 +258,33 @@ class _Session:
                 self._compare_plan, dict.fromkeys(name for made in step.outputs.values() for name in made)
             )
 
-    def _compare(
-        self, outputs: Mapping[str, IterationResult], writers: StepWriters, step: Step
-    ) -> dict[str, list[OutputComparison]]:
-        """Return what was found of the outputs of each run that is compared with the reference."""
-        reference = self._fallback_reference(outputs)
-        if reference not in outputs:
-            return {}
+    def _compare(self, step: RunStep) -> RunStep:
+        """Return a step with what was found of the outputs of each run that is compared with the reference."""
+        reference, names = step.reference, self._compare_plan.map_output
         compared: dict[str, list[OutputComparison]] = {}
-        for label, made in outputs.items():
+        sides: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
+        for label, made in step.outputs.items() if reference else ():
             if label == reference:
                 continue
-            mine, expected = self._shown(made, reference), self._shown(outputs[reference], label)
+            both = self._observers.sides(step, label)
+            mine, expected = self._shown(both[0], reference), self._shown(both[1], label)
             if not mine and not expected and made:
                 continue  # one of the two shows nothing of this part of the model
-            if self._tools.postprocessing is not None:
-                raw = step.outputs[label], step.outputs[reference]
-                mine, expected = self._tools.postprocessing.unhidden((made, outputs[reference]), raw)
             if not step.window and label not in self._comparers:
-                names = suggest_output_names(mine, expected, self._compare_plan.map_output)
-                self.outcome.output_names.update({label: names} if names else {})
-            found = self._comparer(label, reference, step.window).add(mine, expected)
-            self._tools.recorders.add(step.index, label, reference, found)
-            writers.show(step.index, label, reference, mine, expected)
-            compared[label] = found
-        return compared
+                guessed = suggest_output_names(mine, expected, names)
+                self.outcome.output_names.update({label: guessed} if guessed else {})
+            compared[label] = self._comparer(label, reference, step.window).add(mine, expected)
+            sides[label] = mine, expected
+        invalid = self._invalid(step) if self._compare_plan.validate else []
+        return replace(step, compared=compared, sides=sides, invalid=invalid)
+
+    def _invalid(self, step: RunStep) -> list[Invalid]:
+        """Return the outputs that hold NaN or infinity as the runs made them: a change may hide what is not finite."""
+        return [
+            Invalid(label, item.output, step.index, item.nan, item.inf, item.first)
+            for label, made in step.made.items()
+            for item in find_invalid(made)
+        ]
 
     def _shown(self, outputs: Mapping[str, Any], other: str) -> Mapping[str, Any]:
         """Return those of a run's outputs that another run can show, too."""
@@ -326,6 +310,6 @@ class _Session:
         windows = self._comparers.setdefault(label, {})
         if window not in windows:
             judge = self._prepared.windows.judge if self._prepared.windows is not None else None
-            made = self._tools.make_comparer(label, reference, final=self._final)
+            made = self._make_comparer(label, reference, final=self._final)
             windows[window] = made if judge is None else judge(made)
         return windows[window]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from polycmp.options import changed_options
 from polycmp.plan import ComparePlan, DataPlan, Plan
-from polycmp.records import dataclass
 from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.feedback import Feedback
 from polycmp.runs.pairing import InputPairing
 from polycmp.runs.resolve import Resolved, ResolvedBackend
-from polycmp.runs.services import Windows, open_windows
+from polycmp.runs.services import Windows, held_at_once, open_windows
 from polycmp.session.check_names import check_names
 from polycmp.tensors import DataSource
 
@@ -82,9 +81,7 @@ def prepare(
     if not has_many_outputs(resolved.backends) and not may_need_pairs(resolved.backends):
         return Prepared(runs, resolved.source, checked, pairing)
     if memory.all_for:
-        note = f"all tensors are held in memory at once, which {memory.all_for} needs: "
-        note += "memory grows with the model's tensors"
-        return Prepared(runs, resolved.source, checked, pairing, notes=[note])
+        return Prepared(runs, resolved.source, checked, pairing, notes=[held_at_once(memory.all_for)])
     notes: list[str] = []
     windows = open_windows(resolved, runs, memory.most, compare.reference, notes)
     return Prepared(runs, resolved.source, checked, pairing, windows, notes)
@@ -115,12 +112,7 @@ def needs_all_outputs(plan: Plan) -> str:
         "--sequential-runners": plan.sequential,
         "--warm-up": plan.warm_up,
         "--use-subprocess": plan.subprocess,
-        "--save-outputs": plan.files.save_outputs,
         "--load-outputs": plan.files.load_outputs,
-        "--map-output": plan.compare.map_output,
-        "--postprocess": plan.compare.postprocess,
-        "--postprocess-func-script": plan.compare.postprocess_script,
-        "--check-average": plan.compare.check_average,
-        "--tolerance auto": plan.compare.tolerance,
+        f"--tolerance {plan.compare.tolerance}": plan.compare.tolerance,
     }
     return next((option for option, given in reasons.items() if given), "")

@@ -4,13 +4,24 @@ A plugin is a module named by an entry point of the group `polycmp`. It implemen
 work, and return descriptors; a descriptor names the heavy code as a string `"package.module:attribute"`, which the
 core imports only when that code is really needed. What that code is given and has to return is said by the Protocols.
 
-At run time this package imports the standard library, pluggy, and of the core `values`, `errors` and `records`, which
-import no more than the standard library. `dataclass` is the standard library's, made quickly; a plugin may use either.
+At run time this package imports the standard library, pluggy, and of the core `values` and `errors`, which import no
+more than the standard library.
 """
 
 from __future__ import annotations
 
-from polycmp.records import dataclass
+from polycmp.options.values import (
+    check_values,
+    parse_bool,
+    parse_named,
+    parse_named_shapes,
+    parse_range,
+    parse_real,
+    parse_shape,
+    parse_size,
+    parse_tolerance,
+    split_script,
+)
 from polycmp.spec.descriptors import (
     SERVICES,
     CommandSpec,
@@ -18,10 +29,13 @@ from polycmp.spec.descriptors import (
     DataLoaderSpec,
     FormatSpec,
     LoaderSpec,
+    ObserverSpec,
+    PairingSpec,
     ReportSpec,
     RunnerSpec,
     ServiceSpec,
     Switch,
+    ToleranceSpec,
     opt,
 )
 from polycmp.spec.hooks import ENTRY_POINT_GROUP, HOOKS, Hooks, hookimpl, hookspec
@@ -42,20 +56,9 @@ from polycmp.spec.interfaces import (
     RejudgingFunction,
     ReportFactory,
     RunnerFactory,
+    RunObserver,
     SizeHint,
     Verdict,
-)
-from polycmp.values import (
-    check_values,
-    parse_bool,
-    parse_named,
-    parse_named_shapes,
-    parse_range,
-    parse_real,
-    parse_shape,
-    parse_size,
-    parse_tolerance,
-    split_script,
 )
 
 __all__ = [
@@ -80,18 +83,21 @@ __all__ = [
     "LoaderSpec",
     "ModelHandle",
     "ModelLoaderFactory",
+    "ObserverSpec",
+    "PairingSpec",
     "Recorder",
     "RejudgingFunction",
     "ReportFactory",
     "ReportSpec",
+    "RunObserver",
     "RunnerFactory",
     "RunnerSpec",
     "ServiceSpec",
     "SizeHint",
     "Switch",
+    "ToleranceSpec",
     "Verdict",
     "check_values",
-    "dataclass",
     "hookimpl",
     "hookspec",
     "opt",

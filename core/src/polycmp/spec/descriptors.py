@@ -6,10 +6,11 @@ Every field with a default is optional, and a plugin that leaves it out works as
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
-
-from polycmp.records import dataclass
 
 
 def opt(
@@ -169,12 +170,18 @@ class LoaderSpec:
             `Loader` of a kind in `consumes`.
         options: Frozen dataclass with `opt()` fields, or None.
         suffixes: Endings of the files it reads, with the dot.
+        folder_marks: Names of files by any of which it knows a folder as one model (`saved_model.pb`).
         consumes: Kinds it can convert from.
         produces: The kind of model it gives; empty means the same as `name`.
+        structure: Optional, called as `structure(path) -> Any`: the model without its weights. With it, the file is
+            read once for `describe` and `hints`, whose `source` is then a callable that returns what this has returned.
         describe: Optional, called as `describe(source, options) -> ModelDescription`: names, types and shapes of
             inputs and outputs without loading weights, so that names on the command line are checked early.
         inspect: Optional, called as `inspect(loader, show) -> str`: the model as text for `inspect model`.
         save: Optional, called as `save(loader, path) -> None`: writes a model of this kind for `convert`.
+        save_verified: Optional, called as `save_verified(loader, path, *, original, registry) -> Iterable[str]`: as
+            `save`, for a file that the user keeps. It takes its place only once it is known to be as good as the model
+            that it was made of, which `original()` gives; returns what was made sure of, in a few words each.
         draft: Optional, called as `draft(loader, path, weights, *, whole) -> None`: as `save`, for a part of a model
             that is read once and then removed, so that it need not survive a loss of power. `weights` names a folder
             beside `path` whose files the part may refer to, those that earlier parts left there included; empty for
@@ -197,6 +204,8 @@ class LoaderSpec:
             `ModelHandle` for which it loads: shapes and data of the run then serve what it builds.
         aliases: Other names of the kind it makes, for `--model-type`, `--convert-to` and `--display-as`.
         rewrites: Whether loading such a file and saving it again may change it; if not, `convert` refuses to do so.
+        other_tools: Optional, called as `other_tools(path, kind) -> str`: the command line of another tool that makes a
+            model of that kind from this file, which is shown where no installed loader does; empty if there is none.
     """
 
     name: str
@@ -204,11 +213,14 @@ class LoaderSpec:
     factory: str
     options: type | None = None
     suffixes: tuple[str, ...] = ()
+    folder_marks: tuple[str, ...] = ()
     consumes: tuple[str, ...] = ()
     produces: str = ""
+    structure: str = ""
     describe: str = ""
     inspect: str = ""
     save: str = ""
+    save_verified: str = ""
     draft: str = ""
     hints: str = ""
     graph: str = ""
@@ -219,6 +231,14 @@ class LoaderSpec:
     takes_model: bool = False
     aliases: tuple[str, ...] = ()
     rewrites: bool = True
+    other_tools: str = ""
+
+    def reads(self, path: str | Path) -> bool:
+        """Return whether a file's suffix, or what a folder holds, says that the loader reads it."""
+        if Path(path).suffix.lower() in self.suffixes:
+            return True
+        # os.path, because words of a command line that no file system can hold are no folders rather than errors
+        return any(os.path.isfile(os.path.join(path, name)) for name in self.folder_marks)  # noqa: PTH113, PTH118
 
 
 @dataclass(frozen=True)
@@ -242,6 +262,8 @@ class DataLoaderSpec:
             and widths, `series` for the open length of what has no other dimension but a batch.
         gives_way: Options that say which values are drawn. Where none of them is given, and its numbers do not reach
             a model's outputs, real samples take their place. None: its feeds stay, whatever comes of them.
+        steps_in: Optional, called as `steps_in(backends, registry) -> polycmp.inputs.Reach`: it may give real inputs in
+            place of those that `gives_way`, tried on a quick backend.
         python: `"package.module:attribute"` of a class that makes the same inputs in a Python program, called with
             the options' fields, `input_shapes` and `dimensions` as keyword arguments. Without it `--gen-script` is
             refused.
@@ -262,6 +284,7 @@ class DataLoaderSpec:
     compare_notes: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict, hash=False)
     sizes: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict, hash=False)
     gives_way: tuple[str, ...] | None = None
+    steps_in: str = ""
     python: str = ""
 
 
@@ -347,15 +370,41 @@ class FormatSpec:
     needs: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class ToleranceSpec:
+    """A way to find the tolerances of each output, chosen with `--tolerance NAME`.
+
+    Attributes:
+        name: What people type.
+        summary: One line for tables.
+        factory: Called as `factory(resolved, reference) -> polycmp.runs.tolerances.Tolerances`, where `resolved` is a
+            `polycmp.runs.resolve.Resolved`, and `reference` the label of a run, which need not be a backend's.
+    """
+
+    name: str
+    summary: str
+    factory: str
+
+
+@dataclass(frozen=True)
+class PairingSpec:
+    """A way to go side by side through models that differ, tensor by tensor, as for `--mark-all`.
+
+    Attributes:
+        name: What messages call it.
+        summary: One line for tables.
+        factory: Called as `factory(runs, reference, given, command, moved)` with a `PartitionedRun` for each model, the
+            reference's label, the `polycmp.builtin.layerwise.open.GivenNames` that the user paired, the command line,
+            for messages, and what gives the `polycmp.builtin.layerwise.moved.MovedRuns` of a run, or None. It returns a
+            `polycmp.builtin.layerwise.open.Paired`, or None if it cannot pair them; then the next one is asked.
+    """
+
+    name: str
+    summary: str
+    factory: str
+
+
 SERVICES: Mapping[str, str] = {
-    "averages": "judging the mean of each metric over the iterations, for `--check-average`",
-    "context": "what reports of files show beside what was found: models' identity, both sides' environment, the graph",
-    "follow_ups": "the commands to type after a run in which something failed",
-    "pairing": "a way to go side by side through models that differ, tensor by tensor",
-    "postprocessing": "functions applied to outputs before they are compared, for `--postprocess`",
-    "rounding": "how far rounding takes the outputs of a model, for `--tolerance auto`",
-    "samples": "real inputs in place of random ones that do not reach the outputs",
-    "sizes": "sizes for dimensions that a model leaves open",
     "windows": "a way through models whose outputs may not fit the memory all at once",
     "workers": "backends in processes of their own, for `--use-subprocess` and `-b NAME:python=PATH`",
 }
@@ -369,13 +418,32 @@ class ServiceSpec:
     Attributes:
         name: One of `SERVICES`.
         summary: One line for tables.
-        factory: Called as the Protocol for this service in `polycmp.runs.services` says; those for `sizes`,
-            `samples` and `context` are in `polycmp.runs.resolve` and `polycmp.report.writers`.
+        factory: Called as the Protocol for this service in `polycmp.runs.services` says.
     """
 
     name: str
     summary: str
     factory: str
+
+
+@dataclass(frozen=True)
+class ObserverSpec:
+    """Something that takes part in every run: it changes outputs, watches them, or keeps what is found.
+
+    Attributes:
+        name: What messages call it.
+        summary: One line for tables.
+        factory: Called before a run as `factory(resolved) -> RunObserver | None`, where `resolved` is a
+            `polycmp.runs.resolve.Resolved`; None where it has nothing to do in this run. Every run calls it, so what is
+            expensive to import is imported in it, when it is needed.
+        changes: It changes outputs before they are compared, or verdicts afterwards. In every step and at the end,
+            such observers are asked before those that only look.
+    """
+
+    name: str
+    summary: str
+    factory: str
+    changes: bool = False
 
 
 @dataclass(frozen=True)
@@ -392,6 +460,9 @@ class ReportSpec:
         needs: Importable modules without which it cannot write, looked for without importing them.
         when: An environment variable. Where it is set, the report is also written without being asked for, with an
             empty path.
+        completes: Optional, called as `completes(result, registry, plan, model) -> Result` before the factory: it adds
+            what such files show besides. `plan` is the `polycmp.plan.Plan` of the run, None for a command without one,
+            which may have a model all the same. Reports that name the same one share its answer.
         watch: Optional, called before a run as `watch(options) -> watcher | None` if any of the options was given.
             The watcher is then called with each pair of arrays that is compared, as `Compared`.
         look: Optional, called before a run as `look() -> watcher` if such a file was asked for. The watcher's
@@ -409,6 +480,7 @@ class ReportSpec:
     options: type | None = None
     needs: tuple[str, ...] = ()
     when: str = ""
+    completes: str = ""
     watch: str = ""
     look: str = ""
     record: str = ""

@@ -12,9 +12,12 @@ from polycmp.spec.descriptors import (
     DataLoaderSpec,
     FormatSpec,
     LoaderSpec,
+    ObserverSpec,
+    PairingSpec,
     ReportSpec,
     RunnerSpec,
     ServiceSpec,
+    ToleranceSpec,
 )
 
 ENTRY_POINT_GROUP = "polycmp"
@@ -241,8 +244,104 @@ class Hooks:
         raise NotImplementedError
 
     @hookspec
+    def polycmp_run_observers(self) -> Iterable[ObserverSpec]:
+        """Contribute what takes part in runs: it changes outputs, watches them, or keeps what is found.
+
+        Example:
+            Watch the largest error of each output over the iterations, of outputs that are rounded to halves before
+            they are compared::
+
+                from polycmp.spec import ObserverSpec, hookimpl
+
+                @hookimpl
+                def polycmp_run_observers():
+                    yield ObserverSpec("drift", "How the error grows", "drift.watch:observe", changes=True)
+
+            with, in `drift/watch.py`::
+
+                import os
+                import numpy as np
+                from polycmp.spec import RunObserver
+
+                def observe(resolved):
+                    return Drift() if os.environ.get("WATCH_DRIFT") and resolved.backends else None
+
+                class Drift(RunObserver):
+                    def start(self, outcome):
+                        self.errors = {}
+                    def transform(self, step):
+                        return {label: {name: np.round(array * 2) / 2 for name, array in outputs.items()}
+                                for label, outputs in step.outputs.items()}
+                    def on_step(self, step):
+                        for pair in step.pairs():
+                            error = float(np.abs(pair.made - pair.expected).max())
+                            self.errors.setdefault((pair.candidate, pair.output), []).append(error)
+                    def finish(self, outcome):
+                        for (label, output), errors in self.errors.items():
+                            outcome.notes.append(f"{label}: error of {output} by iteration: {errors}")
+        """
+        raise NotImplementedError
+
+    @hookspec
+    def polycmp_tolerances(self) -> Iterable[ToleranceSpec]:
+        """Contribute ways to find the tolerances of outputs.
+
+        Example:
+            A thousandth of the largest value of each output, for `--tolerance share`::
+
+                from polycmp.spec import ToleranceSpec, hookimpl
+
+                @hookimpl
+                def polycmp_tolerances():
+                    yield ToleranceSpec("share", "A share of the largest value", "share.judge:Share")
+
+            with, in `share/judge.py`::
+
+                import numpy as np
+                from polycmp.spec import Verdict
+
+                class Share:
+                    def __init__(self, resolved, reference):
+                        pass
+                    def begin(self, feed):
+                        pass
+                    def close(self):
+                        pass
+                    def judge(self, options, candidate, reference, *, detail):
+                        def compare(made, expected, *, output):
+                            error, most = np.abs(made - expected).max(), 1e-3 * np.abs(expected).max()
+                            return Verdict(bool(error <= most), f"{error:.2g} of {most:.2g} allowed")
+                        return compare
+        """
+        raise NotImplementedError
+
+    @hookspec
+    def polycmp_pairings(self) -> Iterable[PairingSpec]:
+        """Contribute ways to pair the tensors inside models that differ.
+
+        Example:
+            Files that have the same tensors by name::
+
+                from polycmp.spec import PairingSpec, hookimpl
+
+                @hookimpl
+                def polycmp_pairings():
+                    yield PairingSpec("by_name", "Tensors of one name", "names.pair:pair")
+
+            with, in `names/pair.py`::
+
+                from polycmp.builtin.layerwise.open import Paired
+
+                def pair(runs, reference, given, command, moved):
+                    if len({frozenset(run.graph.outputs) for run in runs}) > 1:
+                        return None
+                    return Paired(runs, ["tensors are paired by name"], lambda comparer: comparer)
+        """
+        raise NotImplementedError
+
+    @hookspec
     def polycmp_services(self) -> Iterable[ServiceSpec]:
-        """Contribute what a run makes use of where it is there.
+        """Contribute how a run does its work: a way through models, or processes of their own.
 
         Example:
             ::
@@ -251,17 +350,16 @@ class Hooks:
 
                 @hookimpl
                 def polycmp_services():
-                    yield ServiceSpec("sizes", "Every open dimension is 4", "my_backend.sizes:make_fours")
+                    yield ServiceSpec("workers", "Backends on a farm", "farm.workers:make_workers")
 
-            with, in `my_backend/sizes.py`::
+            with, in `farm/workers.py`::
 
-                from polycmp.data.dimensions import filled, open_dimensions
-                from polycmp.inputs import Chosen
+                from farm.runner import FarmRunner
 
-                def make_fours(backends, registry):
-                    def choose(inputs, make_feed):
-                        return Chosen(filled(inputs, dict.fromkeys(open_dimensions(inputs), 4)), "all sizes are 4")
-                    return choose
+                def make_workers(data, timeout):
+                    def make(backend, part, same_inputs):
+                        return FarmRunner(backend.plan, backend.model, part, timeout)
+                    return make
         """
         raise NotImplementedError
 
@@ -274,5 +372,8 @@ HOOKS: dict[str, type] = {
     "polycmp_commands": CommandSpec,
     "polycmp_reports": ReportSpec,
     "polycmp_formats": FormatSpec,
+    "polycmp_run_observers": ObserverSpec,
+    "polycmp_tolerances": ToleranceSpec,
+    "polycmp_pairings": PairingSpec,
     "polycmp_services": ServiceSpec,
 }

@@ -1,22 +1,22 @@
 """What the core and a plugin's heavy code give each other: Protocols, `Verdict`, `Compared`.
 
-No class has to derive from these: they are what a type checker holds a plugin's functions against. The classes named
-in them are imported by type checkers only.
+No class has to derive from the Protocols: they are what a type checker holds a plugin's functions against. The classes
+named in them are imported by type checkers only.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
-
-from polycmp.records import dataclass
 
 if TYPE_CHECKING:
     from polycmp.compare.verdicts import OutputComparison
     from polycmp.loader import Loader
     from polycmp.results.outcome import Outcome
     from polycmp.runner import Runner
+    from polycmp.runs.observers import RunStep
     from polycmp.tensors import DataSource, Feed, TensorMetadata
 
 
@@ -235,6 +235,58 @@ class Recorder(Protocol):
     def finish(self, outcome: Outcome, /) -> None:
         """Take in what was found in the end."""
         ...
+
+
+class RunObserver:
+    """Takes part in a run; see `ObserverSpec`. Derive from it, and write those methods that do something.
+
+    They are called in this order: `start`; then for each step `transform`, `as_made` for each candidate, and, when the
+    outputs were compared, `on_step`; then `finish`, and `close` in any case. What `start` and `transform` raise ends
+    the run. After an error in `on_step` or `finish` the run goes on without the observer: the verdict is shown first,
+    then the error, with exit status 3.
+
+    Attributes:
+        whole_steps: Why it needs all outputs of an iteration at once, best of all the option that asks for that; empty
+            if outputs may come part by part, as those of all tensors inside a model do.
+    """
+
+    whole_steps: str = ""
+
+    def start(self, outcome: Outcome, /) -> None:
+        """Begin; no backend is active yet.
+
+        Args:
+            outcome: What will be found out. Its runs, its reference and its command are known.
+        """
+
+    def transform(self, step: RunStep, /) -> Mapping[str, Mapping[str, Any]] | None:
+        """Return the outputs by run that take the place of `step.outputs`; None to leave them.
+
+        The arrays of a step must not be written to: `step.made` holds the same, and backends may go on with them.
+
+        Args:
+            step: What the runs made, and what observers before this one changed. Nothing is compared yet.
+        """
+
+    def as_made(self, step: RunStep, candidate: str, /) -> Iterable[str]:
+        """Return the outputs of a candidate that are compared as they were made, although `transform` changed them.
+
+        That is for those of which the change would hide that they cannot be compared at all.
+
+        Args:
+            step: What `transform` returned, and what the runs made.
+            candidate: The label of a run.
+        """
+        return ()
+
+    def on_step(self, step: RunStep, /) -> None:
+        """Take in a step whose outputs have been compared; its arrays are valid until this returns."""
+
+    def finish(self, outcome: Outcome, /) -> None:
+        """Take in what was found in the end, or add to it; the backends are no longer active."""
+
+    def close(self) -> None:
+        """Let go of what `start` or a step has opened; also called after an error."""
 
 
 class CommandTarget(Protocol):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from polycmp.builtin.layerwise.structure import static_tensors
 from polycmp.errors import BackendError, ModelError, UsageError, did_you_mean
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.loader import Loader
@@ -21,7 +22,6 @@ from polycmp.runner import Runner
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, dtype_of, to_numpy
 from polycmp_checks.faults import ON_INPUT, ON_OUTPUTS, ROUNDING, concerns, end_fatally, spoil
 from polycmp_checks.plugin import FaultyOptions
-from polycmp_layerwise.structure import static_tensors
 
 Arrays = dict[str, Any]
 #: How the note begins that says that a fault had no effect on what passed through the operator.

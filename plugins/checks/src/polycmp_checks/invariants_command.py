@@ -12,7 +12,7 @@ from polycmp_checks.invariants.settings import CHECKS, OF_STEPS
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
-    from polycmp.command import Settings as Converted
+    from polycmp.options import OptionValues
     from polycmp_checks.invariants.settings import Settings
 
 EPILOG = (
@@ -59,9 +59,9 @@ def _invariants(call: Invocation) -> int:
     from polycmp_checks.invariants.engine import check_invariants
     from polycmp_checks.invariants.face import result_of
 
-    settings = _with_infinities(call.settings)
+    options = _with_infinities(call.options)
     _check_usage(call)
-    plan = call.plan(settings=settings)
+    plan = call.plan(options=options)
     call.begin(plan)
     with call.progress() as on_stage:
         findings = check_invariants(plan, call.registry, _how(call, bool(plan.data.followers)), on_stage)
@@ -77,16 +77,13 @@ def _check_usage(call: Invocation) -> None:
         raise UsageError("--batch-axis and --batch-dim both say what the batch is", hint="give one")
 
 
-def _with_infinities(settings: Converted) -> Converted:
-    """Return the settings with infinities equal unless the user says otherwise: here it is the same computation.
+def _with_infinities(options: OptionValues) -> OptionValues:
+    """Return the options with infinities equal unless the user says otherwise: here it is the same computation.
 
     NaN is what it is for `run`: a backend that returns NaN everywhere agrees with itself, too.
     """
-    from dataclasses import replace
-
-    key = ("compare_func", "simple")
-    given = {"infinities_compare_equal": True, **settings.by_owner.get(key, {})}
-    return replace(settings, by_owner={**settings.by_owner, key: given})
+    given = {"infinities_compare_equal": True, **options.of("compare_func", "simple")}
+    return options.replaced("compare_func", "simple", given)
 
 
 def _how(call: Invocation, steps: bool) -> Settings:

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import dataclass
 
 from polycmp.spec import (
     CommandSpec,
-    CompareFuncSpec,
     DataLoaderSpec,
-    ReportSpec,
+    ObserverSpec,
     RunnerSpec,
-    ServiceSpec,
-    dataclass,
+    ToleranceSpec,
     hookimpl,
     opt,
 )
-from polycmp_checks.function_options import (
-    CosineOptions,
-    IndicesOptions,
-    L2Options,
-    PsnrOptions,
-    SnrOptions,
-    UlpOptions,
-)
-from polycmp_checks.metric_options import IouMatchOptions, KlDivergenceOptions, TopkAgreementOptions
 from polycmp_checks.stress.options import COMPARE_DEFAULTS, COMPARE_NOTES, StressOptions
 
 FAULTS: Mapping[str, str] = {
@@ -42,22 +31,6 @@ FAULTS: Mapping[str, str] = {
 #: Faults that end the process or never end: they need a process of their own.
 FATAL = ("crash", "hang")
 
-_DB = {"larger_is_better": True, "groups": ("quality_metrics",)}
-_FUNCTIONS: tuple[tuple[str, str, str, type, Mapping[str, Any]], ...] = (
-    ("indices", "indices:Indices", "Lists of indices, such as those of a top-k", IndicesOptions, {"rejudges": False}),
-    ("l2", "norms:L2", "Euclidean norm of the difference", L2Options, {"groups": ("distance_metrics",)}),
-    (
-        "cosine_similarity",
-        "norms:CosineSimilarity",
-        "Cosine of the angle between both outputs",
-        CosineOptions,
-        {"larger_is_better": True, "groups": ("distance_metrics",)},
-    ),
-    ("psnr", "norms:Psnr", "Peak signal-to-noise ratio in dB", PsnrOptions, _DB),
-    ("snr", "norms:Snr", "Signal-to-noise ratio in dB", SnrOptions, _DB),
-    ("ulp", "ulp:Ulp", "Distance in representable numbers", UlpOptions, {}),
-)
-
 
 @dataclass(frozen=True)
 class FaultyOptions:
@@ -72,19 +45,6 @@ class FaultyOptions:
         for field in ("backend", "fault", "at"):
             if not getattr(self, field):
                 raise ValueError(f"{field} is missing: -b faulty:backend=NAME,fault=FAULT,at=OPERATOR")
-
-
-@dataclass(frozen=True)
-class AccuracyOptions:
-    """Where the metrics of a run go."""
-
-    results: str = opt(
-        "",
-        help="Save metrics and verdicts, to judge them again with `polycmp check accuracy`.",
-        alias="--save-accuracy-results",
-        metavar="FILE",
-        writes=True,
-    )
 
 
 def _not_negative(text: str) -> int:
@@ -115,19 +75,6 @@ class StepsOptions:
         alias="--feed",
         metavar="INPUT=RULE",
         executes=True,
-    )
-
-
-@hookimpl
-def polycmp_reports() -> Iterable[ReportSpec]:
-    """Contribute the file of metrics, written while `run` compares."""
-    yield ReportSpec(
-        "",
-        "Metrics, to be judged again later",
-        "",
-        name="accuracy",
-        options=AccuracyOptions,
-        record="polycmp_checks.accuracy.recorder:record",
     )
 
 
@@ -166,56 +113,25 @@ def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
 
 
 @hookimpl
-def polycmp_compare_funcs() -> Iterable[CompareFuncSpec]:
-    """Contribute compare functions for all tensors, and for what a model is for."""
-    for name, factory, summary, options, facts in _FUNCTIONS:
-        python = f"polycmp.comparator:CompareFunc.{name}"
-        further = {"rejudges": True, **facts}
-        yield CompareFuncSpec(name, summary, f"polycmp_checks.functions.{factory}", options, python=python, **further)
-    yield CompareFuncSpec(
-        name="topk_agreement",
-        summary="Share of the K largest entries on which both sides agree",
-        factory="polycmp_checks.metrics:TopkAgreement",
-        options=TopkAgreementOptions,
-        rejudges=True,
-        larger_is_better=True,
-    )
-    yield CompareFuncSpec(
-        name="kl_divergence",
-        summary="Kullback-Leibler divergence of the distributions",
-        factory="polycmp_checks.metrics:KlDivergence",
-        options=KlDivergenceOptions,
-        rejudges=True,
-    )
-    yield CompareFuncSpec(
-        name="iou_match",
-        summary="Share of boxes that overlap with one of the other side",
-        factory="polycmp_checks.metrics:IouMatch",
-        options=IouMatchOptions,
-        rejudges=True,
-        larger_is_better=True,
-        any_shape=True,
+def polycmp_run_observers() -> Iterable[ObserverSpec]:
+    """Contribute what says of differences whether rounding may be why."""
+    yield ObserverSpec(
+        "rounding",
+        "Whether rounding may explain a difference",
+        "polycmp_checks.rounding.explanation:explain",
+        changes=True,
     )
 
 
 @hookimpl
-def polycmp_services() -> Iterable[ServiceSpec]:
-    """Contribute what runs leave to plugins."""
-    yield ServiceSpec("averages", "Metrics averaged over the iterations", "polycmp_checks.averages:Averages")
-    yield ServiceSpec("follow_ups", "Commands to type after a failure", "polycmp_checks.follow_ups.collect:FollowUps")
-    yield ServiceSpec("postprocessing", "Functions applied to outputs", "polycmp_checks.postprocess:Postprocessing")
-    yield ServiceSpec("rounding", "Tolerances from measured rounding", "polycmp_checks.rounding.floors:NoiseFloors")
+def polycmp_tolerances() -> Iterable[ToleranceSpec]:
+    """Contribute tolerances by rounding."""
+    yield ToleranceSpec("auto", "Tolerances from measured rounding", "polycmp_checks.rounding.floors:NoiseFloors")
 
 
 @hookimpl
 def polycmp_commands() -> Iterable[CommandSpec]:
     """Contribute the commands."""
-    yield CommandSpec(
-        ("check", "accuracy"),
-        "Judge saved metrics with other tolerances.",
-        "polycmp_checks.accuracy_command:accuracy_command",
-        "Check what was saved.",
-    )
     yield CommandSpec(
         ("invariants",),
         "Check backends against themselves, without a reference.",

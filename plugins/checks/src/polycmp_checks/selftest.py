@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from polycmp.builtin.layerwise.structure import static_tensors
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, ModelError, PolycmpError, describe_exception
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.model import Model, ModelSettings
@@ -18,7 +19,6 @@ from polycmp.tensors import TensorMetadata, dtype_class
 from polycmp_checks.faults import ON_INPUT, ON_OUTPUTS, concerns
 from polycmp_checks.faulty import NO_EFFECT, find_node
 from polycmp_checks.plugin import FATAL, FAULTS, FaultyOptions
-from polycmp_layerwise.structure import static_tensors
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry

@@ -58,7 +58,7 @@ def _selftest(call: Invocation) -> int:
         for backend in plan.backends:
             alone = replace(plan, backends=(backend,))
             found.append(run_selftest(alone, call.registry, section.faults, section.at, on_stage))
-    return call.present(result_of(found, call.given.command))
+    return call.present(result_of(found, call.options.command))
 
 
 def _plan(call: Invocation) -> Plan:
@@ -68,11 +68,10 @@ def _plan(call: Invocation) -> Plan:
     from polycmp_checks.stress.options import COMPARE_DEFAULTS, StressOptions
 
     call.needs_backends("polycmp selftest -b BACKEND")
-    settings, key = call.settings, ("compare_func", "simple")
-    simple = {**COMPARE_DEFAULTS["simple"], **settings.by_owner.get(key, {})}
+    simple = {**COMPARE_DEFAULTS["simple"], **call.options.of("compare_func", "simple")}
     simple.pop("scale_atol")  # nothing large is fed here
-    settings = replace(settings, by_owner={**settings.by_owner, key: simple})
-    plan = call.plan(model=str(BUILT_IN_MODEL), settings=settings)
+    options = call.options.replaced("compare_func", "simple", simple)
+    plan = call.plan(model=str(BUILT_IN_MODEL), options=options)
     if any(backend.python for backend in plan.backends):
         raise UsageError("a self-test takes backends of this environment only", hint="leave python=… out")
     if not call.was_given("data_loader") and not call.was_given("core", "data"):

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from polycmp.graph import GraphNode
 from polycmp.report import Point
-from polycmp_layerwise.along import AlongGraph, Measure, Place
+from polycmp.report.along import AlongGraph, Measure, Place
 from polycmp_locate.modules import path_of
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.result import Pairing

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.tensors import Feed, to_numpy
-from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.decisions import accumulated_limit, step_limit, tie_width
 from polycmp_locate.flow import Flow
 from polycmp_locate.measure import distance

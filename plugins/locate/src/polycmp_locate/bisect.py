@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from polycmp.builtin.layerwise.observable import real_numbers
+from polycmp.builtin.layerwise.partition import Layout, crossing
 from polycmp.compare.pair import PairComparer
 from polycmp.tensors import Feed, TensorMetadata
-from polycmp_layerwise.observable import real_numbers
-from polycmp_layerwise.partition import Layout, crossing
 from polycmp_locate.decisions import accumulated_limit, is_off
 from polycmp_locate.flow import Flow
 from polycmp_locate.judge import Evidence, Judgement, judge

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from polycmp.plan import Plan
 
 EPILOG = """\b
-Exit status: 0 nothing found, 1 found, 2 wrong usage, 3 could not compare."""
+Exit status: 0 nothing found, 1 found, 2 wrong usage, 3 could not compare, or undecided."""
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.tensors import Feed
-from polycmp_layerwise.partitioned_run import PartitionedRun
 
 #: Attempts to compile operators together, where not all of them can be at once; each may take a minute.
 _ATTEMPTS = 8

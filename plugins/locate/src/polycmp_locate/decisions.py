@@ -35,7 +35,7 @@ JUMP = 8.0
 #: section 2.1, unit roundoff of 8 bits); four of those is a choice.
 BEYOND_EIGHT_BITS = 2.0**-6
 #: Roundings that add up to more than this leave no digit of a tensor (choice).
-_NO_DIGIT_LEFT = 0.5
+NO_DIGIT_LEFT = 0.5
 #: What an error looks like that a coarser type makes, by its size: a unit or two of 2**-11, or of 2**-8 (choice).
 _COARSER_TYPES = ((2.0**-10, "float16 or TF32"), (BEYOND_EIGHT_BITS, "bfloat16"))
 #: So many units of roundoff may a quotient x / scale be off: multiplying by the inverse scale makes two, and what is
@@ -288,12 +288,12 @@ def accumulated_limit(position: int, unit: float, moved: float) -> float:
         moved: How far the outputs move with the inputs, relative.
     """
     walk = MARGIN * operator_rounding(unit) * math.sqrt(position + 1)
-    return max(MARGIN * moved, min(_NO_DIGIT_LEFT, walk))
+    return max(MARGIN * moved, min(NO_DIGIT_LEFT, walk))
 
 
 def quantisation_limit(quantised: int) -> float:
     """Return which relative error of a model's outputs ties in so many quantised tensors explain."""
-    return min(_NO_DIGIT_LEFT, 4.0 * _STEP * math.sqrt(quantised)) if quantised else 0.0
+    return min(NO_DIGIT_LEFT, 4.0 * _STEP * math.sqrt(quantised)) if quantised else 0.0
 
 
 def is_off(row: Row, limit: float) -> bool:

@@ -3,41 +3,43 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from polycmp.builtin.layerwise.moved import moved_runs
+from polycmp.builtin.layerwise.observable import a_few
+from polycmp.builtin.layerwise.open import open_partitioned_runs, open_precise_run
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
+from polycmp.builtin.layerwise.structure import final_outputs, same_structure, tensors_behind
+from polycmp.builtin.layerwise.windows import Windows
 from polycmp.compare.pair import PairComparer
 from polycmp.data.dimensions import merge_inputs
 from polycmp.data.input_pairs import InputPairs, renamed
-from polycmp.errors import ModelError, UsageError, did_you_mean
+from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, ModelError, UsageError, did_you_mean
 from polycmp.graph import GraphNode
 from polycmp.plan import Plan
 from polycmp.precision import UNITS
-from polycmp.runs.compare_functions import make_functions, open_lookers
+from polycmp.runs.compare_functions import make_functions
 from polycmp.runs.resolve import Resolved, resolve
 from polycmp.spec import Compared
 from polycmp.tensors import Feed, TensorMetadata
-from polycmp_layerwise.observable import a_few
-from polycmp_layerwise.open import open_partitioned_runs, open_precise_run
-from polycmp_layerwise.partitioned_run import PartitionedRun
-from polycmp_layerwise.structure import final_outputs, same_structure
-from polycmp_layerwise.windows import Windows
 from polycmp_locate.bisect import bisect, judge_bisected
 from polycmp_locate.drawing import draw
 from polycmp_locate.failing import find_failing, frozen_sizes
 from polycmp_locate.full_search import FullSearch
 from polycmp_locate.hints import hints_of
 from polycmp_locate.measure import AFFORDABLE, OperatorTester
+from polycmp_locate.pairing.given import given_pairs, names_others
 from polycmp_locate.pairing.inputs import input_pairs, listed, own_names, with_inputs
 from polycmp_locate.pairing.view import align, under_names
 from polycmp_locate.recorded import Record, open_record
 from polycmp_locate.result import FAILS, Located
 from polycmp_locate.rollout import Chooser, Chosen
 from polycmp_locate.search import Sweeper
-from polycmp_locate.setting import LocateOptions, Look, Setting, Stage, all_tensors
-from polycmp_locate.stepping import SteppingRun, not_judged, step_over
+from polycmp_locate.setting import LocateOptions, Look, Setting, Stage, Tensors, all_tensors
+from polycmp_locate.stepping import SteppingRun, describe_unjudged, step_over
 from polycmp_locate.together import blame_together
 from polycmp_locate.words import explanation, frozen, notes_of, sentence
 
@@ -67,9 +69,9 @@ def locate(
         PolycmpError: Anything else that keeps the search from starting.
     """
     start = time.perf_counter()
-    lookers = open_lookers(plan.files.reports, registry)
-    options = replace(options or LocateOptions(), look=_all_of(lookers))
     resolved = resolve(plan, registry)
+    lookers = resolved.reports.lookers()
+    options = replace(options or LocateOptions(), look=_all_of(lookers))
     partitioned_runs = open_partitioned_runs(resolved, SteppingRun)
     if plan.files.load_outputs:
         found = _against_record(plan, registry, resolved, partitioned_runs, options, on_stage)
@@ -102,6 +104,7 @@ def _against_backend(
     reference = _reference(partitioned_runs, plan.compare.reference)
     candidates = [partitioned_run for partitioned_run in partitioned_runs if partitioned_run is not reference]
     precise = open_precise_run(resolved, reference.graph) if options.float64 else None
+    moved = moved_runs(resolved, reference)
     functions = make_functions(plan.compare, registry)
     chooser = Chooser(plan, resolved, functions, on_stage)
     found: Located | None = None
@@ -111,22 +114,23 @@ def _against_backend(
         inputs = merge_inputs([reference.graph.inputs, renamed(candidate.graph.inputs, pairs.names)])
         for chosen in chooser.feeds(candidate.label, reference.label, inputs):
             if setting is None:
-                setting = Setting(candidate, reference, precise, functions, plan.max_memory)
-                setting = make_setting(setting, chosen.feed, pairs)
+                setting = Setting(candidate, reference, precise, functions, plan.max_memory, moved=moved)
+                setting = make_setting(setting, chosen.feed, pairs, plan.compare.map_output)
             one = _search_with_draws(
                 replace(setting, functions=chooser.functions(chosen)), chosen.feed, options, on_stage
             )
             chosen.tell(one)
             found = _of_more_weight(found, one)
-            if one.exit_code:
+            if one.exit_code == EXIT_DIFFERENT:
                 break
-        if found is not None and found.exit_code:
+        if found is not None and found.exit_code == EXIT_DIFFERENT:
             break
     if found is None:
         raise UsageError("the data loader gave no inputs")
     if len(partitioned_runs) > 2:
         _vote(found, partitioned_runs, functions)
     found.notes += [f"inputs: {note}" for note in chooser.notes]
+    found.notes += dict.fromkeys(note for run in partitioned_runs for note in left_out_notes(run))
     found.backends = [partitioned_run.result for partitioned_run in partitioned_runs]
     return found
 
@@ -150,7 +154,7 @@ def _against_record(
             one = search(setting, chosen.feed, replace(options, float64=False), on_stage)
             chosen.tell(one)
             found = _of_more_weight(found, one)
-            if one.exit_code:
+            if one.exit_code == EXIT_DIFFERENT:
                 break
     if found is None:
         raise UsageError("there are no inputs for the saved run", hint="give them with --load-inputs FILE")
@@ -173,8 +177,9 @@ def _recorded_feeds(
 
 
 def _of_more_weight(found: Located | None, one: Located) -> Located:
-    """Return the first of two findings, unless only the second one is a fault."""
-    return one if found is None or (found.exit_code == 0 and one.exit_code) else found
+    """Return the first of two findings, unless the second one is a fault, or leaves more open."""
+    order = (EXIT_OK, EXIT_FAILED, EXIT_DIFFERENT)
+    return one if found is None or order.index(one.exit_code) > order.index(found.exit_code) else found
 
 
 def _search_with_draws(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage) -> Located:
@@ -198,7 +203,7 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
     found.pairing = setting.pairing
     on_stage("running the whole model without probes")
     final = final_outputs(reference.graph)
-    plain, expected = candidate.run_whole(feed, final), reference.run_whole(feed, final)
+    (plain, again), (expected, expected_again) = _plainly(candidate, feed, final), _plainly(reference, feed, final)
     if plain is not None and expected is None and step_over(setting, feed, on_stage):
         expected = reference.run_whole(feed, final)
     if plain is None and expected is not None:
@@ -214,9 +219,11 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
             found.notes.append(f"not seen: {a_few(unseen)}; if the error begins there, a later tensor is named")
         judgement = judge_bisected(found, setting)
     else:
-        judgement = FullSearch(found, setting, sweeper, feed, (plain, expected), on_stage).run()
+        judgement = FullSearch(
+            found, setting, sweeper, feed, (plain, expected), on_stage, (again, expected_again)
+        ).run()
     found.sentence = found.sentence or sentence(found)
-    found.sentence += not_judged(reference) if found.first_bad is None else ""
+    describe_unjudged(found, reference)
     found.explain = explanation(found)
     found.notes += [*notes_of(found, judgement), *hints_of(found, setting, feed)]
     sweeper.windows.close()
@@ -226,6 +233,12 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
         for note in partitioned_run.result.notes
     ]
     return found
+
+
+def _plainly(run: PartitionedRun, feed: Feed, outputs: Sequence[str]) -> tuple[Tensors | None, Tensors | None]:
+    """Return a backend's outputs without probes, and of a second run where that would take another build later."""
+    made = run.run_repeatedly(feed, outputs, 2 if run.compiles else 1)
+    return (made[0] if made else None, made[1] if len(made) > 1 else None)
 
 
 def _blame(found: Located, setting: Setting, feed: Feed, on_stage: Stage) -> None:
@@ -336,25 +349,38 @@ def _take_the_same(one: TensorMetadata, two: TensorMetadata) -> bool:
     return True
 
 
-def make_setting(setting: Setting, feed: Feed, pairs: InputPairs) -> Setting:
+def left_out_notes(partitioned_run: PartitionedRun) -> Iterator[str]:
+    """Yield which outputs of a model are no tensors, and what is compared in their place."""
+    graph = partitioned_run.graph
+    for name in graph.outputs:
+        if name in graph.opaque:
+            behind = listed(tensors_behind(graph, name))
+            what = f"output {name!r} of {partitioned_run.label}"
+            yield f"{what} is no tensor and is left out; what it is made of: {behind}"
+
+
+def make_setting(setting: Setting, feed: Feed, pairs: InputPairs, given: Mapping[str, str] | None = None) -> Setting:
     """Return a setting in which both backends have the same graph: where they do not, their tensors are paired.
 
     Args:
         setting: The backends with their own models.
         feed: The first inputs.
         pairs: Which inputs of the two models are the same.
+        given: Names in the candidate's model -> names in the reference's, of tensors that the user paired.
 
     Raises:
+        UsageError: A tensor that the user paired is not there.
         ModelError: The models have no outputs in common.
     """
-    candidate, reference = setting.candidate, setting.reference
-    if same_structure(candidate.graph, reference.graph):
+    candidate, reference, given = setting.candidate, setting.reference, given or {}
+    if same_structure(candidate.graph, reference.graph) and not names_others(given, candidate.graph):
         return setting
+    given = given_pairs(candidate, reference, given)
     for partitioned_run in (candidate, reference):
         _see_single_makers(partitioned_run)
     names = own_names(pairs)
     candidate = with_inputs(candidate, names) if names else candidate
-    aligned = align(candidate, reference, TensorMetadata.from_feed_dict(feed))
+    aligned = align(candidate, reference, TensorMetadata.from_feed_dict(feed), given)
     outputs = aligned.candidate.graph.outputs
     models = f"the models of {candidate.label} and {reference.label}"
     if not outputs:

@@ -27,7 +27,7 @@ from polycmp.report import Row as ReportRow
 from polycmp_locate.along import along_graph
 from polycmp_locate.document import document_of
 from polycmp_locate.pairing.parts import PartNode
-from polycmp_locate.result import UNDECIDED, Located, Row
+from polycmp_locate.result import NOT_JUDGED, UNDECIDED, Located, Row
 
 _COLUMNS = (
     Column("Operator"),
@@ -71,6 +71,8 @@ def result_of(found: Located, *, explain: bool = False) -> Result:
 def _heading(found: Located) -> str:
     if found.verdict == UNDECIDED:
         return "UNDECIDED"
+    if found.verdict == NOT_JUDGED:
+        return "COULD NOT COMPARE EVERYTHING"
     return "FOUND" if found.exit_code == EXIT_DIFFERENT else "NOTHING FOUND"
 
 
@@ -132,6 +134,11 @@ def _row(row: Row, found: Located) -> ReportRow:
     fine = row.passed or (row.is_matched and row.tensor not in {item.output for item in found.finals})
     lines = [f"operator: {row.node.label}", f"largest error: {row.max_abs:.6g} absolute, {row.relative:.6g} relative"]
     lines += [row.reason] if row.reason else []
+    if row.is_borrowed and not chosen:  # one side made it for both, so that its figures are no figures
+        why = f"not judged: {found.candidate} made it for both"
+        return ReportRow(
+            row.tensor, "skipped", (row.node.op_type,), why, mark="-", type=row.type, lines=(lines[0], why)
+        )
     return ReportRow(
         name=row.tensor,
         state="passed" if fine and not chosen else "failed",

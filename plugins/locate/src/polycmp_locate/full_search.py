@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
+from polycmp.builtin.layerwise.structure import final_outputs
 from polycmp.tensors import Feed
-from polycmp_layerwise.partitioned_run import PartitionedRun
-from polycmp_layerwise.structure import final_outputs
 from polycmp_locate.between_steps import Ties, is_wrong_between_steps, ties_that_grow
 from polycmp_locate.decisions import (
     accumulated_limit,
@@ -32,13 +32,14 @@ from polycmp_locate.fusion import (
 from polycmp_locate.judge import Evidence, Judgement, judge
 from polycmp_locate.measure import distance
 from polycmp_locate.narrowing import lone_narrowing
-from polycmp_locate.noise import Noise
+from polycmp_locate.noise import Noise, explained_share
 from polycmp_locate.probe import check_probe, moved_text
 from polycmp_locate.probing import SHARE, explains, is_fusion, is_moved, is_removed
 from polycmp_locate.repeating import Unsteady, describe_unsteady, find_unsteady
 from polycmp_locate.result import BENIGN, NARROWED, UNDECIDED, WITHIN_ROUNDING, Located, Row
 from polycmp_locate.search import Sweep, Sweeper
 from polycmp_locate.setting import Setting, Stage, Tensors
+from polycmp_locate.switches import TRIALS
 
 #: Trials with replaced tensors in one search; each runs the model behind the tensor twice. A backend that compiles has
 #: to build three parts for one trial.
@@ -56,6 +57,7 @@ class FullSearch:
         feed: The inputs.
         outputs: The final outputs of candidate and reference without probes.
         on_stage: Told what happens next.
+        again: The same of a second run in the same runner, of each side that compiles; None of others.
     """
 
     def __init__(
@@ -66,14 +68,16 @@ class FullSearch:
         feed: Feed,
         outputs: tuple[Tensors, Tensors],
         on_stage: Stage,
+        again: tuple[Tensors | None, Tensors | None] = (None, None),
     ) -> None:
+        self.again = again
         self.found = found
         self.setting = setting
         self.sweeper = sweeper
         self.feed = feed
         self.plain, self.expected = outputs
         self.on_stage = on_stage
-        self.noise = Noise(setting.reference, feed, self.expected)
+        self.noise = Noise(setting.reference, feed, self.expected, lambda names: explained_share(setting, feed, names))
         self.flow = Flow(setting.reference.graph.nodes)
         self._trials = 0
         self._turned: Turned | Ties | None = None
@@ -147,14 +151,13 @@ class FullSearch:
         }
         if not errors:
             return None
-        self.on_stage("running the whole model once more")
+        self.on_stage("comparing two runs of the whole model on each side")
         self.sweeper.windows.plan(self.feed)
         groups = [segment.wanted for segment in self.sweeper.windows.segments]
         units = {row.tensor: worth_running(row.unit) for row in self.found.rows}
-        for side, made in ((self.setting.candidate, self.plain), (self.setting.reference, self.expected)):
-            if side.compiles:  # another run is another build of the whole model
-                continue
-            found = find_unsteady(side, self.feed, made, errors, groups, lambda name: units.get(name, 0.0))
+        sides = (self.setting.candidate, self.setting.reference)
+        for side, made, again in zip(sides, (self.plain, self.expected), self.again, strict=True):
+            found = find_unsteady(side, self.feed, made, errors, groups, lambda name: units.get(name, 0.0), again)
             if found is not None:
                 borrowed = any(row.tensor == found.tensor and row.is_borrowed for row in self.found.rows)
                 return replace(found, label=self.setting.candidate.label) if borrowed else found
@@ -233,7 +236,9 @@ class FullSearch:
         if self._turned is not None:
             return None
         judgement = self._nobody()
-        self.on_stage("looking for what the backend can leave out")
+        each = partitioned_run.forecast.text(len(partitioned_run.graph.nodes))
+        each = f"{each} each" if each else ""
+        self.on_stage(f"looking for what the backend can leave out, in up to {TRIALS} runs of the model{each}")
         target = self.expected if partitioned_run is self.setting.candidate else self.plain
         fused = find_fused(partitioned_run, probes, lambda turned: self._is_right(turned, target))
         describe_fusion(self.found, partitioned_run, probes, fused)

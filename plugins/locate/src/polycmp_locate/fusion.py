@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from polycmp.builtin.layerwise.observable import a_few
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.tensors import Feed, to_numpy
-from polycmp_layerwise.observable import a_few
-from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.between_steps import Ties
 from polycmp_locate.decisions import worth_running
 from polycmp_locate.fewest import fewest
@@ -26,8 +26,6 @@ Tensors = Mapping[str, Any]
 _TRIALS = 48
 #: Tensors behind a fusion that are looked at, each by three runs.
 _TURNS = 8
-#: Seconds for making and running the whole model up to which some thirty trials with it are made.
-_AFFORDABLE = 3.0
 #: Operators that a backend rewrites in one go, from which on naming them tells nothing.
 _MOST = 24
 
@@ -285,7 +283,7 @@ def find_fused(partitioned_run: PartitionedRun, probes: Sequence[str], cured: Cu
     variants = partitioned_run.variants
     if variants is None or partitioned_run.compiles:
         return None
-    cure = find_cure(partitioned_run, cured) if partitioned_run.whole_seconds <= _AFFORDABLE else None
+    cure = find_cure(partitioned_run, cured)
     rewritten = variants.rewritten()  # one run more, where probing took many
     if rewritten is None:
         return Fused((), cure=cure) if cure is not None else None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from polycmp.graph import GraphNode
 from polycmp_locate.decisions import (
     JUMP,
+    NO_DIGIT_LEFT,
     is_beyond_eight_bits,
     is_beyond_range,
     is_beyond_range_alike,
@@ -265,7 +266,9 @@ class _Judge:
         if self.unmeasured is not None:
             return self._unmeasured(self.unmeasured)
         if any(rounds_on_the_way(row) and self._reaches_outputs(row) for row in self.rows):
-            return self._finish(None, None, WITHIN_ROUNDING)  # what amplifies the noise of steps has not lost digits
+            # What amplifies the noise of steps has not lost digits; but noise that leaves none may hide a fault.
+            lost = max(self.evidence.failing.values()) > NO_DIGIT_LEFT
+            return self._finish(None, None, UNDECIDED if lost else WITHIN_ROUNDING)
         ill = next((row for row in self.rows if self._is_ill(row)), None)
         if ill is not None:
             self.found.turning = ill

@@ -27,3 +27,5 @@ NORMALISING = frozenset(
 #: Operators whose results lie between 0 and 1 and are read beside numbers of that size: approximations are as exact as
 #: that needs. 2**-6, since MARGIN roundings of one operator (2**-18 in float32) of it are the unit roundoff of 1.
 READ_BESIDE_ONE = {"Sigmoid": 2.0**-6, "HardSigmoid": 2.0**-6, "Softmax": 2.0**-6}
+#: Operators that add up what they read without weights: the sum of the magnitudes is the same operator of them.
+SUMMING = frozenset({"AveragePool", "GlobalAveragePool", "ReduceMean", "ReduceSum"})

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.compare.verdicts import ErrorStats, OutputComparison
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
 from polycmp.tensors import dtype_of, is_floating, to_numpy
-from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.compiled import run_together
 from polycmp_locate.decisions import (
     STEP_TYPES,
@@ -30,11 +30,12 @@ from polycmp_locate.decisions import (
     worth_running,
 )
 from polycmp_locate.figures import figures, gain, rounding, whole_gain
-from polycmp_locate.kinds import INTEGER_PRODUCTS
+from polycmp_locate.kinds import INTEGER_PRODUCTS, SUMMING
 from polycmp_locate.masks import beside_masks
-from polycmp_locate.pairing.parts import last_step, rounds_to_steps, uncut_name, unit_inside
+from polycmp_locate.pairing.parts import PartNode, last_step, rounds_to_steps, uncut_name, unit_inside
 from polycmp_locate.perturbing import nudged, rounded, scaled
-from polycmp_locate.quantised import step_error
+from polycmp_locate.quantised import StepError, step_error
+from polycmp_locate.requantised import requantised
 from polycmp_locate.result import Row, Standalone
 from polycmp_locate.uneven import PIECE, parts_of, relative_to
 
@@ -216,7 +217,8 @@ class OperatorTester:
         if own.shape != other.shape:
             return Standalone(math.inf, math.inf, passed=False, share=1.0, count=other.size)
         allowed = allowed_type(self.candidate, self.reference)
-        result = _difference(row, own, other, bool(passed(own, expected)), allowed, self._range_before(row, inputs))
+        before = self._range_before(row, inputs)
+        result = _difference(row, own, other, bool(passed(own, expected)), allowed, before)
         if not row.unit:
             row.saturates = bool(result.max_abs) and self._saturates(row, feed)
             if not result.max_abs:
@@ -225,13 +227,18 @@ class OperatorTester:
             near = row.in_steps and result.max_abs <= step_limit(row.input_unit)
             ties = near and self._are_ties(row, inputs, (own, other), width)
             return replace(result, same_if_rounded=self._same_if_rounded(row, inputs, own), are_ties=ties)
-        if result.steps is not None or result.relative <= operator_limit(row):
+        if result.steps is not None:
+            if not (result.steps.is_doubtful and isinstance(row.node, PartNode)):
+                return result
+            rounded = requantised(self.reference, row.node, inputs)
+            return replace(result, steps=_step_error(row, own, other, before, rounded))
+        if result.relative <= operator_limit(row):
             return result  # so small an error needs no explanation
         again = None if self.reference.can_join else self.reference.run_part(inputs, [row.tensor])
         if again is not None and distance(again[row.tensor], expected) > 0.0:  # in the model it fuses this operator
             expected = again[row.tensor]
             result = _difference(row, own, to_numpy(expected), bool(passed(own, expected)), allowed)
-        return self._with_floor(result, row, inputs, own, expected)
+        return self._with_cancelled(self._with_floor(result, row, inputs, own, expected), row, inputs, expected)
 
     def _range_before(self, row: Row, inputs: Tensors) -> float:
         """Return the largest magnitude of what the reference cuts to a tensor; 0 if it cuts nothing.
@@ -313,6 +320,26 @@ class OperatorTester:
         floor = bounded_floor(gap, 0.0, row.unit) if not math.isfinite(gap) else gap
         return replace(result, floor=floor, floor_from="inputs moved by one unit in the last place")
 
+    def _with_cancelled(self, result: Standalone, row: Row, inputs: Tensors, expected: Any) -> Standalone:
+        """Raise the floor of a sum by what adding many terms of other signs rounds.
+
+        A sum of n terms is off by about sqrt(n) roundings of the sum of magnitudes (Higham, section 4.2; Higham and
+        Mary), which is the same operator of the magnitudes. Narrower types are summed in float32, as
+        `operator_rounding` says.
+        """
+        if row.node.op_type not in SUMMING:
+            return result
+        sizes = {name: np.abs(to_numpy(each)) if is_floating(dtype_of(each)) else each for name, each in inputs.items()}
+        made = self.reference.run_part(sizes, [row.tensor])
+        added, left = (figures(made[row.tensor]) if made is not None else None), figures(expected)
+        if added is None or left is None or not left.scale:
+            return result
+        terms = max(to_numpy(each).size for each in inputs.values()) / max(to_numpy(expected).size, 1)
+        floor = min(row.unit, UNITS["float32"]) * math.sqrt(terms) * added.scale / left.scale
+        if floor <= (result.floor or 0.0):
+            return result
+        return replace(result, floor=floor, floor_from="what adding many terms rounds")
+
     def _against_float64(
         self, result: Standalone, row: Row, inputs: Tensors, tensors: tuple[Any, Any, Any]
     ) -> Standalone:
@@ -346,14 +373,18 @@ def _difference(
         return Standalone(0.0 if same else math.inf, 0.0 if same else math.inf, passed, count=own.size)
     parts = parts_of(own, other, row, allowed)
     share = float(np.count_nonzero(own != other)) / own.size if own.size and parts.max_abs else 0.0
-    steps = None
-    if rounds_to_steps(row.node, row.unit):
-        beside = beside_masks(other.reshape(-1).astype(np.float64))
-        steps = step_error(own, other, worth_running(row.unit), beside, least, last_step(row.node))
+    steps = _step_error(row, own, other, least) if rounds_to_steps(row.node, row.unit) else None
     return Standalone(
         parts.max_abs, parts.relative, passed, share=share, count=own.size, is_nan=made.nan > 0, steps=steps,
         gain=_gain(row, own, other), one_sided=row.in_steps and is_one_sided(*_directions(own, other)),
     )  # fmt: skip
+
+
+def _step_error(
+    row: Row, own: NDArray[Any], other: NDArray[Any], least: float, measured: Iterable[NDArray[Any]] = ()
+) -> StepError:
+    beside = beside_masks(other.reshape(-1).astype(np.float64))
+    return step_error(own, other, worth_running(row.unit), beside, least, last_step(row.node), measured)
 
 
 def _directions(own: NDArray[Any], other: NDArray[Any]) -> tuple[int, int]:

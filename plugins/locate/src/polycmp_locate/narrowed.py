@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from polycmp.options import option_fields
+from polycmp.options.values import unknown_names
 from polycmp.plan import Choice, ComparePlan
-from polycmp.values import unknown_names
 
 
 def for_outputs(compare: ComparePlan, outputs: Iterable[str]) -> ComparePlan:

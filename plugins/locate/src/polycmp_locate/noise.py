@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
+from polycmp.builtin.layerwise.quantised import quantised_tensors, types_inside
+from polycmp.compare.noise import MARGIN as NOISE_MARGIN
+from polycmp.compare.noise import Scales, sampled_levels
+from polycmp.graph import Rounding
 from polycmp.tensors import Feed, dtype_of, is_floating
-from polycmp_layerwise.partitioned_run import PartitionedRun
-from polycmp_locate.decisions import accumulated_limit
-from polycmp_locate.measure import distance
+from polycmp_locate.decisions import MARGIN, accumulated_limit
+from polycmp_locate.figures import figures
+from polycmp_locate.measure import allowed_type, distance
+from polycmp_locate.pairing.pair_noise import rounded_to
+from polycmp_locate.pairing.view import SharedGraph
 from polycmp_locate.perturbing import nudged
+from polycmp_locate.setting import Setting
 
 
 class Noise:
@@ -21,9 +29,18 @@ class Noise:
         reference: The backend to believe.
         feed: The inputs.
         outputs: Its final outputs for them.
+        measure: Gives the largest relative error of outputs, by name, that rounding explains; None where nothing runs
+            the model with moved tensors.
     """
 
-    def __init__(self, reference: PartitionedRun, feed: Feed, outputs: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        reference: PartitionedRun,
+        feed: Feed,
+        outputs: Mapping[str, Any],
+        measure: Callable[[Sequence[str]], float | None] = lambda names: None,
+    ) -> None:
+        self._measure = measure
         self._reference = reference
         self._feed = feed
         self._outputs = outputs
@@ -40,11 +57,17 @@ class Noise:
         gaps = [distance(made[name], array) for name, array in self._outputs.items() if name in made]
         return max((gap for gap in gaps if math.isfinite(gap)), default=0.0)
 
+    @cached_property
+    def explained(self) -> float:
+        """Which relative error of the final outputs rounding explains, whatever the model amplifies."""
+        measured = self._measure(list(self._outputs))
+        return MARGIN * self.moved if measured is None else measured
+
     def limit(self, position: int, unit: float, error: float = math.inf) -> float:
         """Return which relative error is still rounding.
 
-        What the inputs' last place moves takes a run of the whole model, and only ever raises the limit: it is not
-        measured for an error that is within the limit without it.
+        What the model amplifies takes further runs of it, and only ever raises the limit: it is not measured for an
+        error that is within the limit without it.
 
         Args:
             position: How many operators came before.
@@ -52,4 +75,44 @@ class Noise:
             error: The relative error that is to be judged.
         """
         least = accumulated_limit(position, unit, 0.0)
-        return least if error <= least else accumulated_limit(position, unit, self.moved)
+        return least if error <= least else max(least, self.explained)
+
+
+def explained_share(setting: Setting, feed: Feed, outputs: Sequence[str]) -> float | None:
+    """Return the largest relative error of outputs that rounding explains, measured; None where nothing can measure.
+
+    Args:
+        setting: The backends.
+        feed: The inputs.
+        outputs: The outputs' names.
+    """
+    moved, graph, candidate = setting.moved, setting.reference.graph, setting.candidate.graph
+    if moved is None or moved.graph is None:
+        return None
+    own: Mapping[str, str] = {}
+    kinds: Mapping[str, Rounding]
+    if isinstance(graph, SharedGraph) and isinstance(candidate, SharedGraph):
+        if graph.side.graph is not moved.graph:
+            return None
+        own, kinds = graph.own, rounded_to(graph, quantised_tensors(candidate.side.graph, moved.graph))
+    elif graph is moved.graph:
+        if types_inside(graph, feed) - {"float32", "float64"}:
+            # Where the file rounds to a coarser type itself, a backend that leaves its Casts out has to be told from
+            # rounding; moving all by that type would excuse it.
+            return None
+        kinds = {"": allowed_type(setting.candidate, setting.reference) or "float32"}
+    else:
+        return None
+    wanted = [own.get(name, name) for name in outputs]
+    samples = moved.samples({own.get(name, name): array for name, array in feed.items()}, kinds, wanted)
+    if samples is None:
+        return None
+    shares = [_share(samples.exact[name], [made[name] for made in samples.moved]) for name in wanted]
+    return NOISE_MARGIN * max(filter(None, shares), default=0.0)
+
+
+def _share(exact: Any, moved: Sequence[Any]) -> float:
+    """Return the noise of both sides together, over the largest magnitude of a tensor; 0 where that is not known."""
+    known = figures(exact)
+    levels = sampled_levels(exact, moved, Scales()) if is_floating(dtype_of(exact)) else None
+    return 0.0 if known is None or levels is None or not known.scale else 2.0 * levels[0].largest / known.scale

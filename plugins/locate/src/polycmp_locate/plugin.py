@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from polycmp.spec import CommandSpec, ServiceSpec, hookimpl
+from polycmp.spec import CommandSpec, PairingSpec, hookimpl
 
 
 @hookimpl
@@ -28,16 +28,7 @@ def polycmp_commands() -> Iterable[CommandSpec]:
         "polycmp_locate.reduce.bundle_command:bundle_command",
     )
     yield CommandSpec(
-        ("debug", "repeat"), "Run a check again and again.", "polycmp_locate.debug.commands:repeat_command"
-    )
-    yield CommandSpec(
-        ("debug", "build"), "Build an engine again and again.", "polycmp_locate.debug.commands:build_command"
-    )
-    yield CommandSpec(
-        ("template", "onnx-gs"),
-        "Write a script that changes an ONNX model.",
-        "polycmp_locate.debug.onnx_gs:onnx_gs",
-        "Write scripts to begin with.",
+        ("debug", "repeat"), "Run a check again and again.", "polycmp_locate.debug.repeating:repeat_command"
     )
     yield CommandSpec(
         ("debug", "precision"),
@@ -47,10 +38,10 @@ def polycmp_commands() -> Iterable[CommandSpec]:
 
 
 @hookimpl
-def polycmp_services() -> Iterable[ServiceSpec]:
+def polycmp_pairings() -> Iterable[PairingSpec]:
     """Contribute the pairing of tensors."""
-    yield ServiceSpec(
-        "pairing",
+    yield PairingSpec(
+        "differing",
         "Tensors of models that differ, by name, through casts and quantisation, by weight and by structure",
         "polycmp_locate.pairing.side_by_side:pair_runs",
     )

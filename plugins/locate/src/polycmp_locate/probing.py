@@ -55,8 +55,12 @@ def is_removed(left: float, error: float) -> bool:
 
 
 def is_obvious(own: float, final: float) -> bool:
-    """Return whether an operator's own error is large enough to explain that of the outputs without a trial."""
-    return own >= _OBVIOUS * final
+    """Return whether an operator's own error is large enough to explain that of the outputs without a trial.
+
+    An error as large as the numbers leaves nothing of them. That of outputs may be many times as large where they are
+    next to nothing; what is inside the model need not be.
+    """
+    return own >= _OBVIOUS * min(final, 1.0)
 
 
 def explains(patched: float, control: float, final: float) -> bool:

@@ -6,26 +6,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from polycmp.builtin.layerwise.partition import Segment
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.errors import FileError, UsageError, did_you_mean
+from polycmp.options.values import unique_label
 from polycmp.plan import Plan
 from polycmp.results.files import SavedRun, open_runs
 from polycmp.results.outcome import BackendResult
 from polycmp.runs.loop import open_feeds
 from polycmp.runs.resolve import Resolved
 from polycmp.tensors import Feed, TensorMetadata, dtype_of, to_numpy
-from polycmp.values import unique_label
-from polycmp_layerwise.partition import Segment
-from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.modules import pair_modules
 from polycmp_locate.pairing.names import pair_names
 from polycmp_locate.pairing.parts import join
-from polycmp_locate.pairing.result import SAME_NAME, Match, Pairing
+from polycmp_locate.pairing.result import GIVEN, SAME_NAME, Match, Pairing
 from polycmp_locate.pairing.side import Side
 from polycmp_locate.pairing.view import SharedGraph, under_names
 from polycmp_locate.setting import Setting
 
-#: How a recorded tensor is matched that the user named.
-GIVEN = "--map-output"
 _SHOWN = 4
 
 
@@ -61,9 +59,10 @@ class RecordedRun(PartitionedRun):
         same = all(name in self._recorded and _equal(array, self._recorded[name]) for name, array in inputs.items())
         return {name: self._recorded[name] for name in outputs if name in self._recorded} if same else None
 
-    def run_whole(self, feed: Feed, outputs: Sequence[str] | None = None) -> dict[str, Any] | None:
+    def run_repeatedly(self, feed: Feed, outputs: Sequence[str] | None, times: int) -> list[dict[str, Any]]:
         """Return the recorded outputs, where the model is fed with what they were made of."""
-        return self.run_part(feed, self.graph.outputs if outputs is None else outputs)
+        made = self.run_part(feed, self.graph.outputs if outputs is None else outputs)
+        return [] if made is None else [made] * times
 
 
 def _no_runner(_part: Any, _same_inputs: bool) -> Any:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.tensors import Feed
-from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.measure import distance
 from polycmp_locate.probing import SHARE
 from polycmp_locate.result import UNSTEADY, Located, Row
@@ -40,6 +40,7 @@ def find_unsteady(
     errors: Mapping[str, float],
     groups: Sequence[Sequence[str]],
     rounding: Callable[[str], float],
+    again: Tensors | None = None,
 ) -> Unsteady | None:
     """Return where a backend makes other numbers in a second run, if by so much that it matters; None if it does not.
 
@@ -50,19 +51,30 @@ def find_unsteady(
         errors: Outputs that are off, with the relative error between both sides.
         groups: Tensors that may be outputs at the same time, in the order of the graph.
         rounding: Says of a tensor which relative difference is not worth mentioning.
+        again: Its outputs in the second run, where there was one; None to run it here.
     """
-    again = partitioned_run.run_part(feed, list(made)) or {}
+    if again is None:
+        again = partitioned_run.run_part(feed, list(made)) or {}
     gaps = {name: distance(again[name], made[name]) for name in errors if name in again and name in made}
     moved = max((gap for name, gap in gaps.items() if gap > SHARE * min(errors[name], 1.0)), default=0.0)
     if not moved:
         return None
     for group in groups:
-        one, two = (partitioned_run.run_part(feed, group) or {} for _ in range(2))
+        one, two = _twice(partitioned_run, feed, group)
         for name in group:
             gap = distance(one[name], two[name]) if name in one and name in two else 0.0
             if gap > rounding(name):
                 return Unsteady(partitioned_run.label, moved, name, gap)
     return Unsteady(partitioned_run.label, moved)
+
+
+def _twice(partitioned_run: PartitionedRun, feed: Feed, names: Sequence[str]) -> Sequence[Tensors]:
+    """Return tensors of two runs: in runners of their own, or in one where making a runner takes long."""
+    if partitioned_run.compiles:
+        made = partitioned_run.run_part_repeatedly(feed, names, 2)
+    else:
+        made = [partitioned_run.run_part(feed, names) or {} for _ in range(2)]
+    return made if len(made) == 2 else ({}, {})
 
 
 def describe_unsteady(found: Located, unsteady: Unsteady) -> None:

@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from polycmp.builtin.layerwise.open import open_partitioned_runs
+from polycmp.builtin.layerwise.structure import makers, static_tensors
 from polycmp.compare.pair import PairComparer
 from polycmp.errors import EXIT_DIFFERENT
 from polycmp.files import atomic_write, make_folder, to_bytes
@@ -23,8 +25,6 @@ from polycmp.results.files import InputsWriter, OutputsWriter
 from polycmp.runs.compare_functions import make_functions
 from polycmp.runs.resolve import resolve
 from polycmp.tensors import Feed
-from polycmp_layerwise.open import open_partitioned_runs
-from polycmp_layerwise.structure import makers, static_tensors
 from polycmp_locate.narrowed import for_outputs
 from polycmp_locate.reduce.writing import absolute
 from polycmp_locate.result import Located, Row
@@ -72,7 +72,7 @@ def _save_marked(found: Located, plan: Plan, registry: Registry, path: str) -> N
     model = resolve(plan, registry).backend(found.candidate).model
     graph = model.graph()
     if graph is not None:
-        model.save(graph.mark([*graph.outputs, *kept]), path)
+        model.save_verified(graph.mark([*graph.outputs, *kept]), path)
         found.notes.append(f"{path}: the model with {', '.join(map(repr, kept))} as a further output")
 
 
@@ -125,7 +125,7 @@ class _Saver:
         make_folder(self.folder)
         model = self.resolved.backend(self.found.candidate).model
         part = self.candidate.part(tensors, [row.tensor])
-        model.save(part, str(self.folder / f"model{Path(model.path).suffix}"))
+        model.save_verified(part, str(self.folder / f"model{Path(model.path).suffix}"))
         self.model = f"model{Path(model.path).suffix}"
         with InputsWriter(str(self.folder / "inputs.npz")) as writer:
             writer.add(tensors)

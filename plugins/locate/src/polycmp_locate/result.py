@@ -30,9 +30,11 @@ UNDECIDED = "undecided"
 DRAWN = "random numbers"
 UNSTEADY = "other numbers in each run"
 NARROWED = "calculated in a coarser type than the rest"
+NOT_JUDGED = "not judged"
 #: Operators of a group that are named before the rest is counted.
 _NAMED = 5
-BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED, DRAWN})
+#: Verdicts of which nobody is accused.
+BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED, DRAWN, NOT_JUDGED})
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ class Row:
         reference: What the reference's holds.
         standalone: The operator's own error; None if it was not measured.
         was_tried: Whether it was tried to measure that.
-        was_postponed: Whether it should have been, but that would have taken too long.
+        was_postponed: Whether it should have been, but others had been before it, as many as one pass runs alone.
         is_borrowed: Whether the candidate made it for both sides, as the reference lacks the operator.
         truth_passed: Whether float64 is within the tolerance of the reference; None if that was not asked.
         in_steps: Whether the tensor holds steps of a scale.
@@ -282,7 +284,9 @@ class Located:
 
     @property
     def exit_code(self) -> int:
-        """The exit status: 0 nothing found, 1 found, 3 could not compare."""
+        """The exit status: 0 nothing found, 1 found, 3 could not compare or undecided."""
+        if self.verdict == UNDECIDED:
+            return EXIT_FAILED
         if self.first_bad is not None or self.verdict not in BENIGN:
             return EXIT_DIFFERENT
-        return EXIT_FAILED if self.failed_backends else EXIT_OK
+        return EXIT_FAILED if self.failed_backends or self.verdict == NOT_JUDGED else EXIT_OK

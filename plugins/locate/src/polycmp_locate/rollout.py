@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from polycmp.builtin import DEFAULT_COMPARE
 from polycmp.compare.pair import PairComparer
 from polycmp.errors import UsageError
 from polycmp.options import make_options
 from polycmp.plan import Choice, Plan
+from polycmp.plan.defaults import DEFAULT_COMPARE
 from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.compare_functions import make_functions
 from polycmp.runs.feedback import Feedback, Following, open_feedback

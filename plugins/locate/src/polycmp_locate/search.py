@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from polycmp.builtin.layerwise.windows import Window, Windows
 from polycmp.compare.pair import PairComparer
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
 from polycmp.spec import Compared
 from polycmp.tensors import Feed, dtype_of, is_floating, to_numpy
-from polycmp_layerwise.windows import Window, Windows
 from polycmp_locate.decisions import accumulated_limit, least_scale, needs_measuring, worth_running
 from polycmp_locate.figures import figures, rounding
 from polycmp_locate.measure import OperatorTester, allowed_type, distance, make_row, unit_of
@@ -27,13 +26,9 @@ from polycmp_locate.stepping import SteppingRun
 Functions = Mapping[str, Callable[..., Any]]
 Tensors = Mapping[str, Any]
 
-#: Operators that one pass runs alone whatever that costs, and further ones while these seconds last; each takes a
-#: session of its own, which is a millisecond or the build of an engine.
-_FEW = 24
+#: Operators that one pass runs alone, each in a session of its own; by count and not by time, so that a busy machine
+#: says the same.
 _MANY = 512
-_SECONDS = 30.0
-#: The same where nothing can be said otherwise.
-_PATIENCE = 1200.0
 #: Tensors that differ at which reports look; what is wrong behind them follows from these.
 _LOOKS = 10
 
@@ -89,7 +84,7 @@ class Sweeper:
         self.allowed = allowed_type(self.candidate, self.reference)
         self.unit = unit_of(self.candidate, self.reference)
         self._measured = 0
-        self._until = 0.0
+        self._most: float = _MANY
         self._distrust = False
         self._on_stage: Callable[[str], None] = lambda _: None
 
@@ -107,10 +102,10 @@ class Sweeper:
             feed: The inputs.
             on_stage: Told what happens next.
             distrust: Whether the accumulated errors are no evidence, so that every operator with one runs alone, too.
-            patient: Whether operators run alone for many minutes, since the verdict hangs on one that was postponed.
+            patient: Whether any number of operators runs alone, since the verdict hangs on one that was postponed.
         """
         self._measured, self._distrust, self._on_stage = 0, distrust, on_stage
-        self._until = time.monotonic() + (_PATIENCE if patient else _SECONDS)
+        self._most = math.inf if patient else _MANY
         found = Sweep()
         comparer = PairComparer(self.candidate.label, self.reference.label, self.functions)
         for window, outputs in self._windows(feed):
@@ -197,25 +192,26 @@ class Sweeper:
             return (row.stats is None or row.relative > worth_running(row.unit)) and not row.is_matched
         return needs_measuring(row, accumulated_limit(position, row.unit, 0.0))
 
-    def _has_time(self) -> bool:
-        if self._measured < _FEW:
-            return True
-        return self._measured < _MANY and time.monotonic() < self._until
-
     def _look_closer(self, rows: list[Row], made: Tensors, expected: Tensors) -> None:
         held, own = {**self.reference.tensors, **expected}, {**self.candidate.tensors, **made}
         if self.candidate.can_join:
             self._run_together(rows, held, own)
         for row in rows:
-            ran = row.tensor in self.tester.ran_together if self.candidate.can_join else self._has_time()
+            ran = row.tensor in self.tester.ran_together if self.candidate.can_join else self._measured < self._most
             row.was_postponed = not ran
             if ran:
                 self._measured += 1
+                if not self.candidate.can_join:
+                    self._on_stage(f"{row.node.label} runs alone")
                 self.measure(row, held, own)
 
     def _run_together(self, rows: list[Row], held: Tensors, made: Tensors) -> None:
         """Have operators run alone, each on the reference's tensors, in as few runners of the candidate as possible."""
-        known = {row.tensor: inputs for row in rows[:_MANY] if (inputs := self._inputs(row, held)) is not None}
+        known = {
+            row.tensor: inputs
+            for row in rows[: _MANY if self._most == _MANY else None]
+            if (inputs := self._inputs(row, held)) is not None
+        }
         if known:
             self._on_stage(f"{self.candidate.label} builds {len(known)} operators, each to run alone")
             kinds = {name: dtype_of(array) for name, array in made.items()}

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from polycmp.builtin.layerwise.moved import MovedRuns
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.compare.pair import PairComparer
 from polycmp.graph import ModelGraph
 from polycmp.spec import Compared
-from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.pairing.result import Pairing
 
 Tensors = Mapping[str, Any]
@@ -43,6 +44,7 @@ class Setting:
         functions: What judges a tensor.
         max_memory: Bytes for tensors.
         pairing: Which tensors of two different models belong together; None where both have the same operators.
+        moved: Runs the reference's model with its tensors moved; None where nothing can.
     """
 
     candidate: PartitionedRun
@@ -51,6 +53,7 @@ class Setting:
     functions: Mapping[str, Callable[..., Any]]
     max_memory: int = 0
     pairing: Pairing | None = None
+    moved: MovedRuns | None = None
 
     def agree(self, made: Tensors, expected: Tensors) -> bool:
         """Return whether tensors of the candidate and of the reference are within the tolerances."""

@@ -8,12 +8,13 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
+from polycmp.builtin.layerwise.partition import Layout, Segment
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
+from polycmp.builtin.layerwise.structure import final_outputs
+from polycmp.builtin.layerwise.windows import Windows
 from polycmp.graph import GraphNode
 from polycmp.tensors import Feed
-from polycmp_layerwise.partition import Layout, Segment
-from polycmp_layerwise.partitioned_run import PartitionedRun
-from polycmp_layerwise.structure import final_outputs
-from polycmp_layerwise.windows import Windows
+from polycmp_locate.result import NOT_JUDGED, Located
 from polycmp_locate.setting import Setting, all_tensors
 
 
@@ -77,12 +78,13 @@ class SteppingRun(PartitionedRun):
             held.update(found)
         return {name: held[name] for name in outputs if name in held}
 
-    def run_whole(self, feed: Feed, outputs: Sequence[str] | None = None) -> dict[str, Any] | None:
-        """Run the whole model once, as `PartitionedRun.run_whole` does."""
+    def run_repeatedly(self, feed: Feed, outputs: Sequence[str] | None, times: int) -> list[dict[str, Any]]:
+        """Run the whole model, as `PartitionedRun.run_repeatedly` does, but in new runners each time."""
         if self.substitute is None:
-            return super().run_whole(feed, outputs)
-        made = self.run_part(feed, final_outputs(self.graph) if outputs is None else outputs)
-        if made is None:
+            return super().run_repeatedly(feed, outputs, times)
+        wanted = final_outputs(self.graph) if outputs is None else outputs
+        made = [found for _ in range(times) if (found := self.run_part(feed, wanted)) is not None]
+        if not made:
             self.fail("cannot run the model, not even without the operators that it lacks")
         return made
 
@@ -143,12 +145,16 @@ def step_over(setting: Setting, feed: Feed, on_stage: Callable[[str], None] = la
     return True
 
 
-def not_judged(reference: PartitionedRun) -> str:
-    """Return which operators nothing is said of, in words that end a sentence; empty if there are none."""
-    if not isinstance(reference, SteppingRun) or reference.substitute is None:
-        return ""
-    nodes = [node for node in reference.graph.nodes if not reference.gaps.isdisjoint(node.outputs)]
-    return f"; {_named(nodes)}, which {reference.label} lacks, {'is' if len(nodes) == 1 else 'are'} not judged"
+def describe_unjudged(found: Located, reference: PartitionedRun) -> None:
+    """Write down which operators nothing is known of, where nothing else is wrong; the sentence is there already."""
+    if found.exit_code or not isinstance(reference, SteppingRun) or reference.substitute is None:
+        return
+    nodes = [node for node in reference.graph.nodes if reference.lacks(node)]
+    are, them = ("is", "it") if len(nodes) == 1 else ("are", "them")
+    found.verdict = NOT_JUDGED
+    found.sentence = (
+        f"{_named(nodes)} {are} {NOT_JUDGED}: {reference.label} cannot run {them}; of the rest: {found.sentence}"
+    )
 
 
 def _named(nodes: Sequence[GraphNode]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polycmp_locate.pairing.parts import PartNode
-from polycmp_locate.result import Located, Row
+from polycmp_locate.result import UNDECIDED, Located, Row
 
 #: Outputs that are off by less are not worth a word on which part brings most (choice).
 _WORTH = 2.0**-6
@@ -28,6 +28,8 @@ def worst_steps(found: Located) -> str:
         f"none of {len(found.rows)} tensors is off by more than rounding to {kind} explains; {len(rows)} parts do so, "
         f"and together they take the outputs off by {found.probe.error:.2g} relative"
     )
+    if found.verdict == UNDECIDED:
+        text += ", too far to tell rounding from a fault with these inputs"
     measured = [row for row in rows if row.standalone is not None]
     worst = max(measured, key=lambda row: row.standalone.relative if row.standalone else 0.0, default=None)
     if worst is not None and worst.standalone is not None and worst.standalone.relative:

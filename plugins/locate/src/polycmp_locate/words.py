@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from polycmp.builtin.layerwise.observable import a_few
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
-from polycmp_layerwise.observable import a_few
 from polycmp_locate.decisions import (
     in_place_is_rounding,
     is_culprit,
@@ -156,6 +156,11 @@ def _stepwise(row: Row, steps: StepError) -> str:
         )
     if steps.is_scaled:
         return f", whose numbers are {steps.gain:.4g} times the reference's: not rounding to {kind}, but a wrong scale"
+    if steps.is_shifted:
+        return (
+            f", where all numbers of a channel are off by {steps.shift:.2g} of the largest on average: not rounding to "
+            f"{kind}, but a wrong bias or code of 0"
+        )
     return f" with {steps.beyond:.2g} of the elements off by more than rounding to {kind} explains (why: --rank)"
 
 
@@ -222,7 +227,8 @@ def _later(found: Located) -> str:
 
 
 def _nothing(found: Located) -> str:
-    shown = f"{len(found.rows)} tensors" if found.rows else "all outputs"
+    judged = [row for row in found.rows if not row.is_borrowed]
+    shown = f"{len(judged)} tensor{'s' * (len(judged) != 1)}" if found.rows else "all outputs"
     if found.verdict == ILL_CONDITIONED:
         return _ill(found)
     if found.verdict == UNDECIDED:
@@ -241,7 +247,7 @@ def _nothing(found: Located) -> str:
     if any(not row.passed for row in found.rows):
         inside = sum(not row.passed for row in found.rows)
         return f"nothing wrong: the outputs agree within the tolerance, though {inside} of {shown} do not"
-    return f"nothing wrong: {shown} agree within the tolerance"
+    return f"nothing wrong: {shown} agree{'s' * (len(judged) == 1)} within the tolerance"
 
 
 def _overflow(found: Located) -> str:
@@ -297,6 +303,9 @@ def _undecided(found: Located) -> str:
             "where every operator in question is right by itself; what the backend does without probes cannot be seen"
         )
     if row is None:
+        summed = worst_steps(found)
+        if summed:
+            return f"{UNDECIDED}: {summed}"
         return (
             f"{UNDECIDED}: the outputs are off by {error}, and no tensor seen inside the model is off by more than "
             "rounding explains"

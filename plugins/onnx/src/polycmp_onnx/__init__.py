@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from polycmp_onnx.load import OnnxLoader as OnnxLoader
     from polycmp_onnx.load import onnx_from_bytes as onnx_from_bytes
     from polycmp_onnx.load import onnx_from_path as onnx_from_path
+    from polycmp_onnx.model_graph import OnnxGraph as OnnxGraph
     from polycmp_onnx.outputs import MARK_ALL as MARK_ALL
     from polycmp_onnx.outputs import ModifyOutputs as ModifyOutputs
     from polycmp_onnx.outputs import modify_outputs as modify_outputs
@@ -41,9 +42,13 @@ if TYPE_CHECKING:
     from polycmp_onnx.scrub import scrub_texts as scrub_texts
     from polycmp_onnx.shapes import InferShapes as InferShapes
     from polycmp_onnx.shapes import infer_shapes as infer_shapes
+    from polycmp_onnx.shapes import value_types as value_types
     from polycmp_onnx.structure import referring_to_itself as referring_to_itself
+    from polycmp_onnx.tidy import clean_up as clean_up
+    from polycmp_onnx.tidy import sort_nodes as sort_nodes
     from polycmp_onnx.upper_bound import SetUpperBound as SetUpperBound
     from polycmp_onnx.upper_bound import set_upper_bound as set_upper_bound
+    from polycmp_onnx.verify import save_part as save_part
     from polycmp_onnx.verify import save_verified as save_verified
 
 _HOME = {
@@ -51,7 +56,9 @@ _HOME = {
     "load": ("OnnxLoader", "OnnxFromPath", "OnnxFromBytes", "onnx_from_path", "onnx_from_bytes"),
     "outputs": ("MARK_ALL", "ModifyOutputs", "modify_outputs"),
     "structure": ("referring_to_itself",),
-    "shapes": ("InferShapes", "infer_shapes"),
+    "shapes": ("InferShapes", "infer_shapes", "value_types"),
+    "model_graph": ("OnnxGraph",),
+    "tidy": ("clean_up", "sort_nodes"),
     "upper_bound": ("SetUpperBound", "set_upper_bound"),
     "convert": ("ConvertToFp16", "ConvertToBf16", "convert_to_fp16", "convert_to_bf16"),
     "extract": ("ExtractSubgraph", "extract_subgraph"),
@@ -59,7 +66,7 @@ _HOME = {
     "fold": ("FoldConstants", "fold_constants"),
     "save": ("SaveOnnx", "BytesFromOnnx", "save_onnx", "bytes_from_onnx"),
     "runner": ("ReferenceRunner",),
-    "verify": ("save_verified",),
+    "verify": ("save_part", "save_verified"),
     "scrub": ("redraw", "redraw_weights", "scrub_names", "scrub_texts", "replace_texts", "left_as_it_is"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}

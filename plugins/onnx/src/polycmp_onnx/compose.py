@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from polycmp_onnx.describe import check_options, outputs_of
 from polycmp_onnx.load import OnnxFromPath, OnnxLoader
 from polycmp_onnx.plugin import LoaderOptions
+
+_LOG = logging.getLogger("polycmp")
 
 
 def make_loader(source: Any, options: LoaderOptions | None = None) -> OnnxLoader:
@@ -53,11 +57,41 @@ def make_loader(source: Any, options: LoaderOptions | None = None) -> OnnxLoader
     if options.save:
         from polycmp_onnx.save import SaveOnnx
 
-        loader = SaveOnnx(
+        saving = SaveOnnx(
             loader,
             options.save,
             external_data_path=options.save_external_data,
             size_threshold=options.external_data_size_threshold,
             all_tensors_to_one_file=not options.no_save_all_tensors_to_one_file,
         )
+        saving.verify = partial(_verify, source, options)
+        return saving
     return loader  # type: ignore[no-any-return]
+
+
+def _verify(source: Any, options: LoaderOptions, path: Path) -> None:
+    """Look at a file before it takes the place that `save` names.
+
+    Args:
+        source: As for `make_loader`.
+        options: As for `make_loader`.
+        path: The file.
+
+    Raises:
+        ModelError: Something is wrong with it that is not wrong with the model.
+    """
+    from polycmp.plugins import Registry
+    from polycmp_onnx.verify import Verification
+
+    original: Any = lambda: None  # noqa: E731 - a model of another kind is not to be converted twice
+    if isinstance(source, (str, Path)):
+        original = OnnxFromPath(str(source), external_data_dir=options.external_data_dir)
+    verification = Verification(
+        None if options.ignore_external_data else Registry.discover(),
+        original,
+        same=not (options.fp_to_fp16 or options.fp_to_bf16),
+        whose=str(source) if isinstance(source, (str, Path)) else "the model",
+        hint=f"polycmp convert with the same options and --no-verify writes {options.save} all the same",
+    )
+    verification(path)
+    _LOG.info("%s is verified: %s", options.save, ", ".join(verification.done))

@@ -8,9 +8,9 @@ from typing import Any
 
 from polycmp.errors import UsageError
 from polycmp.tensors import ModelDescription
+from polycmp_onnx.external import locations
 from polycmp_onnx.graph import computed_tensors, graph_inputs, tensor_metadata
 from polycmp_onnx.load import structure_from_path
-from polycmp_onnx.outline import read_outline
 from polycmp_onnx.outputs import MARK_ALL, chosen_outputs, means_all
 from polycmp_onnx.plugin import LoaderOptions
 from polycmp_onnx.ranges import with_ranges
@@ -33,16 +33,7 @@ def describe(source: Any, options: LoaderOptions | None = None) -> ModelDescript
     """
     options = options or LoaderOptions()
     check_options(options)
-    file = Path(source) if isinstance(source, (str, Path)) else None
-    outline = read_outline(file) if file is not None and file.suffix == ".onnx" else None
-    if outline is not None:
-        try:
-            found = _described(outline, options)
-        except ValueError:  # damaged inside; `onnx` says what is wrong with it
-            found = None
-        if found is not None:
-            return found
-    model = structure_from_path(file) if file is not None else source()
+    model = structure_from_path(source) if isinstance(source, (str, Path)) else source()
     return _described(model, options) or _inferred(model, options)
 
 
@@ -73,6 +64,18 @@ def _unknown(name: str) -> Any:
     import onnx
 
     return onnx.ValueInfoProto(name=name)
+
+
+def referenced_files(path: str) -> list[str]:
+    """Return the paths of the files that a model's weights lie in, as far as its own file does not hold them.
+
+    Args:
+        path: The model's file; weights are not read.
+
+    Raises:
+        ModelError: The file cannot be read.
+    """
+    return [str(Path(path).parent / location) for location in locations(structure_from_path(path))]
 
 
 def outputs_of(options: LoaderOptions) -> str | list[str] | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from polycmp.errors import ModelError, describe_exception
-from polycmp.records import dataclass
 from polycmp_onnx.graph import subgraphs
 
 if TYPE_CHECKING:
@@ -220,24 +220,13 @@ def external_tensors(model: ModelProto) -> Iterator[Any]:
     return (tensor for tensor in model.graph.initializer if uses_external_data(tensor))
 
 
-def referenced_files(path: str) -> list[str]:
-    """Return the paths of the files that a model's weights lie in, as far as its own file does not hold them.
-
-    Args:
-        path: The model's file; weights are not read.
-
-    Raises:
-        ModelError: The file cannot be read.
-    """
+def locations(model: ModelProto) -> list[str]:
+    """Return the names of the files that a model's weights lie in besides its own, as the model gives them."""
     from onnx.external_data_helper import uses_external_data
 
-    from polycmp_onnx.load import structure_from_path
-
-    model = structure_from_path(path)
     graphs = [model.graph, *model.functions]
     tensors = [*model.graph.initializer, *(tensor for graph in graphs for tensor in _inner_tensors(graph))]
-    locations = (_place(tensor).location for tensor in tensors if uses_external_data(tensor))
-    return [str(Path(path).parent / location) for location in dict.fromkeys(locations)]
+    return list(dict.fromkeys(_place(tensor).location for tensor in tensors if uses_external_data(tensor)))
 
 
 def load_weights(model: ModelProto, folder: Path, whose: str) -> None:

@@ -1,10 +1,11 @@
-"""What tells ONNX models apart besides their digest, read without ONNX and without the weights."""
+"""What tells ONNX models apart besides their digest, read without the weights."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from polycmp_onnx.outline import read_model
+from polycmp.errors import ModelError
+from polycmp_onnx.load import structure_from_path
 
 
 def facts(path: str) -> dict[str, int]:
@@ -12,7 +13,7 @@ def facts(path: str) -> dict[str, int]:
     if Path(path).suffix.lower() != ".onnx":
         return {}
     try:
-        opsets = [item.version for item in read_model(Path(path)).opset_import if item.domain in {"", "ai.onnx"}]
-    except (OSError, ValueError):
+        opsets = [item.version for item in structure_from_path(path).opset_import if item.domain in {"", "ai.onnx"}]
+    except ModelError:
         return {}
     return {"opset": opsets[-1]} if opsets else {}

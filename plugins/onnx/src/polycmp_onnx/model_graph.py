@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from polycmp.graph import GraphNode
+from polycmp.graph import GraphNode, Rounding
 from polycmp.tensors import TensorMetadata
 from polycmp_onnx.graph import (
     NO_TENSOR,
@@ -25,6 +25,7 @@ from polycmp_onnx.graph import (
     tensor_metadata,
 )
 from polycmp_onnx.load import OnnxLoader
+from polycmp_onnx.moving import can_move, moved_model
 from polycmp_onnx.shapes import structure, value_types
 
 if TYPE_CHECKING:
@@ -129,11 +130,26 @@ class OnnxGraph:
         """
         return _Part(self, None, tuple(outputs))
 
+    def moved(self, kinds: Mapping[str, Rounding], seed: int) -> OnnxGraph | None:
+        """Return the model with tensors that move at random, as `polycmp.graph.MovableGraph` describes.
+
+        Args:
+            kinds: What tensors are rounded to, by name; all others under the empty name.
+            seed: Where random numbers begin.
+        """
+        if not can_move(self.model):
+            return None
+        model = moved_model(self.model, self._types, kinds, seed)
+        return OnnxGraph(model, None if self.external is None else replace(self.external, model=model))
+
     def values(self, names: Sequence[str]) -> dict[str, NDArray[Any]]:
-        """Return the values of weights that lie in the model itself, by name.
+        """Return the values of weights by name, those in files mapped into memory.
 
         Args:
             names: Which ones.
+
+        Raises:
+            ModelError: The files of weights cannot be read.
         """
         made = {
             node.output[0]: attribute.t
@@ -144,7 +160,11 @@ class OnnxGraph:
         }
         held = {name: self._initializers.get(name, made.get(name)) for name in names}
         inside = {name: item for name, item in held.items() if item is not None and not item.external_data}
-        return {name: onnx.numpy_helper.to_array(item) for name, item in inside.items()}
+        found = {name: onnx.numpy_helper.to_array(item) for name, item in inside.items()}
+        if self.external is not None and any(name not in inside for name, item in held.items() if item is not None):
+            mapped = self.external.arrays()
+            found.update({name: mapped[name] for name in names if name in mapped})
+        return found
 
     @cached_property
     def _types(self) -> dict[str, Any]:

@@ -132,6 +132,7 @@ class _Narrowing:
         self._type_name = f"tensor({helper.tensor_dtype_to_string(kind).rpartition('.')[2].lower()})"
         self._word = "float16" if kind == TensorProto.FLOAT16 else "bfloat16"
         self._taken = set(_all_names(model.graph))
+        self._later: dict[str, int] = {}
 
     def run(self) -> None:
         inferred = _inferred(self._model).graph
@@ -147,6 +148,24 @@ class _Narrowing:
             if scope.inside.get(value.name):
                 self._read(scope, value.name, _FLOAT)
         self._finish(scope)
+        self._tell_of_later()
+
+    def _tell_of_later(self) -> None:
+        """Say which operators stay in float32 for the model's opset alone, and which one would let them be smaller."""
+        opset = self._opsets.get("ai.onnx", 1)
+        for first in sorted(set(self._later.values())):
+            names = [name for name, version in self._later.items() if version == first]
+            _LOG.warning(
+                "%s in float32: ONNX lets %s be %s from opset %d on, and the model has opset %d; "
+                "next: export it with opset %d, as by torch.onnx.export(…, opset_version=%d)",
+                f"{', '.join(sorted(names))} {'stay' if len(names) > 1 else 'stays'}",
+                "them" if len(names) > 1 else "it",
+                self._word,
+                first,
+                opset,
+                first,
+                first,
+            )
 
     def _take_weights(self, scope: _Scope, fixed: set[str]) -> None:
         """Note the weights of a graph; those that a caller may feed, or gets to see, stay as they are."""
@@ -177,6 +196,8 @@ class _Narrowing:
             self._subgraph(scope, graph, known, node, exact=exact)
         for place, name in enumerate(node.input):
             if name and scope.type_of(name) == _FLOAT:
+                if places[place] == _FLOAT and not exact:
+                    self._look_later(node, place)
                 node.input[place] = self._read(scope, name, places[place])
         results = [self._wanted(node, place, inputs=False, exact=exact) for place in range(len(node.output))]
         scope.nodes.append(node)
@@ -326,6 +347,15 @@ class _Narrowing:
             return _FLOAT if exact else self._kind
         allowed = _allowed(schema.inputs if inputs else schema.outputs, place)
         return self._kind if self._type_name in allowed else _FLOAT
+
+    def _look_later(self, node: Any, place: int) -> None:
+        """Note an operator of which a later opset lets an operand be of the smaller type."""
+        if node.op_type in self._later or not is_standard(node, node.op_type):
+            return
+        for version in range(self._opsets.get("ai.onnx", 1) + 1, onnx.defs.onnx_opset_version() + 1):
+            if self._type_name in _allowed(onnx.defs.get_schema(node.op_type, version).inputs, place):
+                self._later[node.op_type] = version
+                return
 
     def _guess(self, scope: _Scope, node: Any, place: int, source: int) -> int:
         """Return the element type of a result that ONNX cannot infer: that of the operand of the same type."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from polycmp.spec import CommandSpec, LoaderSpec, RunnerSpec, dataclass, hookimpl, opt, parse_size
+from polycmp.spec import CommandSpec, LoaderSpec, RunnerSpec, hookimpl, opt, parse_size
 
 
 @dataclass(frozen=True)
@@ -102,14 +103,16 @@ def polycmp_loaders() -> Iterable[LoaderSpec]:
         options=LoaderOptions,
         suffixes=(".onnx", ".onnxtxt", ".onnxtext", ".onnxjson", ".textproto"),
         produces="onnx",
+        structure="polycmp_onnx.load:structure_from_path",
         describe="polycmp_onnx.describe:describe",
         inspect="polycmp_onnx.inspect:inspect",
         save="polycmp_onnx.save:save",
+        save_verified="polycmp_onnx.verify:save_part",
         draft="polycmp_onnx.draft:draft",
         hints="polycmp_onnx.hints:open_hints",
         graph="polycmp_onnx.model_graph:open_graph",
         join="polycmp_onnx.join:join",
-        files="polycmp_onnx.external:referenced_files",
+        files="polycmp_onnx.describe:referenced_files",
         facts="polycmp_onnx.facts:facts",
     )
 
@@ -145,6 +148,12 @@ _COMMANDS = (
     ("surgeon prune", "Make weights 2:4 sparse.", "surgeon:prune_command", _SURGEON),
     ("surgeon weight-strip", "Leave the values of weights out.", "surgeon:weight_strip_command", _SURGEON),
     ("surgeon weight-reconstruct", "Make values up for them.", "surgeon:weight_reconstruct_command", _SURGEON),
+    (
+        "template onnx-gs",
+        "Write a script that changes an ONNX model.",
+        "template:onnx_gs",
+        "Write scripts to begin with.",
+    ),
 )
 
 

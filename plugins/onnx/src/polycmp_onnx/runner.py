@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polycmp.errors import BackendError, UsageError
+from polycmp.options.values import split_script
 from polycmp.runner import Runner
 from polycmp.script import load_script
 from polycmp.tensors import TensorMetadata, dtype_class, to_numpy
-from polycmp.values import split_script
 from polycmp_onnx.graph import graph_inputs, tensor_metadata
 
 if TYPE_CHECKING:

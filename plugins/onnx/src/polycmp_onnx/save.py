@@ -7,13 +7,13 @@ import re
 import tempfile
 from collections.abc import Callable
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import FileError, ModelError, UsageError, describe_exception
 from polycmp.files import atomic_write
 from polycmp.loader import Loader, immediate
-from polycmp.records import dataclass
 from polycmp_onnx.external import external_tensors
 from polycmp_onnx.graph import is_too_large
 from polycmp_onnx.load import OnnxLoader, given_model, structure_from_path
@@ -66,6 +66,9 @@ class SaveOnnx(OnnxLoader):
             `.data` behind it; None keeps the weights in the model, unless it is too large for that.
         size_threshold: Tensors with fewer bytes stay in the model.
         all_tensors_to_one_file: Put the weights into one file rather than one file each.
+
+    Attributes:
+        verify: As for `write_model`. It is no argument, since it is not part of the source that `repr` gives.
     """
 
     def __init__(
@@ -81,6 +84,7 @@ class SaveOnnx(OnnxLoader):
         self.external_data_path = external_data_path
         self.size_threshold = size_threshold
         self.all_tensors_to_one_file = all_tensors_to_one_file
+        self.verify: Callable[[Path], None] | None = None
 
     def call_impl(self) -> ModelProto:
         """Return the model after writing it.
@@ -91,7 +95,7 @@ class SaveOnnx(OnnxLoader):
         """
         model = given_model(self.model)
         form = Form(self.external_data_path, self.size_threshold, self.all_tensors_to_one_file)
-        write_model(model, self.target, form)
+        write_model(model, self.target, form, self.verify)
         return model
 
 

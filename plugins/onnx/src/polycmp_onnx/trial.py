@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polycmp.errors import describe_exception
 from polycmp.process import DiedError, Say, answer_one, ask_child
-from polycmp.records import dataclass
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -35,12 +35,14 @@ class Tried:
         fault: What is wrong with the file; empty if nothing is.
         note: What was not found out, and why; empty if all was.
         compared: How many outputs were compared.
+        crashed: Whether the process ended while it loaded the file.
     """
 
     loaded: bool
     fault: str = ""
     note: str = ""
     compared: int = 0
+    crashed: bool = False
 
 
 def trial_backend(registry: Registry) -> str:
@@ -75,7 +77,8 @@ def attempt(backend: str, path: str, original: str = "", *, feeds_original: bool
     except DiedError as death:
         if death.step == _OF_THE_ORIGINAL or "did not answer" in death.how:
             return Tried(bool(found.get("loaded")), note=f"{backend}, {death.step}, {death.how}")
-        return Tried(bool(found.get("loaded")), fault=f"{backend} {death.how} while {death.step}")
+        loaded = bool(found.get("loaded"))
+        return Tried(loaded, fault=f"{backend} {death.how} while {death.step}", crashed=not loaded)
     return Tried(bool(found.get("loaded")), found.get("fault", ""), found.get("note", ""), found.get("compared", 0))
 
 
@@ -131,13 +134,19 @@ def _answer(request: Mapping[str, Any], say: Say) -> None:
 
 def _resolved(path: str, backend: str, registry: Registry) -> Resolved:
     from polycmp.options import make_options
-    from polycmp.plan import BackendPlan, Choice, DataPlan, Plan
+    from polycmp.plan import BackendPlan, Choice, ComparePlan, DataPlan, Plan
     from polycmp.runs.resolve import resolve
 
     loader = DataPlan().loader.name
     data = DataPlan(Choice(loader, make_options(registry.find_data_loader(loader).spec.options, {}, loader)))
+    functions = ComparePlan().functions
+    judged = tuple(
+        Choice(item.name, make_options(registry.find_compare_func(item.name).spec.options, {}, item.name))
+        for item in functions
+    )
     options = make_options(registry.find_runner(backend).spec.options, {}, backend)
-    return resolve(Plan(path, "onnx", backends=(BackendPlan(backend, backend, options),), data=data), registry)
+    backends = (BackendPlan(backend, backend, options),)
+    return resolve(Plan(path, "onnx", backends=backends, data=data, compare=ComparePlan(judged)), registry)
 
 
 def _misfit(entry: Any, known: Mapping[str, Any], name: str) -> str:

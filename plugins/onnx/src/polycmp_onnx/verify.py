@@ -56,6 +56,7 @@ class Verification:
 
     Attributes:
         done: What was found to be right, in a few words each.
+        crashed: Whether a backend died while it loaded the file.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Verification:
         self._original: Any = None
         self._is_read = False
         self.done: list[str] = []
+        self.crashed = False
 
     @property
     def original(self) -> Any:
@@ -129,6 +131,7 @@ class Verification:
             else:
                 beside, feeds_original = marked
                 found = attempt(backend, str(path), beside, feeds_original=feeds_original, unit=self._unit())
+        self.crashed = found.crashed
         if found.fault:
             return self._judge(found, backend)
         if found.loaded:
@@ -206,6 +209,31 @@ class Verification:
                 _LOG.debug("the original cannot be written anew", exc_info=error)
                 return False
             return attempt(backend, str(target)).loaded
+
+
+def save_part(
+    loader: Callable[[], Any], path: str, *, original: Callable[[], Any], registry: Registry
+) -> tuple[str, ...]:
+    """Write what a loader makes of a model, once it is known that ONNX's rules and a backend take it as well as that.
+
+    Args:
+        loader: A callable that returns an `onnx.ModelProto`.
+        path: Where to write.
+        original: Gives the model of which it is made.
+        registry: The plugins.
+
+    Returns:
+        What was made sure of, in a few words each.
+
+    Raises:
+        ModelError: Something is wrong with it that is not wrong with its original.
+        FileError: The file cannot be written.
+    """
+    from polycmp_onnx.save import save
+
+    verification = Verification(registry, original, whose="the model", hint="")
+    save(loader, path, verify=verification)
+    return tuple(verification.done)
 
 
 def save_verified(model: Any, path: str, registry: Registry, original: Any, whose: str) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from polycmp.spec import RunnerSpec, Switch, dataclass, hookimpl, opt
+from polycmp.spec import RunnerSpec, Switch, hookimpl, opt
 from polycmp_onnxrt.choices import parse_optimization, parse_provider
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,8 +47,8 @@ class OnnxrtRunner(Runner):
         """
         self._ort = import_onnxruntime()
         session = resolve(self._source)
-        self._inputs_declared = {value.name: self._dtype("input", value) for value in session.get_inputs()}
-        outputs = {value.name: self._dtype("output", value) for value in session.get_outputs()}
+        self._inputs_declared = {value.name: self._dtype("input", value, session) for value in session.get_inputs()}
+        outputs = {value.name: self._dtype("output", value, session) for value in session.get_outputs()}
         self._output_names = list(outputs)
         # Types that NumPy lacks cannot pass through `run`, which would otherwise do all of this by itself.
         self._by_value = any(is_low_bit(dtype) for dtype in [*self._inputs_declared.values(), *outputs.values()])
@@ -55,11 +56,16 @@ class OnnxrtRunner(Runner):
         self._run_options.log_severity_level = severity()
         self._session = session
 
-    def _dtype(self, kind: str, value: Any) -> np.dtype[Any]:
+    def _dtype(self, kind: str, value: Any, session: Any) -> np.dtype[Any]:
         try:
             return element_type(value.type)
         except (BackendError, DataError) as error:
-            raise BackendError(f"{kind} {value.name!r} {error.what}", whose=self.name, hint=error.hint) from error
+            hint = error.hint
+            if value.type.startswith("seq(map("):  # what skl2onnx makes of a classifier by default
+                tensors = [item.name for item in session.get_outputs() if item.type.startswith("tensor(")]
+                hint = f"--onnx-outputs {shlex.join(tensors)} leaves it out; " if tensors else ""
+                hint += "convert with options={'zipmap': False} for a tensor in its place"
+            raise BackendError(f"{kind} {value.name!r} {error.what}", whose=self.name, hint=hint) from error
 
     def get_input_metadata_impl(self) -> TensorMetadata:
         """Return the inputs as ONNX Runtime declares them."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from functools import cache
@@ -34,9 +32,6 @@ _NO_SPINNING = {"session.intra_op.allow_spinning": "0", "session.inter_op.allow_
 
 #: Weights are mapped from a model's file where nothing else runs it: other providers may want the file's path.
 _CPU = "CPUExecutionProvider"
-
-#: glibc's numbers of what `mallopt` sets.
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 
 
 def import_onnxruntime() -> Any:
@@ -195,8 +190,6 @@ class SessionFromOnnx(Loader[Any]):
         if self.profile is not None:
             options.enable_profiling = True
             options.profile_file_prefix = str(self.profile)
-        if not self.own_arena:
-            keep_freed_memory()
         shared = {} if self.own_arena or not share_arena(ort) else {"session.use_env_allocators": "1"}
         for key, value in {**_NO_SPINNING, **shared, **self.config}.items():
             _refusing(f"refuses the configuration entry {key}={value}", options.add_session_config_entry, key, value)
@@ -214,21 +207,6 @@ def _refusing(what: str, call: Callable[..., Any], *args: Any) -> None:
         call(*args)
     except Exception as error:
         raise BackendError(what, whose="onnxrt", why=shorten(str(error))) from error
-
-
-@cache
-def keep_freed_memory() -> None:
-    """Have the C library of Linux keep some of the memory that is freed, for what is allocated next.
-
-    Where a model is run in parts, sessions come and go, each with copies of its weights. With glibc's defaults each
-    gets fresh pages from the system, and faulting those in takes up to half of the time that making a session takes.
-    These are the limits up to which glibc raises its thresholds by itself, block by block.
-    """
-    if sys.platform == "linux":
-        with suppress(AttributeError, OSError):  # other C libraries have no such function
-            mallopt = ctypes.CDLL(None).mallopt
-            mallopt(_M_MMAP_THRESHOLD, 32 << 20)
-            mallopt(_M_TRIM_THRESHOLD, 64 << 20)
 
 
 @cache

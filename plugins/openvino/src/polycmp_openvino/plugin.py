@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from polycmp.spec import LoaderSpec, RunnerSpec, dataclass, hookimpl, opt
+from polycmp.spec import LoaderSpec, RunnerSpec, hookimpl, opt
 
 #: Types that OpenVINO can be told to calculate in, as users may write them.
 _PRECISIONS = {

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from polycmp.spec import RunnerSpec, dataclass, hookimpl, opt
+from polycmp.spec import RunnerSpec, hookimpl, opt
 
 
 @dataclass(frozen=True)

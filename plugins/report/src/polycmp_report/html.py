@@ -10,11 +10,11 @@ from importlib import resources
 from polycmp import __version__
 from polycmp.files import atomic_write, to_bytes
 from polycmp.report import Facts, Result, Series, Table
-from polycmp_layerwise.along import AlongGraph
+from polycmp.report.along import AlongGraph
+from polycmp_report.elements import Markup, escape, join, tag
 from polycmp_report.models import named
 from polycmp_report.page.diagram import STYLE as GRAPH
 from polycmp_report.page.diagram import diagram_card
-from polycmp_report.page.elements import Markup, escape, join, tag
 from polycmp_report.page.outline import STYLE as OUTLINE
 from polycmp_report.page.outline import outline_card
 from polycmp_report.page.pictures import STYLE as PICTURES

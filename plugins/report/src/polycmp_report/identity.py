@@ -80,7 +80,7 @@ def digest_of(path: Path) -> str:
 
 def _facts(path: Path, registry: Registry) -> Mapping[str, Any]:
     """Return what the loader of such files says of one; nothing where none does, or several read them."""
-    loaders = [item for item in registry.loaders.values() if path.suffix.lower() in item.spec.suffixes]
+    loaders = [item for item in registry.loaders.values() if item.spec.reads(path)]
     if len(loaders) != 1 or not loaders[0].spec.facts:
         return {}
     try:

@@ -80,8 +80,9 @@ def _case_of(row: Row, table: Table, result: Result) -> ET.Element:
     )
     if table.causal:
         # What lies behind the chosen row follows from it.
-        state = row.state if row.chosen else "passed"
-        return _row_case(row, row.name, table.subject, result.sentence if row.chosen else "", lines, state)
+        state = row.state if row.chosen or row.state == "skipped" else "passed"
+        message = result.sentence if row.chosen else row.reason if state == "skipped" else ""
+        return _row_case(row, row.name, table.subject, message, lines, state)
     return _row_case(row, row.name, table.subject or table.title, row.reason, lines, seconds=_seconds(row, table))
 
 

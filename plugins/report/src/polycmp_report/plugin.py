@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from polycmp.spec import ReportSpec, ServiceSpec, dataclass, hookimpl, opt
+from polycmp.spec import ReportSpec, hookimpl, opt
 
 
 @dataclass(frozen=True)
@@ -31,19 +32,32 @@ class PictureOptions:
     )
 
 
+#: Adds what files show beside what was found: the models' identity, both sides' environment, the graph.
+_CONTEXT = "polycmp_report.context:complete"
+
+
 @hookimpl
 def polycmp_reports() -> Iterable[ReportSpec]:
     """Contribute the reports."""
     yield ReportSpec(
-        ".html", "One page that needs nothing else", "polycmp_report.html:write", look="polycmp_report.page.looks:watch"
+        ".html",
+        "One page that needs nothing else",
+        "polycmp_report.html:write",
+        look="polycmp_report.page.looks:watch",
+        completes=_CONTEXT,
     )
-    yield ReportSpec(".xml", "JUnit, for the test pages of CI systems", "polycmp_report.junit:write")
-    yield ReportSpec(".md", "Markdown for a pull request's comment", "polycmp_report.markdown:write")
+    yield ReportSpec(
+        ".xml", "JUnit, for the test pages of CI systems", "polycmp_report.junit:write", completes=_CONTEXT
+    )
+    yield ReportSpec(
+        ".md", "Markdown for a pull request's comment", "polycmp_report.markdown:write", completes=_CONTEXT
+    )
     yield ReportSpec(
         "",
         "Annotations and summary of GitHub Actions",
         "polycmp_report.github:annotate",
         name="github",
+        completes=_CONTEXT,
         when="GITHUB_ACTIONS",
     )
     yield ReportSpec(
@@ -54,9 +68,3 @@ def polycmp_reports() -> Iterable[ReportSpec]:
         options=PictureOptions,
         watch="polycmp_report.pictures:watch",
     )
-
-
-@hookimpl
-def polycmp_services() -> Iterable[ServiceSpec]:
-    """Contribute what reports of files show beside what was found."""
-    yield ServiceSpec("context", "Models, both sides, and the graph, for reports", "polycmp_report.context:complete")

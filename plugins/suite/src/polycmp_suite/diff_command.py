@@ -45,7 +45,7 @@ def _diff(call: Invocation) -> int:
         raise UsageError("--max-slowdown must be above zero")
     before, (name, now) = describe(old), latest(new)
     changes = compare(before.name, before.cases, before.times, now, limit)
-    return call.present(_result(changes, name, call.given.command))
+    return call.present(_result(changes, name, call.options.command))
 
 
 def _result(changes: Changes, name: str, command_line: str) -> Result:

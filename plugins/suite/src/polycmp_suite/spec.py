@@ -17,12 +17,10 @@ and this module has the hook::
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 import pluggy
-
-from polycmp.spec import dataclass
 
 GROUP = "polycmp_suite"
 executor_hookspec = pluggy.HookspecMarker(GROUP)

@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polycmp.errors import BackendError, UsageError
+from polycmp.plan.sections import LogSection
 from polycmp.terminal import echo, visible
 from polycmp_report.identity import identify
-from polycmp_suite.command import ChoiceSection, HistorySection, RunningSection, TrustSection
 from polycmp_suite.executors import make_executor
 from polycmp_suite.history import append, compare_with, describe
 from polycmp_suite.page import write_index
 from polycmp_suite.progress import Progress
 from polycmp_suite.result import BAD, CaseResult
 from polycmp_suite.running.local import available_cores
+from polycmp_suite.sections import ChoiceSection, HistorySection, RunningSection, TrustSection
 from polycmp_suite.select import choose, failed_first, find_gpus, lacking
 from polycmp_suite.session import Session, fingerprint
 from polycmp_suite.spec import Resources
@@ -110,7 +111,7 @@ class _Work:
 
     @property
     def _silent(self) -> bool:
-        return self._call.settings.core["log"].silent or bool(self._call.params.get("quiet"))
+        return self._call.section(LogSection).silent or bool(self._call.params.get("quiet"))
 
     @property
     def _jobs(self) -> int:
@@ -151,7 +152,7 @@ class _Work:
         run.write_about(
             {
                 "suite": self._suite.name,
-                "command": self._call.given.command,
+                "command": self._call.options.command,
                 "time": time.time(),
                 "finished": finished,
                 "verdict": verdict,
@@ -175,7 +176,7 @@ class _Work:
             regressions=changes.regressions if changes else (),
             notes=(*self._baseline.notes, *changes.notes) if self._baseline and changes else self._first(),
             page=str(run.folder / "index.html"),
-            command_line=self._call.given.command,
+            command_line=self._call.options.command,
             seconds=time.monotonic() - begun,
             document={"run": str(run.folder), **({"changes": changes.to_json()} if changes else {})},
         )

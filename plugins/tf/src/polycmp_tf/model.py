@@ -10,6 +10,7 @@ from typing import Any
 from polycmp.errors import ModelError, PluginError, UsageError, describe_exception, did_you_mean
 from polycmp.loader import Loader
 from polycmp.tensors import TensorMetadata
+from polycmp_tf.files import SAVED_MODEL, saved_model_of
 from polycmp_tf.lite import LiteModel
 from polycmp_tf.plugin import Options
 
@@ -90,8 +91,7 @@ class TfFromFile(Loader[Any]):
         path, options = Path(self.path), self.options or Options()
         if not path.exists():
             raise ModelError(f"there is no file {path}", whose="tf", hint=f"ls -l {path.parent}")
-        if path.name == "saved_model.pb":
-            path = path.parent
+        path = saved_model_of(path) or path
         if path.suffix == ".tflite":
             _only_graphs(options, path)
             return LiteModel(str(path), options.signature, options.threads)
@@ -123,8 +123,8 @@ def _set_up(tf: Any, options: Options) -> None:
 
 
 def _from_folder(tf: Any, path: Path, options: Options) -> GraphModel:
-    if not (path / "saved_model.pb").is_file():
-        raise ModelError(f"{path} holds no SavedModel", whose="tf", why="there is no saved_model.pb in it")
+    if not (path / SAVED_MODEL).is_file():
+        raise ModelError(f"{path} holds no SavedModel", whose="tf", why=f"there is no {SAVED_MODEL} in it")
     loaded = tf.saved_model.load(str(path))
     known = list(loaded.signatures)
     if options.signature not in known:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from polycmp.spec import LoaderSpec, RunnerSpec, dataclass, hookimpl, opt
+from polycmp.spec import LoaderSpec, RunnerSpec, hookimpl, opt
 
 _NO_TFTRT = "TensorFlow has no TensorRT in it since release 2.18: convert the model to ONNX and use -b trt"
 
@@ -93,14 +94,17 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
 
 @hookimpl
 def polycmp_loaders() -> Iterator[LoaderSpec]:
-    """Describe the files of TensorFlow; a folder of a SavedModel is named by the saved_model.pb in it."""
+    """Describe the files of TensorFlow, and the folder of a SavedModel."""
     yield LoaderSpec(
         name="tf",
         summary="TensorFlow: SavedModel, Keras, frozen graphs, LiteRT",
         factory="polycmp_tf.model:make_loader",
         suffixes=(".pb", ".keras", ".h5", ".hdf5", ".tflite"),
+        folder_marks=("saved_model.pb",),
         produces="tf",
         options_of="tf",
         inspect="polycmp_tf.model:inspect",
+        files="polycmp_tf.files:further_files",
+        other_tools="polycmp_tf.files:other_tools",
         aliases=("tensorflow", "frozen", "keras", "tflite"),
     )

@@ -13,9 +13,9 @@ from zipfile import is_zipfile
 
 from polycmp.errors import BackendError, ModelError, PluginError, describe_exception
 from polycmp.loader import Loader, resolve
+from polycmp.options.values import split_script
 from polycmp.script import load_script
 from polycmp.tensors import TensorMetadata, as_dtype, dtype_of
-from polycmp.values import split_script
 
 #: Types of single numbers in TorchScript.
 _SINGLE = {"int": "int64", "float": "float32", "bool": "bool"}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from polycmp.spec import LoaderSpec, RunnerSpec, dataclass, hookimpl, opt
+from polycmp.spec import LoaderSpec, RunnerSpec, hookimpl, opt
 
 
 @dataclass(frozen=True)

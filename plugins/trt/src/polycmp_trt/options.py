@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from polycmp.spec import dataclass, opt, parse_named_shapes, parse_size
+from polycmp.spec import opt, parse_named_shapes, parse_size
 
 _PER_PROFILE = "Repeated, it starts the next optimization profile."
 _ENUM = "as TensorRT calls it, in any case"

@@ -81,6 +81,7 @@ def polycmp_commands() -> Iterator[CommandSpec]:
     yield CommandSpec(
         ("build",), "Build TensorRT engines without running them.", "polycmp_trt.build_command:build_command"
     )
+    yield CommandSpec(("debug", "build"), "Build an engine again and again.", "polycmp_trt.debug_build:build_command")
     yield CommandSpec(("inspect", "tactics"), "Show a tactic replay file.", "polycmp_trt.show.commands:tactics")
     yield CommandSpec(
         ("inspect", "diff-tactics"),

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import NDArray
 
 from polycmp.compare.judge import OutputJudge
-from polycmp.compare.noise import MARGIN, Level, Scales, explained, scales_of
+from polycmp.compare.noise import MARGIN, Level, Scales, explained, scales_of, with_clipping
 from polycmp.compare.simple import Simple
 from polycmp.compare.verdicts import DetailedVerdict
 from polycmp.precision import UNITS
-from polycmp.records import dataclass
 from polycmp.spec import IMPOSTORS
 from polycmp.tensors import dtype_class
 
@@ -71,7 +70,8 @@ class NoiseJudge(OutputJudge):
             return Simple(self.options, self.detail).judge(candidate, reference, output)
         scales = scales_of(reference)
         floor = self.floor(output, reference, scales)
-        largest, rms = MARGIN * floor.largest, MARGIN * floor.rms
+        largest = MARGIN * max(with_clipping(level, reference, floor.kind).largest for level in floor.levels)
+        rms = MARGIN * floor.rms
         options = replace(self.options, atol={"": largest}, rtol={"": 0.0})
         verdict = Simple(options, self.detail).judge(candidate, reference, output)
         verdict = replace(verdict, tolerance={"atol": largest, "rms": rms})

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from polycmp.spec import dataclass, opt, parse_range
+from polycmp.spec import opt, parse_range
 
 STRESS_KINDS: Mapping[str, str] = {
     "signed": "real numbers of both signs in [-1, 1]",

@@ -209,9 +209,8 @@ def make_check(words: Sequence[str], section: CheckSection, registry: Registry) 
 def _modules(words: Sequence[str], registry: Registry) -> list[str]:
     """Return the modules that the backends in a command's words need, and those that read its model."""
     named = {word.removeprefix("--").partition(":")[0] for word in words}
-    suffixes = {Path(word).suffix for word in words}
     runners = [item.spec for name, item in registry.runners.items() if name in named]
-    loaders = [item.spec for item in registry.loaders.values() if suffixes & {*item.spec.suffixes}]
+    loaders = [item.spec for item in registry.loaders.values() if any(map(item.spec.reads, words))]
     code = [*(spec.factory for spec in loaders), *(spec.factory for spec in runners)]
     if len(runners) > 1 or any(word.startswith(_COMPARING) for word in words):
         code += [spec.graph for spec in loaders if spec.graph]  # of outputs that differ it says why they may

@@ -101,10 +101,12 @@ def search(count: int, passes: Callable[[int], bool], *, linear: bool) -> int | 
 
 def _precision(call: Invocation) -> int:
     from polycmp.errors import UsageError
+    from polycmp_locate.onnx_extra import require_onnx
 
-    if call.given.backends and call.params["check"]:
+    require_onnx("debug precision")
+    if call.options.backends and call.params["check"]:
         raise UsageError("backends and --check both say what fails", hint="give backends, or --check COMMAND …")
-    if call.given.backends:
+    if call.options.backends:
         return _with_backends(call)
     if call.section(PrecisionSection).mode == "guided":
         raise UsageError(
@@ -218,8 +220,8 @@ def _mixed(model: Any, kept: Sequence[str], to: str) -> Any:
 
 def _reduced(model: Any, kept: Sequence[str], to: str) -> Any:
     """Return the model in a smaller type, some operators in float32."""
+    from polycmp_locate.mixed import Mixer
     from polycmp_onnx import ConvertToBf16, ConvertToFp16
-    from polycmp_onnx.mixed import Mixer
 
     if to == "float16":
         exact = [re.sub(r"([*?[])", r"[\1]", name) for name in kept]  # names, not patterns
@@ -252,7 +254,7 @@ def _result(call: Invocation, found: Found, seconds: float) -> Result:
         "operators": count,
         "in_float32": shown,
         "steps": found.steps,
-        "command": call.given.command,
+        "command": call.options.command,
         "seconds": seconds,
     }
     return Result(
@@ -263,7 +265,7 @@ def _result(call: Invocation, found: Found, seconds: float) -> Result:
         title="debug precision",
         content=(*map(Note, notes), *(Note(path, label="saved") for path in found.files)),
         facts=(Fact("operators", str(count)), Fact("steps", str(found.steps))),
-        command_line=call.given.command,
+        command_line=call.options.command,
         seconds=seconds,
         timed=True,
         document=document,

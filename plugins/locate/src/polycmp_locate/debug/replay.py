@@ -9,7 +9,7 @@ from typing import Any
 
 from polycmp.errors import FileError, describe_exception
 from polycmp.files import atomic_write, to_bytes
-from polycmp.values import parse_json
+from polycmp.options.values import parse_json
 
 _CLASS = "IterationContext"
 HINT = "such a file is written with --save-debug-replay FILE"

@@ -5,7 +5,6 @@ A command that crashes takes that process with it, as it would its own; the next
 
 from __future__ import annotations
 
-import gc
 import multiprocessing
 import os
 import signal
@@ -96,7 +95,6 @@ def _serve(
             import_module(name)
     known = Registry.discover() if registry is None else registry
     _prepare(known, words)
-    gc.freeze()  # what is there now stays, and is not looked through for garbage
     with suppress(EOFError, ConnectionError):
         while True:
             words, output = connection.recv()

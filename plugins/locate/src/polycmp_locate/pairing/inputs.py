@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.data.input_pairs import InputPairs, pair_inputs, renamed
 from polycmp.errors import ModelError
 from polycmp.graph import GraphNode, ModelGraph, weight_values
@@ -14,7 +15,6 @@ from polycmp.runner import Runner
 from polycmp.runs.pairing import uncertain
 from polycmp.runs.readers import readers
 from polycmp.tensors import TensorMetadata
-from polycmp_layerwise.partitioned_run import PartitionedRun
 
 
 def input_pairs(

@@ -10,7 +10,7 @@ from polycmp.graph import GraphNode, ModelGraph
 from polycmp.tensors import TensorMetadata
 from polycmp_locate.pairing.absorbed import absorbed, activation_of, code_ends, find_absorbed, find_folded
 from polycmp_locate.pairing.names import base_name, is_counted, is_generic, pair_names, pair_program
-from polycmp_locate.pairing.result import SAME_NAME, SAME_WEIGHT, STRUCTURE, THROUGH, Match, Pairing
+from polycmp_locate.pairing.result import GIVEN, SAME_NAME, SAME_WEIGHT, STRUCTURE, THROUGH, Match, Pairing
 from polycmp_locate.pairing.side import COMMUTATIVE, Side, plain_type
 
 Key = TypeVar("Key")
@@ -85,14 +85,16 @@ class _Matching:
         self.believed: set[str] = set()
         self.absorbed: list[str] = []
         self.uncut: dict[str, str] = {}
+        self.given: dict[str, str] = {}
 
     def run(self, given: Mapping[str, str]) -> Pairing:
         """Match all that can be matched."""
+        self.given.update(given)
         for name in self.mine.graph.inputs:
             if name in self.other.graph.inputs:
                 self._join(self.mine.root(name), self.other.root(name), SAME_NAME)
         for name, target in given.items():
-            self._join(self.mine.root(name), self.other.root(target), SAME_NAME)
+            self._join(self.mine.root(name), self.other.root(target), GIVEN)
         self._by_names()
         self._by_weights()
         while (
@@ -143,7 +145,7 @@ class _Matching:
             if match.candidate == match.reference:
                 self.doubted[self.mine.root(match.candidate)] = self.other.root(match.reference)
             return False
-        if same and match.candidate == match.reference:
+        if same and match.candidate == match.reference and not self._may_be_other(match.reference):
             return self._same_class(match.candidate, match.reference)
         if same:
             return self.fits(match.candidate, match.reference)
@@ -152,13 +154,27 @@ class _Matching:
         )
         return replaced and self.fits(match.candidate, match.reference)
 
+    def _may_be_other(self, name: str) -> bool:
+        """Return whether a name is one that exporters count up, of what is computed about sizes and not of the data."""
+        return is_generic(name) and name not in self.other.floats
+
     @staticmethod
     def _made_by(side: Side, name: str) -> GraphNode | None:
         return side.node(side.root(name))
 
     def _doubt(self) -> bool:
         """Take back names that contradict what has been matched since; return whether any did."""
-        wrong = [name for name in self.to if self._is_contradicted(name)]
+        known = {name: name for name in self.back}
+        keys = {node.outputs: self._key(self.mine, node, self.to) for node in self.mine.nodes}
+        keys_of_other = {node.outputs: self._key(self.other, node, known) for node in self.other.nodes}
+        alike = {key for key in keys.values() if key is not None} & set(keys_of_other.values())
+
+        def elsewhere(one: GraphNode, two: GraphNode) -> bool:
+            """Return whether another operator does to the same tensors what one of these does."""
+            mine, other = keys.get(one.outputs), keys_of_other.get(two.outputs)
+            return mine != other and (mine in alike or other in alike)
+
+        wrong = [name for name in self.to if self._is_contradicted(name, elsewhere)]
         for name in wrong:
             self.doubted[name] = self.to.pop(name)
             del self.back[self.doubted[name]]
@@ -171,7 +187,11 @@ class _Matching:
         Exporters count names up, so that the same one may be another tensor; but nothing else is left for it here, and
         most names mean the same in both models: one was made of the other, and what this operator reads was changed.
         """
-        left = [name for name, other in self.doubted.items() if name not in self.to and other not in self.back]
+        left = [
+            name
+            for name, other in self.doubted.items()
+            if name not in self.to and other not in self.back and not self._may_be_other(other)
+        ]
         sound = [name for name, method in self.method.items() if method == SAME_NAME and self._is_confirmed(name)]
         if not left or len(sound) <= len(left):
             return False
@@ -185,13 +205,20 @@ class _Matching:
             return False
         return bool({self.to.get(read) for read in self.mine.reads(one)} & set(self.other.reads(two)))
 
-    def _is_contradicted(self, name: str) -> bool:
+    def _is_contradicted(self, name: str, elsewhere: Callable[[GraphNode, GraphNode], bool]) -> bool:
+        """Return whether a name that exporters count up is that of another tensor.
+
+        It is where both operators read tensors that are known to differ, or where on one side another operator does to
+        the same tensors what this one does on the other side.
+        """
         if name in self.believed:
             return False
         one, two = self.mine.node(name), self.other.node(self.to[name])
         if self.method[name] != SAME_NAME or one is None or two is None or self.mine.kind(one) != self.other.kind(two):
             return False
-        return is_generic(self.to[name]) and self._reads_other(one, two)
+        if not is_generic(self.to[name]):
+            return False
+        return self._reads_other(one, two) or elsewhere(one, two)
 
     def _reads_other(self, one: GraphNode, two: GraphNode) -> bool:
         """Return whether two operators are known to read different tensors."""
@@ -276,37 +303,36 @@ class _Matching:
             twin = other.get(key)
             if node is None or twin is None:
                 continue
-            if _has_bias(node) == _has_bias(twin):
-                self._join_made(node, twin, SAME_WEIGHT)
-            elif _has_bias(twin):  # quantised, a Conv may be a product of whole numbers, to which the bias is added
-                self._join_sum(twin, node, self.mine, lambda a, b: (b, a))
-            else:
-                self._join_sum(node, twin, self.other, lambda a, b: (a, b))
+            self._join_products(node, twin, SAME_WEIGHT)
         for (name, kind), node in mine.items():
             end = other.get((name, "MatMul")) if kind == "Gemm" else None
-            self._join_sum(node, end, self.other, lambda a, b: (a, b))
+            if node is not None and end is not None:
+                self._join_sum(node.outputs[0], _end(self.other, end, biased=_has_bias(node)), SAME_WEIGHT)
         for (name, kind), node in other.items():
             end = mine.get((name, "MatMul")) if kind == "Gemm" else None
-            self._join_sum(node, end, self.mine, lambda a, b: (b, a))
+            if node is not None and end is not None:
+                self._join_sum(_end(self.mine, end, biased=_has_bias(node)), node.outputs[0], SAME_WEIGHT)
 
-    def _join_sum(
-        self,
-        whole: GraphNode | None,
-        product: GraphNode | None,
-        side: Side,
-        order: Callable[[str, str], tuple[str, str]],
-    ) -> None:
-        """Match what a Gemm or Conv makes with what a product on the same weight and the sum behind it make."""
-        if whole is None or product is None:
-            return
-        readers = side.readers.get(product.outputs[0], [])
-        sums = [node for node, _ in readers if node.op_type == "Add" and side.weights_of(node)]
-        last = sums[0] if len(sums) == 1 == len(readers) else None
-        if (last is not None) != _has_bias(whole):
-            return
-        one, two = order(whole.outputs[0], (last or product).outputs[0])
-        if self.mine.is_root(one) and self.other.is_root(two) and self.fits(one, two):
-            self._join(one, two, SAME_WEIGHT)
+    def _join_products(self, node: GraphNode, twin: GraphNode, method: str) -> bool:
+        """Match what two operators of one type make, behind the sum where only one of them adds its bias itself.
+
+        Quantised, a Conv may be a product of whole numbers, to which another operator adds the bias.
+        """
+        if _has_bias(node) == _has_bias(twin):
+            return self._join_made(node, twin, method)
+        one, two = node.outputs[0], twin.outputs[0]
+        if _has_bias(twin):
+            one = _end(self.mine, node, biased=True)
+        else:
+            two = _end(self.other, twin, biased=True)
+        if not (one and two) and node.op_type == twin.op_type:  # the bias is that of a folded normalisation
+            return self._join_made(node, twin, method)
+        return self._join_sum(one, two, method)
+
+    def _join_sum(self, one: str, two: str, method: str) -> bool:
+        """Match what a Gemm or Conv makes with the end of a product on the same weight; empty where it has none."""
+        known = one and two and self.mine.is_root(one) and self.other.is_root(two) and self.fits(one, two)
+        return bool(known) and self._join(one, two, method)
 
     @staticmethod
     def _weight_readers(side: Side) -> dict[tuple[str, str], GraphNode | None]:
@@ -328,7 +354,7 @@ class _Matching:
         found = False
         for key, nodes in known.items():
             for node, twin in self._told_apart(nodes, twins.get(key, [])):
-                found = self._join_made(node, twin, STRUCTURE) or found
+                found = self._join_products(node, twin, STRUCTURE) or found
         return found
 
     @staticmethod
@@ -376,7 +402,10 @@ class _Matching:
             return list(zip(mine, other, strict=True)) if len(mine) == len(other) else []
         left = [name for name in mine if name not in self.to]
         right = [name for name in other if name not in self.back]
-        if len(left) == 1 and len(right) == 1 and {self.to[name] for name in mine if name in self.to} <= set(other):
+        images = {self.to[name] for name in mine if name in self.to}
+        if images != {name for name in other if name in self.back}:  # x (a b) and (x a) b have no factor in common
+            return []
+        if len(left) == 1 and len(right) == 1:
             return [(left[0], right[0])]
         return [(ones[0], twos[0]) for ones, twos in self._by_type(left, right) if len(ones) == 1 == len(twos)]
 
@@ -386,6 +415,9 @@ class _Matching:
         yield from ((ones[key], twos[key]) for key in ones if key in twos)
 
     def _join_read(self, mine: str, other: str) -> bool:
+        one, two = self.mine.node(mine), self.other.node(other)
+        if one is not None and two is not None and self._may_be_other(other) and self._reads_other(one, two):
+            return False  # one size of a shape may be found at another place of another shape
         return self.fits(mine, other) and self._join(mine, other, STRUCTURE)
 
     def _join_made(self, node: GraphNode, twin: GraphNode, method: str) -> bool:
@@ -415,6 +447,8 @@ class _Matching:
             return True
         if len(one.shape) != len(two.shape):
             return False
+        if _is_shape(self.mine, mine) and _is_shape(self.other, other):  # as long as that has dimensions, in any file
+            sizes = True
         return not (self.sizes if sizes is None else sizes) or all(
             a == b for a, b in zip(one.shape, two.shape, strict=True) if _is_known(a) and _is_known(b)
         )  # fmt: skip
@@ -426,8 +460,11 @@ class _Matching:
     # --- from classes to tensors
 
     def _matches(self) -> Iterator[Match]:
-        outputs = self.mine.finals & self.other.finals & self.other.maker.keys()
+        outputs = self.mine.finals & self.other.finals & self.other.maker.keys() - set(self.given.values())
         for name in self.mine.made:
+            if name in self.given:
+                yield Match(name, self.given[name], GIVEN)
+                continue
             if name in outputs:  # what a caller gets under one name is compared, whatever makes it
                 yield Match(name, name, SAME_NAME)
                 continue
@@ -497,10 +534,29 @@ def _is_known(dim: int | str) -> bool:
     return isinstance(dim, int) and dim >= 0
 
 
+def _is_shape(side: Side, name: str) -> bool:
+    node = side.node(name)
+    return node is not None and node.op_type == "Shape"
+
+
 def _has_bias(node: GraphNode) -> bool:
     """Return whether an operator adds a bias to its product."""
     place = _BIAS.get(node.op_type, len(node.inputs))
     return place < len(node.inputs) and bool(node.inputs[place])
+
+
+def _end(side: Side, product: GraphNode, *, biased: bool) -> str:
+    """Return what a product makes, behind the bias that is added to it; empty where one is missing or not wanted.
+
+    Args:
+        side: The graph.
+        product: The product, without a bias of its own.
+        biased: Whether there must be one.
+    """
+    readers = side.readers.get(product.outputs[0], [])
+    sums = [node for node, _ in readers if node.op_type == "Add" and side.weights_of(node)]
+    last = sums[0] if len(sums) == 1 == len(readers) else None
+    return (last or product).outputs[0] if (last is not None) == biased else ""
 
 
 def _groups(items: Iterable[Key], key: Callable[[Key], object]) -> dict[object, list[Key]]:

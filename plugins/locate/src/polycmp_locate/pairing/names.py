@@ -15,9 +15,10 @@ _SUFFIXES = re.compile(
 )
 #: Names that exporters count up: the same one may be another tensor in another export of the same model.
 _COUNTED = re.compile(r"^(val|t|onnx::\w+|[A-Za-z_]{0,3}|const\w*|getitem|tensor)_?\d+$|/Constant_\d+_output_\d+$")
-#: Names that say nothing but an operator and a number, and may have the module around it in front as PyTorch's programs
-#: do: exporters count them up.
-_GENERIC = re.compile(r"^([\w.]+/)?\w+$")
+#: Names that say nothing but an operator and a number, and may have the module around it in front, as those of
+#: PyTorch's programs and of its TorchScript exporter do (`/layer/Concat_4_output_0`): exporters count them up, the
+#: latter within each module, so that an operator more or less moves all numbers behind it.
+_GENERIC = re.compile(r"^([\w.]+/)?\w+(\.\d+)?$|^(/[\w.]+)*/[A-Z][A-Za-z]*(_\d+)?_output_\d+$|^p2o\.[\w.]+$")
 
 
 def plain_names(name: str) -> Iterator[str]:
@@ -43,7 +44,7 @@ def is_counted(name: str) -> bool:
 
 
 def is_generic(name: str) -> bool:
-    """Return whether a name says at most what kind of operator made a tensor: `add_3`, not `/encoder/layer.0/Add`."""
+    """Return whether a name says at most which operator of a kind made a tensor: `add_3`, `/fc/Add_output_0`."""
     return bool(_GENERIC.match(name))
 
 

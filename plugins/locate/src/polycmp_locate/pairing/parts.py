@@ -6,17 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from polycmp.graph import GraphNode
-from polycmp.precision import UNITS
-from polycmp_locate.pairing.result import Match, Pairing
+from polycmp.precision import STEPS, UNITS
+from polycmp_locate.pairing.result import GIVEN, Match, Pairing
 from polycmp_locate.pairing.side import MOVING, Side, plain_type
 
-#: Unit roundoff of types that hold steps of a scale, relative to the largest magnitude.
-_STEPS = {"int2": 0.25, "uint2": 0.25, "int4": 2.0**-4, "uint4": 2.0**-4, "int8": UNITS["int8"],
-          "uint8": UNITS["int8"], "int16": 2.0**-16, "uint16": 2.0**-16}  # fmt: skip
 _QUANTISED = ("QuantizeLinear", "DequantizeLinear", "Integer", "QLinear", "QGemm", "QAttention", "IntegerToFloat",
               "DynamicQuantize")  # fmt: skip
 #: Operators of which one in a part says more than those that only move elements behind it.
 _PRODUCTS = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm"})
+#: Where operators read what quantisers round, be it a weight.
+_ROUNDED = {"Conv": (1,), "ConvTranspose": (1,), "MatMul": (0, 1), "Gemm": (0, 1), "LSTM": (1, 2), "GRU": (1, 2),
+            "RNN": (1, 2), "Attention": (1,), "Gather": (0,), "Add": (0, 1), "Sub": (0, 1), "Mul": (0, 1),
+            "Div": (0, 1)}  # fmt: skip
 _PACKED = frozenset({"MatMulNBits", "GatherBlockQuantized"})
 
 
@@ -39,6 +40,8 @@ class PartNode(GraphNode):
         uncut: The name under which the reference makes what it cuts to this tensor with an operator of its own; empty
             where the candidate shows that, too.
         step: The step of the scale to which the candidate rounds the tensor, the largest of several; 0 if it does not.
+        weights: The weights that the reference's part multiplies or adds and quantisers round, as `weight_name` calls
+            them.
     """
 
     unit: float = 0.0
@@ -52,6 +55,12 @@ class PartNode(GraphNode):
     uncut: str = ""
     only_candidate: tuple[str, ...] = ()
     step: float = 0.0
+    weights: tuple[str, ...] = ()
+
+
+def weight_name(own: str) -> str:
+    """Return the name that a weight of the reference has beside the names of pairs."""
+    return f"{own} weight"
 
 
 def unit_inside(node: GraphNode) -> float:
@@ -116,7 +125,7 @@ def join(pairing: Pairing, mine: Side, other: Side) -> Joint:
 
 def _weakest(matches: Sequence[Match]) -> Match:
     """Return the pair that least speaks for, the last of several."""
-    return max(reversed(matches), key=lambda match: match.candidate != match.reference)
+    return max(reversed(matches), key=lambda match: match.candidate != match.reference and match.method != GIVEN)
 
 
 class _Builder:
@@ -158,7 +167,7 @@ class _Builder:
             metadata,
             unit=kinds.get(coarsest, 0.0),
             coarsest=coarsest,
-            quantised=any(name in _STEPS for name in kinds),
+            quantised=any(name in STEPS for name in kinds),
             candidate_ops=tuple(node.op_type for node in own.nodes),
             reference_ops=tuple(node.op_type for node in theirs.nodes),
             only_reference=alone,
@@ -167,6 +176,7 @@ class _Builder:
             only_candidate=beside,
             step=self.mine.step_of(match.candidate),
             uncut=f"{match.candidate} uncut" if match.candidate in self.uncut else "",
+            weights=tuple(map(weight_name, _rounded_weights(self.other, theirs.nodes))),
         )
 
     def _main(self, name: str, part: _Part) -> GraphNode:
@@ -216,6 +226,12 @@ def _part(side: Side, name: str, border: Mapping[str, str]) -> _Part:
     return part
 
 
+def _rounded_weights(side: Side, nodes: Iterable[GraphNode]) -> dict[str, None]:
+    """Return the weights of operators that quantisers round to steps; biases of products are not among them."""
+    read = {node.operand(place): None for node in nodes for place in _ROUNDED.get(plain_type(node), ())}
+    return {name: None for name in read if name in side.graph.weights}
+
+
 def _is_static(side: Side, node: GraphNode) -> bool:
     return all(name in side.static for name in node.outputs)
 
@@ -225,12 +241,12 @@ def _kinds(side: Side, node: GraphNode) -> dict[str, float]:
     names = {side.type_name(name) for name in (*node.inputs, *node.outputs)}
     found = {name: UNITS[name] for name in names if name in UNITS and name != "int8"}
     known = [side.codes.get(name) for name in node.outputs]
-    found.update({steps.dtype.name: _STEPS[steps.dtype.name] for steps in known if steps is not None})
+    found.update({steps.dtype.name: STEPS[steps.dtype.name] for steps in known if steps is not None})
     if node.op_type in _PACKED:  # several codes lie in one byte
-        found.update({name: _STEPS[name] for name in [f"int{node.attributes.get('bits', 4)}"] if name in _STEPS})
+        found.update({name: STEPS[name] for name in [f"int{node.attributes.get('bits', 4)}"] if name in STEPS})
     elif any(word in node.op_type for word in _QUANTISED):
-        steps = names & set(_STEPS)
-        found.update({name: _STEPS[name] for name in steps or (set() if "int32" in names else {"int8"})})
+        steps = names & set(STEPS)
+        found.update({name: STEPS[name] for name in steps or (set() if "int32" in names else {"int8"})})
     return found
 
 

@@ -11,6 +11,7 @@ from polycmp.data.input_pairs import InputPairs
 from polycmp.graph import GraphNode
 
 #: How two tensors were matched.
+GIVEN = "--map-output"
 SAME_NAME = "name"
 CONVERTED_NAME = "converter's name"
 THROUGH = "rounding of another"

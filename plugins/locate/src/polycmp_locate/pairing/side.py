@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+from polycmp.builtin.layerwise.structure import final_outputs, static_tensors
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, dtype_name, is_floating
-from polycmp_layerwise.structure import final_outputs, static_tensors
 from polycmp_locate.pairing.codes import code_tensors
 from polycmp_locate.source import module_of
 
@@ -278,13 +278,18 @@ class Side:
         if node.op_type != "Mul" or len(node.inputs) != 2:
             return None
         for name, other in (node.inputs, node.inputs[::-1]):
-            cast = self.maker.get(name)
-            if cast is None or cast.op_type != "Cast" or not cast.inputs or not self._is_scale(other):
-                continue
-            made_by = self.maker.get(cast.inputs[0])
-            if made_by is not None and made_by.op_type in _INTEGER:
+            if self._is_unscaled(name) and self._is_scale(other):
                 return name
         return None
+
+    def _is_unscaled(self, name: str) -> bool:
+        """Return whether a tensor is a product of integers, which may have been rounded since, but not been scaled."""
+        node = self.maker.get(name)
+        if node is None or name in self.static:
+            return False
+        if node.op_type in _INTEGER:
+            return True
+        return node.op_type in _ROUNDING and name == node.outputs[0] and self._is_unscaled(node.operand(0))
 
     def _is_scale(self, name: str) -> bool:
         """Return whether a tensor is a weight, a scale found while running, or a product of such."""
@@ -295,6 +300,8 @@ class Side:
             return False
         if node.op_type == "DynamicQuantizeLinear":
             return name != node.outputs[0]
+        if node.op_type in _ROUNDING:
+            return self._is_scale(node.operand(0))
         return node.op_type == "Mul" and all(map(self._is_scale, node.inputs))
 
     def _is_helper(self, name: str) -> bool:
@@ -304,7 +311,6 @@ class Side:
             return False
         if node.op_type == "DynamicQuantizeLinear":
             return name != node.outputs[0]
-        if node.op_type == "Cast" and node.inputs and not self.is_real(node.inputs[0]):
-            made_by = self.maker.get(node.inputs[0])
-            return made_by is not None and made_by.op_type in _INTEGER
+        if node.op_type in _ROUNDING:
+            return self._is_unscaled(name) or self._is_scale(name)
         return node.op_type == "Mul" and self._is_scale(name)

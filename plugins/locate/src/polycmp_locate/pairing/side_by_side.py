@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from polycmp.builtin.layerwise.moved import MovedRuns
+from polycmp.builtin.layerwise.open import GivenNames, Paired
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
+from polycmp.builtin.layerwise.quantised import quantised_tensors
+from polycmp.builtin.layerwise.structure import same_structure
 from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison, inconclusive, verdict_over
 from polycmp.data.dimensions import merge_inputs
-from polycmp.graph import GraphNode
-from polycmp.precision import UNITS
 from polycmp.runs.comparers import Comparer
 from polycmp.tensors import dtype_of, is_floating, to_numpy
-from polycmp_layerwise.open import Paired
-from polycmp_layerwise.partitioned_run import PartitionedRun
-from polycmp_layerwise.structure import same_structure
-from polycmp_locate.decisions import AT_LIMIT, accumulated_limit
+from polycmp_locate.decisions import AT_LIMIT
 from polycmp_locate.figures import largest_of
+from polycmp_locate.pairing.given import given_pairs
 from polycmp_locate.pairing.inputs import input_pairs, own_names, with_inputs
-from polycmp_locate.pairing.parts import PartNode
-from polycmp_locate.pairing.step_noise import StepNoise
+from polycmp_locate.pairing.pair_noise import PairNoise, Said
 from polycmp_locate.pairing.view import SharedGraph, align, under_names
 from polycmp_locate.pairing.words import pairing_notes
 
@@ -31,18 +31,23 @@ _USUAL = 1e-5
 
 
 def pair_runs(
-    partitioned_runs: Sequence[PartitionedRun], reference: str, given: Mapping[str, str], command: str
+    partitioned_runs: Sequence[PartitionedRun],
+    reference: str,
+    given: GivenNames,
+    command: str,
+    moved: Callable[[PartitionedRun], MovedRuns | None],
 ) -> Paired | None:
     """Return runs of two different models as ones of equal graphs; None for more models, or too little in common.
 
     Args:
         partitioned_runs: The runs.
         reference: Label of the reference; empty for the last.
-        given: Names of one input in two models, whichever way round.
+        given: The names that the user paired.
         command: The command line, for messages.
+        moved: Gives what runs a run's model with its tensors moved; None where nothing can.
 
     Raises:
-        UsageError: It is not certain which inputs are the same.
+        UsageError: It is not certain which inputs are the same, or a tensor that the user paired is not there.
         ModelError: An input has the name of a tensor inside the other model.
     """
     reference_run = next(
@@ -61,12 +66,15 @@ def pair_runs(
     first = others[0] if others else None
     if first is None or not all(same_structure(first.graph, partitioned_run.graph) for partitioned_run in others):
         return None
-    pairs = input_pairs(first, reference_run, given, command)
+    pairs = input_pairs(first, reference_run, given.inputs, command)
+    outputs = given_pairs(first, reference_run, given.outputs)
     names = own_names(pairs)
     first = with_inputs(first, names) if names else first
-    aligned = align(first, reference_run, merge_inputs([reference_run.graph.inputs, first.graph.inputs]))
+    inputs = merge_inputs([reference_run.graph.inputs, first.graph.inputs])
+    aligned = align(first, reference_run, inputs, outputs)
     mine = aligned.candidate.graph
-    if not mine.outputs or not isinstance(mine, SharedGraph):
+    lost = set(first.graph.outputs) & outputs.keys() - set(mine.outputs)
+    if not mine.outputs or lost or not isinstance(mine, SharedGraph):
         return None
     made = [
         under_names(with_inputs(partitioned_run, names) if names else partitioned_run, mine)
@@ -74,42 +82,11 @@ def pair_runs(
         else under_names(partitioned_run, aligned.reference_graph)
         for partitioned_run in partitioned_runs
     ]
-    limits = Limits(mine.nodes)
+    under = made[list(partitioned_runs).index(reference_run)]
+    steps = quantised_tensors(others[0].graph, reference_run.graph)
+    noise = PairNoise(aligned.reference_graph, under, moved(reference_run), steps)
     notes = pairing_notes(replace(aligned.pairing, inputs=pairs), first.label, reference_run.label)
-    return Paired(made, list(notes), lambda comparer: PairedComparer(comparer, limits))
-
-
-class Limits:
-    """Which error of each tensor rounding to the coarsest type on its way explains.
-
-    Args:
-        nodes: The operators of both models together.
-
-    Attributes:
-        noise: What rounding to steps of a scale explains, part by part.
-    """
-
-    def __init__(self, nodes: Sequence[GraphNode]) -> None:
-        self.noise = StepNoise(nodes)
-        self._units: dict[str, tuple[float, str]] = {}
-        self._place: dict[str, int] = {}
-        self._depth: dict[str, int] = {}
-        for place, node in enumerate(nodes):
-            depth = 1 + max((self._depth.get(name, -1) for name in node.inputs), default=-1)
-            units = [self._units[name] for name in node.inputs if name in self._units]
-            own = (node.unit, node.coarsest) if isinstance(node, PartNode) else (0.0, "")
-            for name in node.outputs:
-                self._units[name] = max((own, *units), key=lambda item: item[0])
-                self._place[name], self._depth[name] = place, depth
-
-    def of(self, name: str) -> tuple[float, str]:
-        """Return an error relative to the largest magnitude, and the type; 0 where no type coarser than float32 is."""
-        unit, kind = self._units.get(name, (0.0, ""))
-        return (accumulated_limit(self._depth[name], unit, 0.0), kind) if unit > UNITS["float32"] else (0.0, "")
-
-    def place(self, name: str) -> int:
-        """Return the position of the operator that makes a tensor."""
-        return self._place.get(name, -1)
+    return Paired(made, list(notes), lambda comparer: PairedComparer(comparer, noise, outputs))
 
 
 class PairedComparer:
@@ -117,78 +94,59 @@ class PairedComparer:
 
     Args:
         comparer: Compares them by the tolerances.
-        limits: What rounding explains.
+        noise: What rounding explains.
+        given: Names in the candidate's model -> names in the reference's, of tensors that the user paired.
     """
 
-    def __init__(self, comparer: Comparer, limits: Limits) -> None:
+    def __init__(self, comparer: Comparer, noise: PairNoise, given: Mapping[str, str]) -> None:
         self._comparer = comparer
-        self._limits = limits
-        self._wrong: set[str] = set()
-        self._failed: set[str] = set()
+        self._given = given
+        self._noise = noise
+        self._said: dict[str, Said] = {}
 
     def add(self, candidate: Outputs, reference: Outputs) -> list[OutputComparison]:
         """Compare one iteration and return its verdicts."""
         mine, expected = dict(candidate), dict(reference)
         for name in candidate.keys() & reference.keys():
             mine[name], expected[name] = _held(candidate[name], reference[name])
-        self._limits.noise.see(mine, expected)
         found = self._comparer.add(mine, expected)
-        judged = {}
-        for item in sorted(found, key=lambda item: self._limits.place(item.output)):
-            judged[item.output] = self._judged(item, self._by_parts)
-            if judged[item.output].passed:
-                self._wrong.discard(item.output)
-            else:
-                self._wrong.add(item.output)
-                self._failed.add(item.output)
-        return [judged[item.output] for item in found]
+        names = [item.output for item in found if _may_be_rounding(item)]
+        said = self._noise.explain({name: mine[name] for name in names}, {name: expected[name] for name in names})
+        for name, one in said.items():
+            if name not in self._said or self._said[name].passed:
+                self._said[name] = one  # an iteration that fails stands for all
+        return [self._named(_judged(item, said)) for item in found]
+
+    def _named(self, item: OutputComparison) -> OutputComparison:
+        """Return a verdict with the reference's own name of a tensor that the user paired."""
+        return replace(item, reference_output=self._given.get(item.output, item.reference_output))
 
     def result(
         self, candidate_iterations: int | None = None, reference_iterations: int | None = None
     ) -> PairComparison:
         """Return the verdict over all iterations."""
         found = self._comparer.result(candidate_iterations, reference_iterations)
-        outputs = {
-            name: self._judged(item, lambda name: name not in self._failed) for name, item in found.outputs.items()
-        }
+        outputs = {name: self._named(_judged(item, self._said)) for name, item in found.outputs.items()}
         verdict = "failed" if found.reason else verdict_over(outputs.values())
         return replace(found, outputs=outputs, passed=verdict == "passed", inconclusive=inconclusive(verdict))
 
-    def _by_parts(self, name: str) -> bool:
-        return self._limits.noise.explains(name, self._wrong)
 
-    def _judged(self, item: OutputComparison, by_parts: Callable[[str], bool]) -> OutputComparison:
-        """Return the verdict on a tensor.
+def _judged(item: OutputComparison, said: Mapping[str, Said]) -> OutputComparison:
+    """Return the verdict on a tensor, given what rounding explains of those that differ."""
+    about = said.get(item.output)
+    if about is None or not _may_be_rounding(item):
+        return item
+    if about.passed:
+        return replace(item, passed=True, reason=about.reason, failed_iterations=0)
+    return replace(item, reason=about.reason)
 
-        Args:
-            item: The verdict by the tolerances.
-            by_parts: Says whether what the parts before it round explains its noise.
-        """
-        stats = item.stats
-        if (
-            item.verdict != "failed"
-            or stats is None
-            or not _by_usual_tolerances(item)
-            or stats.whole
-            or stats.nan_failed
-        ):
-            return item
-        limit, kind = self._limits.of(item.output)
-        if not stats.share or not kind:
-            return item
-        kept = self._limits.noise.kept(item.output)
-        if kept:
-            return replace(item, reason=kept)
-        if stats.share <= limit:
-            reason = (
-                f"{stats.share:.2g} of the largest value, which rounding to {kind} on its way explains ({limit:.2g})"
-            )
-        elif by_parts(item.output):
-            reason = f"{self._limits.noise.left(item.output)}, which the parts before bring and round to {kind}"
-        else:
-            why = self._limits.noise.too_much(item.output)
-            return replace(item, reason=f"{why} with rounding to {kind}") if why else item
-        return replace(item, passed=True, reason=reason, failed_iterations=0)
+
+def _may_be_rounding(item: OutputComparison) -> bool:
+    """Return whether a tensor fails by nothing but its errors beside tolerances that nobody chose."""
+    stats = item.stats
+    if item.verdict != "failed" or stats is None or not stats.share or stats.whole or stats.nan_failed:
+        return False
+    return _by_usual_tolerances(item)
 
 
 def _by_usual_tolerances(item: OutputComparison) -> bool:

@@ -7,16 +7,18 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from polycmp.builtin.layerwise.partitioned_run import JoinParts, PartitionedRun
+from polycmp.builtin.layerwise.structure import tensor_outputs
 from polycmp.data.dimensions import merge_inputs
-from polycmp.graph import GraphNode
+from polycmp.graph import GraphNode, weight_values
 from polycmp.loader import Loader
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, dtype_of, is_floating, to_numpy
-from polycmp_layerwise.partitioned_run import JoinParts, PartitionedRun
 from polycmp_locate.pairing.codes import Steps
 from polycmp_locate.pairing.matching import pair_sides
-from polycmp_locate.pairing.parts import join
+from polycmp_locate.pairing.parts import join, weight_name
 from polycmp_locate.pairing.result import Pairing
 from polycmp_locate.pairing.side import Side
 
@@ -56,12 +58,15 @@ def align(
     joint = join(pairing, mine, other)
     dropped = set(joint.dropped)
     pairing = replace(pairing, matches=tuple(match for match in pairing.matches if match not in dropped))
-    outputs = tuple(name for name in candidate.graph.outputs if joint.to_reference.get(name) in reference.graph.outputs)
+    ends = tensor_outputs(reference.graph)
+    outputs = tuple(name for name in tensor_outputs(candidate.graph) if joint.to_reference.get(name) in ends)
     theirs, both = reference.graph.inputs, merge_inputs([candidate.graph.inputs, reference.graph.inputs])
     own = {name: name for name in joint.to_reference if name in candidate.graph.inputs or name not in both}
     names = {name: item for name, item in joint.to_reference.items() if name in theirs or name not in both}
     uncut = {node.uncut: pairing.uncut[node.outputs[0]] for node in joint.nodes if node.uncut}
-    graph = SharedGraph(other, joint.nodes, {**names, **uncut}, outputs, both)
+    weights = {weight_name(name): name for name in reference.graph.weights}
+    weights = {name: weights[name] for node in joint.nodes for name in node.weights}
+    graph = SharedGraph(other, joint.nodes, {**names, **uncut, **weights}, outputs, both)
     made = under_names(candidate, SharedGraph(mine, joint.nodes, own, outputs, both))
     return Aligned(made, under_names(reference, graph), pairing, graph)
 
@@ -75,8 +80,10 @@ def under_names(partitioned_run: PartitionedRun, graph: SharedGraph) -> Partitio
     """
 
     def make(loader: Loader[Any] | None, same_inputs: bool) -> Runner:
-        if loader is None and any(graph.own[name] not in graph.side.graph.outputs for name in graph.outputs):
-            loader = graph.mark(graph.outputs)  # of the model's own outputs none has a counterpart
+        own_outputs = graph.side.graph.outputs
+        inner = any(graph.own[name] not in own_outputs for name in graph.outputs)
+        if loader is None and (inner or not graph.side.graph.opaque.isdisjoint(own_outputs)):
+            loader = graph.mark(graph.outputs)  # of the model's own outputs none has a counterpart, or one is no tensor
         part = loader if isinstance(loader, SharedPart) else None
         own = loader if part is None else part.own
         return SharedRunner(partitioned_run.make(own, same_inputs), graph, part)
@@ -162,6 +169,11 @@ class SharedGraph:
             if entry is not None:
                 found.add(name, entry.dtype if self.steps(own) is None else _NUMBERS, entry.shape)
         return found
+
+    def values(self, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+        """Return the values of weights, by the names that they have beside those of pairs."""
+        held = weight_values(self.side.graph, [self.own[name] for name in names])
+        return {name: held[self.own[name]] for name in names if self.own[name] in held}
 
     def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> Loader[Any]:
         """Return a loader of the part that computes tensors from others."""

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.errors import ModelError
 from polycmp.graph import ModelGraph
 from polycmp.results.outcome import BackendResult
 from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.resolve import ResolvedBackend
 from polycmp.tensors import Feed, TensorMetadata, to_numpy
-from polycmp_layerwise.partitioned_run import PartitionedRun
 
 if TYPE_CHECKING:
-    from polycmp_onnx.mixed import Layer, Mixer
+    from polycmp_locate.mixed import Layer, Mixer
 
 Tensors = Mapping[str, Any]
 #: Bytes of the reference's tensors that are held at the same time.
@@ -80,7 +80,7 @@ def make_alone(mixer: Mixer, backend: ResolvedBackend, layers: Sequence[Layer], 
     Raises:
         ModelError: The backend cannot run them so.
     """
-    from polycmp_onnx.mixed import Made
+    from polycmp_locate.mixed import Made
 
     forced = mixer.forced(layers)
     feed = {own: _as(mixer.dtype_of(name), expected[name]) for own, name in forced.inputs.items()}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from polycmp.builtin.layerwise.structure import makers
 from polycmp.graph import ModelGraph
 from polycmp.report import Point
-from polycmp_layerwise.along import AlongGraph, Measure, Place
-from polycmp_layerwise.structure import makers
+from polycmp.report.along import AlongGraph, Measure, Place
 from polycmp_locate.along import places_alone
 from polycmp_locate.modules import path_of
 from polycmp_locate.rank.result import LayerFigures, Ranking

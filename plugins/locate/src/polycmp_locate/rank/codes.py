@@ -19,7 +19,7 @@ from polycmp_locate.rank.figures import (
 from polycmp_locate.rank.result import Codes
 
 if TYPE_CHECKING:
-    from polycmp_onnx.mixed import Layer, Mixer
+    from polycmp_locate.mixed import Layer, Mixer
 
 _SMALL_FLOATS = ("float16", "bfloat16")
 #: Operators that read a quantised weight, with the positions of weight and code of 0.

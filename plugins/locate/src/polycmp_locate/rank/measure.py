@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.runs.resolve import ResolvedBackend
 from polycmp.tensors import Feed, dtype_of
-from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.rank.alone import Tensors, chunks_of, make_alone, shown
 from polycmp_locate.rank.codes import codes_of, steps_of
 from polycmp_locate.rank.figures import noise, peak_channel, powers, ratio_db
@@ -18,7 +18,7 @@ from polycmp_locate.rank.result import LayerFigures
 from polycmp_locate.rank.shares import estimate_shares
 
 if TYPE_CHECKING:
-    from polycmp_onnx.mixed import Layer, Mixer
+    from polycmp_locate.mixed import Layer, Mixer
 
 #: A layer whose operators and types look alike still counts where its error is larger than this, in dB.
 _EXACT_DB = 100.0

@@ -10,7 +10,7 @@ from polycmp.results.outcome import BackendResult
 from polycmp_locate.pairing.result import Pairing
 
 if TYPE_CHECKING:
-    from polycmp_onnx.mixed import Layer
+    from polycmp_locate.mixed import Layer
 
 
 _NEXT_TO_ALL = 0.95

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from polycmp.builtin.layerwise.open import open_partitioned_runs
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.graph import ModelGraph
 from polycmp.plan import Plan
@@ -12,8 +14,7 @@ from polycmp.runs.backend_run import copy_outputs
 from polycmp.runs.loop import copy_feed, open_feeds
 from polycmp.runs.resolve import Resolved, ResolvedBackend, resolve
 from polycmp.tensors import Feed, TensorMetadata
-from polycmp_layerwise.open import open_partitioned_runs
-from polycmp_layerwise.partitioned_run import PartitionedRun
+from polycmp_locate.onnx_extra import require_onnx
 from polycmp_locate.pairing import Pairing, pair_graphs
 from polycmp_locate.pairing.inputs import input_pairs, own_names, with_inputs
 from polycmp_locate.pairing.words import input_notes
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from polycmp.plugins import Registry
-    from polycmp_onnx.mixed import Layer
+    from polycmp_locate.mixed import Layer
 
 Stage = Callable[[str], None]
 Cases = Sequence[tuple[Feed, dict[str, Any]]]
@@ -48,6 +49,7 @@ class Setup:
         inputs: The candidate's names of inputs that it calls otherwise, by the reference's, which are used throughout.
 
     Raises:
+        PluginError: `polycmp-onnx` is not installed.
         UsageError: There are not two backends with a model each.
         ModelError: A model cannot be read, they have nothing in common, or it is not clear which inputs are the same.
     """
@@ -59,8 +61,9 @@ class Setup:
         on_stage: Stage = lambda _: None,
         reduce: Callable[[Any], Any] | None = None,
     ) -> None:
+        require_onnx("exchanging layers")
+        from polycmp_locate.mixed import graph_of
         from polycmp_onnx.graph import with_names
-        from polycmp_onnx.mixed import graph_of
 
         self._plan, self._registry, self._on_stage = plan, registry, on_stage
         self._resolved = resolve(plan, registry)
@@ -113,7 +116,7 @@ class Setup:
         Args:
             model: The model.
         """
-        from polycmp_onnx.mixed import Mixer
+        from polycmp_locate.mixed import Mixer
 
         candidate, reference = self.candidate_run.graph, self.reference_run.graph
         self.pairing = pair_graphs(candidate, reference)

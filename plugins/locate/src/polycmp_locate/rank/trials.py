@@ -17,7 +17,7 @@ from polycmp_locate.rank.search import OutOfRuns
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
-    from polycmp_onnx.mixed import Layer, Mixer
+    from polycmp_locate.mixed import Layer, Mixer
 
 Tensors = Mapping[str, Any]
 
@@ -81,7 +81,7 @@ class Trials:
         return known
 
     def _run(self, kept: frozenset[int]) -> Trial:
-        from polycmp_onnx.mixed import Made
+        from polycmp_locate.mixed import Made
 
         loader = Made(self._mixer.mix(self._layers[index] for index in kept))
         scratch = BackendResult(label=self._backend.label, backend=self._backend.plan.backend)

@@ -17,9 +17,10 @@ from typing import Any
 
 from polycmp.errors import EXIT_DIFFERENT, EXIT_OK, ModelError, PolycmpError
 from polycmp.files import atomic_write, to_bytes
+from polycmp.options.values import split_script
+from polycmp.plugins import Registry
 from polycmp.results.files import InputsWriter, OutputsWriter, open_inputs, open_runs
 from polycmp.results.outcome import describe_environment
-from polycmp.values import split_script
 from polycmp_locate.reduce.case import EXPECTED, INPUTS, SCRIPT, Case, run_in
 
 ENVIRONMENT = "environment.json"
@@ -61,12 +62,14 @@ class Bundle:
         counts: How many names, weights and texts were replaced.
         left: In words, what of the user's is in the model all the same.
         attached: Files from elsewhere that the command needs, which a person should look through.
+        verified: What was made sure of in the model, in a few words each.
     """
 
     change: Change
     counts: dict[str, int] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
     attached: list[str] = field(default_factory=list)
+    verified: tuple[str, ...] = ()
 
 
 def bundle(folder: Path, target: Path, wanted: Change, seed: int = 0) -> Bundle:
@@ -93,16 +96,21 @@ def bundle(folder: Path, target: Path, wanted: Change, seed: int = 0) -> Bundle:
             why="so nothing could be checked",
             hint=f"sh {folder / SCRIPT}",
         )
+    why = "even without changes, so something outside the folder belongs to it"
     with tempfile.TemporaryDirectory(prefix="polycmp-bundle-") as room:
         for number, change in enumerate(_ever_less(wanted, has_inputs=(folder / INPUTS).is_file())):
             place = Path(room, str(number))
-            made = _Builder(case, folder, model, place, change, seed).build()
+            try:
+                made = _Builder(case, folder, model, place, change, seed).build()
+            except _SpoiledError as error:
+                why = str(error)
+                continue
             if made is not None:
                 _zip(place, target)
                 return made
     raise PolycmpError(
         f"no copy of {folder} shows the fault",
-        why="even without changes, so something outside the folder belongs to it",
+        why=why,
     )
 
 
@@ -115,6 +123,10 @@ def _ever_less(wanted: Change, *, has_inputs: bool) -> Iterator[Change]:
         for weights, inputs in ((True, True), (True, False), (False, True), (False, False))
     )
     yield from found
+
+
+class _SpoiledError(Exception):
+    """What was replaced made a model of it that is not as good as the original."""
 
 
 class _Builder:
@@ -134,7 +146,11 @@ class _Builder:
         self.texts: dict[str, str] = {}
 
     def build(self) -> Bundle | None:
-        """Return what was put together; None if it does not show the fault."""
+        """Return what was put together; None if it does not show the fault.
+
+        Raises:
+            _SpoiledError: The model with the changes is not as good as the original.
+        """
         if self.change.new_values and (self.folder / EXPECTED).is_file() and not self.case.remake:
             return None
         self.place.mkdir()
@@ -152,9 +168,10 @@ class _Builder:
     def _write_model(self) -> Mapping[str, str]:
         import numpy as np
 
-        from polycmp_onnx import left_as_it_is, onnx_from_path, redraw_weights, save_onnx, scrub_names, scrub_texts
+        from polycmp_onnx import left_as_it_is, onnx_from_path, redraw_weights, save_part, scrub_names, scrub_texts
 
-        model, names = onnx_from_path(str(self.folder / self.model)), dict[str, str]()
+        original = str(self.folder / self.model)
+        model, names = onnx_from_path(original), dict[str, str]()
         if self.change.weights:
             self.found.counts["weights"] = redraw_weights(model, np.random.default_rng(self.seed))
             self.texts = scrub_texts(model)
@@ -164,7 +181,15 @@ class _Builder:
             self.found.counts["names"] = len(names)
         if self.change.names and self.change.weights:
             self.found.left = left_as_it_is(model)
-        save_onnx(model, str(self.place / self.model))
+        try:
+            self.found.verified = save_part(
+                lambda: model,
+                str(self.place / self.model),
+                original=lambda: onnx_from_path(original),
+                registry=Registry.discover(),
+            )
+        except ModelError as error:
+            raise _SpoiledError(error.why or error.what) from error
         return names
 
     def _write_inputs(self, names: Mapping[str, str]) -> None:

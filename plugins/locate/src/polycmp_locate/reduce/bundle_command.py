@@ -9,6 +9,7 @@ import click
 from polycmp.command import examples
 from polycmp.errors import UsageError
 from polycmp.terminal import echo, visible
+from polycmp_locate.onnx_extra import require_onnx
 
 HELP = "Put the FOLDER of a fault into a zip file that is fit to be posted." + examples(
     "polycmp debug reduce model.onnx -b trt:fp16 -b onnxrt --save-repro case", "polycmp debug bundle case"
@@ -30,12 +31,14 @@ def bundle_command(
     """Write the zip file, and say what is in it.
 
     Raises:
+        PluginError: `polycmp-onnx` is not installed.
         UsageError: The file to write is no zip file.
         PolycmpError: There is no case, or it does not show its fault here.
     """
     from polycmp_locate.reduce.bundle import ENVIRONMENT, Change, bundle
     from polycmp_locate.reduce.case import INPUTS
 
+    require_onnx("debug bundle")
     place = Path(folder)
     target = Path(output) if output else place.parent / f"{place.resolve().name}.zip"
     if target.suffix.lower() != ".zip":
@@ -60,4 +63,6 @@ def bundle_command(
     for name in made.attached:
         echo(visible(f"{name}: a file of yours that the command needs: look through it before you post it"))
     echo(f"versions, platform and processor: {ENVIRONMENT}")
+    if made.verified:
+        echo(visible(f"the model is verified: {', '.join(made.verified)}"))
     echo(visible(f"wrote {target}; a copy of what is in it was run, and shows the fault"))

@@ -16,7 +16,7 @@ from polycmp_locate.debug.replay import Replay
 from polycmp_locate.debug.steps import Stepper
 from polycmp_locate.reduce.named import operators_named
 from polycmp_locate.reduce.parts import Part, Parts
-from polycmp_locate.reduce.reduction import Reduction
+from polycmp_locate.reduce.reduction import Reduction, told_in
 from polycmp_locate.reduce.saved import SavedTensors
 from polycmp_locate.reduce.search import State, Wishes
 from polycmp_locate.reduce.searching import Search, Stage, Wanted
@@ -78,12 +78,12 @@ class Shapes:
     def _run(self, names: list[str]) -> None:
         """Run the model on an installed backend that shows what is inside."""
         # Few models need this, and what it imports takes as long as several steps.
+        from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
         from polycmp.options import make_options
         from polycmp.plan import BackendPlan
         from polycmp.results.outcome import BackendResult
         from polycmp.runs.loop import open_feeds
         from polycmp.runs.resolve import ResolvedBackend
-        from polycmp_layerwise.partitioned_run import PartitionedRun
 
         registry, source = self._model.registry, self._model.data_loader
         if source is None or not names:
@@ -148,12 +148,23 @@ class CheckJudge:
         """Return the positions of the operators that the check named where it failed first: of the whole model."""
         return operators_named(self._said, self._graph)
 
-    def write(self, part: Part, path: str) -> bool:
-        """Write a part to keep; return whether its inputs' types and shapes are known."""
+    def write(self, part: Part, path: str) -> str:
+        """Write a part to keep, once it is known to be as good as the model.
+
+        Returns:
+            A remark on what was made sure of.
+
+        Raises:
+            ModelError: Something is wrong with it that is not wrong with the model.
+        """
+        loader = self._cut(part)
+        return "" if loader is None else write_model(self._model, loader, path)
+
+    def copy(self, part: Part, path: str) -> None:
+        """Write a part a second time."""
         loader = self._cut(part)
         if loader is not None:
-            write_model(self._model, loader, path)
-        return loader is not None
+            self._model.save(loader, path)
 
     def _cut(self, part: Part) -> Loader[Any] | None:
         inputs = self._shapes.find(part.inputs)
@@ -205,7 +216,8 @@ def reduce_with_check(
         )
     if found.failing is not None:
         found.sentence = f"fails the check{': ' if check else ''}{' '.join(check)}"
-        _write(found, wanted, judge, stepper.artifact, check, saved)
+        with told_in(found):
+            _write(found, wanted, judge, stepper.artifact, check, saved)
     found.seconds = time.perf_counter() - start
     return found
 
@@ -216,16 +228,14 @@ def _write(
     from polycmp_locate.reduce.case import Case
 
     assert found.failing is not None
-    judge.write(found.failing, wanted.output)
-    found.files.append(("fails", wanted.output))
+    found.wrote("fails", wanted.output, judge.write(found.failing, wanted.output))
     if wanted.passing and found.passing is not None:
-        judge.write(found.passing, wanted.passing)
-        found.files.append(("passes", wanted.passing))
+        found.wrote("passes", wanted.passing, judge.write(found.passing, wanted.passing))
     elif wanted.passing:
         found.notes.append(f"no part passes, so {wanted.passing} was not written")
     if wanted.folder and check:
         folder = make_folder(wanted.folder)
-        judge.write(found.failing, str(folder / Path(artifact).name))
+        judge.copy(found.failing, str(folder / Path(artifact).name))
         saved.write(found.failing, folder)
         words = [Path(artifact).name if word == artifact else str(absolute(word)) for word in saved.words_inside()]
         case = Case(words, None, found.sentence, found.command)

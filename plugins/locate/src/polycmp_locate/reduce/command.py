@@ -66,7 +66,7 @@ OPTIONS = (
 
 
 def _reduce(call: Invocation) -> int:
-    with_backends = call.given.backends and not call.params["check"]
+    with_backends = call.options.backends and not call.params["check"]
     found = _with_backends(call) if with_backends else _with_check(call)
     from polycmp_locate.reduce.face import result_of
 
@@ -102,11 +102,11 @@ def _with_check(call: Invocation) -> Reduction:
     from polycmp_locate.debug.check import make_check
     from polycmp_locate.debug.steps import Stepper
 
-    if call.given.backends:
+    if call.options.backends:
         raise UsageError("backends and --check both say what fails", hint="give two backends, or --check COMMAND …")
     section, check = call.section(ReduceSection), call.params["check"]
     checking = call.section(CheckSection)
-    artifact = checking.iter_artifact or f"polycmp_debug{Path(call.given.model).suffix}"
+    artifact = checking.iter_artifact or f"polycmp_debug{Path(call.options.model).suffix}"
     from polycmp_locate.reduce.saved import SavedTensors
 
     saved = SavedTensors(check, call.registry)
@@ -122,13 +122,13 @@ def _with_check(call: Invocation) -> Reduction:
         run = section.force_fallback_shape_inference
         with call.progress() as on_stage:
             found = reduce_with_check(model, stepper, wishes, wanted, replay, check, saved, run=run, on_stage=on_stage)
-    found.command = call.given.command
+    found.command = call.options.command
     return found
 
 
 def _output(call: Invocation) -> str:
     """Return where the failing model goes: by default into this folder, under the model's name with `_reduced`."""
-    model = Path(call.given.model)
+    model = Path(call.options.model)
     return call.params["output"] or f"{model.stem}_reduced{model.suffix}"
 
 

@@ -13,7 +13,7 @@ from polycmp.runs.resolve import resolve
 from polycmp_locate.debug.replay import Replay
 from polycmp_locate.reduce.judging import BackendJudge, WholeModel
 from polycmp_locate.reduce.parts import Part, Parts
-from polycmp_locate.reduce.reduction import Reduction
+from polycmp_locate.reduce.reduction import Reduction, told_in
 from polycmp_locate.reduce.saving import save_case
 from polycmp_locate.reduce.search import Wishes
 from polycmp_locate.reduce.searching import Search, Stage, Wanted
@@ -62,7 +62,8 @@ def reduce_with_backends(
             found.notes.append(f"{failure.sentence}; yet not when the model is cut out of its file")
         else:
             model = resolved.backend(failure.candidate.label).model
-            _write(found, wanted, plan, registry, judge, model)
+            with told_in(found):
+                _write(found, wanted, plan, registry, judge, model)
     found.command, found.seconds = plan.command, time.perf_counter() - start
     return found
 
@@ -85,5 +86,5 @@ def _write(found: Reduction, wanted: Wanted, plan: Plan, registry: Registry, jud
 def _write_part(found: Reduction, what: str, judge: BackendJudge, part: Part, model: Model, path: str) -> None:
     tensors = judge.tensors(part.inputs)
     if tensors is not None:
-        write_model(model, judge.failure.candidate.part(tensors, part.outputs), path)
-        found.files.append((what, path))
+        remark = write_model(model, judge.failure.candidate.part(tensors, part.outputs), path)
+        found.wrote(what, path, remark)

@@ -38,7 +38,7 @@ def _verdict(found: Reduction) -> Verdict:
 
 def _heading(found: Reduction) -> str:
     if found.problem is not None:
-        return "COULD NOT REDUCE"
+        return "COULD NOT REDUCE" if found.failing is None else "NOT WRITTEN"
     if found.failing is None:
         return "NOTHING FAILS"
     return "STOPPED" if found.stopped else "REDUCED"

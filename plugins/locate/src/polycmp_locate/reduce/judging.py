@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from polycmp.builtin.layerwise.open import open_partitioned_runs
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
+from polycmp.builtin.layerwise.structure import same_structure
 from polycmp.compare.pair import PairComparer
 from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.plan import ComparePlan, Plan
@@ -15,9 +18,6 @@ from polycmp.runs.comparers import comparer_maker
 from polycmp.runs.loop import Pace, copy_feed, run_steps
 from polycmp.runs.resolve import Resolved
 from polycmp.tensors import Feed
-from polycmp_layerwise.open import open_partitioned_runs
-from polycmp_layerwise.partitioned_run import PartitionedRun
-from polycmp_layerwise.structure import same_structure
 from polycmp_locate.narrowed import for_outputs
 from polycmp_locate.reduce.parts import Part
 from polycmp_locate.reduce.search import State

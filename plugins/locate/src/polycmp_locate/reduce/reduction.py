@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from polycmp.errors import ModelError
+from polycmp.report import Problem
 from polycmp_locate.reduce.parts import Part
 
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
-    from polycmp.report import Problem
 
 
 @dataclass
@@ -24,7 +27,7 @@ class Reduction:
         steps: How many parts were judged.
         taken: How many verdicts came from an earlier search.
         stopped: Whether the user stopped the search.
-        problem: What kept the search from starting.
+        problem: What kept the search from starting, or what it found from being written.
         files: What was written: what it is, and where.
         notes: Remarks.
         command: What was typed.
@@ -43,3 +46,23 @@ class Reduction:
     notes: list[str] = field(default_factory=list)
     command: str = ""
     seconds: float = 0.0
+
+    def wrote(self, what: str, path: str, remark: str) -> None:
+        """Note a file.
+
+        Args:
+            what: What it is.
+            path: Where it lies.
+            remark: What was made sure of.
+        """
+        self.files.append((what, path))
+        self.notes += [remark] if remark else []
+
+
+@contextmanager
+def told_in(found: Reduction) -> Iterator[None]:
+    """Tell of a file that is not as good as the model together with what was found, which took long to find."""
+    try:
+        yield
+    except ModelError as error:
+        found.problem = Problem(error.what, error.why, error.hint)

@@ -17,7 +17,6 @@ from polycmp.results.files import InputsWriter, OutputsWriter
 from polycmp_locate.reduce.case import EXPECTED, INPUTS, Case
 from polycmp_locate.reduce.judging import BackendJudge
 from polycmp_locate.reduce.parts import Part
-from polycmp_locate.reduce.writing import write_model
 from polycmp_locate.repro import anywhere
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def save_case(folder: str, plan: Plan, registry: Registry, judge: BackendJudge, 
         plan: The search's plan.
         registry: The plugins.
         judge: Knows the tensors.
-        part: The part.
+        part: The part; its file was verified.
         model: The candidate's model.
 
     Returns:
@@ -44,7 +43,7 @@ def save_case(folder: str, plan: Plan, registry: Registry, judge: BackendJudge, 
     place, failure = make_folder(folder), judge.failure
     tensors, expected = judge.tensors(part.inputs) or {}, judge.expected(part)
     name = f"model{Path(model.path).suffix}"
-    write_model(model, failure.candidate.part(tensors, part.outputs), str(place / name))
+    model.save(failure.candidate.part(tensors, part.outputs), str(place / name))  # what was written was verified
     _write_tensors(place, tensors, failure.reference.label, expected)
     words = _words(plan, registry, judge, part, name)
     status = EXIT_FAILED if failure.error else EXIT_DIFFERENT

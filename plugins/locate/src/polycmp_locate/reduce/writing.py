@@ -6,25 +6,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import FileError, describe_exception
-from polycmp.values import split_script
+from polycmp.options.values import split_script
 
 if TYPE_CHECKING:
     from polycmp.loader import Loader
     from polycmp.model import Model
 
 
-def write_model(model: Model, loader: Loader[Any], path: str) -> None:
-    """Write a part of a model.
+def write_model(model: Model, loader: Loader[Any], path: str) -> str:
+    """Write a part of a model, once it is known to be as good as the model.
+
+    Returns:
+        A remark on what was made sure of; empty where nothing was.
 
     Raises:
         FileError: The file cannot be written.
-        ModelError: Models of this kind cannot be written.
+        ModelError: Something is wrong with it that is not wrong with the model, or models of this kind cannot be
+            written.
     """
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"cannot write {path}", why=describe_exception(error)) from error
-    model.save(loader, path)
+    done = model.save_verified(loader, path)
+    return f"{path} is verified: {', '.join(done)}" if done else ""
 
 
 def absolute(text: Any) -> Any:

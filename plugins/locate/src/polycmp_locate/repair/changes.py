@@ -11,7 +11,7 @@ import numpy as np
 from polycmp_locate.repair.result import Change
 
 if TYPE_CHECKING:
-    from polycmp_onnx.mixed import Layer, Mixer
+    from polycmp_locate.mixed import Layer, Mixer
 
 #: Operators that only change type or order of elements.
 _FORM = frozenset({"Cast", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"})

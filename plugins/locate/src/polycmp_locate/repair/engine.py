@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import UsageError
 from polycmp.files import atomic_write, to_bytes
+from polycmp.options.values import parse_json
 from polycmp.plan import Plan
-from polycmp.values import parse_json
 from polycmp_locate.rank.search import Found, guided
 from polycmp_locate.rank.setup import Cases, Setup, Stage
 from polycmp_locate.rank.trials import Trials
@@ -22,7 +22,7 @@ from polycmp_locate.repair.suspects import errors_alone, is_suspect
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
-    from polycmp_onnx.mixed import Layer
+    from polycmp_locate.mixed import Layer
 
 _RUNS = 32
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.errors import ModelError
 from polycmp.runs.resolve import ResolvedBackend
 from polycmp.tensors import Feed
-from polycmp_layerwise.partitioned_run import PartitionedRun
 from polycmp_locate.rank.alone import Tensors, chunks_of, make_alone, shown
 from polycmp_locate.rank.figures import ratio_db
 
 if TYPE_CHECKING:
-    from polycmp_onnx.mixed import Layer, Mixer
+    from polycmp_locate.mixed import Layer, Mixer
 
 #: Rounding to these types leaves at least so many dB; below, a layer is suspected.
 _ROUNDING_DB = {"float64": 200.0, "float32": 90.0, "float16": 45.0, "bfloat16": 28.0}

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from onnx.reference.op_run import OpRun
 from onnx.reference.ops.op_conv_transpose import ConvTranspose
+from onnx.reference.ops.op_cum_sum import CumSum
 from onnx.reference.ops.op_grid_sample import GridSample
 from onnx.reference.ops.op_gru import GRU
 from onnx.reference.ops.op_lstm import LSTM
+from onnx.reference.ops.op_one_hot import OneHot
 from onnx.reference.ops.op_resize import Resize
 from onnx.reference.ops.op_rnn import RNN_14
 from onnx.reference.ops.op_roi_align import RoiAlign
@@ -71,6 +73,22 @@ class ConvTranspose_11(ConvTranspose):  # type: ignore[misc]
             [super(ConvTranspose_11, self)._run(a, b, None, group=1, **attributes)[0] for a, b in parts], 1
         )
         return (y if bias is None else y + bias.reshape(-1, *(1,) * (x.ndim - 2)),)
+
+
+class OneHot_9(OneHot):  # type: ignore[misc]
+    """OneHot; ONNX's fails where the depth is a list of one number, which the standard allows."""
+
+    def _run(self, indices: Any, depth: Any, values: Any, **attributes: Any) -> tuple[Any]:
+        (made,) = super()._run(indices, np.asarray(depth).reshape(()), values, **attributes)
+        return (made,)
+
+
+class CumSum_11(CumSum):  # type: ignore[misc]
+    """CumSum; ONNX's fails where the axis is a list of one number, which runtimes take and exporters write."""
+
+    def _run(self, x: Any, axis: Any, **attributes: Any) -> tuple[Any]:
+        (made,) = super()._run(x, np.asarray(axis).reshape(()), **attributes)
+        return (made,)
 
 
 class _Recurrent(OpRun):  # type: ignore[misc]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import logging
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.command import examples
+from polycmp.errors import ModelError, UsageError
+from polycmp.model import Model
 from polycmp.spec import opt
 from polycmp_onnx.tools.frame import (
     OutsideSection,
@@ -21,9 +24,12 @@ from polycmp_onnx.tools.model_command import ModelCommand
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
-    from polycmp.model import Model
     from polycmp.plugins import Contribution, Registry
+    from polycmp_onnx.plugin import LoaderOptions
+    from polycmp_onnx.save import Form
     from polycmp_onnx.verify import Verification
+
+_LOG = logging.getLogger("polycmp")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,8 +40,6 @@ class ConvertSection:
 
 
 def _convert(call: Invocation) -> int:
-    from polycmp.errors import ModelError, UsageError
-
     model, output = call.open_model(), call.params["output"]
     writer = _writer(call.registry, output, call.section(ConvertSection).convert_to)
     kind = writer.spec.produces or writer.spec.name
@@ -64,27 +68,76 @@ def _write_onnx(call: Invocation, model: Model, output: Path) -> int:
         refuse_to_overwrite_weights(model, output, outside or f"{output.name}.data")
     form = Form(outside, section.external_data_size_threshold, not section.no_save_all_tensors_to_one_file)
     verification = None if call.section(VerifySection).no_verify else _verification(call, model)
-    save(model.load("onnx"), str(output), form, verification)
+    try:
+        save(model.load("onnx"), str(output), form, verification)
+    except ModelError as error:
+        options = _options(model)
+        if verification is None or not verification.crashed or not (options.fp_to_fp16 or options.fp_to_bf16):
+            raise
+        verification = _write_without_crash(call, model, output, form, error)
     tell(output, "", verification)
     return 0
+
+
+def _write_without_crash(call: Invocation, model: Model, output: Path, form: Form, crash: ModelError) -> Verification:
+    """Write a model in a smaller type, with one more type of operators in float32, so that a backend survives it.
+
+    Args:
+        call: The call of the command.
+        model: The model, of which all that can be of the smaller type makes a file that a backend dies of.
+        output: Where to write.
+        form: How the files are to look.
+        crash: What was said of that file.
+
+    Returns:
+        What made sure of the file that was written.
+
+    Raises:
+        ModelError: No type of operators alone makes the difference.
+    """
+    from polycmp_onnx.graph import nodes_within
+    from polycmp_onnx.save import save
+
+    options = _options(model)
+    types = sorted({node.op_type for node in nodes_within(model.load("onnx")().graph)} - {"Cast", *options.keep_float})
+    _LOG.info("%s; looking for the operators that have to stay in float32", crash.why)
+    for kind in types:
+        kept = replace(options, keep_float=(*options.keep_float, kind))
+        settings = replace(model.settings, loader_options={**model.settings.loader_options, "onnx": kept})
+        milder = Model(model.source, model.registry, settings)
+        verification = _verification(call, milder)
+        try:
+            save(milder.load("onnx"), str(output), form, verification)
+        except (ModelError, UsageError):  # it dies of this one, too, or the conversion brought the operator
+            continue
+        _LOG.warning("%s stays in float32, as by --keep-float %s: otherwise %s", kind, kind, crash.why)
+        return verification
+    crash.hint = f"--keep-float TYPE … with several types of operators; {crash.hint}"
+    raise crash
 
 
 def _verification(call: Invocation, model: Model) -> Verification:
     """Return what makes sure of the file: of its results, too, unless it is to round them."""
     from polycmp_onnx.load import OnnxFromPath
-    from polycmp_onnx.plugin import LoaderOptions
     from polycmp_onnx.verify import Verification
 
-    options = model.settings.loader_options.get("onnx") or LoaderOptions()
+    options = _options(model)
     same = not (options.fp_to_fp16 or options.fp_to_bf16)
     original = OnnxFromPath(model.path, options.external_data_dir) if model.kind == "onnx" else lambda: None
     registry = None if options.ignore_external_data else call.registry
     return Verification(registry, original, same=same, whose=model.path)
 
 
+def _options(model: Model) -> LoaderOptions:
+    """Return the options with which a model is loaded."""
+    from polycmp_onnx.plugin import LoaderOptions
+
+    return model.settings.loader_options.get("onnx") or LoaderOptions()
+
+
 def _writer(registry: Registry, output: str, convert_to: str) -> Contribution:
     """Return the loader whose kind of model is to be written."""
-    from polycmp.errors import UsageError, did_you_mean
+    from polycmp.errors import did_you_mean
     from polycmp.plugins import explain_kind, explain_suffix
 
     writers = {item.spec.produces or item.spec.name: item for item in registry.loaders.values() if item.spec.save}

@@ -12,8 +12,8 @@ from typing import Any
 
 from polycmp.errors import FileError, describe_exception
 from polycmp.files import atomic_write
+from polycmp.options.values import parse_json
 from polycmp.tensors import format_shape
-from polycmp.values import parse_json
 from polycmp_onnx.graph import graph_inputs, reads, subgraphs, tensor_metadata
 from polycmp_onnx.shapes import value_types
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from polycmp.errors import UsageError
+from polycmp.options.values import split_list, split_name
 from polycmp.tensors import TensorMetadata, as_dtype
-from polycmp.values import split_list, split_name
 
 AUTO = "auto"
 

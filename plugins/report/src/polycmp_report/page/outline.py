@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from polycmp.report import BAD, figure
-from polycmp_layerwise.along import AlongGraph, Measure, Place
-from polycmp_report.page.elements import Markup, join, tag
+from polycmp.report.along import AlongGraph, Measure, Place
+from polycmp_report.elements import Markup, join, tag
 from polycmp_report.page.tables import breakable
 
 #: Errors below this, relative, have no bar.

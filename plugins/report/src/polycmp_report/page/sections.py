@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from polycmp.report import Fact, Facts, NextStep, Note, Problem, Repeat, Result, Table
+from polycmp_report.elements import Markup, join, tag
 from polycmp_report.models import file_names, named
-from polycmp_report.page.elements import Markup, join, tag
 
 #: Problems of the same kind that are told one by one.
 PROBLEMS = 12

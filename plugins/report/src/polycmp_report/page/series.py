@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from polycmp.report import Point, Series
-from polycmp_layerwise.along import AlongGraph
-from polycmp_report.page.elements import Markup, join, tag
+from polycmp.report.along import AlongGraph
+from polycmp_report.elements import Markup, join, tag
 from polycmp_report.page.modules import groups_of
 
 WIDTH, HEIGHT = 1160, 300

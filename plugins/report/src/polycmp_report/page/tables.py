@@ -20,8 +20,8 @@ from polycmp.report import (
     cell_text,
     figure,
 )
+from polycmp_report.elements import Markup, escape, join, tag
 from polycmp_report.page.drawings import bars, histogram_svg, spark_svg
-from polycmp_report.page.elements import Markup, escape, join, tag
 from polycmp_report.page.pictures import pictures
 from polycmp_report.page.sections import facts_list, hint
 

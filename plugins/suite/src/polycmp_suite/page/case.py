@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from polycmp.report import duration, figure
+from polycmp_report.elements import Markup, tag
 from polycmp_report.identity import Identity
-from polycmp_suite.page.elements import Markup, badge, page, tag
+from polycmp_suite.page.document import badge, page
 from polycmp_suite.page.trend import trend
 from polycmp_suite.result import CaseResult
 from polycmp_suite.running.process import LOG

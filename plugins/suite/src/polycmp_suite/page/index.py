@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from polycmp.files import atomic_write, to_bytes
 from polycmp.report import Facts, Note, Result, duration, figure
+from polycmp_report.elements import Markup, tag
 from polycmp_report.identity import Identity
 from polycmp_suite.page.case import case_page
-from polycmp_suite.page.elements import Markup, badge, page, tag
+from polycmp_suite.page.document import badge, page
 from polycmp_suite.page.trend import past_results, trend
 from polycmp_suite.result import CaseResult
 from polycmp_suite.store import Run

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
+from polycmp.options.values import parse_json
 from polycmp.terminal import shorten
-from polycmp.values import parse_json
 from polycmp_suite.result import CaseResult, State
 from polycmp_suite.running.process import LOG
 from polycmp_suite.spec import Ended

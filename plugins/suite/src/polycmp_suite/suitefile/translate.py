@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from polycmp.command import BackendCommand
 from polycmp.errors import PolycmpError, UsageError
 from polycmp.model import Model
+from polycmp.options.text import read_plain, words_of
 from polycmp.plan.backends import plan_backends, spec_texts
-from polycmp.plan.build import settings_of
-from polycmp.plan.text import read_values
 from polycmp_suite.suitefile.case import Case
 from polycmp_suite.suitefile.keys import FORBIDDEN, OWN
 from polycmp_suite.suitefile.rules import Rules, given_options, refuse_code, refuse_writing_outside, written_by
@@ -22,6 +21,7 @@ from polycmp_suite.suitefile.spread import Settings
 from polycmp_suite.suitefile.versions import Versions
 
 if TYPE_CHECKING:
+    from polycmp.options import FlagTable, OptionValues
     from polycmp.plan import BackendPlan
     from polycmp.plugins import Registry
 
@@ -39,7 +39,7 @@ class Translator:
         self._registry, self._folder, self._rules = registry, folder, rules
         self._versions = Versions(registry)
         self._references: dict[str, tuple[str, ...]] = {}
-        self._commands: dict[str, tuple[BackendCommand, Any]] = {}
+        self._tables: dict[str, FlagTable] = {}
 
     def case(self, settings: Settings, line: int) -> Case:
         """Return the case.
@@ -49,20 +49,19 @@ class Translator:
             PluginError: Something that is named is not installed.
         """
         own = {key: spec.read(settings.own[key]) if key in settings.own else spec.default for key, spec in OWN.items()}
-        command, table = self._command(own["command"])
+        table = self._table(own["command"])
         options = {**settings.options, **own["options"]}
         if settings.model:
             options["model"] = settings.model
         for key in options:
             if key in FORBIDDEN:
                 raise UsageError(f"{key!r} has no place in a case", why=FORBIDDEN[key])
-        asked = read_values(options, table)
+        asked = read_plain(options, table)
         if not asked.backends:
             raise UsageError(
                 "no backend given", why='a case needs backend = ["onnxrt", "onnx"], or takes it from [defaults]'
             )
-        values = settings_of(asked.values, command.sections)
-        backends = plan_backends(asked.backends, values.of_kind("runner"), self._registry)
+        backends = plan_backends(asked.backends, asked.of_kind("runner"), self._registry)
         if not asked.model and not all(item.model for item in backends):
             raise UsageError("no model given", why='model = "model.onnx", or a pattern: model = "models/*.onnx"')
         given = list(given_options(asked.values, table, backends))
@@ -72,8 +71,7 @@ class Translator:
             refuse_writing_outside(self._folder, given)
         words = [*own["command"].split(), *([asked.model] if asked.model else [])]
         words += [word for spec in spec_texts(backends) for word in ("-b", spec)]
-        for key, value in asked.values.items():
-            words += _words(table.targets[key], value)
+        words += words_of(asked.values, table)
         needs = own["needs"]
         return Case(
             id=settings.id,
@@ -96,17 +94,17 @@ class Translator:
             line=line,
         )
 
-    def _command(self, name: str) -> tuple[BackendCommand, Any]:
-        if name not in self._commands:
+    def _table(self, name: str) -> FlagTable:
+        if name not in self._tables:
             found = self._registry.find_command(name)
             command = self._registry.load(found, found.spec.target)
             if not isinstance(command, BackendCommand):
                 raise UsageError(f"the command {name!r} takes no backends", why="run, locate and invariants do")
-            self._commands[name] = command, command.table_of(self._registry)
-        return self._commands[name]
+            self._tables[name] = command.table_of(self._registry)
+        return self._tables[name]
 
     def _files(
-        self, asked: Any, table: Any, backends: tuple[BackendPlan, ...], further: tuple[str, ...]
+        self, asked: OptionValues, table: FlagTable, backends: tuple[BackendPlan, ...], further: tuple[str, ...]
     ) -> Iterator[str]:
         """Yield the files that a case reads, as far as its options say so, and those that it names itself."""
         named = [asked.model, *(item.model for item in backends)]
@@ -137,16 +135,6 @@ class Translator:
             with suppress(PolycmpError):  # no model, or one that cannot be read: its command says so
                 self._references[path] = Model(str(place), self._registry).files()
         yield from (os.path.relpath(item, self._folder) for item in self._references[path] if Path(item).exists())
-
-
-def _words(target: Any, value: Any) -> list[str]:
-    """Return the words that give an option a value."""
-    flag, option = target.flags[0], target.field
-    if option.kind == "flag":
-        return [flag if value else target.negative]
-    if option.bare is not None and option.convert([[option.bare]]) == value:
-        return [flag]
-    return [word for texts in option.texts(value) for word in (flag, *texts)]
 
 
 def settings_and_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

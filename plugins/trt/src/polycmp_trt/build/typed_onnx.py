@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 from polycmp.errors import BackendError, DataError, ModelError, PluginError, describe_exception
 from polycmp.files import atomic_write
 from polycmp.loader import resolve
+from polycmp.options.values import pick
 from polycmp.tensors import TensorMetadata, to_numpy
-from polycmp.values import pick
 from polycmp_onnx import ConvertToBf16
 from polycmp_onnx.load import OnnxLoader
 from polycmp_trt.build.calibrator import calibration_feeds

@@ -1,0 +1,1 @@
+"""Plugins that come with the core: each is registered through the hooks that strangers use."""

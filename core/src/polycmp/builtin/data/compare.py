@@ -1,0 +1,45 @@
+"""`polycmp compare`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from polycmp.command import BackendCommand, examples
+from polycmp.errors import UsageError
+
+if TYPE_CHECKING:
+    from polycmp.command import Invocation
+
+EPILOG = """\b
+Exit status: 0 equal, 1 different, 2 wrong usage, 3 could not compare."""
+
+
+def _compare(call: Invocation) -> int:
+    files = tuple(call.params["files"])
+    if not files:
+        raise UsageError("no files given", hint="polycmp compare NEW.npz OLD.npz")
+    result = {**call.options.of("core", "result"), "load_outputs": files}
+    plan = call.plan(options=call.options.replaced("core", "result", result))
+    call.begin(plan)
+    return call.present(call.run(plan))
+
+
+compare_command = BackendCommand(
+    "compare",
+    _compare,
+    options=("compare", "result.report", "log"),
+    plugins=("compare_func", "report"),
+    unfolded=("compare_func",),
+    watching=True,
+    params=[
+        click.Argument(["files"], nargs=-1, type=click.Path()),
+        click.Option(["-v", "--verbose"], count=True, help="More messages and all outputs; may repeat."),
+        click.Option(["-q", "--quiet"], count=True, help="Fewer messages, and one line of the result; may repeat."),
+    ],
+    help="Compare saved outputs: .json, a type of file that plugins bring, or folders. The last one holds the "
+    "reference, unless --reference names a run."
+    + examples("polycmp compare new.npz old.npz", "polycmp compare new.json old.json --atol 1e-3 --report r.json"),
+    epilog=EPILOG,
+)

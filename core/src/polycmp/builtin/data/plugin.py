@@ -1,0 +1,40 @@
+"""What this package contributes. Light: only the standard library and `polycmp.spec` are imported here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from polycmp.builtin.data.samples.options import SIZES, SampleOptions
+from polycmp.spec import CommandSpec, DataLoaderSpec, hookimpl
+
+_DATA = "Join files of inputs and outputs, or make inputs from images and arrays."
+_INSPECT = "Show what is in a model, or in a file of inputs or outputs."
+_COMMANDS = (
+    ("compare", "Compare saved outputs.", "compare:compare_command", ""),
+    ("inspect data", "Show the tensors in a file of inputs or outputs.", "show:inspect_command", _INSPECT),
+    ("data concat", "Append the iterations of several files.", "join:concat_command", _DATA),
+    ("data merge", "Put the tensors of several files together.", "join:merge_command", _DATA),
+    ("data from-images", "Make inputs from images.", "make:images_command", _DATA),
+    ("data from-numpy", "Make inputs from NumPy files.", "make:numpy_command", _DATA),
+)
+
+
+@hookimpl
+def polycmp_commands() -> Iterable[CommandSpec]:
+    """Contribute the commands."""
+    for words, summary, target, group in _COMMANDS:
+        yield CommandSpec(tuple(words.split()), summary, f"polycmp.builtin.data.{target}", group)
+
+
+@hookimpl
+def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
+    """Contribute real samples."""
+    yield DataLoaderSpec(
+        "sample",
+        "Two photographs, a page of text, speech, a sentence: what fits each input",
+        "polycmp.builtin.data.samples.loader:make_sample",
+        SampleOptions,
+        remarks="polycmp.builtin.data.samples.loader:remarks",
+        sizes=SIZES,
+        steps_in="polycmp.builtin.data.samples.reach:SampleSearch",
+    )

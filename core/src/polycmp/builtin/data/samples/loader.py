@@ -1,0 +1,55 @@
+"""The data loader `sample`: pictures, speech and text for the inputs that these fit, random numbers for others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from polycmp.builtin.data.samples.fitting import Filling, fillings
+from polycmp.builtin.data.samples.options import PICTURES, SampleOptions
+from polycmp.builtin_options import RandomOptions
+from polycmp.data.random import make_random
+from polycmp.data.random import remarks as random_remarks
+from polycmp.errors import DataError
+from polycmp.tensors import LabelledFeed, TensorMetadata
+
+
+def make_sample(options: SampleOptions) -> Callable[[TensorMetadata], Iterator[LabelledFeed]]:
+    """Return a function of the inputs' metadata that yields feeds: one for each picture, or one.
+
+    Raises:
+        DataError: No sample fits any of the inputs.
+    """
+
+    def load(inputs: TensorMetadata) -> Iterator[LabelledFeed]:
+        found = fillings(inputs, options)
+        if not any(filling.real for filling in found.values()):
+            raise DataError(
+                "no picture, speech or text fits an input of this model",
+                whose="--data-loader sample",
+                why=f"its inputs are {inputs}",
+                hint="--load-inputs or --data-loader-script gives inputs of your own",
+            )
+        return _feeds(inputs, found, options)
+
+    return load
+
+
+def _feeds(inputs: TensorMetadata, found: Mapping[str, Filling], options: SampleOptions) -> Iterator[LabelledFeed]:
+    shown = [filling for filling in found.values() if filling.pictures]
+    names, rows = (shown[0].pictures, max(filling.rows for filling in shown)) if shown else ((), 1)
+    for iteration in range(options.iterations or len(names) or 1):
+        drawn = next(make_random(RandomOptions(seed=1 + iteration))(inputs))
+        feed = {name: found[name].make(iteration) if name in found else drawn[name] for name in inputs}
+        if not names:
+            yield LabelledFeed(feed, f"sample {iteration}", {"sample-iterations": iteration + 1})
+            continue
+        first = iteration % len(names)
+        turned = [*names[first:], *names[:first]]
+        yield LabelledFeed(feed, PICTURES[turned[0]], {"sample-pictures": turned[:rows], "sample-iterations": 1})
+
+
+def remarks(options: SampleOptions, inputs: TensorMetadata) -> dict[str, str]:
+    """Return in words what is fed to each input."""
+    found = fillings(inputs, options)
+    others = random_remarks(RandomOptions(), inputs)
+    return {name: found[name].words if name in found else others[name] for name in inputs if name in {*found, *others}}

@@ -1,0 +1,4 @@
+"""Compare functions for all tensors: `indices`, `l2`, `cosine_similarity`, `psnr`, `snr`, `ulp`.
+
+Nothing is imported here: the light module `plugin` stands beside functions that need NumPy.
+"""

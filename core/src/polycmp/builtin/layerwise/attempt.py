@@ -1,0 +1,32 @@
+"""One attempt of a backend at a segment of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from polycmp.builtin.layerwise.partition import Segment
+from polycmp.runs.backend_run import BackendRun
+
+
+class Attempt(NamedTuple):
+    """A segment with what came of running it.
+
+    Attributes:
+        segment: What was to run.
+        live: What ran it.
+        outputs: What it made, None if it failed.
+        seconds: How long that took.
+    """
+
+    segment: Segment
+    live: BackendRun
+    outputs: Mapping[str, Any] | None
+    seconds: float = 0.0
+
+
+def only(segment: Segment, names: Collection[str]) -> Segment:
+    """Return a segment that gives out no other tensors than these."""
+    outputs = tuple(name for name in segment.outputs if name in names)
+    return replace(segment, outputs=outputs, wanted=tuple(name for name in segment.wanted if name in names))

@@ -1,0 +1,150 @@
+"""A backend that compiles on its way through a segment that it refuses as a whole: piece by piece."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from polycmp.builtin.layerwise.attempt import only
+from polycmp.builtin.layerwise.observable import MOST_SECONDS, real_numbers
+from polycmp.builtin.layerwise.partition import Layout, Segment, crossing
+from polycmp.builtin.layerwise.pieces import Piece, go_in_pieces, shape_tensors
+from polycmp.builtin.layerwise.structure import final_outputs
+
+if TYPE_CHECKING:
+    from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
+
+#: Making and running the whole model, and all of its tensors, may take this many times as long as the former alone.
+_TIMES = 3.0
+#: What looking for pieces that work may take at least, as a share of the same.
+_LEAST = 0.5
+#: A model that may calculate in a narrower type is refused for what is fused with what. Pieces below this share of it
+#: are not divided: of MiniLM's 356 operators in float16, TensorRT 8.6 took 3 s for one of 15 without its inner tensors,
+#: and 57 and 105 s for two of 7 with them, where the whole model took 35 s (H200). A build cannot be interrupted.
+_FUSED = 16
+
+
+class InPieces:
+    """Runs segments in pieces, found once and then kept.
+
+    Args:
+        run: The backend.
+    """
+
+    def __init__(self, run: PartitionedRun) -> None:
+        self._run = run
+        self._known: dict[tuple[int, int], list[Piece]] = {}
+
+    @cached_property
+    def _shapes(self) -> dict[str, frozenset[str] | None]:
+        return shape_tensors(self._run.graph)
+
+    def spared(self, segment: Segment) -> set[str]:
+        """Return whole numbers of a segment that shapes alone decide: a compiler has them before it runs.
+
+        Args:
+            segment: What is to run; what is read behind it is not among them.
+        """
+        idle = set(segment.last_use) - set(final_outputs(self._run.graph))
+        spare = idle.intersection(self._shapes, segment.wanted)
+        return spare - set(real_numbers(spare, self._run.types())) if spare else set()
+
+    def find(self, segment: Segment, seconds: float, *, keep: bool) -> dict[str, Any] | None:
+        """Run a segment in pieces as large as the backend takes; return what is wanted of it.
+
+        Args:
+            segment: What failed as a whole.
+            seconds: How long that took.
+            keep: Whether another iteration will want the same sessions again.
+
+        Returns:
+            The tensors that are shown, None if no division of the segment works.
+        """
+        run, layout, done, made = self._run, self._layout(segment), list[Piece](), dict[str, Any]()
+        before = run.tensors
+        run.tensors = {**run.given, **before}
+
+        def works(piece: Piece) -> bool:
+            found = self._show(layout, piece, keep=keep)
+            if found is not None:
+                made.update(found)
+                done.append(piece)
+            return found is not None
+
+        smallest = max(1, (segment.stop - segment.start) // _FUSED) if run.result.precision else 1
+        cuts, limit = self._cuts(layout, segment), self._limit(seconds)
+        if not go_in_pieces(works, segment.start, segment.stop, cuts, limit, smallest=smallest):
+            run.tensors = before
+            run.forget(piece.start for piece in done)
+            return None
+        run.hidden |= set(segment.wanted) - set(made)
+        self._known[segment.start, segment.stop] = done
+        return self._end(segment, before, made)
+
+    def again(self, segment: Segment, *, keep: bool) -> dict[str, Any] | None:
+        """Run a segment in the pieces that worked before; return what is wanted of it.
+
+        Args:
+            segment: What to run.
+            keep: Whether another iteration will want the same sessions again.
+
+        Returns:
+            The tensors that are shown, None if it never ran in pieces, or if one of them fails now.
+        """
+        pieces = self._known.get((segment.start, segment.stop))
+        if pieces is None:
+            return None
+        run, layout, made = self._run, self._layout(segment), dict[str, Any]()
+        before = run.tensors
+        run.tensors = {**run.given, **before}
+        for piece in pieces:
+            found = self._show(layout, piece, keep=keep)
+            if found is None:
+                del self._known[segment.start, segment.stop]
+                run.tensors = before
+                return None
+            made.update(found)
+        return self._end(segment, before, made)
+
+    def _limit(self, seconds: float) -> float:
+        """Return how long the search may take after an attempt that took some seconds."""
+        whole = self._run.whole_seconds
+        if not whole:
+            return max(MOST_SECONDS, _TIMES * seconds)
+        return max((_TIMES - 1.0) * whole - seconds, _LEAST * whole)
+
+    def _layout(self, segment: Segment) -> Layout:
+        later = set(segment.outputs) - set(segment.last_use)
+        again = {name: given for name, given in self._shapes.items() if given is not None and name not in later}
+        return Layout(self._run.graph, segment.wanted, self._run.types(), again)
+
+    def _cuts(self, layout: Layout, segment: Segment) -> Callable[[int], int | None]:
+        """Return what tells where to cut, and what crosses there: real numbers alone, if there are such places.
+
+        Sizes that a compiler works out are not what it likes to give out, and to be fed with.
+        """
+        types, counts, clean = self._run.types(), dict[int, int](), dict[int, int]()
+        for position in filter(layout.can_cut, range(segment.start + 1, segment.stop)):
+            made = [name for name in crossing(layout, position) if name in layout.maker]
+            counts[position] = len(made)
+            if len(real_numbers(made, types)) == len(made):
+                clean[position] = len(made)
+        return clean.get if clean else counts.get
+
+    def _show(self, layout: Layout, piece: Piece, *, keep: bool) -> dict[str, Any] | None:
+        part, run = layout.segment(piece.start, piece.stop), self._run
+        needed = set(part.outputs) - set(part.last_use) | set(final_outputs(run.graph))
+        names = needed | (set(part.outputs) - run.hidden if piece.shown else set())
+        if not names.intersection(part.outputs):
+            return {}
+        part = only(part, names)
+        count = piece.stop - piece.start
+        run.on_stage(f"{run.label}: operators {piece.start} to {piece.stop}{run.forecast.text(count)}")
+        return run.run_piece(part, keep=keep)
+
+    def _end(self, segment: Segment, before: dict[str, Any], made: dict[str, Any]) -> dict[str, Any]:
+        """Leave what a segment leaves that ran as a whole: what it read, and what later ones read."""
+        later = set(segment.outputs) - set(segment.last_use)
+        self._run.leave({**before, **{name: self._run.tensors[name] for name in later}}, segment.last_use)
+        return {name: made[name] for name in segment.wanted if name in made}

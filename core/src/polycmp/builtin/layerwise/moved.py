@@ -1,0 +1,170 @@
+"""Samples of what rounding makes of a model: a backend runs it as it is, and with its tensors moved, several times."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
+from polycmp.compare.noise import SAMPLES, moved_inputs
+from polycmp.errors import PolycmpError
+from polycmp.graph import ModelGraph, MovableGraph, Rounding
+from polycmp.loader import Loader
+from polycmp.options import make_options
+from polycmp.plan import BackendPlan
+from polycmp.plugins import missing_modules
+from polycmp.precision import unit_of
+from polycmp.quiet import only_errors
+from polycmp.results.outcome import BackendResult
+from polycmp.runs.backend_run import BackendRun, copy_outputs
+from polycmp.runs.resolve import Resolved, ResolvedBackend
+from polycmp.tensors import Feed, to_numpy
+
+Tensors = Mapping[str, NDArray[Any]]
+log = logging.getLogger("polycmp.session")
+#: Bytes of weights up to which a model is run again and again, with a rounded copy of each weight.
+AFFORDABLE = 1 << 30
+#: From so many seconds on it is said how long measuring takes.
+_NOTICEABLE = 2.0
+
+
+class Samples(NamedTuple):
+    """What a backend made of a model.
+
+    Attributes:
+        exact: Its tensors.
+        moved: The same, each time with all tensors on the way moved at random.
+        backend: The backend.
+        inside: Whether the tensors inside the model moved; if not, its inputs alone did.
+    """
+
+    exact: Tensors
+    moved: tuple[Tensors, ...]
+    backend: str
+    inside: bool = True
+
+
+class MovedRuns:
+    """Runs of a model with its tensors moved, on the installed backend that does it fastest.
+
+    Args:
+        backend: The reference.
+        graph: Its model.
+
+    Attributes:
+        graph: Its model.
+    """
+
+    def __init__(self, backend: ResolvedBackend, graph: ModelGraph | None) -> None:
+        self._backend = backend
+        self.graph = graph
+        self._able: list[ResolvedBackend] = []
+        if isinstance(graph, MovableGraph) and sum(graph.weights.values()) <= AFFORDABLE:
+            self._able = list(_able(backend))
+
+    def samples(
+        self, feed: Feed, kinds: Mapping[str, Rounding], outputs: Sequence[str] | None = None
+    ) -> Samples | None:
+        """Return samples of tensors; None where nothing can run the model so.
+
+        Args:
+            feed: The inputs.
+            kinds: What tensors are rounded to, by name; all others under the empty name.
+            outputs: Names of the tensors; if None the model's outputs, which moved inputs alone show if need be.
+        """
+        graph = self.graph
+        while self._able and isinstance(graph, MovableGraph):
+            backend = self._able[0]
+            start = time.monotonic()
+            # Moved by far less than any number shows, so that the backend joins no operators which it runs one by one
+            # where they move: a wrong kernel for several of them would pass for noise.
+            still = graph.moved(dict.fromkeys(kinds, "float64"), 1) or graph
+            exact = _run(backend, still.mark(outputs or graph.outputs), feed)
+            if exact is not None:
+                _announce(kinds, backend, time.monotonic() - start)
+                moved = tuple(self._moved(backend, graph, feed, kinds, outputs or graph.outputs))
+                if len(moved) == SAMPLES:
+                    return Samples(exact, moved, backend.label)
+            del self._able[0]
+        return self._of_inputs(feed, kinds) if outputs is None else None
+
+    def _of_inputs(self, feed: Feed, kinds: Mapping[str, Rounding]) -> Samples | None:
+        """Return samples of the outputs for moved inputs, of the reference itself."""
+        start = time.monotonic()
+        exact = _run(self._backend, None, feed)
+        if exact is None:
+            return None
+        _announce(kinds, self._backend, time.monotonic() - start)
+        feeds = (moved_inputs(feed, kinds, seed, all_types=True) for seed in range(1, SAMPLES + 1))
+        moved = tuple(made for fed in feeds if (made := _run(self._backend, None, fed)) is not None)
+        return Samples(exact, moved, self._backend.label, inside=False) if len(moved) == SAMPLES else None
+
+    @staticmethod
+    def _moved(
+        backend: ResolvedBackend, graph: MovableGraph, feed: Feed, kinds: Mapping[str, Rounding], outputs: Sequence[str]
+    ) -> Iterator[Tensors]:
+        for seed in range(1, SAMPLES + 1):
+            changed = graph.moved(kinds, seed)
+            made = None
+            if changed is not None:
+                made = _run(backend, changed.mark(outputs), moved_inputs(feed, kinds, seed))
+            if made is None:
+                return
+            yield made
+
+
+def moved_runs(resolved: Resolved, run: PartitionedRun) -> MovedRuns | None:
+    """Return what runs a run's model with its tensors moved; None where the backend has a graph of its own.
+
+    Args:
+        resolved: The backends.
+        run: The run of one of them, under its model's own names.
+    """
+    backend = next((item for item in resolved.backends if item.label == run.label), None)
+    return None if backend is None or not isinstance(backend.inside, str) else MovedRuns(backend, run.graph)
+
+
+def coarsest(kinds: Mapping[str, Rounding]) -> str:
+    """Return the name of the coarsest type among what tensors are rounded to."""
+    names = [kind if isinstance(kind, str) else "int8" for kind in kinds.values()]
+    return max(names, key=unit_of)
+
+
+def _announce(kinds: Mapping[str, Rounding], backend: ResolvedBackend, seconds: float) -> None:
+    """Say how long measuring takes, of how long one run took."""
+    if SAMPLES * seconds >= _NOTICEABLE:
+        about = coarsest(kinds), backend.label, SAMPLES * seconds
+        log.warning("measuring what rounding to %s does, with %s: about %.0f s", *about)
+
+
+def _run(backend: ResolvedBackend, loader: Loader[Any] | None, feed: Feed) -> Tensors | None:
+    """Return what a backend makes of a part, or of its own model, in copies; None if it cannot run it."""
+    run = BackendRun(
+        BackendResult(backend.label, backend.plan.backend), lambda: backend.make_runner(loader), backend.needs
+    )
+    with only_errors():
+        run.activate()
+        made = run.infer(feed)
+        kept = None if made is None else {name: to_numpy(array) for name, array in copy_outputs(made).items()}
+        run.deactivate()
+    return kept
+
+
+def _able(backend: ResolvedBackend) -> Iterator[ResolvedBackend]:
+    """Yield backends that may run a changed model, the fastest first, the one that was asked for last."""
+    model = backend.model
+    runners = [item for item in model.registry.runners.values() if item.spec.trial_cost > 0]
+    for item in sorted(runners, key=lambda item: item.spec.trial_cost):
+        spec = item.spec
+        if spec.intermediates == "graph" and model.can_load(spec.accepts) and not missing_modules(spec):
+            try:
+                options = make_options(spec.options, {}, spec.name)
+            except PolycmpError:
+                continue
+            yield ResolvedBackend(BackendPlan(spec.name, spec.name, options), model, item)
+    if backend.contribution is not None and backend.make_worker is None and backend.inside == "graph":
+        yield backend

@@ -1,0 +1,244 @@
+"""From resolved backends to runs that go through their models part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import compress
+from typing import Any, NamedTuple
+
+from polycmp.builtin.layerwise.moved import moved_runs
+from polycmp.builtin.layerwise.partitioned_run import MakeRunner, PartitionedRun
+from polycmp.builtin.layerwise.structure import final_outputs
+from polycmp.builtin.layerwise.variants import Variants
+from polycmp.builtin.layerwise.windows import Windows, comparable, suits
+from polycmp.errors import ModelError, OthersCode, PluginError, UsageError
+from polycmp.graph import ModelGraph
+from polycmp.loader import Loader
+from polycmp.options import make_options
+from polycmp.plan import BackendPlan
+from polycmp.results.outcome import BackendResult
+from polycmp.runner import Runner
+from polycmp.runs.backend_run import BackendRun
+from polycmp.runs.comparers import Comparer
+from polycmp.runs.pairing import InputPairing
+from polycmp.runs.resolve import Resolved, ResolvedBackend
+from polycmp.runs.services import held_at_once
+
+__all__ = ["MANY_OUTPUTS", "Graphs", "Paired", "open_partitioned_runs", "open_precise_run", "open_windows"]
+
+Graphs = Mapping[str, "ModelGraph | None"]
+#: From this many outputs on, tensors may not fit the memory.
+MANY_OUTPUTS = 8
+
+
+def open_partitioned_runs(
+    resolved: Resolved, partitioned_run: type[PartitionedRun] = PartitionedRun
+) -> list[PartitionedRun]:
+    """Return one run through the model's graph for each backend, in their order.
+
+    Args:
+        resolved: The backends.
+        partitioned_run: What to make of each.
+
+    Raises:
+        UsageError: A backend does not run parts of a model.
+        ModelError: A model cannot be read, or its loader has no view of it as a graph.
+        PluginError: A backend lacks a module.
+    """
+    for backend in resolved.backends:
+        if backend.inside == "none" and backend.contribution is not None:
+            raise UsageError("cannot run parts of a model, so it has nothing to locate in", whose=f"-b {backend.label}")
+        if backend.contribution is not None and not backend.plan.python:
+            resolved.registry.require(backend.contribution)
+    graphs = _graphs(resolved.backends)
+    for backend in resolved.backends:
+        if isinstance(backend.inside, str) and graphs[backend.model.path] is None:
+            raise ModelError(
+                f"the loader of {backend.model.kind} models gives no view of their operators", whose=backend.model.path
+            )
+    results = [backend.make_result() for backend in resolved.backends]
+    return _partitioned_runs(resolved.backends, results, graphs, partitioned_run)
+
+
+def open_precise_run(resolved: Resolved, graph: ModelGraph) -> PartitionedRun | None:
+    """Return a backend that calculates the last backend's model in float64; None if none is installed.
+
+    Args:
+        resolved: The backends, the reference last.
+        graph: The reference's model.
+    """
+    last = resolved.backends[-1]
+    model = last.model
+    if not isinstance(last.inside, str):
+        return _precise_own_run(last, graph)
+    for contribution in resolved.registry.runners.values():
+        spec = contribution.spec
+        if spec.precise and spec.intermediates == "graph" and model.can_load(spec.accepts):
+            options = make_options(spec.options, dict(spec.precise), spec.name)
+            backend = ResolvedBackend(BackendPlan(f"{spec.name} in float64", spec.name, options), model, contribution)
+            return PartitionedRun(BackendResult(backend.label, spec.name), graph, backend.make_runner, spec.needs)
+    return None
+
+
+def _precise_own_run(backend: ResolvedBackend, graph: ModelGraph) -> PartitionedRun | None:
+    """Return a backend with a graph of its own, calculating in float64; None if it cannot."""
+    spec = backend.contribution.spec if backend.contribution is not None else None
+    if spec is None or not spec.precise:
+        return None
+    precise: ResolvedBackend | None = backend
+    for name, value in spec.precise:
+        precise = precise.with_option(name, value) if precise is not None else None
+    if precise is None:
+        return None
+    return PartitionedRun(
+        BackendResult(f"{spec.name} in float64", spec.name), graph, _maker(precise, graph), spec.needs
+    )
+
+
+def _maker(backend: ResolvedBackend, own: ModelGraph) -> MakeRunner:
+    """Return what makes runners of a backend that has a graph of its own."""
+
+    def make(loader: Loader[Any] | None, same_inputs: bool) -> Runner:
+        return backend.make_runner(own.mark(own.outputs) if loader is None else loader, same_inputs)
+
+    return make
+
+
+class GivenNames(NamedTuple):
+    """Which tensors of models that differ the user said are the same.
+
+    Attributes:
+        inputs: Names of one input in two models, whichever way round.
+        outputs: Names in the candidate's model -> names in the reference's.
+    """
+
+    inputs: Mapping[str, str]
+    outputs: Mapping[str, str]
+
+
+class Paired(NamedTuple):
+    """Runs of models that differ, made to go through them side by side.
+
+    Attributes:
+        partitioned_runs: The same runs in the same order; their graphs have the same operators between tensors of
+            the same names.
+        notes: What a reader should know of how the tensors were paired.
+        judge: Makes of a comparer one that knows by how much tensors of these models may differ.
+    """
+
+    partitioned_runs: list[PartitionedRun]
+    notes: list[str]
+    judge: Callable[[Comparer], Comparer]
+
+
+def open_windows(
+    resolved: Resolved, runs: Sequence[BackendRun], max_memory: int, reference: str, notes: list[str]
+) -> Windows | None:
+    """Return the way through the models in windows; None where they cannot be gone through side by side.
+
+    Models of few outputs need no windows: they are gone through where the tensors inside models that differ were asked
+    for, which have counterparts of other names and types.
+
+    Args:
+        resolved: The backends, all in this process.
+        runs: Their runs of the whole model, in the same order.
+        max_memory: Bytes for the tensors of all runs, 0 for a share of what is free.
+        reference: Label of the reference; empty for the last.
+        notes: Where to put what a reader should know.
+
+    Raises:
+        ModelError: A model cannot be read.
+    """
+    backends = resolved.backends
+    inside = [bool(backend.runs_parts) for backend in backends]
+    graphs = _graphs(backends)
+    if not any(graph is not None and _is_worth_it(graph) for graph in graphs.values()):
+        return None
+    if not any(inside) or any(graphs[item.model.path] is None for item in compress(backends, inside)):
+        return None
+    partitioned = _partitioned_runs(
+        list(compress(backends, inside)), [run.result for run in compress(runs, inside)], graphs
+    )
+    paired: Paired | None = Paired(partitioned, [], lambda comparer: comparer)
+    if not suits([graphs[item.model.path] for item in compress(backends, inside)]):
+        paired = _paired(resolved, partitioned, reference) if all(inside) else None
+    elif resolved.plan.compare.map_output:  # tensors of two names may be made in two windows
+        notes.append(held_at_once("--map-output"))
+        return None
+    if paired is None:
+        return None
+    partitioned = paired.partitioned_runs
+    notes += paired.notes
+    wanted = comparable(partitioned[-1].graph)
+    if any(set(run.graph.outputs) != set(wanted) for run in partitioned):
+        return None
+    whole = [
+        _whole_run(backend, run, graphs[backend.model.path])
+        for backend, run, shows in zip(backends, runs, inside, strict=True)
+        if not shows
+    ]
+    concurrent = all(backend.runs_beside_others for backend in compress(backends, inside))
+    pairing = InputPairing.of(resolved, reference)
+    return Windows(partitioned, wanted, max_memory, whole, concurrent=concurrent, judge=paired.judge, pairing=pairing)
+
+
+def _is_worth_it(graph: ModelGraph) -> bool:
+    """Return whether a graph has many outputs, or all its tensors are outputs."""
+    return len(graph.outputs) >= MANY_OUTPUTS or len(final_outputs(graph)) < len(graph.outputs)
+
+
+def _paired(resolved: Resolved, partitioned_runs: list[PartitionedRun], reference: str) -> Paired | None:
+    """Return what the first pairing makes that can pair runs whose models differ; None where none is there, or can."""
+    plan, registry = resolved.plan, resolved.registry
+    given = GivenNames(plan.data.map_input, plan.compare.map_output)
+    moved = partial(moved_runs, resolved)
+    for item in registry.pairings.values():
+        pair = registry.load(item)
+        with OthersCode(PluginError, "cannot pair the tensors of these models", whose=item.label):
+            paired: Paired | None = pair(partitioned_runs, reference, given, plan.command, moved)
+        if paired is not None:
+            return paired
+    return None
+
+
+def _graphs(backends: Iterable[ResolvedBackend]) -> Graphs:
+    return {path: model.graph() for path, model in {item.model.path: item.model for item in backends}.items()}
+
+
+def _partitioned_runs(
+    backends: Sequence[ResolvedBackend],
+    results: Sequence[BackendResult],
+    graphs: Graphs,
+    partitioned_run: type[PartitionedRun] = PartitionedRun,
+) -> list[PartitionedRun]:
+    runs = []
+    for backend, result in zip(backends, results, strict=True):
+        own = backend.inside
+        graph = graphs.get(backend.model.path) if isinstance(own, str) else own
+        if graph is not None:
+            runs.append(_partitioned_run(backend, result, graph, partitioned_run))
+    return runs
+
+
+def _partitioned_run(
+    backend: ResolvedBackend, result: BackendResult, graph: ModelGraph, kind: type[PartitionedRun]
+) -> PartitionedRun:
+    """Return a run of a backend through a graph: of its model's file, or of its own."""
+
+    def again(other: ResolvedBackend) -> PartitionedRun:
+        return _partitioned_run(other, other.make_result(), graph, kind)
+
+    make = backend.make_runner if isinstance(backend.inside, str) else _maker(backend, graph)
+    join = backend.model.joiner() if backend.compiles else None
+    variants = Variants(backend, graph, again)
+    return kind(result, graph, make, backend.needs, compiles=backend.compiles, join=join, variants=variants)
+
+
+def _whole_run(backend: ResolvedBackend, run: BackendRun, graph: ModelGraph | None) -> BackendRun:
+    """Return a run of the whole model with its own outputs, for a backend that shows no tensors inside it."""
+    run.result.notes.append("shows no tensors inside the model, so only the model's outputs are compared")
+    if graph is None:
+        return run
+    loader = graph.mark(final_outputs(graph))
+    return BackendRun(run.result, lambda: backend.make_runner(loader), backend.needs)

@@ -1,0 +1,425 @@
+"""One backend on its way through a graph, segment by segment, with tensors of its own."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from polycmp.builtin.layerwise.attempt import Attempt, only
+from polycmp.builtin.layerwise.partition import Segment
+from polycmp.builtin.layerwise.pieces import Forecast
+from polycmp.builtin.layerwise.refusals import Refusals
+from polycmp.builtin.layerwise.variants import Variants
+from polycmp.graph import ModelGraph
+from polycmp.loader import Loader
+from polycmp.quiet import only_errors
+from polycmp.results.outcome import BackendResult, Timing
+from polycmp.runner import Runner
+from polycmp.runs.backend_run import BackendRun
+from polycmp.runs.sharing import sharing
+from polycmp.tensors import Feed, TensorMetadata, dtype_of
+
+__all__ = ["JoinParts", "MakeRunner", "PartitionedRun"]
+
+#: Makes a runner of the backend for what a loader gives in place of the model, or for the model itself; the second
+#: argument tells whether that has the model's own inputs.
+MakeRunner = Callable[["Loader[Any] | None", bool], Runner]
+#: Makes one model of loaders of separate parts, each with the prefix that its tensors get.
+JoinParts = Callable[[Mapping[str, Loader[Any]]], Loader[Any]]
+
+
+class PartitionedRun:
+    """A backend that runs a graph in parts.
+
+    Each part is a model of its own with only its weights. What crosses from one part to the next is this backend's own
+    result, so errors add up as they do in the whole model.
+
+    Args:
+        result: Where to record what becomes of it.
+        graph: The model.
+        make: Makes the runner of a part.
+        needs: Modules whose version tells which backend this is.
+        compiles: Whether making a runner takes seconds or more.
+        join: Makes one model of several parts, by their prefixes; None if nothing can.
+        variants: What the backend can be told otherwise; None if nothing.
+
+    Attributes:
+        variants: What the backend can be told otherwise; None if nothing.
+        make: Makes the runner of a part.
+        join: Makes one model of several parts, by their prefixes; None if nothing can.
+        needs: Modules whose version tells which backend this is.
+        tensors: What has been computed and is still needed, by name; the inputs included.
+        given: The model's inputs in the last iteration.
+        hidden: Tensors that this backend cannot show, although it runs the model.
+        whole_seconds: How long making and running the whole model took, 0 if that has not been done.
+        forecast: How long parts take to make and run.
+        on_stage: Told in words what is built next.
+    """
+
+    def __init__(
+        self,
+        result: BackendResult,
+        graph: ModelGraph,
+        make: MakeRunner,
+        needs: tuple[str, ...] = (),
+        *,
+        compiles: bool = False,
+        join: JoinParts | None = None,
+        variants: Variants | None = None,
+    ) -> None:
+        self.result = result
+        self.variants = variants
+        self.compiles = compiles
+        self.join = join
+        self.graph = graph
+        self.tensors: dict[str, Any] = {}
+        self.given: dict[str, Any] = {}
+        self.hidden: set[str] = set()
+        self.whole_seconds = 0.0
+        self.forecast = Forecast()
+        self.on_stage: Callable[[str], None] = lambda _: None
+        self._refusals = Refusals(self)
+        self._feed = TensorMetadata()
+        self.make = make
+        self.needs = needs
+        self._dead: set[str] = set()
+        self._kept: dict[int, BackendRun] = {}
+        self._current: BackendRun | None = None
+        self._iterations: list[float] = []
+        self._seconds = 0.0
+        self._seen: dict[str, tuple[Any, tuple[int, ...]]] = {}
+
+    @property
+    def label(self) -> str:
+        """Its name in reports."""
+        return self.result.label
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether an iteration was begun and has not ended."""
+        return bool(self.tensors)
+
+    @property
+    def outputs_stay_valid(self) -> bool:
+        """Whether what the last `run` returned outlives the next one."""
+        return self._current is None or self._current.outputs_stay_valid
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing failed so far."""
+        return not self.result.error
+
+    def dtype_of(self, name: str) -> Any:
+        """Return the element type of a wanted tensor that this backend has computed."""
+        return self._seen[name][0]
+
+    def fail(self, error: str, hint: str = "") -> None:
+        """Record that this backend failed."""
+        self.result.error, self.result.hint = error, hint
+
+    def begin(self, feed: Feed) -> None:
+        """Start an iteration."""
+        self.release()
+        self.tensors, self.given = dict(feed), dict(feed)
+        self._feed = TensorMetadata.from_feed_dict(feed)
+        self._seconds = 0.0
+
+    def run(self, segment: Segment, *, keep: bool = False, whole: bool = False) -> Mapping[str, Any] | None:
+        """Run one segment and return the wanted tensors, valid until the next call; None if the backend failed.
+
+        Args:
+            segment: What to run.
+            keep: Whether another iteration will want the same session again.
+            whole: Whether this segment is all of the model.
+        """
+        if not self.is_well:
+            return None
+        self.release()
+        self._refusals.spare(segment)
+        segment = only(segment, [name for name in segment.outputs if name not in self.hidden])
+        if not segment.outputs:
+            return {}
+        made = self._refusals.pieces.again(segment, keep=keep)
+        attempt = self.attempt(segment, whole=whole) if made is None else None
+        if attempt is not None and attempt.outputs is None:
+            made, attempt = self._refusals.settle(attempt, keep=keep, whole=whole)
+        if attempt is None:
+            return made
+        segment, live, outputs, _ = attempt
+        if not segment.outputs:  # nothing of what is wanted here can be shown, and nothing else is needed
+            return {}
+        self._note(live)
+        if outputs is None:
+            return None
+        missing = [name for name in segment.outputs if name not in outputs]
+        if missing:
+            self.fail(f"returned no tensor {missing[0]!r} although it was asked for it")
+            return None
+        if live.outputs_stay_valid and sharing(outputs, {"": self.tensors}):
+            self.fail("puts its outputs into memory of earlier ones, although it says that these stay valid")
+            return None
+        if keep:
+            self._kept[segment.start] = live
+        else:
+            self._current = live
+        self._carry(segment, outputs, live)
+        return {name: outputs[name] for name in segment.wanted}
+
+    def attempt(self, segment: Segment, *, whole: bool) -> Attempt:
+        """Run a segment on what is there; nothing is recorded.
+
+        Args:
+            segment: What to run.
+            whole: Whether it is all of the model.
+        """
+        names = self.graph.inputs if whole else segment.inputs
+        start = time.monotonic()
+        with only_errors(unless=whole):
+            live = self._session(segment, whole)
+            outputs = live.infer({name: self.tensors[name] for name in names}) if live.is_active else None
+        if outputs is not None:
+            self.forecast.learn(segment.stop - segment.start, time.monotonic() - start)
+        return Attempt(segment, live, outputs, time.monotonic() - start)
+
+    def run_piece(self, segment: Segment, *, keep: bool) -> dict[str, Any] | None:
+        """Run a piece of a segment on what is there; return what is wanted of it, which outlives the next one.
+
+        Args:
+            segment: What to run.
+            keep: Whether another iteration will want the same session again.
+
+        Returns:
+            The wanted tensors, None if it failed.
+        """
+        _, live, outputs, _ = self.attempt(segment, whole=False)
+        if outputs is None or any(name not in outputs for name in segment.outputs):
+            live.deactivate()
+            return None
+        self._carry(segment, outputs, live)
+        made = {name: self.tensors.get(name, _lasting(live, outputs[name])) for name in segment.wanted}
+        for name in self._dead.difference(self.given):
+            self.tensors.pop(name, None)
+        if keep:
+            self._kept[segment.start] = live
+        else:
+            live.deactivate()
+            self._note(live)
+        return made
+
+    def forget(self, starts: Iterable[int]) -> None:
+        """Let the sessions go that are kept for segments with these beginnings."""
+        for live in filter(None, [self._kept.pop(start, None) for start in starts]):
+            live.deactivate()
+
+    def leave(self, tensors: dict[str, Any], dead: Iterable[str]) -> None:
+        """End a segment that ran in pieces.
+
+        Args:
+            tensors: What there is now.
+            dead: What of it is no longer needed when the next segment runs.
+        """
+        self.tensors, self._dead = tensors, set(dead)
+
+    def types(self) -> TensorMetadata:
+        """Return types and shapes of tensors for the inputs of this iteration, as far as the model tells them."""
+        return self.graph.types(self._feed)
+
+    def finish(self) -> float:
+        """End an iteration and return how many seconds its inferences took."""
+        if self.is_well:
+            self._iterations.append(self._seconds)
+            self.result.iterations += 1
+            self.result.timing = Timing.of(self._iterations)
+            self._refusals.note()
+            outputs = TensorMetadata()
+            for name, (dtype, shape) in self._seen.items():
+                outputs.add(name, dtype, shape)
+            self.result.outputs = outputs
+        self.tensors = {}
+        return self._seconds
+
+    def release(self) -> None:
+        """Let the last segment's session go, unless it is kept, and what nobody reads any more."""
+        for name in self._dead:
+            self.tensors.pop(name, None)
+        self._dead = set()
+        live, self._current = self._current, None
+        if live is not None:
+            live.deactivate()
+            self._note(live)
+
+    def close(self) -> None:
+        """Let everything go."""
+        self.release()
+        for live in self._kept.values():
+            live.deactivate()
+            self._note(live)
+        self._kept.clear()
+
+    def run_part(self, inputs: Feed, outputs: Sequence[str]) -> dict[str, Any] | None:
+        """Run any part of the model once on any tensors; a failure is not recorded.
+
+        Args:
+            inputs: What to feed, which says where the part begins.
+            outputs: What to compute.
+
+        Returns:
+            The outputs, or None if this backend cannot run the part.
+        """
+        made = self.run_part_repeatedly(inputs, outputs, 1)
+        return made[0] if made else None
+
+    def run_part_repeatedly(self, inputs: Feed, outputs: Sequence[str], times: int) -> list[dict[str, Any]]:
+        """Run any part of the model several times in one runner; a failure is not recorded.
+
+        Args:
+            inputs: What to feed, which says where the part begins.
+            outputs: What to compute.
+            times: How many times.
+
+        Returns:
+            The outputs of each run; none where this backend cannot run the part.
+        """
+        found = self._run_loader(self.part(inputs, outputs), inputs, times)
+        return [{name: made[name] for name in outputs if name in made} for made in found]
+
+    def _run_loader(self, loader: Loader[Any], feed: Feed, times: int = 1) -> list[dict[str, Any]]:
+        live = self._live(loader, same_inputs=False)
+        with only_errors():
+            live.activate()
+            kept = _infer(live, feed, times)
+        self._seconds += live.last_seconds
+        live.deactivate()
+        return kept
+
+    @property
+    def can_join(self) -> bool:
+        """Whether several parts can run as one model."""
+        return self.join is not None
+
+    def run_parts(self, parts: Mapping[str, tuple[Feed, Sequence[str]]]) -> dict[str, dict[str, Any]] | None:
+        """Run several parts of the model at once, as one model; a failure is not recorded.
+
+        Args:
+            parts: What to feed and what to compute, by any key that tells the parts apart.
+
+        Returns:
+            The outputs by part, or None if this backend cannot run all of them together.
+        """
+        assert self.join is not None
+        prefixes = {key: f"part{index}/" for index, key in enumerate(parts)}
+        loader = self.join({prefixes[key]: self.part(*part) for key, part in parts.items()})
+        feed = {prefixes[key] + name: array for key, (inputs, _) in parts.items() for name, array in inputs.items()}
+        made = self._run_loader(loader, feed)
+        if not made:
+            return None
+        return {
+            key: {name: made[0][prefixes[key] + name] for name in outputs if prefixes[key] + name in made[0]}
+            for key, (_, outputs) in parts.items()
+        }
+
+    def part(self, inputs: Feed, outputs: Sequence[str]) -> Loader[Any]:
+        """Return a loader of the part of the model between some tensors and others."""
+        return self.graph.cut(self._declared(inputs), outputs)
+
+    def run_whole(self, feed: Feed, outputs: Sequence[str] | None = None) -> dict[str, Any] | None:
+        """Run the whole model once, with other outputs if asked; a failure is recorded.
+
+        Args:
+            feed: The inputs.
+            outputs: Tensors to mark in place of the model's outputs.
+        """
+        made = self.run_repeatedly(feed, outputs, 1)
+        return made[0] if made else None
+
+    def run_repeatedly(self, feed: Feed, outputs: Sequence[str] | None, times: int) -> list[dict[str, Any]]:
+        """Run the whole model several times in one runner, with other outputs if asked; a failure is recorded.
+
+        Args:
+            feed: The inputs.
+            outputs: Tensors to mark in place of the model's outputs; None for those.
+            times: How many times.
+
+        Returns:
+            The outputs of each run that succeeded.
+        """
+        own = outputs is None or tuple(outputs) == self.graph.outputs
+        start = time.monotonic()
+        live = self._live(None if own or outputs is None else self.graph.mark(outputs), same_inputs=True)
+        live.activate()
+        kept = _infer(live, feed, times)
+        live.deactivate()
+        self._note(live)
+        if kept and not self.whole_seconds:
+            self.whole_seconds = time.monotonic() - start
+            self.forecast.learn(len(self.graph.nodes), self.whole_seconds)
+        return kept
+
+    def _session(self, segment: Segment, whole: bool) -> BackendRun:
+        kept = self._kept.pop(segment.start, None)
+        if kept is not None and self._fits(kept, segment):
+            return kept
+        if kept is not None:
+            kept.deactivate()
+        if whole:
+            loader = self.graph.mark(segment.outputs)
+        else:
+            feed = {name: self.tensors[name] for name in segment.inputs}
+            loader = self.graph.cut(self._declared(feed), segment.outputs)
+        live = self._live(loader, same_inputs=whole)
+        live.activate()
+        return live
+
+    def _live(self, loader: Loader[Any] | None, *, same_inputs: bool) -> BackendRun:
+        scratch = BackendResult(label=self.label, backend=self.result.backend)
+        return BackendRun(scratch, lambda: self.make(loader, same_inputs), self.needs)
+
+    def _declared(self, feed: Feed) -> TensorMetadata:
+        """Return types and shapes of a feed, the model's own inputs with the types that the model declares."""
+        metadata = TensorMetadata()
+        for name, array in feed.items():
+            declared = self.graph.inputs.get(name)
+            known = declared is not None and declared.dtype is not None
+            metadata.add(name, declared.dtype if known and declared is not None else dtype_of(array), array.shape)
+        return metadata
+
+    def _fits(self, live: BackendRun, segment: Segment) -> bool:
+        inputs = live.inputs()
+        return inputs is not None and all(
+            name in inputs and inputs[name].accepts_shape(self.tensors[name].shape) for name in segment.inputs
+        )
+
+    def _carry(self, segment: Segment, outputs: Mapping[str, Any], live: BackendRun) -> None:
+        for name in segment.wanted:
+            self._seen[name] = (dtype_of(outputs[name]), tuple(outputs[name].shape))
+        self._dead = set(segment.last_use)
+        for name in segment.outputs:
+            if name not in self._dead:
+                self.tensors[name] = _lasting(live, outputs[name])
+
+    def _note(self, live: BackendRun) -> None:
+        """Take over what became of a part's runner."""
+        self._seconds += live.last_seconds
+        mine, other = self.result, live.result
+        mine.version = mine.version or other.version
+        mine.notes.extend(note for note in other.notes if note not in mine.notes)
+        if other.error and not mine.error:
+            mine.error, mine.hint = other.error, other.hint
+
+
+def _infer(live: BackendRun, feed: Feed, times: int) -> list[dict[str, Any]]:
+    """Return what a runner makes of the same feed several times, in arrays that outlive it."""
+    kept: list[dict[str, Any]] = []
+    for _ in range(times):
+        made = live.infer(feed) if live.is_active else None
+        if made is None:
+            break
+        kept.append({name: _lasting(live, array) for name, array in made.items()})
+    return kept
+
+
+def _lasting(live: BackendRun, array: Any) -> Any:
+    """Return an array that outlives the runner."""
+    return array if live.outputs_stay_valid else copy.deepcopy(array)

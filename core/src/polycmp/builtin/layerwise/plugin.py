@@ -1,0 +1,15 @@
+"""What this package contributes. Light: only the standard library and `polycmp.spec` are imported here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from polycmp.spec import ServiceSpec, hookimpl
+
+
+@hookimpl
+def polycmp_services() -> Iterable[ServiceSpec]:
+    """Contribute the way through models with many outputs."""
+    yield ServiceSpec(
+        "windows", "All tensors of a model in bounded memory", "polycmp.builtin.layerwise.open:open_windows"
+    )

@@ -1,0 +1,64 @@
+"""Which types a model holds, and which tensors of a model another file of it rounds to steps of a scale."""
+
+from __future__ import annotations
+
+from polycmp.graph import GraphNode, ModelGraph, Rounding, weight_values
+from polycmp.precision import UNITS, is_steps
+from polycmp.tensors import Feed, TensorMetadata, dtype_name, is_floating
+
+#: Operators that round a tensor to steps, of whatever domain; those of which the range makes the steps.
+_STATIC, _DYNAMIC = frozenset({"QuantizeLinear"}), frozenset({"DynamicQuantizeLinear", "DynamicQuantizeMatMul"})
+_PRODUCTS = frozenset({"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Attention", "Gather"})
+
+
+def types_inside(graph: ModelGraph, feed: Feed) -> frozenset[str]:
+    """Return the names of the types that a model rounds to inside; `int8` for steps of a scale, of whatever type.
+
+    Args:
+        graph: The model.
+        feed: Its inputs.
+    """
+    types = graph.types(TensorMetadata.from_feed_dict(feed)) if feed else TensorMetadata()
+    made = {name for node in graph.nodes for name in node.outputs}
+    found = {entry.dtype for name, entry in types.items() if name in made and entry.dtype is not None}
+    names = {dtype_name(dtype) for dtype in found if is_floating(dtype)}
+    if any(is_steps(dtype_name(dtype)) for dtype in found):
+        names.add("int8")
+    return frozenset(name for name in names if name in UNITS)
+
+
+def quantised_tensors(quantised: ModelGraph, exact: ModelGraph) -> dict[str, Rounding]:
+    """Return what tensors and weights of a model are rounded to in another file, by name; nothing if that is not sure.
+
+    Quantisers leave the tensors that they round their names. A file in which operators read codes and make codes shows
+    only some of them.
+
+    Args:
+        quantised: The file that rounds.
+        exact: The model.
+    """
+    made = {name for node in exact.nodes for name in node.outputs} | set(exact.inputs)
+    rounded: dict[str, Rounding] = {}
+    multiplied_out: dict[str, tuple[str, ...]] = {}
+    for node in quantised.nodes:
+        if node.op_type == "DequantizeLinear":
+            codes = node.operand(0)
+            multiplied_out[codes] = (*multiplied_out.get(codes, ()), *node.outputs)
+    for node in quantised.nodes:
+        if node.op_type.startswith("QLinear") or node.op_type in {"QGemm", "QAttention"}:
+            return {}
+        if node.op_type in _STATIC | _DYNAMIC:
+            names = [node.operand(0), *(name for codes in node.outputs for name in multiplied_out.get(codes, ()))]
+            name = next((name for name in names if name in made or name in exact.weights), "")
+            if not name and node.operand(0) not in quantised.weights:
+                return {}
+            rounded[name or node.operand(0)] = (_step(quantised, node) if node.op_type in _STATIC else 0.0) or "int8"
+    weights = {node.operand(place) for node in exact.nodes if node.op_type in _PRODUCTS for place in (0, 1, 2)}
+    alone = (name for name in weights if name in exact.weights and name not in quantised.weights)
+    return rounded | dict.fromkeys(alone, "int8")
+
+
+def _step(graph: ModelGraph, node: GraphNode) -> float:
+    """Return the size of an operator's steps, of the largest where there are several; 0 if that is not known."""
+    value = weight_values(graph, [node.operand(1)]).get(node.operand(1))
+    return 0.0 if value is None else float(value.max(initial=0.0))

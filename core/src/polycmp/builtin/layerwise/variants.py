@@ -1,0 +1,134 @@
+"""The same backend told otherwise: with one option changed, and what it writes of the model as it runs it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polycmp.errors import PolycmpError
+from polycmp.graph import GraphNode, ModelGraph
+from polycmp.model import Model
+from polycmp.plan.backends import spec_texts
+from polycmp.quiet import only_errors
+from polycmp.runs.resolve import ResolvedBackend
+from polycmp.spec import Switch
+
+if TYPE_CHECKING:
+    from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
+
+#: Makes a run of a backend through the same model.
+Open = Callable[[ResolvedBackend], "PartitionedRun"]
+#: Models with more weights than this, in bytes, are not written a second time to see what became of them.
+_LARGEST = 1 << 30
+
+
+class Variants:
+    """What a backend can be told otherwise.
+
+    Args:
+        backend: The backend.
+        graph: Its model under the model's own names.
+        make: Makes a run of it with other options.
+        base: Makes one under the model's own names, where `make` does not.
+    """
+
+    def __init__(self, backend: ResolvedBackend, graph: ModelGraph, make: Open, base: Open | None = None) -> None:
+        self._backend, self._make, self._base = backend, make, base or make
+        self.graph = graph
+
+    def through(self, change: Callable[[PartitionedRun], PartitionedRun]) -> Variants:
+        """Return the same for a run that was made of this backend's.
+
+        Args:
+            change: Makes it.
+        """
+        return Variants(self._backend, self.graph, lambda backend: change(self._make(backend)), self._base)
+
+    def own(self) -> PartitionedRun:
+        """Return a run of the backend as it is, under the model's own names, which records failures for itself."""
+        return self._base(self._backend)
+
+    @property
+    def switches(self) -> tuple[Switch, ...]:
+        """What of its own doing the backend can leave out, the one that leaves out least first."""
+        contribution = self._backend.contribution
+        return contribution.spec.switches if contribution is not None else ()
+
+    def takes_several(self, switch: Switch) -> bool:
+        """Return whether a switch takes several values at a time."""
+        return isinstance(getattr(self._backend.plan.options, switch.option), tuple)
+
+    def values(self, switch: Switch) -> tuple[Any, ...]:
+        """Return the values of a switch that leave out more than the backend was told to."""
+        now = getattr(self._backend.plan.options, switch.option)
+        try:
+            values = self._backend.switch_values(switch)
+        except PolycmpError:  # a plugin that is broken here, or a model that it cannot tell anything of
+            return ()
+        if self.takes_several(switch):
+            return tuple(value for value in values if value not in now)
+        return values[values.index(now) + 1 :] if now in values else values
+
+    def turned(self, switch: Switch, value: Any) -> PartitionedRun | None:
+        """Return the backend with a switch turned; None if it does not take the value.
+
+        Args:
+            switch: The switch.
+            value: The value, or a tuple of values to add to those that it has.
+        """
+        backend = self._turned(switch, value)
+        return None if backend is None else self._make(backend)
+
+    def words(self, switch: Switch, value: Any) -> str:
+        """Return what to type for the backend with a switch turned; empty if no text means that."""
+        backend, own = self._turned(switch, value), self._backend.plan
+        if backend is None:
+            return ""
+        try:
+            was, text = spec_texts([own])[0], spec_texts([backend.plan])[0]
+        except PolycmpError:
+            return ""
+        was_called = was != own.label  # else the label is what was typed, which is no longer that
+        return f"-b {text if was_called else text.removesuffix(f',name={own.label}')}"
+
+    def _turned(self, switch: Switch, value: Any) -> ResolvedBackend | None:
+        if self.takes_several(switch):
+            value = (*getattr(self._backend.plan.options, switch.option), *value)
+        try:
+            return self._backend.with_option(switch.option, value)
+        except ValueError:  # a check of the options' own
+            return None
+
+    def rewritten(self, switch: Switch | None = None, value: Any = None) -> Sequence[GraphNode] | None:
+        """Return the model's operators as the backend has rewritten them; None if it does not tell, or cannot make it.
+
+        Args:
+            switch: A switch to turn; None for none.
+            value: Its value, as for `turned`.
+        """
+        contribution = self._backend.contribution
+        option = contribution.spec.rewritten if contribution is not None else ""
+        backend = self._backend if switch is None else self._turned(switch, value)
+        if not option or backend is None or sum(self.graph.weights.values()) > _LARGEST:
+            return None
+        with tempfile.TemporaryDirectory(prefix="polycmp-rewritten-") as folder:
+            path = Path(folder, f"model{Path(backend.model.path).suffix}")
+            writing = backend.with_option(option, str(path))
+            return None if writing is None else _written(writing, path)
+
+
+def _written(backend: ResolvedBackend, path: Path) -> Sequence[GraphNode] | None:
+    """Return the operators of the model that a backend writes when it is activated; None if it writes none."""
+    live = backend.make_run()
+    with only_errors():
+        live.activate()
+        live.deactivate()
+        if not path.is_file():
+            return None
+        try:
+            graph = Model(str(path), backend.model.registry).graph()
+            return None if graph is None else tuple(graph.nodes)
+        except PolycmpError:  # operators of the backend's own may be more than a loader takes
+            return None

@@ -1,0 +1,1 @@
+"""Observers of a run: averages, postprocessing, commands to type next."""

@@ -1,0 +1,407 @@
+"""Metrics over iterations: what of a verdict is kept as numbers, and their means, which `--check-average` judges."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from polycmp.compare.scripted import as_verdict, judging
+from polycmp.compare.statistics import mean_of
+from polycmp.compare.verdicts import (
+    DetailedVerdict,
+    OutputComparison,
+    PairComparison,
+    inconclusive,
+    judged_together,
+    named_reason,
+    verdict_over,
+)
+from polycmp.errors import UsageError
+from polycmp.options.values import pick
+from polycmp.plan import ComparePlan
+from polycmp.runs.comparers import Comparer
+from polycmp.spec import CompareFuncSpec, CompareFunction, RejudgingFunction, RunObserver, Verdict
+
+if TYPE_CHECKING:
+    from polycmp.results.outcome import Outcome
+    from polycmp.runs.observers import RunStep
+    from polycmp.runs.resolve import Resolved
+
+Outputs = Mapping[str, Any]
+Functions = Mapping[str, CompareFunction]
+
+
+def recorded_metrics(verdict: Verdict, *, inner: bool = False) -> dict[str, float]:
+    """Return the numbers of a verdict that allow to judge it again with other tolerances.
+
+    Args:
+        verdict: The verdict.
+        inner: Whether it is on a tensor inside a model, of which nobody asks whether it could have differed.
+    """
+    metrics = dict(verdict.metrics)
+    stats = verdict.stats if isinstance(verdict, DetailedVerdict) else None
+    if stats is None or "max_abs" not in metrics:
+        return metrics
+    metrics.update(
+        required_abs=stats.required_abs,
+        required_rel=stats.required_rel,
+        elements=float(stats.count),
+        failed_elements=float(stats.failed),
+        nan_candidate=float(stats.nan_candidate),
+        nan_reference=float(stats.nan_reference),
+        nan_mismatched=float(stats.nan_mismatched),
+    )
+    if not inner:
+        metrics["largest_magnitude"] = float(stats.scale)
+    rare = {name: float(getattr(stats, name)) for name in ("nan_failed", "inf_matched", "inf_forgiven", "whole")}
+    metrics.update({name: figure for name, figure in rare.items() if figure})
+    worst = stats.worst
+    if worst is not None and _is_real(worst.candidate) and _is_real(worst.reference):
+        error = abs(worst.candidate - worst.reference)  # type: ignore[operator]
+        size = abs(worst.reference)  # type: ignore[arg-type]
+        metrics["worst_abs"] = float(error)
+        metrics["worst_rel"] = float(error / size) if size else (math.inf if error else 0.0)
+    return metrics
+
+
+def tolerances_matter(metrics: Mapping[str, float]) -> bool:
+    """Return whether metrics can be judged: those of texts and of empty tensors are what they are."""
+    return bool(metrics) and "differing" not in metrics
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
+@dataclass(frozen=True)
+class MetricsJudge:
+    """Judges the metrics of a compare function without the tensors.
+
+    Attributes:
+        function: The compare function.
+        larger_is_better: What its descriptor says.
+    """
+
+    function: RejudgingFunction
+    larger_is_better: bool = False
+
+    def __call__(self, metrics: Mapping[str, float], *, output: str = "") -> Verdict:
+        """Return the verdict on metrics.
+
+        Raises:
+            ComparisonError: The function fails, or returns something else than a verdict.
+        """
+        name = type(self.function).__name__
+        with judging(name, output):
+            return as_verdict(self.function.judge_metrics(metrics, output=output), name, output)
+
+    def means(self) -> Means:
+        """Return what adds up its metrics."""
+        return Means(larger_is_better=self.larger_is_better)
+
+
+def metrics_judge(function: CompareFunction, spec: CompareFuncSpec) -> MetricsJudge | None:
+    """Return what judges a compare function's metrics; None if its descriptor does not say that it can.
+
+    Args:
+        function: The compare function.
+        spec: Its descriptor.
+    """
+    return MetricsJudge(cast("RejudgingFunction", function), spec.larger_is_better) if spec.rejudges else None
+
+
+def no_mean(spec: CompareFuncSpec, options: Any, output: str | None = None) -> tuple[str, str] | None:
+    """Return why there is no mean of a compare function's metrics, and what to choose instead; None if there is one.
+
+    Args:
+        spec: Its descriptor.
+        options: Its options.
+        output: The output in question; by default any.
+    """
+    values = {} if options is None else vars(options)
+    for field_name, value, instead in spec.no_mean:
+        given = values[field_name]
+        if isinstance(given, Mapping):
+            given = tuple(given.values()) if output is None else (pick(given, output, None),)
+        else:
+            given = (given,)
+        if any(value in item if isinstance(item, tuple) else value == item for item in given):
+            return f"there is no mean of {field_name.replace('_', '-')} {value}", f"choose {instead}"
+    return None
+
+
+@dataclass
+class _Sum:
+    total: float = 0.0
+    count: int = 0
+
+    def mean(self) -> float:
+        if not self.count:
+            return math.inf
+        return mean_of(self.total, self.count)
+
+
+@dataclass
+class Means:
+    """The arithmetic mean of each metric over iterations; NaN makes a mean NaN.
+
+    Args:
+        larger_is_better: An infinite metric then says that both sides were equal. Those iterations are left out of
+            the mean unless all are such, since one of them would hide all others.
+    """
+
+    larger_is_better: bool = False
+    sums: dict[str, _Sum] = field(default_factory=dict)
+
+    def add(self, metrics: Mapping[str, float]) -> None:
+        """Take in the metrics of one iteration."""
+        for name, value in metrics.items():
+            item = self.sums.setdefault(name, _Sum())
+            if self.larger_is_better and value == math.inf:
+                continue
+            item.total += value
+            item.count += 1
+
+    def result(self) -> dict[str, float]:
+        """Return the means of the metrics."""
+        return {name: item.mean() for name, item in self.sums.items()}
+
+
+#: How many of the worst iterations are told.
+_SAMPLES = 3
+
+
+@dataclass
+class WorstSamples:
+    """The iterations in which a function's first metric, by which it judges, is worst.
+
+    Attributes:
+        larger_is_better: Of the metric.
+        name: The metric.
+        found: The worst values with their iterations, counted from 0, the worst first; NaN is worse than all.
+        differ: Whether not all iterations have the same value, so that there is a worst.
+    """
+
+    larger_is_better: bool = False
+    name: str = ""
+    found: list[tuple[float, int]] = field(default_factory=list)
+    differ: bool = False
+
+    def add(self, iteration: int, metrics: Mapping[str, float]) -> None:
+        """Take in the metrics of one iteration."""
+        self.name, value = next(iter(metrics.items()))
+        self.differ = self.differ or any(value != other for other, _ in self.found)
+        sign = 1 if self.larger_is_better else -1
+        every = [*self.found, (float(value), iteration)]
+        self.found = sorted(every, key=lambda item: (not math.isnan(item[0]), sign * item[0], item[1]))[:_SAMPLES]
+
+    @property
+    def words(self) -> str:
+        """The iterations with their values; empty where all are alike."""
+        if not self.differ:
+            return ""
+        return ", ".join(f"iteration {at} ({self.name.replace('_', ' ')} {value:.4g})" for value, at in self.found)
+
+
+class Averages(RunObserver):
+    """Judges the means of a run's metrics, for `--check-average`.
+
+    Args:
+        resolved: The run.
+
+    Raises:
+        UsageError: Means make no sense for its plan, or a compare function cannot judge them.
+    """
+
+    whole_steps = "--check-average"
+
+    def __init__(self, resolved: Resolved) -> None:
+        check_average_plan(resolved.plan.compare, resolved.functions.specs)
+        self._specs = resolved.functions.specs
+        self._is_script = bool(resolved.plan.compare.script)
+        self._judges = {name: self._judge(name, function) for name, function in resolved.functions.by_name.items()}
+        self._pairs: dict[str, PairMeans] = {}
+
+    def on_step(self, step: RunStep) -> None:
+        """Take in the metrics of an iteration."""
+        for candidate, found in step.compared.items():
+            self._pairs.setdefault(candidate, PairMeans(self._judges)).add(found)
+
+    def finish(self, outcome: Outcome) -> None:
+        """Put the verdicts on the means in the place of those on single iterations."""
+        outcome.comparisons = [
+            self._pairs[single.candidate].judged(single) if single.candidate in self._pairs else single
+            for single in outcome.comparisons
+        ]
+
+    def _judge(self, name: str, function: CompareFunction) -> MetricsJudge:
+        if not self._is_script:
+            return mean_judge(function, self._specs[name])
+        if not callable(getattr(function, "judge_metrics", None)):
+            raise UsageError(
+                "--check-average: the compare script does not say how means are judged",
+                why="it has no judge_metrics(metrics, *, output), which returns a Verdict",
+                hint="give a class with __call__ and judge_metrics, as docs/comparing.md shows, or --compare NAME",
+            )
+        return MetricsJudge(cast("RejudgingFunction", function), bool(getattr(function, "larger_is_better", False)))
+
+
+def check_average_plan(plan: ComparePlan, specs: Mapping[str, CompareFuncSpec]) -> None:
+    """Check that means over iterations make sense for a plan.
+
+    Args:
+        plan: How to compare.
+        specs: The descriptors of its compare functions by name.
+
+    Raises:
+        UsageError: They do not.
+    """
+    if plan.fail_fast:
+        raise UsageError("--check-average needs all iterations, --fail-fast stops early", hint="leave one of them out")
+    for choice in () if plan.script else plan.functions:
+        check_mean(specs[choice.name], choice.options)
+
+
+def check_mean(spec: CompareFuncSpec, options: Any, output: str | None = None) -> None:
+    """Check that the metrics of a compare function have a mean with its options.
+
+    Args:
+        spec: Its descriptor.
+        options: Its options.
+        output: The output in question; by default any.
+
+    Raises:
+        UsageError: They have none.
+    """
+    found = no_mean(spec, options, output)
+    if found is not None:
+        raise UsageError(f"--check-average: {found[0]}", whose=spec.name, hint=found[1])
+
+
+def mean_judge(function: CompareFunction, spec: CompareFuncSpec) -> MetricsJudge:
+    """Return what judges the means of a compare function's metrics.
+
+    Raises:
+        UsageError: It cannot judge them.
+    """
+    judge = metrics_judge(function, spec)
+    if judge is None:
+        raise UsageError(
+            "--check-average: its metrics cannot be averaged", whose=spec.name, hint="leave it out of --compare"
+        )
+    return judge
+
+
+class PairMeans:
+    """Judges the mean of each metric of a candidate over all iterations.
+
+    Args:
+        judges: What judges the metrics of each compare function, by name.
+    """
+
+    def __init__(self, judges: Mapping[str, MetricsJudge]) -> None:
+        self._judges = judges
+        self._means: dict[tuple[str, str], Means] = {}
+        self._final: set[str] = set()
+        self._worst: dict[tuple[str, str], WorstSamples] = {}
+        self._iterations = 0
+
+    def add(self, found: Iterable[OutputComparison]) -> None:
+        """Take in the metrics of one iteration."""
+        for item in found:
+            if not item.passed and not all(tolerances_matter(verdict.metrics) for verdict in item.verdicts.values()):
+                self._final.add(item.output)
+            if not item.verdicts:
+                self._final.add(item.output)
+            for name, verdict in item.verdicts.items():
+                if tolerances_matter(verdict.metrics):
+                    means = self._means.setdefault((item.output, name), self._judges[name].means())
+                    means.add(recorded_metrics(verdict))
+                    worst = self._worst.setdefault((item.output, name), WorstSamples(means.larger_is_better))
+                    worst.add(self._iterations, verdict.metrics)
+        self._iterations += 1
+
+    def judged(self, single: PairComparison) -> PairComparison:
+        """Return the verdict on the means; an output that failed in some iteration without metrics has failed.
+
+        Args:
+            single: The verdict on the single iterations.
+        """
+        outputs = {name: self._averaged(item) for name, item in single.outputs.items()}
+        verdict = "failed" if single.reason else verdict_over(outputs.values())
+        return replace(single, passed=verdict == "passed", inconclusive=inconclusive(verdict), outputs=outputs)
+
+    def _averaged(self, item: OutputComparison) -> OutputComparison:
+        if item.output in self._final or item.inconclusive == "blind":
+            return item
+        verdicts = dict(item.verdicts)
+        for name, judge in self._judges.items():
+            if (item.output, name) not in self._means:
+                continue
+            verdict = judge(self._means[item.output, name].result(), output=item.output)
+            verdicts[name] = _with_stats(verdict, item.verdicts.get(name))
+        return self._with_worst(averaged(item, verdicts))
+
+    def _with_worst(self, item: OutputComparison) -> OutputComparison:
+        """Return an output's comparison whose reason names the iterations that are worst, where these differ."""
+        known = [(name, worst.words) for (output, name), worst in self._worst.items() if output == item.output]
+        told = [named_reason(name, words, len(known)) for name, words in known if words]
+        if not told:
+            return item
+        reason = item.reason or f"mean over {item.iterations} iterations"
+        return replace(item, reason=f"{reason}; worst: {'; '.join(told)}")
+
+
+class AveragingComparer:
+    """Judge the mean of each metric over all iterations.
+
+    Args:
+        pair: Compares the single iterations.
+        judges: What judges the metrics of each compare function, by name.
+    """
+
+    def __init__(self, pair: Comparer, judges: Mapping[str, MetricsJudge]) -> None:
+        self._pair = pair
+        self._means = PairMeans(judges)
+
+    def add(self, candidate: Outputs, reference: Outputs) -> list[OutputComparison]:
+        """Compare one iteration and take in its metrics."""
+        found = self._pair.add(candidate, reference)
+        self._means.add(found)
+        return found
+
+    def result(
+        self, candidate_iterations: int | None = None, reference_iterations: int | None = None
+    ) -> PairComparison:
+        """Return the verdict on the means, as `PairMeans.judged` does."""
+        return self._means.judged(self._pair.result(candidate_iterations, reference_iterations))
+
+
+def averaged(item: OutputComparison, verdicts: Mapping[str, Verdict]) -> OutputComparison:
+    """Return an output's comparison with the verdicts on means in the place of its own."""
+    verdict, reasons = judged_together(verdicts)
+    passed = verdict == "passed"
+    text = "" if passed else f"mean over {item.iterations} iterations: {'; '.join(reasons)}"
+    return replace(
+        item,
+        passed=passed,
+        inconclusive=inconclusive(verdict),
+        reason=text,
+        verdicts=verdicts,
+        failed_iterations=0,
+    )
+
+
+def _with_stats(verdict: Verdict, single: Verdict | None) -> Verdict:
+    """Return the verdict on a mean with the error statistics of the worst iteration, for reports."""
+    if isinstance(verdict, DetailedVerdict) and isinstance(single, DetailedVerdict):
+        return replace(verdict, stats=single.stats)
+    return verdict
+
+
+def settings_of(options: Any, output: str) -> dict[str, Any]:
+    """Return a compare function's options as far as they concern one output."""
+    fields = {} if options is None else vars(options)
+    return {name: pick(value, output, None) if isinstance(value, Mapping) else value for name, value in fields.items()}

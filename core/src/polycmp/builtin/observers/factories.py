@@ -1,0 +1,46 @@
+"""The observers of runs that this package contributes. What they are made of is imported when it is needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from polycmp.builtin.observers.averages import Averages
+    from polycmp.builtin.observers.follow_ups.collect import FollowUps
+    from polycmp.builtin.observers.postprocess import Postprocessing
+    from polycmp.runs.resolve import Resolved
+
+
+def averages(resolved: Resolved) -> Averages | None:
+    """Return what judges the means of a run's metrics; None without `--check-average`.
+
+    Raises:
+        UsageError: Means make no sense for the plan.
+    """
+    if not resolved.plan.compare.check_average:
+        return None
+    from polycmp.builtin.observers.averages import Averages
+
+    return Averages(resolved)
+
+
+def postprocessing(resolved: Resolved) -> Postprocessing | None:
+    """Return what applies functions to outputs; None without `--postprocess` and `--postprocess-func-script`.
+
+    Raises:
+        UsageError: What is asked for is not understood.
+        DataError: A user's function is missing.
+    """
+    compare = resolved.plan.compare
+    if not (compare.postprocess or compare.postprocess_script):
+        return None
+    from polycmp.builtin.observers.postprocess import Postprocessing
+
+    return Postprocessing(compare)
+
+
+def follow_ups(resolved: Resolved) -> FollowUps:
+    """Return what names the commands to type after a run."""
+    from polycmp.builtin.observers.follow_ups.collect import FollowUps
+
+    return FollowUps(resolved)

@@ -1,0 +1,39 @@
+"""Whether a look inside the model may tell more of a difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from polycmp.builtin.layerwise.structure import final_outputs, same_structure
+from polycmp.errors import PolycmpError
+from polycmp.results.outcome import Outcome
+
+if TYPE_CHECKING:
+    from polycmp.graph import ModelGraph
+    from polycmp.runs.resolve import ResolvedBackend
+
+
+def differ_inside(backends: Iterable[ResolvedBackend], outcome: Outcome) -> bool:
+    """Return whether all backends run parts of models with the same operators, and two of them differ."""
+    live = {backend.label: backend for backend in backends}
+    if not any({pair.candidate, pair.reference} <= live.keys() for pair in outcome.comparisons if not pair.passed):
+        return False
+    if not all(backend.runs_parts for backend in live.values()):
+        return False
+    try:
+        graphs = [model.graph() for model in {item.model.path: item.model for item in live.values()}.values()]
+    except PolycmpError:
+        return False
+    first = graphs[0]
+    return (
+        first is not None
+        and _has_inner(first)
+        and all(graph is not None and same_structure(first, graph) for graph in graphs[1:])
+    )
+
+
+def _has_inner(graph: ModelGraph) -> bool:
+    """Return whether operators make tensors that are no outputs of the model."""
+    final = set(final_outputs(graph))
+    return any(name not in final for node in graph.nodes for name in node.outputs)

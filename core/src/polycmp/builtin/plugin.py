@@ -1,0 +1,68 @@
+"""What the core itself contributes, through the hooks of all plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from polycmp.builtin_options import RandomOptions, SimpleOptions
+from polycmp.spec import CommandSpec, CompareFuncSpec, DataLoaderSpec, ObserverSpec, ReportSpec, hookimpl
+
+
+@hookimpl
+def polycmp_compare_funcs() -> Iterable[CompareFuncSpec]:
+    """Contribute the compare function of the core."""
+    yield CompareFuncSpec(
+        "simple",
+        "Absolute and relative error of each element, or a statistic of them",
+        "polycmp.compare.simple:Simple",
+        SimpleOptions,
+        detail=True,
+        rejudges=True,
+        no_mean=(("check_error_stat", "elemwise", "a statistic: --check-error-stat max (or mean, median, quantile)"),),
+        yields=(("scale_atol", "atol"),),
+        python="polycmp.comparator:CompareFunc.simple",
+    )
+
+
+@hookimpl
+def polycmp_reports() -> Iterable[ReportSpec]:
+    """Contribute the report format of the core."""
+    yield ReportSpec(".json", "JSON, for programs", "polycmp.report.writers:write_json")
+
+
+@hookimpl
+def polycmp_run_observers() -> Iterable[ObserverSpec]:
+    """Contribute the observers of the core."""
+    yield ObserverSpec("save", "Saves inputs and outputs", "polycmp.session.observers:save")
+    yield ObserverSpec("reports", "Shows reports what is compared", "polycmp.session.observers:report")
+
+
+@hookimpl
+def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
+    """Contribute the data loader of the core."""
+    yield DataLoaderSpec(
+        "random",
+        "Reproducible random numbers",
+        "polycmp.data.random:make_random",
+        RandomOptions,
+        synthetic=True,
+        remarks="polycmp.data.random:remarks",
+        gives_way=("val_range", "backend_module"),
+        python="polycmp.comparator:DataLoader",
+    )
+
+
+_PLUGINS = "List and check plugins, and more that plugins bring."
+#: The words, one line of help, the module and its command, and a line on all commands that begin alike.
+_COMMANDS = (
+    ("run", "Run a model on several backends and compare all outputs.", "run:run_command", ""),
+    ("plugins list", "Show every plugin and what it provides.", "plugins:list_command", _PLUGINS),
+    ("completion", "Print what completes commands in a shell.", "completion:completion_command", ""),
+)
+
+
+@hookimpl
+def polycmp_commands() -> Iterable[CommandSpec]:
+    """Contribute the commands of the core."""
+    for words, summary, target, group in _COMMANDS:
+        yield CommandSpec(tuple(words.split()), summary, f"polycmp.cli.{target}", group)

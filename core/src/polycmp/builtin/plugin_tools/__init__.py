@@ -1,0 +1,1 @@
+"""Commands for authors of plugins: `plugins new` and `plugins check`."""

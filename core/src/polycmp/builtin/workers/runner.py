@@ -1,0 +1,247 @@
+"""A runner whose work is done in another process."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polycmp import __version__
+from polycmp.builtin.workers.memory import Arena, create
+from polycmp.builtin.workers.protocol import PROTOCOL, Job, error_from_json, make_job
+from polycmp.errors import BackendError, PluginError, PolycmpError, WorkerError
+from polycmp.loader import Loader
+from polycmp.model import Model
+from polycmp.plan import BackendPlan, DataPlan
+from polycmp.process import ChildProcess
+from polycmp.runner import Runner
+from polycmp.runs.resolve import MakeWorker, ResolvedBackend
+from polycmp.tensors import TensorMetadata
+
+if TYPE_CHECKING:
+    from polycmp.builtin.workers.forked import ForkedProcess
+
+log = logging.getLogger("polycmp.workers")
+
+#: How long a worker may take to import polycmp and answer, in seconds.
+START_SECONDS = 60.0
+#: A wait that is none; 0 would be one without end.
+_AT_ONCE = 1e-3
+
+
+def make_workers(data: DataPlan, timeout: float) -> MakeWorker:
+    """Return what makes the runners of backends in worker processes.
+
+    Args:
+        data: Where inputs come from: backends may calibrate with them.
+        timeout: As for `WorkerRunner`.
+
+    Raises:
+        BackendError: Processes cannot be given open files on this system, which is how tensors reach them.
+    """
+    if not hasattr(os, "fork"):
+        raise BackendError(
+            "backends cannot run in processes of their own on this system",
+            why="these get tensors through open files that are handed on, which Windows does not do",
+            hint="leave --use-subprocess and python= out, or use Linux, macOS or WSL",
+        )
+
+    def make(backend: ResolvedBackend, part: Loader[Any] | None, same_inputs: bool) -> Runner:
+        if part is None:
+            return WorkerRunner(make_job(backend.plan, backend.model, data), backend.plan.python, timeout)
+        return PartWorkerRunner(backend.plan, backend.model, data, part, timeout, same_inputs)
+
+    return make
+
+
+class WorkerRunner(Runner):
+    """Runs a job in a worker process; outputs are views of memory that the worker fills, valid until the next call.
+
+    Args:
+        job: What to run.
+        python: The interpreter of the worker's environment; empty means this one.
+        timeout: Seconds after which a worker that does not answer counts as hung; 0 waits for ever.
+    """
+
+    #: What lets a worker take longer.
+    patience = "--timeout SECONDS"
+
+    def __init__(self, job: Job, python: str = "", timeout: float = 0.0) -> None:
+        super().__init__(job.label)
+        self._job = job
+        self._python = python or sys.executable
+        self._timeout = timeout
+        self._process: ChildProcess | ForkedProcess | None = None
+        self._metadata = TensorMetadata()
+        self._waiting = False
+
+    def activate_impl(self) -> None:
+        """Start the worker, make sure that both sides understand each other, and activate its runner."""
+        self._arenas = Arena(create()), Arena(create())
+        try:
+            self._start()
+            self._agree()
+            answer = self._ask({"do": "activate", "job": self._job.to_json()}, self._timeout)
+        except BaseException:
+            self._end()
+            raise
+        for entry in answer["inputs"]:
+            self._metadata.add(**entry)
+        self.backend_version = answer["version"]
+
+    def get_input_metadata_impl(self) -> TensorMetadata:
+        """Return what the worker's runner said."""
+        return self._metadata
+
+    def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
+        """Pass the feed through shared memory and return views of the outputs there."""
+        answer = self._ask({"do": "infer", "inputs": self._arenas[0].put(feed_dict)}, self._timeout)
+        self.inference_time = answer["seconds"]
+        return self._arenas[1].get(answer["outputs"])
+
+    def deactivate_impl(self) -> None:
+        """Deactivate the worker's runner and end the process."""
+        try:
+            if self._process is not None and self._waiting:  # interrupted in a call, which may take for ever
+                self._process.kill()
+            elif self._process is not None and self._process.is_running:
+                self.notes.extend(self._ask({"do": "deactivate"}, self._timeout)["notes"])
+        finally:
+            self._end()
+
+    def _start(self) -> None:
+        environ = dict(os.environ)
+        if self._python != sys.executable:
+            environ.pop("PYTHONPATH", None)  # it names packages of this environment
+        shared = [arena.descriptor for arena in self._arenas]
+        try:
+            self._process = ChildProcess(
+                "polycmp.builtin.workers.child",
+                [str(descriptor) for descriptor in shared],
+                python=self._python,
+                environ=environ,
+                descriptors=shared,
+                on_stderr=lambda line: log.debug("%s: %s", self.name, line),
+            )
+        except OSError as error:
+            raise PluginError(
+                f"cannot start {self._python}", why=str(error), hint=f"python= names an interpreter: ls {self._python}"
+            ) from error
+
+    def _agree(self) -> None:
+        """Make sure that both sides speak the same protocol."""
+        level = logging.getLogger("polycmp").getEffectiveLevel()
+        answer = self._ask({"protocol": PROTOCOL, "polycmp": __version__, "level": level}, START_SECONDS)
+        if answer["protocol"] != PROTOCOL:
+            raise PluginError(
+                f"polycmp {answer['polycmp']} in {self._python} does not understand polycmp {__version__}",
+                whose=self.name,
+                hint=f"{self._python} -m pip install --upgrade polycmp",
+            )
+
+    def _ask(self, message: dict[str, Any], timeout: float) -> dict[str, Any]:
+        assert self._process is not None
+        self._waiting = True
+        try:
+            self._process.send(message)
+            end = time.monotonic() + timeout
+            answer = self._process.receive(timeout)
+            while answer is not None and "log" in answer:
+                level, name, text = answer["log"]
+                logging.getLogger(name).log(level, "%s: %s", self.name, text)
+                # A worker that only goes on logging does not answer either.
+                answer = self._process.receive(max(end - time.monotonic(), _AT_ONCE) if timeout else 0.0)
+        except BrokenPipeError:
+            answer = None
+        except TimeoutError:
+            self._process.kill()
+            raise WorkerError(
+                f"hung: no answer for {timeout:g} s, so it was killed", whose=self.name, hint=self.patience
+            ) from None
+        self._waiting = False
+        if answer is None:
+            raise self._died(starting="protocol" in message)
+        if "error" in answer:
+            raise error_from_json(answer["error"])
+        return answer
+
+    def _died(self, *, starting: bool) -> PolycmpError:
+        """Return an error that says how the worker ended."""
+        assert self._process is not None
+        ending = self._process.ending()
+        if ending.offence:
+            return WorkerError("was ended", whose=self.name, why=ending.offence)
+        if ending.status == -signal.SIGKILL:
+            return WorkerError(str(ending), whose=self.name, why="perhaps killed by the system for lack of memory")
+        if ending.status >= 0 and starting:
+            return PluginError(
+                f"{self._python} cannot run polycmp",
+                why=ending.last_line,
+                hint=f"{self._python} -m pip install polycmp and the plugin that brings {self._job.backend!r}",
+            )
+        return WorkerError(str(ending), whose=self.name, why=ending.last_line)
+
+    def _end(self) -> None:
+        """Make sure that no process and no memory is left."""
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+        for arena in self._arenas:
+            arena.close()
+
+
+class PartWorkerRunner(WorkerRunner):
+    """Runs a part of a model in a worker process.
+
+    Args:
+        backend: The backend.
+        model: The model that the part was cut out of.
+        data: Where inputs come from.
+        part: Makes the part.
+        timeout: As for `WorkerRunner`.
+        same_inputs: Whether the part has the model's own inputs.
+    """
+
+    def __init__(
+        self,
+        backend: BackendPlan,
+        model: Model,
+        data: DataPlan,
+        part: Loader[Any],
+        timeout: float = 0.0,
+        same_inputs: bool = False,
+    ) -> None:
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._backend, self._model, self._part = backend, model, part
+        self._data = data if same_inputs else replace(data, input_shapes={}, further_shapes=(), dimensions={})
+        super().__init__(make_job(backend, model, self._data), backend.python, timeout)
+
+    def activate_impl(self) -> None:
+        """Write the part and start the worker.
+
+        Raises:
+            ModelError: Models of this kind cannot be written.
+        """
+        self._folder = tempfile.TemporaryDirectory(prefix="polycmp-", ignore_cleanup_errors=True)
+        path = str(Path(self._folder.name) / f"part{Path(self._model.path).suffix}")
+        try:
+            self._model.save(self._part, path)
+            self._job = make_job(self._backend, self._model, self._data, part=path)
+            super().activate_impl()
+        except BaseException:
+            self._folder.cleanup()
+            raise
+
+    def deactivate_impl(self) -> None:
+        """End the worker and remove the file."""
+        try:
+            super().deactivate_impl()
+        finally:
+            if self._folder is not None:
+                self._folder.cleanup()

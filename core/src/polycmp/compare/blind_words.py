@@ -1,0 +1,67 @@
+"""Why a comparison could not have failed, and what an output holds, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from polycmp.compare.impostors import SCALED, Impostors
+from polycmp.compare.verdicts import DetailedVerdict
+from polycmp.spec import Verdict
+
+
+def why_passed(kind: str, output: str, asked: Impostors, verdicts: Collection[Verdict]) -> str:
+    """Return in words what let an impostor pass.
+
+    Args:
+        kind: The impostor.
+        output: The output's name.
+        asked: The impostors of the iteration; this one was asked with last.
+        verdicts: What the functions said of the candidate.
+    """
+    name = repr(output)
+    tolerances = [item.tolerance for item in verdicts if isinstance(item, DetailedVerdict)]
+    if kind == "constant" and not any("atol" in item for item in tolerances):
+        return f"{asked.value:.4g} everywhere in place of {name} would have passed, too"
+    if kind == "constant":
+        return (
+            f"all values of {name} lie within {asked.apart:.2g} of {asked.value:.4g}: that number everywhere would "
+            "have passed, too"
+        )
+    if kind == "row":
+        return f"each row of {name} would have passed for the next: they differ by at most {asked.apart:.2g}"
+    if kind == "iteration":
+        return f"{name} of one iteration would have passed in the next: they differ by at most {asked.apart:.2g}"
+    known = {key: max(item.get(key, math.nan) for item in tolerances) for key in ("atol", "rtol") if tolerances}
+    return why_scaled(kind, output, asked.scale, known)
+
+
+def why_scaled(kind: str, output: str, scale: float, tolerance: Mapping[str, float]) -> str:
+    """Return in words what lets the reference times a number pass.
+
+    Args:
+        kind: The impostor.
+        output: The output's name.
+        scale: The largest magnitude of the reference.
+        tolerance: The tolerances, as far as there are any.
+    """
+    share, atol, rtol = SCALED[kind][0], tolerance.get("atol", math.nan), tolerance.get("rtol", math.nan)
+    name, by_atol = repr(output), share * scale <= atol
+    if kind == "zeros" and by_atol:
+        return f"the largest value of {name} is {scale:.2g}, below atol {atol:g}: nothing could differ"
+    what = {
+        "zeros": f"zeros in place of {name}",
+        "negated": f"{name} with all signs turned",
+        "halved": f"half of each value of {name}",
+        "larger": f"values of {name} that are all 10 % larger",
+    }[kind]
+    why = f": atol {atol:g} is {atol / scale:.0%} of the largest value, {scale:.3g}" if by_atol else ""
+    why = f": rtol is {rtol:g}" if not by_atol and share <= rtol else why
+    return f"{what} would have passed, too{why}"
+
+
+def holds_one(value: Any, *, size: int, is_bool: bool) -> str:
+    """Return in words that an output holds one number."""
+    shown = str(bool(value)) if is_bool else f"{value:.4g}"
+    return f"its only element is {shown}" if size == 1 else f"the reference holds {shown} everywhere"

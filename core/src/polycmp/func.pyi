@@ -1,1 +1,0 @@
-from polycmp_api.func import *

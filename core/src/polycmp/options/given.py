@@ -1,0 +1,78 @@
+"""The values of options that a command line, a run file, a case of a suite or a program gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from polycmp.options.declared import make_options
+from polycmp.options.table import Key
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class OptionValues:
+    """Options as values, and the arguments beside them; all that a plan is made of.
+
+    Attributes:
+        values: The value of each option that was given.
+        classes: The options dataclasses of the core's and the command's own sections, by owner.
+        model: The model file; empty if none was named.
+        backends: The instances: as typed, or tables as in a run file.
+        wins: Per backend, values that count whatever a table of `backends` says.
+        whose: Where tables come from, for errors.
+        command: The command line, for reports.
+        sections: An instance of each section, by owner.
+
+    Raises:
+        UsageError: A section refuses its values.
+    """
+
+    values: Mapping[Key, Any] = field(default_factory=dict)
+    classes: Mapping[str, type] = field(default_factory=dict)
+    model: str = ""
+    backends: tuple[str | Mapping[str, Any], ...] = ()
+    wins: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    whose: str = ""
+    command: str = ""
+    sections: Mapping[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        given = self.of_kind("core")
+        made = {owner: make_options(of, given.get(owner, {}), "polycmp run") for owner, of in self.classes.items()}
+        object.__setattr__(self, "sections", made)
+
+    def of_kind(self, kind: str) -> dict[str, dict[str, Any]]:
+        """Return the values of all options of one kind, by owner."""
+        found: dict[str, dict[str, Any]] = {}
+        for key, value in self.values.items():
+            if key.kind == kind:
+                found.setdefault(key.owner, {})[key.field] = value
+        return found
+
+    def of(self, kind: str, owner: str) -> dict[str, Any]:
+        """Return the values of the options of one owner."""
+        return self.of_kind(kind).get(owner, {})
+
+    def section(self, options: type[T]) -> T:
+        """Return the values of a section of the core or of the command, defaults included."""
+        found: T = next(item for item in self.sections.values() if type(item) is options)
+        return found
+
+    def replaced(self, kind: str, owner: str, values: Mapping[str, Any]) -> OptionValues:
+        """Return the same with other values of the options of one owner."""
+        kept = {key: value for key, value in self.values.items() if (key.kind, key.owner) != (kind, owner)}
+        return replace(self, values=kept | {Key(kind, owner, name): value for name, value in values.items()})
+
+    def over(self, file: OptionValues) -> OptionValues:
+        """Return these values with those of a run file where there are none; backends typed replace all of the file's.
+
+        Args:
+            file: The values of the run file.
+        """
+        merged = replace(self, values={**file.values, **self.values}, model=self.model or file.model)
+        if self.backends:
+            return merged
+        return replace(merged, backends=file.backends, wins=self.of_kind("runner"), whose=file.whose)

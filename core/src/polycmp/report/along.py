@@ -1,0 +1,62 @@
+"""What was measured along a model's graph, with the modules around each place: commands make it, reports draw it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polycmp.report.face import Series, State
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A figure that places of a graph have.
+
+    Attributes:
+        title: Its heading.
+        unit: What it counts: `dB`; empty for shares, whose size says more than their digits.
+        falls: Whether the smallest is the worst.
+    """
+
+    title: str
+    unit: str = ""
+    falls: bool = False
+
+
+@dataclass(frozen=True)
+class Place:
+    """A tensor or a layer of a model, or of one of two models that differ.
+
+    Attributes:
+        name: Its name; empty where only the other model has it.
+        modules: The modules around it, the outermost first; empty where the file does not say.
+        texts: What is known of it, one for each heading: its counterpart, how that was found.
+        figures: Its figures, one for each measure; None for what was not measured.
+        state: What became of it; `skipped` for what has no counterpart.
+        chosen: Whether it is one of those that the verdict speaks of.
+    """
+
+    name: str
+    modules: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    figures: tuple[float | None, ...] = ()
+    state: State = "info"
+    chosen: bool = False
+
+
+@dataclass(frozen=True)
+class AlongGraph(Series):
+    """A series along a model's graph, whose places a page groups by module.
+
+    Attributes:
+        headings: What the places' texts are.
+        measures: What the places' figures are.
+        places: The places in the order of the graph; empty if there is no more to tell than the points say.
+        name_title: What the places are, as the heading over their names.
+        failed: What it means that a place has failed.
+    """
+
+    headings: tuple[str, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    places: tuple[Place, ...] = ()
+    name_title: str = "Tensor"
+    failed: str = "outside the tolerance"

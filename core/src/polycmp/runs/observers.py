@@ -1,0 +1,232 @@
+"""What observers of a run are shown, and the fence around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from polycmp.compare.verdicts import OutputComparison
+from polycmp.errors import OthersCode, PluginError, PolycmpError
+from polycmp.results.outcome import Invalid, Outcome
+from polycmp.results.runs import IterationResult
+from polycmp.spec import Compared, RunObserver
+from polycmp.tensors import Feed
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from polycmp.plan import Plan
+    from polycmp.plugins import Contributed, Registry
+    from polycmp.runs.resolve import Resolved
+    from polycmp.spec import ObserverSpec
+
+__all__ = ["Observers", "Observing", "Outputs", "RunStep"]
+
+Outputs = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RunStep:
+    """One iteration, or one window of it, as observers see it; its arrays are valid until the next step.
+
+    Attributes:
+        index: The iteration, counted from 0.
+        window: Which part of the model the outputs come from, where they come part by part.
+        feed: The inputs.
+        made: The outputs by label of the run, as the runs made them; a run that failed is absent.
+        outputs: The outputs as they are compared: those in `made`, but for what observers have changed.
+        seconds: How long each run took, by label; windows tell that in the last one of an iteration.
+        reference: The label of the run that the others are compared with; empty if nothing is compared.
+        invalid: The outputs that hold NaN or infinity, where that is looked for; known when they were compared.
+        compared: The verdict on each output by label of the candidate; empty until they were compared.
+        sides: The outputs of candidate and reference that were compared, by label of the candidate.
+        output_names: What the reference calls outputs that the candidates call otherwise.
+    """
+
+    index: int
+    window: int
+    feed: Feed
+    made: Mapping[str, Outputs]
+    outputs: Mapping[str, IterationResult]
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    reference: str = ""
+    invalid: Sequence[Invalid] = ()
+    compared: Mapping[str, Sequence[OutputComparison]] = field(default_factory=dict)
+    sides: Mapping[str, tuple[Outputs, Outputs]] = field(default_factory=dict)
+    output_names: Mapping[str, str] = field(default_factory=dict)
+
+    def pairs(self) -> Iterator[Compared]:
+        """Yield each two arrays that were compared."""
+        for candidate, (made, expected) in self.sides.items():
+            for name, array in made.items():
+                other = self.output_names.get(name, name)
+                if other in expected:
+                    yield Compared(self.index, candidate, self.reference, name, array, expected[other])
+
+
+class Observing(NamedTuple):
+    """An observer that takes part.
+
+    Attributes:
+        observer: The observer.
+        label: Whose it is, for messages.
+        check: The command that looks into it when it fails.
+    """
+
+    observer: RunObserver
+    label: str
+    check: str = ""
+
+    def fence(self, what: str) -> OthersCode:
+        """Return a block in which the failures of the observer become an error that names it."""
+        return OthersCode(PluginError, what, whose=self.label, hint=self.check)
+
+
+class Observers:
+    """The observers of one run, each behind a fence: whatever one raises is an error that names it.
+
+    As a context manager they are closed at the end of the block.
+
+    Args:
+        observing: The observers in the order in which they are asked.
+
+    Attributes:
+        errors: What went wrong in observers while the run went on without them.
+    """
+
+    def __init__(self, observing: Iterable[Observing] = ()) -> None:
+        self._observing = list(observing)
+        self._failed: list[Observing] = []
+        self.errors: list[PolycmpError] = []
+
+    @classmethod
+    def of(cls, resolved: Resolved) -> Observers:
+        """Return the observers that have something to do in a run: first those that change something.
+
+        Raises:
+            PluginError: One that is asked for is not there, is broken, or is no observer.
+            UsageError: The plan's options for one cannot be right.
+        """
+        for name, option in _asked_for(resolved.plan):
+            _check_present(name, option, resolved.registry)
+        found = sorted(resolved.registry.observers.values(), key=lambda item: not item.spec.changes)
+        made = (_make(item, resolved) for item in found)
+        return cls(item for item in made if item is not None)
+
+    def join(self, observer: RunObserver, label: str) -> None:
+        """Let another observer take part, whose errors name `label`."""
+        self._observing.append(Observing(observer, label))
+
+    @property
+    def whole_steps(self) -> str:
+        """Why all outputs of an iteration are needed at once; empty if they may come part by part."""
+        return next((item.observer.whole_steps for item in self._observing if item.observer.whole_steps), "")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for item in (*self._observing, *self._failed):
+            self._attempt(item, "cannot close", item.observer.close)
+
+    def start(self, outcome: Outcome) -> None:
+        """Begin.
+
+        Raises:
+            PolycmpError: An observer cannot begin.
+        """
+        for item in self._observing:
+            with item.fence("cannot observe this run"):
+                item.observer.start(outcome)
+
+    def transform(self, step: RunStep) -> RunStep:
+        """Return a step with the outputs as they are to be compared.
+
+        Raises:
+            PolycmpError: An observer cannot change them.
+        """
+        for item in self._observing:
+            with item.fence("cannot change the outputs"):
+                changed = item.observer.transform(step)
+                if changed is not None:
+                    made = {label: _result(outputs, step.outputs[label]) for label, outputs in changed.items()}
+                    step = replace(step, outputs={**step.outputs, **made})
+        return step
+
+    def sides(self, step: RunStep, candidate: str) -> tuple[IterationResult, IterationResult]:
+        """Return the outputs of a candidate and of the reference as they are to be compared with each other.
+
+        Raises:
+            PolycmpError: An observer cannot say which are compared as they were made.
+        """
+        mine, expected = step.outputs[candidate], step.outputs[step.reference]
+        names: set[str] = set()
+        for item in self._observing:
+            with item.fence("cannot change the outputs"):
+                names.update(item.observer.as_made(step, candidate))
+        if names:
+            mine, expected = _result(mine, mine), _result(expected, expected)
+        for name in names:
+            other = step.output_names.get(name, name)
+            mine[name], expected[other] = step.made[candidate][name], step.made[step.reference][other]
+        return mine, expected
+
+    def on_step(self, step: RunStep) -> None:
+        """Show a step that was compared; an observer that fails takes part no longer."""
+        for item in list(self._observing):
+            self._attempt(item, f"cannot observe iteration {step.index}", partial(item.observer.on_step, step))
+
+    def finish(self, outcome: Outcome) -> None:
+        """Hand on what was found in the end; what goes wrong is among the outcome's notes and errors."""
+        for item in list(self._observing):
+            self._attempt(item, "cannot finish", partial(item.observer.finish, outcome))
+        outcome.notes += [error.parts()[0] for error in self.errors]
+        outcome.errors = self.errors
+
+    def _attempt(self, item: Observing, what: str, call: Callable[[], None]) -> None:
+        """Call an observer; after an error, which is kept, the run goes on without it."""
+        try:
+            with item.fence(what):
+                call()
+        except PolycmpError as error:
+            self.errors.append(error)
+            if item in self._observing:
+                self._observing.remove(item)
+                self._failed.append(item)
+
+
+def _asked_for(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield the observers without which options of the core do nothing, each with the option."""
+    if plan.compare.check_average:
+        yield "averages", "--check-average"
+    if plan.compare.postprocess or plan.compare.postprocess_script:
+        yield "postprocessing", "--postprocess" if plan.compare.postprocess else "--postprocess-func-script"
+
+
+def _check_present(name: str, option: str, registry: Registry) -> None:
+    """Check that an observer is there that an option asks for; the error names the option."""
+    try:
+        registry.find_observer(name)
+    except PolycmpError as error:
+        error.whose = error.whose or option
+        raise
+
+
+def _make(item: Contributed[ObserverSpec], resolved: Resolved) -> Observing | None:
+    """Return an observer of a plugin; None where it has nothing to do."""
+    factory = resolved.registry.load(item)
+    check = f"polycmp plugins check {item.plugin}"
+    with OthersCode(PluginError, "cannot observe this run", whose=item.label, hint=check):
+        made = factory(resolved)
+    if made is None:
+        return None
+    if not isinstance(made, RunObserver):
+        why = f"its factory gave {type(made).__name__}, which is not derived from polycmp.spec.RunObserver"
+        raise PluginError("cannot observe this run", whose=item.label, why=why, hint=check)
+    return Observing(made, item.label, check)
+
+
+def _result(outputs: Outputs, of: IterationResult) -> IterationResult:
+    return IterationResult(outputs, of.runtime, of.runner_name)

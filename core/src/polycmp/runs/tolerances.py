@@ -1,0 +1,60 @@
+"""Tolerances that are found while a run goes on, for `--tolerance NAME`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from polycmp.errors import OthersCode, PluginError, PolycmpError
+
+if TYPE_CHECKING:
+    from polycmp.runs.resolve import Resolved
+    from polycmp.spec import CompareFunction
+    from polycmp.tensors import Feed
+
+__all__ = ["Tolerances", "open_tolerances"]
+
+
+class Tolerances(Protocol):
+    """Judges by tolerances of its own in place of `--atol` and `--rtol`; see `ToleranceSpec`."""
+
+    def begin(self, feed: Feed, /) -> None:
+        """Take the inputs of the next outputs that are compared."""
+
+    def close(self) -> None:
+        """Deactivate what was run."""
+
+    def judge(self, options: Any, candidate: str, reference: str, /, *, detail: bool) -> CompareFunction:
+        """Return a compare function in place of the default one.
+
+        Args:
+            options: What the default compare function is told, but for its tolerances.
+            candidate: Label of a run.
+            reference: Label of the other.
+            detail: Whether to compute what only a report shows, too.
+        """
+        ...
+
+
+def open_tolerances(resolved: Resolved, reference: str) -> Tolerances | None:
+    """Return what finds the tolerances that the plan asks for by name; None if it names none.
+
+    Args:
+        resolved: The run.
+        reference: Label of the reference.
+
+    Raises:
+        PluginError: It is not there, or fails.
+        UsageError: There is no such name, or it makes no sense for the plan.
+    """
+    name, registry = resolved.plan.compare.tolerance, resolved.registry
+    if not name:
+        return None
+    try:
+        item = registry.find_tolerance(name)
+    except PolycmpError as error:
+        error.whose = error.whose or f"--tolerance {name}"
+        raise
+    make = registry.load(item)
+    with OthersCode(PluginError, "cannot find tolerances", whose=item.label):
+        made: Tolerances = make(resolved, reference)
+    return made

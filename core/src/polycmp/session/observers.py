@@ -1,0 +1,148 @@
+"""The observers that the core itself contributes: what saves inputs and outputs, and what reports keep of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from polycmp.errors import FileError
+from polycmp.plan import FilesPlan
+from polycmp.results.outcome import Outcome
+from polycmp.runs.observers import RunStep
+from polycmp.runs.reports import Recorders
+from polycmp.spec import Compared, RunObserver
+
+if TYPE_CHECKING:
+    from polycmp.results.files import InputsWriter, OutputsWriter
+    from polycmp.runs.resolve import Resolved
+
+
+def save(resolved: Resolved) -> Saving | None:
+    """Return what saves the inputs and outputs of a run; None if nobody asked for that."""
+    files = resolved.plan.files
+    wanted = files.save_inputs or files.save_outputs or files.save_input_blob is not None
+    return Saving(files) if wanted else None
+
+
+def report(resolved: Resolved) -> Reporting | None:
+    """Return what watches a run for its reports; None if none of them does.
+
+    Raises:
+        PluginError: A report asked for is not there, its plugin is broken, or it lacks a module.
+        UsageError: Its options cannot be right.
+    """
+    reports = resolved.reports
+    lookers, watchers, recorders = reports.lookers(), reports.watchers(), reports.recorders()
+    return Reporting(lookers, watchers, recorders) if lookers or watchers or recorders else None
+
+
+class Saving(RunObserver):
+    """Saves inputs and outputs as they come.
+
+    Single files appear when the run ends well; an error or an interrupt leaves what was there before.
+
+    Args:
+        files: What is saved where.
+    """
+
+    def __init__(self, files: FilesPlan) -> None:
+        self._files = files
+        self._stack = ExitStack()
+        self._inputs: InputsWriter | None = None
+        self._outputs: OutputsWriter | None = None
+        self._labels: list[str] = []
+        self._steps = 0
+        self.whole_steps = "--save-outputs" if files.save_outputs else ""
+
+    def start(self, outcome: Outcome) -> None:
+        """Open the files.
+
+        Raises:
+            UsageError: A suffix is unknown.
+            PluginError: The package that brings a format is not installed, broken, or lacks a module.
+            FileError: A path cannot be written, or is a folder with other things in it.
+        """
+        from polycmp.results.files import InputsWriter, OutputsWriter  # few runs save anything
+
+        if self._files.save_inputs:
+            self._inputs = self._stack.enter_context(InputsWriter(self._files.save_inputs))
+        if self._files.save_outputs:
+            self._outputs = self._stack.enter_context(OutputsWriter(self._files.save_outputs))
+        self._labels = [result.label for result in outcome.backends if result.backend != "saved"]
+
+    def on_step(self, step: RunStep) -> None:
+        """Save the inputs of an iteration, and the outputs as the backends made them.
+
+        Raises:
+            FileError: A file cannot be written.
+        """
+        if step.window:
+            return
+        self._steps += 1
+        if self._inputs is not None:
+            self._inputs.add(step.feed)
+        if self._files.save_input_blob is not None:
+            from polycmp.results.files import save_input_blob
+
+            save_input_blob(self._files.save_input_blob, step.index, step.feed)
+        if self._outputs is not None:
+            for label in self._labels:
+                if label in step.made:
+                    self._outputs.add(label, step.made[label], step.seconds[label])
+
+    def finish(self, outcome: Outcome) -> None:
+        """Let the files appear, and note what they lack.
+
+        Raises:
+            FileError: A file cannot be written.
+        """
+        self._stack.close()
+        if self._inputs is not None and not self._inputs.added:
+            outcome.notes.append(f"{self._files.save_inputs} is not written: there were no inputs")
+        if self._outputs is None:
+            return
+        if not self._outputs.added:
+            outcome.notes.append(f"{self._files.save_outputs} is not written: there were no outputs")
+            return
+        for label in self._labels:
+            count = self._outputs.added.get(label, 0)
+            if not count:
+                outcome.notes.append(f"{self._files.save_outputs} lacks {label}, which gave no outputs")
+            elif count < self._steps:
+                outcome.notes.append(f"{self._files.save_outputs} holds {count} of {self._steps} iterations of {label}")
+
+    def close(self) -> None:
+        """Give up files that are not finished."""
+        error = FileError("the run did not end well")
+        self._stack.__exit__(FileError, error, None)
+
+
+class Reporting(RunObserver):
+    """Shows reports what is compared, and gives them what was found.
+
+    Args:
+        lookers: What looks at arrays, by the report that shows what it saw.
+        watchers: Called with each pair of arrays that is compared.
+        recorders: What keeps verdicts.
+    """
+
+    def __init__(
+        self, lookers: Mapping[str, Any], watchers: list[Callable[[Compared], None]], recorders: Recorders
+    ) -> None:
+        self._lookers, self._recorders = lookers, recorders
+        self._watchers = [*watchers, *lookers.values()]
+
+    def on_step(self, step: RunStep) -> None:
+        """Show each pair of arrays, and the verdicts."""
+        for candidate, found in step.compared.items():
+            self._recorders.add(step.index, candidate, step.reference, found)
+        if self._watchers:
+            for pair in step.pairs():
+                for watcher in self._watchers:
+                    watcher(pair)
+
+    def finish(self, outcome: Outcome) -> None:
+        """Hand on the outcome, and keep what was seen for the reports."""
+        outcome.looks = {name: looker.looks for name, looker in self._lookers.items()}
+        self._recorders.finish(outcome)

@@ -1,0 +1,87 @@
+"""The conformance kit for authors of plugins: pytest classes that hold a plugin to its contract.
+
+Nothing here is active by itself. Subclass a contract in a test module, write its factories, and declare what your
+plugin can do beyond the minimum::
+
+    from polycmp.testing import RunnerContract, notyet
+
+    class TestMyRunner(RunnerContract):
+        capabilities = {"dynamic_shapes"}
+        expected_failures = {"test_inputs_may_be_strided": notyet("my_runtime 1.2 copies wrongly")}
+
+        def load(self):
+            return my_model
+
+        def make_runner(self, load):
+            return MyRunner(load, name="mine")
+
+        def feeds(self):
+            return [{"x": first}, {"x": second}]
+
+        def expected(self, feed):
+            return {"y": 2 * feed["x"]}
+
+`polycmp.testing.nodes` runs a backend over the one-node models of the `onnx` package.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from polycmp.testing.compare_funcs import CompareFuncContract
+    from polycmp.testing.contract import Contract, needs
+    from polycmp.testing.data_loaders import DataLoaderContract
+    from polycmp.testing.loaders import LoaderContract
+    from polycmp.testing.marks import Expected, never, notimpl, notyet
+    from polycmp.testing.observers import ObserverContract
+    from polycmp.testing.reports import ReportContract
+    from polycmp.testing.runners import RunnerContract
+
+#: Where each name lives. They are imported when asked for: commands that look for plugins import this package.
+_HOMES = {
+    "CompareFuncContract": "compare_funcs",
+    "Contract": "contract",
+    "DataLoaderContract": "data_loaders",
+    "Expected": "marks",
+    "LoaderContract": "loaders",
+    "ObserverContract": "observers",
+    "ReportContract": "reports",
+    "RunnerContract": "runners",
+    "needs": "contract",
+    "never": "marks",
+    "notimpl": "marks",
+    "notyet": "marks",
+}
+
+__all__ = [
+    "CompareFuncContract",
+    "Contract",
+    "DataLoaderContract",
+    "Expected",
+    "LoaderContract",
+    "ObserverContract",
+    "ReportContract",
+    "RunnerContract",
+    "needs",
+    "never",
+    "notimpl",
+    "notyet",
+]
+
+
+if sys.modules.get("pytest") is not None:
+    sys.modules["pytest"].register_assert_rewrite(
+        *(
+            f"polycmp.testing.{name}"
+            for name in ("runners", "loaders", "data_loaders", "compare_funcs", "observers", "reports", "nodes")
+        )
+    )
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,116 @@
+"""The contract of compare functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from polycmp.spec import Verdict
+from polycmp.tensors import as_dtype
+from polycmp.testing.contract import Contract, needs
+
+Pair = tuple[NDArray[Any], NDArray[Any]]
+
+
+class CompareFuncContract(Contract):
+    """What every compare function must do. Write the factory and `different`."""
+
+    KNOWN_CAPABILITIES: ClassVar[Mapping[str, str]] = {
+        "integer": "judges integers",
+        "bool": "judges truth values",
+        "string": "judges strings",
+        "low_bit": "judges bfloat16 and float8",
+        "empty": "judges tensors without elements",
+        "scalar": "judges tensors without dimensions",
+    }
+    ELEMENT_TYPES: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "integer": ("int8", "uint8", "int64", "uint64"),
+        "bool": ("bool",),
+        "low_bit": ("bfloat16", "float8_e4m3fn"),
+    }
+
+    def make_compare_func(self) -> Callable[..., Verdict]:
+        """Return a new compare function."""
+        raise NotImplementedError
+
+    def equal(self) -> Pair:
+        """Return a candidate and a reference that agree."""
+        array = np.linspace(-1, 1, 24, dtype=np.float32).reshape(2, 3, 4)
+        return array, array.copy()
+
+    def different(self) -> Pair:
+        """Return a candidate and a reference that do not agree."""
+        raise NotImplementedError
+
+    def judge(self, candidate: NDArray[Any], reference: NDArray[Any]) -> Verdict:
+        """Return the verdict of a new compare function."""
+        return self.make_compare_func()(candidate, reference, output="out")
+
+    def test_equal_outputs_pass(self) -> None:
+        assert self.judge(*self.equal()).passed
+
+    def test_different_outputs_fail_with_a_reason(self) -> None:
+        verdict = self.judge(*self.different())
+        assert not verdict.passed
+        assert verdict.reason.strip()
+
+    def test_it_returns_a_verdict_with_named_figures(self) -> None:
+        for pair in (self.equal(), self.different()):
+            verdict = self.judge(*pair)
+            assert isinstance(verdict, Verdict)
+            assert isinstance(verdict.passed, bool)
+            for name, figure in verdict.metrics.items():
+                assert isinstance(name, str)
+                assert isinstance(float(figure), float), name
+
+    def test_it_does_not_write_to_its_arguments(self) -> None:
+        for pair in (self.equal(), self.different()):
+            kept = [array.copy() for array in pair]
+            for array in pair:
+                array.flags.writeable = False
+            self.judge(*pair)
+            for array, before in zip(pair, kept, strict=True):
+                np.testing.assert_array_equal(array, before)
+
+    def test_it_gives_the_same_verdict_again(self) -> None:
+        compare = self.make_compare_func()
+        first = compare(*self.different(), output="out")
+        assert compare(*self.equal(), output="other").passed
+        again = compare(*self.different(), output="out")
+        assert (again.passed, again.reason) == (first.passed, first.reason)
+
+    @needs("integer")
+    def test_integers(self) -> None:
+        self._same_type_passes("integer")
+
+    @needs("bool")
+    def test_truth_values(self) -> None:
+        self._same_type_passes("bool")
+
+    @needs("low_bit")
+    def test_low_bit_types(self) -> None:
+        self._same_type_passes("low_bit")
+
+    @needs("string")
+    def test_strings(self) -> None:
+        assert self.judge(np.array(["a", "b"], object), np.array(["a", "b"], object)).passed
+        assert not self.judge(np.array(["a", "b"], object), np.array(["a", "c"], object)).passed
+
+    @needs("empty")
+    def test_no_elements(self) -> None:
+        assert self.judge(np.empty((0, 3), np.float32), np.empty((0, 3), np.float32)).passed
+
+    @needs("scalar")
+    def test_no_dimensions(self) -> None:
+        assert self.judge(np.array(1, np.float32), np.array(1, np.float32)).passed
+
+    def _same_type_passes(self, capability: str) -> None:
+        for name in self.ELEMENT_TYPES[capability]:
+            array = (np.arange(12) % 2 if capability == "bool" else np.arange(12)).astype(as_dtype(name))
+            verdict = self.judge(array, array.copy())
+            if not verdict.passed:
+                pytest.fail(f"{name}: {verdict.reason}")

@@ -1,0 +1,77 @@
+"""The contract of loaders."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from polycmp.errors import PolycmpError
+from polycmp.loader import Loader
+from polycmp.script import load_script
+from polycmp.testing.contract import Contract, needs
+
+
+class LoaderContract(Contract):
+    """What every loader must do. Write the factories."""
+
+    KNOWN_CAPABILITIES: ClassVar[Mapping[str, str]] = {
+        "broken_source": "can be given a source that cannot be read: write `make_broken`",
+        "source": "its repr is code that runs: write `imports` if its own class is not enough",
+    }
+
+    def make_loader(self) -> Loader[Any]:
+        """Return a new loader."""
+        raise NotImplementedError
+
+    def same(self, one: Any, other: Any) -> bool:
+        """Return whether two results of the loader are equal."""
+        return bool(one == other)
+
+    def make_broken(self) -> Loader[Any]:
+        """Return a loader whose source is missing or not of its format (capability `broken_source`)."""
+        raise NotImplementedError
+
+    def imports(self) -> str:
+        """Return the import statements for the names in the loader's `repr` (capability `source`)."""
+        made = type(self.make_loader())
+        return f"from {made.__module__} import {made.__name__}"
+
+    def test_it_is_a_loader(self) -> None:
+        assert isinstance(self.make_loader(), Loader)
+
+    @needs("broken_source")
+    def test_construction_reads_nothing(self) -> None:
+        self.make_broken()
+
+    def test_every_call_does_the_work_anew(self) -> None:
+        loader = self.make_loader()
+        assert self.same(loader(), loader())
+
+    def test_repr_names_the_class(self) -> None:
+        loader = self.make_loader()
+        assert repr(loader).startswith(type(loader).__name__ + "(")
+
+    @needs("source")
+    def test_repr_is_the_code_that_makes_it(self, tmp_path: Path) -> None:
+        loader = self.make_loader()
+        script = tmp_path / "made.py"
+        script.write_text(f"{self.imports()}\n\nloader = {loader!r}\n", encoding="utf-8")
+        again = load_script(str(script), "loader")
+        assert repr(again) == repr(loader)
+        assert self.same(again(), loader())
+
+    def test_a_copy_does_the_same(self) -> None:
+        loader = self.make_loader()
+        again = copy.deepcopy(loader)
+        assert repr(again) == repr(loader)
+        assert self.same(again(), loader())
+
+    @needs("broken_source")
+    def test_a_broken_source_is_an_error_in_words(self) -> None:
+        loader = self.make_broken()
+        with pytest.raises(PolycmpError):
+            loader()

@@ -1,0 +1,177 @@
+"""Results in memory, and JSON files of them."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import io
+import json
+import pickle
+import sys
+
+import numpy as np
+import pytest
+
+from polycmp.builtin.formats.run_results import RunResults
+from polycmp.errors import DataError, FileError
+from polycmp.json import load_json, save_json
+from polycmp.results.runs import IterationResult
+
+
+def results() -> RunResults:
+    made = RunResults()
+    made.add([{"y": np.array([i, np.nan], np.float32)} for i in range(3)], runtime=0.5, runner_name="trt")
+    made.add([{"y": np.array(7), "z": np.array([True])}], runner_name="onnxrt")
+    return made
+
+
+def test_an_iteration_is_a_mapping_in_order_with_time_and_runner():
+    outputs = IterationResult({"b": np.zeros(2), "a": np.ones(1)}, runtime=0.1, runner_name="trt")
+    outputs["c"] = np.ones(3)
+    assert [name for name, _ in outputs.items()] == list(outputs) == ["b", "a", "c"]
+    assert (outputs.runtime, outputs.runner_name, IterationResult().runner_name) == (0.1, "trt", "custom_runner")
+
+
+def test_iterations_are_equal_if_every_bit_of_meaning_is():
+    def made(value=1.0, dtype=np.float32, name="y", runtime=0.5, runner="r"):
+        return IterationResult({name: np.array([value, np.nan], dtype)}, runtime, runner)
+
+    assert made() == made()
+    for other in (made(2.0), made(dtype=np.float64), made(name="x"), made(runtime=1), made(runner="s"), {}):
+        assert made() != other
+
+
+def test_results_travel_between_processes():
+    assert pickle.loads(pickle.dumps(results())) == results()
+    assert copy.deepcopy(results())["trt"][0].runtime == 0.5
+
+
+def test_runs_are_found_by_label_and_by_position():
+    runs = results()
+    assert list(runs.keys()) == ["trt", "onnxrt"]
+    assert [len(iterations) for iterations in runs.values()] == [3, 1]
+    assert runs[0] == runs[:1][0] == ("trt", runs["trt"])
+    assert "trt" in runs
+    assert "trtx" not in runs
+    assert len(runs) == 2
+    for _, [outputs] in list(runs.items())[1:]:
+        assert outputs["y"] == 7
+    with pytest.raises(DataError, match="'trtx'") as caught:
+        runs["trtx"]
+    assert "'trt'" in caught.value.why
+
+
+def test_setting_updating_splitting_and_joining():
+    runs = results()
+    runs["trt"] = runs["trt"][:2]
+    runs.update({"onnxrt": runs["onnxrt"] * 2, "new": []})
+    assert {name: len(its) for name, its in runs.items()} == {"trt": 2, "onnxrt": 2, "new": 0}
+    parts = list(results().split())
+    assert [list(part.keys()) for part in parts] == [["trt", "onnxrt"], ["trt"], ["trt"]]
+    assert RunResults.concat(parts) == results()
+
+
+def test_a_path_brings_them_back(tmp_path):
+    results().save(str(tmp_path / "r.json"))
+    assert RunResults.load(tmp_path / "r.json") == results()
+
+
+def test_an_open_file_brings_them_back_text_or_bytes():
+    for file in (io.BytesIO(), io.TextIOWrapper(io.BytesIO(), encoding="utf-8")):
+        results().save(file)
+        file.seek(0)
+        assert RunResults.load(file) == results()
+
+
+def test_two_runs_of_one_label_stay_two(tmp_path):
+    twice = RunResults([*results(), *results()])
+    twice.save(tmp_path / "r.json")
+    assert RunResults.load(tmp_path / "r.json") == twice
+
+
+def test_what_is_loaded_may_be_changed(tmp_path):
+    results().save(tmp_path / "r.json")
+    [first, *_] = RunResults.load(tmp_path / "r.json")["trt"]
+    first["y"][0] = 9
+    assert first["y"][0] == 9
+
+
+def test_json_holds_any_mixture(tmp_path):
+    mixture = {"runs": results(), "list": [1, None, "ä", {"x": np.arange(3)}], "scalar": np.float32(0.5), "inf": np.inf}
+    save_json(mixture, tmp_path / "m.json")
+    read = load_json(tmp_path / "m.json")
+    assert read["runs"] == results()
+    assert read["list"][:3] == [1, None, "ä"]
+    assert read["list"][3]["x"].tolist() == [0, 1, 2]
+    assert (read["scalar"], read["inf"]) == (0.5, np.inf)
+
+
+def npy(array, save=np.save) -> bytes:
+    stream = io.BytesIO()
+    save(stream, array)
+    return stream.getvalue()
+
+
+def test_old_spellings_are_read(tmp_path):
+    array = np.array([[1.5, 2.5]], np.float32)
+    marked = {
+        "array": base64.b64encode(npy(array)).decode(),
+        "__polygraphy_encoded_ndarray": "polygraphy_serialized_json_type",
+    }
+    latin = {"array": npy(array).decode("latin-1"), "polygraphy_class": "ndarray"}
+    archive = {"array": base64.b64encode(npy(array, np.savez)).decode(), "polygraphy_class": "ndarray"}
+    lazy = {"values": latin, "polygraphy_class": "LazyNumpyArray"}
+    (tmp_path / "old.json").write_text(json.dumps([marked, latin, archive, lazy]))
+    for read in load_json(tmp_path / "old.json"):
+        assert read.dtype == np.float32
+        assert np.array_equal(read, array)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"polygraphy_class": "RunResult"}', ["unknown class 'RunResult'", "'RunResults'"]),
+        ('{"polygraphy_class": "RunResults"}', ["'RunResults'", "damaged"]),
+        ('{"polygraphy_class": "RunResults", "lst": [["a", [1]]]}', ["'RunResults'", "damaged"]),
+        ('{"polygraphy_class": "ndarray", "array": "AAAA"}', ["'ndarray'", "damaged"]),
+        ('{"polygraphy_class": "ndarray", "array": "k05V****"}', ["'ndarray'", "damaged", "foreign"]),
+        ('{"polygraphy_class": "ndarray", "array": 5}', ["'ndarray'", "damaged"]),
+        ("[" * 100_000, ["not JSON"]),
+        ("[1, 2", ["not JSON"]),
+        ("", ["not JSON"]),
+    ],
+)
+def test_damaged_json_is_a_file_error_with_its_name(tmp_path, text, words):
+    (tmp_path / "bad.json").write_text(text)
+    with pytest.raises(FileError) as caught:
+        load_json(tmp_path / "bad.json")
+    assert [word for word in ["bad.json", *words] if word not in str(caught.value)] == []
+
+
+def test_arrays_of_pickled_objects_are_not_read(tmp_path):
+    raw = npy(np.array([{"a": 1}], dtype=object))
+    text = json.dumps({"array": base64.b64encode(raw).decode(), "polygraphy_class": "ndarray"})
+    (tmp_path / "bad.json").write_text(text)
+    with pytest.raises(FileError, match="'ndarray'") as caught:
+        load_json(tmp_path / "bad.json")
+    assert "pickled" in str(caught.value)
+
+
+def test_what_json_cannot_hold_is_refused_and_the_old_file_stays(tmp_path):
+    save_json([1], tmp_path / "a.json")
+    with pytest.raises(FileError, match="set"):
+        save_json({"x": {1, 2}}, tmp_path / "a.json")
+    assert load_json(tmp_path / "a.json") == [1]
+
+
+def test_a_torch_tensor_without_torch_names_the_command_to_install_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    (tmp_path / "t.json").write_text(json.dumps([{"x": {"tensor": "AAAA", "polygraphy_class": "Tensor"}}]))
+    with pytest.raises(FileError, match=r"t\.json.*PyTorch") as caught:
+        load_json(tmp_path / "t.json")
+    assert caught.value.hint == "pip install torch"
+
+
+def test_missing_json_is_a_file_error(tmp_path):
+    with pytest.raises(FileError, match=r"missing\.json|cannot read"):
+        load_json(tmp_path / "missing.json")

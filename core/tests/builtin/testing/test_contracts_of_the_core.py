@@ -1,0 +1,130 @@
+"""What the core itself contributes, and the toy box of its tests, keep the contracts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+import commandline
+import numpy as np
+import pytest
+from toymodels import drawn
+
+from polycmp.plan import FilesPlan
+from polycmp.report.writers import write_json as write
+from polycmp.session.observers import Saving
+from polycmp.spec import RunObserver
+from polycmp.tensors import TensorMetadata
+from polycmp.testing import (
+    CompareFuncContract,
+    DataLoaderContract,
+    LoaderContract,
+    ObserverContract,
+    ReportContract,
+    RunnerContract,
+    notimpl,
+)
+
+with pytest.MonkeyPatch.context() as path:  # its metadata is not to be found by the tests of other files
+    path.syspath_prepend(str(commandline.TOYDIST))
+    from toybox.compare import make_signs
+    from toybox.data import make_ramp
+    from toybox.loader import CutToy, ToyFromPath
+    from toybox.model import Node, Toy, parse
+    from toybox.plugin import RampOptions, SignsOptions
+    from toybox.runner import ToyRunner
+
+TOY = Toy(
+    {"x": ("float32", ("n", 4))},
+    ("y", "s"),
+    (Node("MatMul", ("x", "w"), ("h",)), Node("Relu", ("h",), ("y",)), Node("Shape", ("x",), ("s",))),
+    {"w": drawn(4, 3)},
+)
+
+
+class TestToyRunner(RunnerContract):
+    capabilities = {"dynamic_shapes", "broken_model"}
+    atol = 1e-6
+
+    def load(self):
+        return replace(TOY)
+
+    def make_runner(self, load):
+        return ToyRunner(load, name="toy")
+
+    def feeds(self):
+        return [{"x": np.full((2, 4), fill, np.float32)} for fill in (0.5, -1.0)]
+
+    def other_shapes(self):
+        return {"x": np.ones((5, 4), np.float32)}
+
+    def load_broken(self):
+        return parse(b"{}", "broken.toy")
+
+    def expected(self, feed):
+        weights = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
+        return {"y": np.maximum(feed["x"] @ weights, 0), "s": np.array(feed["x"].shape)}
+
+
+def whole():
+    return TOY
+
+
+class TestCutToy(LoaderContract):
+    capabilities = {"broken_source"}
+
+    def make_loader(self):
+        return CutToy(whole, TensorMetadata().add("h", "float32", (2, 3)), ["y"])
+
+    def make_broken(self):
+        return CutToy(ToyFromPath("no/such.toy"), TensorMetadata(), ["y"])
+
+
+class TestRamp(DataLoaderContract):
+    capabilities = {"several", "dynamic_shapes", "repeatable"}
+
+    def make_data_loader(self):
+        return make_ramp(RampOptions())
+
+
+class TestSigns(CompareFuncContract):
+    capabilities = {"integer", "empty", "scalar"}
+
+    def make_compare_func(self):
+        return make_signs(SignsOptions())
+
+    def different(self):
+        return np.array([1.0, 2.0]), np.array([1.0, -2.0])
+
+
+class TestJson(ReportContract):
+    suffix = ".json"
+
+    def make_report(self):
+        return write
+
+
+class TestSaving(ObserverContract):
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path):
+        self.folder = tmp_path
+
+    def make_observer(self):
+        return Saving(FilesPlan(save_inputs=str(self.folder / "in.npz"), save_outputs=str(self.folder / "out.npz")))
+
+
+class Hoarder(RunObserver):
+    """Keeps what it is shown, which no observer may."""
+
+    def __init__(self):
+        self.kept = []
+
+    def on_step(self, step):
+        self.kept.append(step)
+
+
+class TestOneThatKeepsArrays(ObserverContract):
+    expected_failures: ClassVar = {"test_it_keeps_no_arrays": notimpl("it is here to show that the kit sees it")}
+
+    def make_observer(self):
+        return Hoarder()

@@ -1,0 +1,92 @@
+"""Backends of the toy box in processes of their own, in this environment: `--use-subprocess` and `python=`."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+
+import pytest
+
+from polycmp.builtin.workers.protocol import PROTOCOL
+
+HERE = f"python={sys.executable}"
+
+
+def test_workers_give_what_this_process_gives(run):
+    words = ("-b", f"toy:name=there,threads=9,{HERE}", "-b", "toy:name=here", "-b", f"plain:{HERE}")
+    done, found = run(*words, "--iterations", "2", "--atol", "0", "--rtol", "0")
+    assert done.status == 0, done.out + done.err
+    there = found["inference_results"]["there"]
+    assert (there["backend"], there["version"], there["iterations"]) == ("toy", "toy 1", 2)
+    assert there["notes"] == ["only 8 threads are used"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ("die", "died with signal 11 (SIGSEGV) in iteration 1"),
+        ("leave", "ended with exit status 7 in iteration 1"),
+        ("raise", "has had enough (in iteration 1)"),
+        ("overwrite", "no room left"),
+    ],
+)
+def test_a_worker_that_fails_is_a_result_and_the_others_go_on(run, fault, says):
+    bad = f"toy:name=bad,fault={fault},at=h,after=1,{HERE}"
+    done, found = run("-b", bad, "-b", "toy", "-b", "plain", "--iterations", "2")
+    assert done.status == 3
+    assert says in found["inference_results"]["bad"]["error"]
+    assert found["inference_results"]["toy"]["iterations"] == 2
+
+
+def test_a_worker_that_never_answers_is_given_up(run):
+    done, found = run("-b", "toy:name=bad,fault=hang,at=h", "-b", "plain", "--use-subprocess", "--timeout", "2")
+    assert done.status == 3
+    assert "hung: no answer for 2 s" in found["inference_results"]["bad"]["error"]
+
+
+def test_an_interpreter_that_is_none(run):
+    done, found = run("-b", "toy:python=/no/such/python,name=bad", "-b", "plain")
+    assert done.status == 3
+    assert "cannot start /no/such/python" in found["inference_results"]["bad"]["error"]
+
+
+def test_a_backend_that_only_the_other_environment_would_have(run):
+    done, found = run("-b", f"tony:{HERE}", "-b", "plain")
+    assert done.status == 3
+    [bad] = [item for label, item in found["inference_results"].items() if label != "plain"]
+    assert "there is no backend 'tony'" in bad["error"]
+
+
+#: An interpreter that starts like a worker and then never stops writing.
+FLOOD = """#!{python}
+import json, sys
+sys.stdin.readline()
+print()
+print(json.dumps({{"protocol": {protocol}, "polycmp": "?"}}), flush=True)
+sys.stdin.readline()
+while True:
+    {flood}
+"""
+
+
+@pytest.mark.parametrize(
+    ("flood", "says"),
+    [
+        ('sys.stdout.write(json.dumps({"log": [10, "polycmp", "again"]}) + "\\n")', "hung: no answer for 2 s"),
+        ('sys.stdout.write("x" * 100_000)', "it wrote a line of more than 64 MiB"),
+        ('sys.stderr.write("x" * 100_000)', "hung: no answer for 2 s"),
+    ],
+    ids=["messages", "one line", "one line of standard error"],
+)
+def test_a_worker_that_never_stops_writing_is_given_up_in_time_and_memory(run, tmp_path, flood, says):
+    python = tmp_path / "python"
+    python.write_text(FLOOD.format(python=sys.executable, protocol=PROTOCOL, flood=flood))
+    python.chmod(0o755)
+    begun = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    done, found = run("-b", f"toy:python={python},name=bad", "-b", "plain", "--timeout", "2")
+    assert done.status == 3
+    assert says in found["inference_results"]["bad"]["error"]
+    assert time.monotonic() - begun < 30
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10 < 400  # MiB

@@ -1,0 +1,150 @@
+"""What rounding explains of the tensors of two paired models, measured on the reference's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polycmp.builtin.layerwise.moved import MovedRuns, Samples
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
+from polycmp.compare.noise import MARGIN, Explained, Level, explained, one_rounding, sampled_levels, scales_of
+from polycmp.graph import Rounding
+from polycmp.precision import UNITS, is_steps, unit_of
+from polycmp.tensors import dtype_of, is_floating, to_numpy
+from polycmp_locate.masks import beside_masks
+from polycmp_locate.pairing.parts import PartNode
+from polycmp_locate.pairing.view import SharedGraph
+
+Tensors = Mapping[str, Any]
+#: Noise of this share of the signal leaves nothing of a model's outputs to use (choice). Measured on MiniLM in int8:
+#: 0.42 with cosines of 0.93 and more between the sentences' vectors, 0.64 to 0.73 with cosines down to 0.69.
+_NO_SIGNAL_LEFT = 0.5
+
+
+class Said(NamedTuple):
+    """What is said of a tensor.
+
+    Attributes:
+        passed: Whether rounding explains its error.
+        reason: Why, or why not, in words.
+    """
+
+    passed: bool
+    reason: str
+
+
+def rounded_to(graph: SharedGraph, steps: Mapping[str, Rounding]) -> dict[str, Rounding]:
+    """Return what the candidate's model rounds the reference's tensors to, by the reference's own names.
+
+    Args:
+        graph: The reference's model under the names of the pairs.
+        steps: The steps that its tensors are rounded to, where those are certain.
+    """
+    found: dict[str, Rounding] = {}
+    for node in graph.nodes:
+        kind = node.coarsest if isinstance(node, PartNode) else ""
+        if not is_steps(kind):
+            found |= {graph.own.get(name, name): kind for name in node.outputs}
+        elif not steps:
+            found |= {graph.own.get(name, name): kind for name in (*node.inputs, *node.outputs)}
+    coarse = {kind for kind in found.values() if isinstance(kind, str) and not is_steps(kind)}
+    return {**found, **steps, "": max(coarse, key=unit_of, default="")}
+
+
+class PairNoise:
+    """The noise of the tensors of two paired models.
+
+    Args:
+        graph: The reference's model under the names of the pairs.
+        reference: Its run under these names.
+        moved: Runs it with its tensors moved; None where nothing can.
+        steps: What its tensors are rounded to in the candidate's model, where that is certain, by its own names.
+    """
+
+    def __init__(
+        self, graph: SharedGraph, reference: PartitionedRun, moved: MovedRuns | None, steps: Mapping[str, Rounding]
+    ) -> None:
+        self._own = graph.own
+        self._reference = reference
+        self._moved = moved
+        self._on_the_way: dict[str, str] = {}
+        self._depth: dict[str, int] = {}
+        self._place: dict[str, int] = {}
+        self._kinds = rounded_to(graph, steps)
+        self._read = frozenset(name for node in graph.nodes for name in node.inputs)
+        for place, node in enumerate(graph.nodes):
+            known = node.coarsest if isinstance(node, PartNode) else ""
+            coarsest = max((known, *(self._on_the_way.get(name, "") for name in node.inputs)), key=unit_of)
+            depth = 1 + max((self._depth.get(name, 0) for name in node.inputs), default=0)
+            for name in node.outputs:
+                self._on_the_way[name], self._depth[name], self._place[name] = coarsest, depth, place
+
+    def kind(self, name: str) -> str:
+        """Return the coarsest type on a tensor's way; empty where none is coarser than float32."""
+        kind = self._on_the_way.get(name, "")
+        return kind if unit_of(kind) > UNITS["float32"] else ""
+
+    def place(self, name: str) -> int:
+        """Return the position of the operator that makes a tensor."""
+        return self._place.get(name, -1)
+
+    def explain(self, candidate: Tensors, reference: Tensors) -> dict[str, Said]:
+        """Return what rounding explains of tensors that differ, by name; nothing of those that it may not change.
+
+        Args:
+            candidate: The candidate's.
+            reference: The reference's, of the same names.
+        """
+        names = [name for name in candidate if self.kind(name)]
+        samples = self._samples(names) if names else None
+        found = {}
+        for name in names:
+            own, other = to_numpy(candidate[name]), to_numpy(reference[name])
+            if own.shape == other.shape and is_floating(dtype_of(own)) and is_floating(dtype_of(other)):
+                found[name] = self._said(name, own, other, samples)
+        return found
+
+    def _samples(self, names: list[str]) -> Samples | None:
+        if self._moved is None:
+            return None
+        feed = {self._own.get(name, name): array for name, array in self._reference.given.items()}
+        return self._moved.samples(feed, self._kinds, list(dict.fromkeys(self._own[name] for name in names)))
+
+    def _said(self, name: str, own: NDArray[Any], other: NDArray[Any], samples: Samples | None) -> Said:
+        kind, made = self.kind(name), self._own[name]
+        arrays = [own, other]
+        if samples is not None and made in samples.exact and samples.exact[made].shape == other.shape:
+            arrays += [samples.exact[made], *(sample[made] for sample in samples.moved)]
+        beside = beside_masks(other.astype(np.float64).ravel())
+        if beside is not None:
+            arrays = [array.ravel()[beside] for array in arrays]
+        own, other, *sampled = arrays
+        scales = scales_of(other)
+        levels = sampled_levels(sampled[0], sampled[1:], scales) if sampled else None
+        least = one_rounding(other, unit_of(kind) * (math.sqrt(self._depth[name]) if levels is None else 1.0), scales)
+        how = "estimated" if levels is None else "measured"
+        noise = least if levels is None else tuple(item.at_least(one) for item, one in zip(levels, least, strict=True))
+        said = explained(own, other, noise, scales, unit_of(kind), kind)
+        return self._verdict(name, said, noise, own, other, how)
+
+    def _verdict(
+        self, name: str, said: Explained, noise: tuple[Level, ...], own: NDArray[Any], other: NDArray[Any], how: str
+    ) -> Said:
+        kind = self.kind(name)
+        bound = (
+            f"rounding to {kind} on its way explains up to {MARGIN * max(level.largest for level in noise):.2g} ({how})"
+        )
+        if said.word == "fault":
+            return Said(False, f"{said.why}; {bound}")
+        error, size = (float(np.sqrt(np.mean(np.square(array.astype(np.float64))))) for array in (own - other, other))
+        if name not in self._read and error > _NO_SIGNAL_LEFT * size:
+            return Said(
+                False,
+                f"noise of {error / size:.2g} times the signal, which all parts together bring: polycmp locate --rank "
+                f"says which of them most, with rounding to {kind}",
+            )
+        return Said(True, bound)

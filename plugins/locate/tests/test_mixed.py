@@ -1,0 +1,140 @@
+"""Models in mixed precision: layers of a float model in place of a reduced model's."""
+
+from __future__ import annotations
+
+import narrow
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnxruntime import InferenceSession
+
+from polycmp.errors import ModelError
+from polycmp_locate.mixed import Mixer
+from polycmp_onnx import ReferenceRunner
+
+KINDS = [narrow.float16, narrow.bfloat16, narrow.dynamic, narrow.qdq, narrow.int4]
+
+
+def run(model, feed=None):
+    """Run a model: on ONNX's reference where it has bfloat16, which ONNX Runtime cannot calculate in on a CPU."""
+    feed = feed or narrow.feed()
+    if any(item.data_type == TensorProto.BFLOAT16 for item in model.graph.initializer):
+        with ReferenceRunner(lambda: model) as runner:
+            return np.array(runner.infer(feed)["y"])
+    return InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(["y"], feed)[0]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def core_alone():
+    """Hide nothing: these tests need ONNX."""
+
+
+@pytest.fixture(params=KINDS, ids=lambda kind: kind.__name__)
+def mixer(request, tmp_path):
+    exact = narrow.chain(4)
+    return Mixer(exact, request.param(exact, tmp_path))
+
+
+def test_with_all_layers_in_float_it_computes_what_the_float_model_does(mixer):
+    mixed = mixer.mix(mixer.layers)
+    onnx.checker.check_model(mixed)
+    assert not np.allclose(run(mixer.reduced), run(mixer.exact), atol=1e-6)
+    np.testing.assert_allclose(run(mixed), run(mixer.exact), atol=1e-6)
+
+
+def test_with_no_layer_in_float_it_is_the_reduced_model(mixer):
+    assert mixer.mix(()) == mixer.reduced
+
+
+def test_each_layer_alone_in_float_is_a_valid_model_with_less_error(mixer):
+    expected = run(mixer.exact)
+
+    def error(model):
+        return float(np.square(run(model) - expected).sum())
+
+    matrices = [layer for layer in mixer.layers if layer.op_type == "MatMul"]
+    assert [layer.name for layer in matrices] == [f"matmul{index}" for index in range(1, 5)]
+    assert all(layer.reduced for layer in matrices)
+    for layer in mixer.layers:
+        onnx.checker.check_model(mixer.mix([layer]))
+    assert error(mixer.mix(matrices)) < error(mixer.reduced)
+
+
+def test_a_layer_in_float_has_the_float_models_weight_and_nothing_is_left_over(mixer):
+    layer = next(layer for layer in mixer.layers if layer.name == "matmul2")
+    mixed = mixer.mix([layer])
+    weights = {item.name: item for item in mixed.graph.initializer}
+    wanted = weight_of(mixer.exact, "w2")
+    floats = [item for item in weights.values() if np.array_equal(numpy_helper.to_array(item), wanted)]
+    assert [item.data_type for item in floats] == [TensorProto.FLOAT]
+    assert weights.keys() <= {name for node in mixed.graph.node for name in node.input}
+
+
+def weight_of(model, name):
+    return numpy_helper.to_array(next(item for item in model.graph.initializer if item.name == name))
+
+
+def test_layers_in_float_next_to_each_other_hand_over_float(tmp_path):
+    exact = narrow.chain(3, outlier=1, size=1e6)
+    mixer = Mixer(exact, narrow.float16(exact, tmp_path))
+    through = [layer for layer in mixer.layers if layer.name in {"matmul1", "add1", "matmul2"}]
+    assert not np.isfinite(run(mixer.reduced)).all() or not np.allclose(run(mixer.reduced), run(exact), atol=1e-2)
+    np.testing.assert_allclose(run(mixer.mix(through)), run(exact), atol=1e-2)
+
+
+def test_a_branch_inside_a_layer_reads_what_stands_around_it(tmp_path):
+    """An If reads a tensor and a weight of the graph around it; in float it has to read them in float."""
+    branch = helper.make_graph(
+        [helper.make_node("MatMul", ["a", "w"], ["inner"])], "then",
+        [], [helper.make_tensor_value_info("inner", TensorProto.FLOAT, None)],
+    )  # fmt: skip
+    other = helper.make_graph(
+        [helper.make_node("Identity", ["a"], ["same"])], "else",
+        [], [helper.make_tensor_value_info("same", TensorProto.FLOAT, None)],
+    )  # fmt: skip
+    nodes = [
+        helper.make_node("Tanh", ["x"], ["a"], name="before"),
+        helper.make_node("ReduceSum", ["a"], ["sum"], name="sum", keepdims=0),
+        helper.make_node("Greater", ["sum", "limit"], ["positive"], name="greater"),
+        helper.make_node("If", ["positive"], ["b"], name="choice", then_branch=branch, else_branch=other),
+        helper.make_node("Tanh", ["b"], ["y"], name="after"),
+    ]
+    weight = np.random.default_rng(1).standard_normal((narrow.WIDTH, narrow.WIDTH)).astype(np.float32)
+    weights = [numpy_helper.from_array(weight, "w"), numpy_helper.from_array(np.float32(-1e4), "limit")]
+    shapes = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [narrow.BATCH, narrow.WIDTH]) for name in "xy"]
+    graph = helper.make_graph(nodes, "branches", shapes[:1], shapes[1:], weights)
+    exact = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    mixer = Mixer(exact, narrow.bfloat16(exact, tmp_path))
+    choice = next(layer for layer in mixer.layers if layer.name == "choice")
+    assert not np.allclose(run(mixer.reduced), run(exact), atol=1e-4)
+    np.testing.assert_allclose(run(mixer.mix(mixer.layers)), run(exact), atol=1e-5)
+    onnx.checker.check_model(mixer.mix([choice]))
+    assert np.isfinite(run(mixer.mix([choice]))).all()
+
+
+def test_names_that_are_taken_stay_their_owners(tmp_path):
+    exact = narrow.chain(3)
+    clash = onnx.ModelProto()
+    clash.CopyFrom(exact)
+    for node in clash.graph.node:
+        for field in (node.input, node.output):
+            field[:] = [{"a1": "m2_float32", "a2": "w2_float32"}.get(name, name) for name in field]
+    mixer = Mixer(clash, narrow.float16(clash, tmp_path))
+    for layer in mixer.layers:
+        mixed = mixer.mix([layer])
+        onnx.checker.check_model(mixed)
+        made = [name for node in mixed.graph.node for name in node.output]
+        assert len(made) == len(set(made))
+    np.testing.assert_allclose(run(mixer.mix(mixer.layers)), run(exact), atol=1e-6)
+
+
+def test_models_with_nothing_in_common_are_refused():
+    exact = narrow.chain(2)
+    other = onnx.ModelProto()
+    other.CopyFrom(exact)
+    for node in other.graph.node:
+        node.input[:] = [f"z_{name}" if not name.startswith(("w", "b")) else name for name in node.input]
+        node.output[:] = [f"z_{name}" for name in node.output]
+    with pytest.raises(ModelError, match="no tensor in common"):
+        Mixer(exact, other)

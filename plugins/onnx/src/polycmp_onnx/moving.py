@@ -1,0 +1,181 @@
+"""Models whose tensors move by up to one unit in the last place of a type, at random, as rounding to it moves them.
+
+Behind each operator that calculates stand a few that add random numbers of that size, so that any backend that runs
+the model shows what rounding makes of it. Weights are rounded, since rounding moves the same weight always alike, and
+whole numbers stay, which are mostly exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from polycmp.graph import Rounding
+from polycmp.precision import BESIDE_ONE, HANDING_ON, UNITS, unit_of
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+#: The version of ONNX's operators from which on those that are added have the form used here.
+OLDEST = 8
+#: Types of real numbers that `RandomUniformLike` and arithmetic of all backends know.
+_WIDE = {TensorProto.FLOAT, TensorProto.DOUBLE}
+_REAL = {*_WIDE, TensorProto.FLOAT16, TensorProto.BFLOAT16}
+_CAST = {"float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16}
+#: Versions of `Cast` from which on it knows a type.
+_CAST_SINCE = {"float16": 6, "bfloat16": 13}
+#: The smallest normal number of a type with few exponents: what is smaller is rounded to steps of one size.
+_SMALLEST = {"float16": 2.0**-14}
+#: Operators whose results hang on shapes alone.
+_SHAPES = frozenset({"Shape", "Size"})
+#: Larger numbers move as if they were that large, so that infinite ones stay so.
+_LARGEST = 1e30
+#: Steps over the range of a tensor, by type.
+_STEPS = {"int2": 3.0, "uint2": 3.0, "int4": 15.0, "uint4": 15.0, "int8": 255.0, "uint8": 255.0, "int16": 65535.0,
+          "uint16": 65535.0}  # fmt: skip
+
+
+class _Tensor(NamedTuple):
+    """A tensor to move.
+
+    Attributes:
+        name: Its name.
+        kind: The type whose unit it moves by, or the step whose half.
+        element: Its element type, as ONNX counts them.
+        beside_one: Whether it is approximated as exactly as numbers around 1 need.
+    """
+
+    name: str
+    kind: Rounding
+    element: int
+    beside_one: bool = False
+
+
+def can_move(model: ModelProto) -> bool:
+    """Return whether the operators that are added exist in the version that a model uses."""
+    return _version(model) >= OLDEST
+
+
+def moved_model(model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str, Rounding], seed: int) -> ModelProto:
+    """Return a model whose tensors move; its weights lie where they lay.
+
+    Args:
+        model: The model; it is not changed.
+        types: What is known of its tensors, as `ValueInfoProto` by name.
+        kinds: What tensors are rounded to, as `polycmp.graph.MovableGraph` describes.
+        seed: Where random numbers begin.
+    """
+    made = onnx.ModelProto()
+    made.CopyFrom(model)
+    graph, version = made.graph, _version(model)
+    nodes: list[Any] = []
+    fed = {value.name for value in graph.input}
+    for item in graph.initializer:
+        kind = kinds.get(item.name, kinds.get("", ""))
+        is_real = item.data_type in _REAL and item.name not in fed
+        if is_real and _CAST_SINCE.get(str(kind), version + 1) <= version:
+            name, item.name = item.name, f"{item.name}/exact"
+            nodes += _rounded(name, item.data_type, _CAST[str(kind)])
+        elif is_real and len(item.dims) > 1 and _is_coarse(kind):
+            name, item.name = item.name, f"{item.name}/exact"
+            nodes += _moved(_Tensor(name, kind, item.data_type), seed + len(nodes))
+    follows = {value.name for value in graph.input}
+    for node in graph.node:
+        nodes.append(node)
+        held = next((item.t for item in node.attribute if node.op_type == "Constant" and item.name == "value"), None)
+        kind = kinds.get(node.output[0], kinds.get("", "")) if held is not None else ""
+        if held is not None and held.data_type in _REAL and _CAST_SINCE.get(str(kind), version + 1) <= version:
+            name, node.output[0] = node.output[0], f"{node.output[0]}/exact"
+            nodes += _rounded(name, held.data_type, _CAST[str(kind)])
+        if node.op_type in _SHAPES or follows.isdisjoint(node.input):
+            continue
+        follows.update(node.output)
+        for place, name in enumerate(node.output):
+            kind, element = kinds.get(name, kinds.get("", "")), _element(types.get(name))
+            moves = node.op_type not in HANDING_ON or kind in _STEPS or not isinstance(kind, str)
+            if name and kind and moves and element in _REAL:
+                node.output[place] = f"{name}/exact"
+                nodes += _moved(_Tensor(name, kind, element, node.op_type in BESIDE_ONE), seed + len(nodes))
+    del graph.node[:]
+    graph.node.extend(nodes)
+    return made
+
+
+def _is_coarse(kind: Rounding) -> bool:
+    return not isinstance(kind, str) or unit_of(kind) > UNITS["float32"]
+
+
+def _version(model: ModelProto) -> int:
+    return max((item.version for item in model.opset_import if item.domain in {"", "ai.onnx"}), default=0)
+
+
+def _element(value: Any) -> int:
+    return 0 if value is None or not value.type.HasField("tensor_type") else int(value.type.tensor_type.elem_type)
+
+
+def _rounded(name: str, element: int, kind: int) -> Iterator[Any]:
+    yield helper.make_node("Cast", [f"{name}/exact"], [f"{name}/coarse"], to=kind)
+    yield helper.make_node("Cast", [f"{name}/coarse"], [name], to=element)
+
+
+def _moved(tensor: _Tensor, seed: int) -> Iterator[Any]:
+    """Yield the operators that make a tensor of its exact numbers."""
+    node, name = helper.make_node, tensor.name
+    wide = tensor.element if tensor.element in _WIDE else TensorProto.FLOAT
+    exact, result = (f"{name}/exact", name) if wide == tensor.element else (f"{name}/wide", f"{name}/moved")
+    if exact != f"{name}/exact":
+        yield node("Cast", [f"{name}/exact"], [exact], to=wide)
+    number = np.float64 if wide == TensorProto.DOUBLE else np.float32
+
+    def constant(value: float, what: str) -> Any:
+        value_of = onnx.numpy_helper.from_array(np.array(value, number))
+        return node("Constant", [], [f"{name}/{what}"], value=value_of)
+
+    if not isinstance(tensor.kind, str):
+        width, size = 0.5 * tensor.kind, f"{name}/one"
+        yield constant(1.0, "one")
+    elif tensor.kind in _STEPS:
+        width, size = 1.0, f"{name}/half_step"
+        yield node("ReduceMax", [exact], [f"{name}/high"], keepdims=0)
+        yield node("ReduceMin", [exact], [f"{name}/low"], keepdims=0)
+        yield constant(0.0, "zero")
+        yield node("Max", [f"{name}/high", f"{name}/zero"], [f"{name}/most"])
+        yield node("Min", [f"{name}/low", f"{name}/zero"], [f"{name}/least"])
+        yield node("Sub", [f"{name}/most", f"{name}/least"], [f"{name}/range"])
+        yield constant(0.5 / _STEPS[tensor.kind], "share")
+        yield node("Mul", [f"{name}/range", f"{name}/share"], [size])
+    else:
+        unit, size = UNITS[tensor.kind], f"{name}/size"
+        width = unit if unit > UNITS["float32"] else 2.0 * unit
+        yield constant(-_LARGEST, "lowest")
+        yield constant(_LARGEST, "highest")
+        yield node("Max", [exact, f"{name}/lowest"], [f"{name}/from_below"])
+        yield node("Min", [f"{name}/from_below", f"{name}/highest"], [f"{name}/finite"])
+        yield node("Abs", [f"{name}/finite"], [f"{name}/magnitude"])
+        least = max(_SMALLEST.get(tensor.kind, 0.0), UNITS["float32"] / width if tensor.beside_one else 0.0)
+        yield constant(least, "least")
+        yield node("Max", [f"{name}/magnitude", f"{name}/least"], [f"{name}/at_least"])
+        if tensor.beside_one:
+            size = f"{name}/at_least"
+        else:  # whole numbers that the type holds are often exact, and what counts or compares them jumps
+            yield constant(unit, "unit")
+            yield constant(1.0, "one")
+            yield node("Ceil", [f"{name}/magnitude"], [f"{name}/above"])
+            yield node("Floor", [f"{name}/magnitude"], [f"{name}/below"])
+            yield node("Sub", [f"{name}/above", f"{name}/below"], [f"{name}/is_broken"])
+            yield node("Mul", [f"{name}/magnitude", f"{name}/unit"], [f"{name}/units"])
+            yield node("Floor", [f"{name}/units"], [f"{name}/is_large"])
+            yield node("Add", [f"{name}/is_broken", f"{name}/is_large"], [f"{name}/either"])
+            yield node("Min", [f"{name}/either", f"{name}/one"], [f"{name}/is_rounded"])
+            yield node("Mul", [f"{name}/at_least", f"{name}/is_rounded"], [size])
+    yield node(
+        "RandomUniformLike", [exact], [f"{name}/random"], low=-width, high=width, dtype=wide, seed=float(seed % 65521)
+    )
+    yield node("Mul", [size, f"{name}/random"], [f"{name}/away"])
+    yield node("Add", [exact, f"{name}/away"], [result])
+    if result != name:
+        yield node("Cast", [result], [name], to=tensor.element)

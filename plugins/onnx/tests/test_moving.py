@@ -1,0 +1,99 @@
+"""A model whose tensors move: by how much, which do, and that it still runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+
+from polycmp.graph import MovableGraph
+from polycmp.precision import UNITS
+from polycmp_onnx.model_graph import OnnxGraph
+
+X = np.random.default_rng(0).standard_normal((4, 64)).astype(np.float32)
+
+
+def model(nodes, outputs, weights=(), *, opset=17):
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 64])],
+        [helper.make_tensor_value_info(name, kind, None) for name, kind in outputs],
+        [onnx.numpy_helper.from_array(np.asarray(value), name) for name, value in weights],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+def run(proto, kinds, seed=1):
+    moved = OnnxGraph(proto).moved(kinds, seed)
+    assert moved is not None
+    names = [value.name for value in proto.graph.output]
+    return dict(zip(names, ReferenceEvaluator(moved.mark(names)()).run(names, {"x": X}), strict=True))
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "tf32"])
+def test_numbers_move_by_up_to_a_unit_and_otherwise_with_another_seed(kind):
+    proto = model([helper.make_node("Exp", ["x"], ["y"])], [("y", TensorProto.FLOAT)])
+    share = run(proto, {"": kind})["y"] / np.exp(X) - 1
+    assert UNITS[kind] / 2 < np.abs(share).max() < 1.01 * UNITS[kind]
+    assert not np.array_equal(run(proto, {"": kind})["y"], run(proto, {"": kind}, seed=2)["y"])
+    assert np.array_equal(run(proto, {"y": ""})["y"], ReferenceEvaluator(proto).run(None, {"x": X})[0])
+
+
+def test_infinite_and_whole_numbers_stay():
+    nodes = [
+        helper.make_node("Floor", ["x"], ["whole"]),
+        helper.make_node("Mul", ["x", "infinite"], ["y"]),
+        helper.make_node("Mul", ["whole", "large"], ["z"]),
+    ]
+    weights = [("infinite", np.float32(-np.inf)), ("large", np.float32(2**12))]
+    proto = model(nodes, [(name, TensorProto.FLOAT) for name in ("whole", "y", "z")], weights)
+    made = run(proto, {"": "float16"})
+    assert np.array_equal(made["whole"], np.floor(X))
+    assert np.array_equal(made["y"], X * np.float32(-np.inf))
+    assert not np.array_equal(made["z"], np.floor(X) * 2**12)  # beyond what float16 holds exactly
+
+
+def test_steps_of_a_scale_move_all_numbers_by_up_to_half_a_step_of_the_range():
+    proto = model([helper.make_node("Identity", ["x"], ["i"]), helper.make_node("Mul", ["i", "i"], ["y"])],
+                  [("y", TensorProto.FLOAT)])  # fmt: skip
+    half = (X * X).max() / 255 / 2
+    moved = np.abs(run(proto, {"y": "int8"})["y"] - X * X)
+    assert 0.9 * half < moved.max() < 1.01 * half
+
+
+def test_weights_are_rounded_and_what_is_handed_on_is_not_moved_again():
+    third = np.full((64,), 1 / 3, np.float32)
+    nodes = [helper.make_node("Identity", ["w"], ["a"]), helper.make_node("Relu", ["x"], ["b"])]
+    made = run(model(nodes, [("a", TensorProto.FLOAT), ("b", TensorProto.FLOAT)], [("w", third)]), {"": "bfloat16"})
+    assert set(made["a"].tolist()) == {0.333984375}
+    assert np.array_equal(made["b"], np.maximum(X, 0))
+
+
+def test_shapes_that_are_calculated_in_real_numbers_stay_as_they_are():
+    nodes = [
+        helper.make_node("Shape", ["x"], ["s"]),
+        helper.make_node("Cast", ["s"], ["f"], to=TensorProto.FLOAT),
+        helper.make_node("Mul", ["f", "two"], ["d"]),
+        helper.make_node("Floor", ["d"], ["e"]),
+        helper.make_node("Cast", ["e"], ["sizes"], to=TensorProto.INT64),
+        helper.make_node("Expand", ["one", "sizes"], ["y"]),
+    ]
+    weights = [("two", np.float32(2)), ("one", np.float32(1))]
+    for kind in ("bfloat16", "float16"):
+        assert run(model(nodes, [("y", TensorProto.FLOAT)], weights), {"": kind})["y"].shape == (8, 128)
+
+
+def test_coarse_numbers_of_a_float16_model_move_too():
+    nodes = [helper.make_node("Cast", ["x"], ["h"], to=TensorProto.FLOAT16), helper.make_node("Exp", ["h"], ["y"])]
+    proto = model(nodes, [("y", TensorProto.FLOAT16)])
+    exact = ReferenceEvaluator(proto).run(None, {"x": X})[0]
+    assert not np.array_equal(run(proto, {"": "float16"})["y"], exact)
+
+
+def test_an_old_model_cannot_be_changed_so():
+    proto = model([helper.make_node("Exp", ["x"], ["y"])], [("y", TensorProto.FLOAT)], opset=7)
+    assert OnnxGraph(proto).moved({"": "float16"}, 1) is None
+    assert isinstance(OnnxGraph(proto), MovableGraph)

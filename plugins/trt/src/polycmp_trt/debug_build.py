@@ -1,0 +1,65 @@
+"""`polycmp debug build`: an engine built anew for each check, until one is good or bad."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from polycmp.command import examples
+from polycmp_locate.debug.repeating import CheckSection, repeat_with_check, repeating_command
+
+if TYPE_CHECKING:
+    from polycmp.command import Invocation
+    from polycmp.model import Model
+    from polycmp.plugins import Contribution, Registry
+
+__all__ = ["build_command"]
+
+ENGINE = "polycmp_debug.engine"
+
+
+def _build(call: Invocation) -> int:
+    model = call.open_model()
+    artifact = call.section(CheckSection).iter_artifact or ENGINE
+    writer = _writer(call.registry, artifact)
+    call.registry.require(writer)
+    return repeat_with_check(call, "debug build", artifact, lambda: _save(call.registry, model, writer, artifact))
+
+
+def _save(registry: Registry, model: Model, writer: Contribution, artifact: str) -> None:
+    registry.load(writer, writer.spec.save)(model.load(writer.spec.produces or writer.spec.name), artifact)
+
+
+def _writer(registry: Registry, artifact: str) -> Contribution:
+    """Return the loader that writes such a file.
+
+    Raises:
+        PluginError: The package that brings it is not installed.
+        UsageError: Nothing is known to write such a file.
+    """
+    from polycmp.errors import PluginError, UsageError
+    from polycmp.plugins import explain_suffix
+
+    suffix = Path(artifact).suffix.lower()
+    found = [item for item in registry.loaders.values() if item.spec.save and suffix in item.spec.suffixes]
+    if found:
+        return found[0]
+    if hint := explain_suffix(suffix):
+        raise PluginError(f"nothing installed builds {artifact}", hint=hint)
+    raise UsageError(f"nothing builds {artifact}", hint=f"--iter-artifact FILE.engine; by default {ENGINE}")
+
+
+build_command = repeating_command(
+    "build",
+    _build,
+    options=("model", "data.input_shapes", "data.data_loader", "data.data_loader_script", "data.load_inputs"),
+    plugins=("runner", "loader", "data_loader"),
+    params=(click.Argument(["model"], required=False),),
+    help="Build an engine of MODEL anew for each check, and sort what each build leaves into good and bad."
+    + examples(
+        "polycmp debug build model.onnx --fp16 --save-tactics replay.json --artifacts replay.json --until 10 \\",
+        "    --check polycmp run polycmp_debug.engine --trt --load-outputs golden.json",
+    ),
+)

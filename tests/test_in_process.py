@@ -1,0 +1,168 @@
+"""Programs that call the command line: the process is theirs, before, during and after a command."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import guilty
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to speak of")
+
+#: What importing and using polycmp must leave as it was. The program logs to a handler of its own.
+STATE = """
+    import gc, logging, os, signal, sys, threading, time, warnings
+    import numpy
+
+    logging.root.addHandler(logging.StreamHandler())
+
+    def main(words):
+        from polycmp.cli.main import main
+
+        return main(words)
+
+    def state():
+        wakeup = signal.set_wakeup_fd(-1)
+        signal.set_wakeup_fd(wakeup)
+        names = [name for name in logging.root.manager.loggerDict if name.startswith("polycmp")]
+        loggers = {name: logging.getLogger(name) for name in ("polycmp", *names)}
+        plain = (0, True, [])
+        return {
+            "signals": [signal.getsignal(number) for number in signal.valid_signals()],
+            "mask": signal.pthread_sigmask(signal.SIG_BLOCK, []),
+            "wakeup": wakeup,
+            "hooks": (sys.unraisablehook, sys.excepthook, threading.excepthook),
+            "threads": [thread.name for thread in threading.enumerate()],
+            "collector": (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()),
+            "warnings": list(warnings.filters),
+            "environment": dict(os.environ),
+            "folder": os.getcwd(),
+            "path": list(sys.path),
+            "streams": (sys.stdout, sys.stderr),
+            "descriptors": [os.fstat(number)[:3] for number in range(3)],
+            "messages": {
+                name: item
+                for name, logger in loggers.items()
+                if (item := (logger.level, logger.propagate, logger.handlers[:])) != plain
+            },
+            "root": (logging.root.level, logging.root.handlers[:]),
+            "filters": [item.filters[:] for item in (logging.root, *logging.root.handlers, logging.lastResort)],
+            "records": logging.getLogRecordFactory(),
+        }
+
+    def show_changes(before):
+        after = state()
+        changed = [name for name in before if before[name] != after[name]]
+        print("changed:", *changed)
+        for name in changed:
+            print(name, before[name], after[name])
+        sys.stdout.flush()
+"""
+COMMANDS = {
+    "a comparison": ["run", "model.onnx", "-b", "onnxrt", "-b", "onnx"],
+    "a comparison in workers": ["run", "model.onnx", "-b", "onnxrt", "-b", "onnx", "--use-subprocess"],
+    "all tensors": ["run", "chain.onnx", "-b", "onnxrt", "-b", "onnxrt", "--mark-all", "--max-memory", "2K"],
+    "a difference": ["locate", "model.onnx", "other.onnx", "-b", "onnxrt", "-b", "onnx"],
+    "a file that is written": ["convert", "model.onnx", "--fp-to-fp16", "-o", "half.onnx"],
+    "wrong usage": ["run", "model.onnx", "-b", "onxrt"],
+    "a log file": ["inspect", "model", "model.onnx", "--log-file", "messages.log"],
+}
+
+
+def program(code, *words):
+    text = textwrap.dedent(STATE) + textwrap.dedent(code)
+    return [sys.executable, "-c", text, *words]
+
+
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+def test_a_command_leaves_the_process_as_it_was(model, other, tmp_path, words):
+    code = """
+        before = state()
+        main(sys.argv[1:])
+        show_changes(before)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(5)
+        print("it goes on")
+    """
+    guilty.chain(tmp_path / "chain.onnx", length=4)
+    done = subprocess.run(program(code, *words), capture_output=True, text=True, cwd=tmp_path, check=False)
+    said = done.stdout[done.stdout.index("changed:") :]
+    assert (said.strip(), done.returncode) == ("changed:", -signal.SIGTERM), done.stderr
+
+
+def test_a_program_that_compares_is_left_as_it_was(model, tmp_path):
+    code = """
+        before = state()
+        from polycmp.comparator import Comparator, CompareFunc, DataLoader
+        from polycmp_onnx import OnnxFromPath
+        from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx
+
+        runners = [OnnxrtRunner(SessionFromOnnx(OnnxFromPath("model.onnx")), name) for name in ("one", "two")]
+        results = Comparator.run(runners, DataLoader())
+        assert Comparator.compare_accuracy(results, compare_func=CompareFunc.simple(atol=1e-5))
+        show_changes(before)
+    """
+    done = subprocess.run(program(code), capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.stdout.strip(), done.returncode) == ("changed:", 0), done.stderr
+
+
+@pytest.fixture
+def slow(tmp_path):
+    """A loader of inputs that makes a file and takes its time."""
+    (tmp_path / "slow.py").write_text(
+        "import time\ndef load_data():\n    open('begun', 'w').close()\n    time.sleep(60)\n    yield {}\n"
+    )
+    return ["run", "model.onnx", "-b", "onnx", "--data-loader-script", "slow.py"]
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "said"),
+    [(signal.SIGTERM, -signal.SIGTERM, "polycmp: ended by SIGTERM\n"), (signal.SIGHUP, -signal.SIGHUP, "SIGHUP\n")],
+    ids=str,
+)
+def test_a_signal_during_a_command_ends_the_program(model, tmp_path, slow, number, status, said):
+    code = """
+        for _ in range(3):
+            main(sys.argv[1:])
+        print("it goes on")
+    """
+    found, out, err = signalled(tmp_path, program(code, *slow), number)
+    assert (found, out) == (status, "")
+    assert err.endswith(said)
+
+
+def test_ctrl_c_during_a_command_reaches_the_program(model, tmp_path, slow):
+    code = """
+        try:
+            main(sys.argv[1:])
+        except KeyboardInterrupt:
+            print("tidied up")
+    """
+    assert signalled(tmp_path, program(code, *slow), signal.SIGINT)[:2] == (0, "tidied up\n")
+
+
+def test_what_a_program_has_for_a_signal_stays_in_charge(model, tmp_path, slow):
+    code = """
+        def ended(number, frame):
+            print("mine", flush=True)
+            os._exit(7)
+
+        signal.signal(signal.SIGTERM, ended)
+        main(sys.argv[1:])
+        print("it goes on")
+    """
+    assert signalled(tmp_path, program(code, *slow), signal.SIGTERM)[:2] == (7, "mine\n")
+
+
+def signalled(folder, command, number):
+    """Return what becomes of a program that gets a signal while its command waits for inputs."""
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not (folder / "begun").exists() and process.poll() is None:
+        time.sleep(0.02)
+    process.send_signal(number)
+    out, err = process.communicate()
+    return process.returncode, out, err

@@ -1,0 +1,256 @@
+"""Judges one file that a converter made, and the same file with planted faults, beside what it was made of."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from truth.converters.faults import faults_of
+from truth.converters.measuring import LEAST, RUINED, defect, is_visible, noise, outputs
+from truth.judge import run_words
+
+GOOD, ACCUSED, NO_ANSWER, RUINED_FILE, NOT_MADE = "good", "accused", "no answer", "ruined", "not made"
+NAMED, ELSEWHERE, MISSED = "named", "named elsewhere", "missed"
+WRONG = (ACCUSED, NO_ANSWER, MISSED, ELSEWHERE)
+#: What `run` says with exit status 3 where it answers that nothing can be said.
+_OPEN = ("UNDECIDED", "BLIND")
+
+
+@dataclass
+class Count:
+    """What became of files.
+
+    Attributes:
+        grades: How many files, or faults, ended how.
+        told: What is not right, in words.
+    """
+
+    grades: dict[str, int] = field(default_factory=dict)
+    told: list[str] = field(default_factory=list)
+
+    def add(self, grade: str, what: str = "") -> None:
+        """Count one."""
+        self.grades[grade] = self.grades.get(grade, 0) + 1
+        if what:
+            self.told.append(f"{grade}: {what}")
+
+    def join(self, other: Count) -> None:
+        """Count all of another."""
+        for grade, number in other.grades.items():
+            self.grades[grade] = self.grades.get(grade, 0) + number
+        self.told += other.told
+
+
+@dataclass(frozen=True)
+class Case:
+    """A file that was made, and what it is held against.
+
+    Attributes:
+        what: Who made it of what.
+        made: The file.
+        source: The file that it was made of, or that another exporter made of the same network.
+        feed: Inputs in the order in which the files take them.
+        golden: What the framework computes of these, in order; None where the source's outputs are the truth.
+        every: Whether each fault is planted, or only the first one that shows.
+        least: The share of the signal that a fault has to make.
+    """
+
+    what: str
+    made: Path
+    source: Path
+    feed: Sequence[NDArray[Any]]
+    golden: Sequence[NDArray[Any]] | None = None
+    every: bool = True
+    least: float = LEAST
+
+
+def _fed(file: Path, feed: Sequence[NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return inputs by the names that a file gives them."""
+    graph = onnx.load(file, load_external_data=False).graph
+    held = {item.name for item in graph.initializer}
+    return dict(zip((item.name for item in graph.input if item.name not in held), feed, strict=False))
+
+
+def loads(file: Path) -> bool:
+    """Return whether ONNX Runtime takes a file, which is asked in a process of its own: some end it."""
+    code = "import sys, onnxruntime as o; o.InferenceSession(sys.argv[1], providers=['CPUExecutionProvider'])"
+    return (
+        file.exists()
+        and not subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, check=False).returncode
+    )
+
+
+def _expected(case: Case) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+    """Return the right outputs by the made file's names, and the source's name for each."""
+    theirs = outputs(case.source, _fed(case.source, case.feed))
+    names = [item.name for item in onnx.load(case.made, load_external_data=False).graph.output]
+    other = dict(zip(names, names if set(names) == set(theirs) else theirs, strict=True))
+    if case.golden is None:
+        return {name: theirs[of] for name, of in other.items()}, other
+    return dict(zip(names, case.golden, strict=True)), other
+
+
+class _Asked:
+    """What polycmp says of one file in three commands, and about a file with a fault.
+
+    Args:
+        case: The case.
+        scratch: A folder for what commands read and write.
+        expected: The right outputs.
+        other: The source's name of each output.
+    """
+
+    def __init__(
+        self, case: Case, scratch: Path, expected: Mapping[str, NDArray[Any]], other: Mapping[str, str]
+    ) -> None:
+        self._case, self._scratch, self._expected = case, scratch, expected
+        self._inputs = scratch / "x.npz"
+        np.savez(self._inputs, allow_pickle=False, **_fed(case.made, case.feed))
+        named = [f"{own}={their}" for own, their in other.items() if own != their]
+        self._maps = ["--map-output", *named] if named else []
+
+    def _pair(self, command: str, made: Path, *more: str) -> Any:
+        words = [
+            command, str(made), "-b", "onnxrt:name=made", "-b", f"onnxrt:name=source,model={self._case.source}",
+            "--load-inputs", str(self._inputs), *self._maps, *more,
+        ]  # fmt: skip
+        return run_words(words, self._scratch / "said.json")
+
+    def locate(self, made: Path) -> tuple[int, str, str]:
+        """Return the exit status, the sentence, and the operator that is named."""
+        said = self._pair("locate", made)
+        name = str((said.document.get("operator") or {}).get("name", ""))
+        return said.exit, _short(said.document.get("sentence") or said.text[-300:]), name
+
+    def run(self, made: Path) -> tuple[int, str]:
+        """Return what `run --tolerance auto` says beside what is known to be right."""
+        if self._case.golden is None:
+            said = self._pair("run", made, "--tolerance", "auto")
+        else:
+            saved = self._scratch / "golden.npz"
+            np.savez(saved, allow_pickle=False, **dict(self._expected))
+            words = ["run", str(made), "-b", "onnxrt", "--load-inputs", str(self._inputs), "--load-outputs", str(saved)]
+            said = run_words([*words, "--tolerance", "auto"], self._scratch / "said.json")
+        return said.exit, _short(said.text[-300:])
+
+    def mark_all(self, made: Path) -> tuple[int, str]:
+        """Return what `run --mark-all` says, which judges tensors inside by the coarsest type on their way.
+
+        Masks hold infinities on both sides, which users have to allow.
+        """
+        said = self._pair("run", made, "--mark-all", "--infinities-compare-equal")
+        return said.exit, _short(said.text[-300:])
+
+
+def _short(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _is_open(status: int, text: str) -> bool:
+    return status == 3 and any(word in text for word in _OPEN)
+
+
+def judge(case: Case, *, faults: bool) -> Count:
+    """Return what became of a file, and of the same with faults.
+
+    Args:
+        case: The file.
+        faults: Whether to plant any.
+    """
+    count = Count()
+    if not loads(case.made):
+        count.add(NOT_MADE)
+        return count
+    try:
+        expected, other = _expected(case)
+        apart = noise(outputs(case.made, _fed(case.made, case.feed)), expected)
+        model = onnx.load(case.made)
+    except Exception:  # noqa: BLE001  a file that the runtime cannot load is none to judge
+        count.add(NOT_MADE)
+        return count
+    wrong = defect(model)
+    with tempfile.TemporaryDirectory() as folder:
+        asked = _Asked(case, Path(folder), expected, other)
+        status, sentence, _ = asked.locate(case.made)
+        told = [("locate", status, sentence)]
+        if apart <= RUINED and not wrong:
+            told += [("run --tolerance auto", *asked.run(case.made)), ("run --mark-all", *asked.mark_all(case.made))]
+        bad = [(command, said, text) for command, said, text in told if said and not _is_open(said, text)]
+        if apart > RUINED or wrong:
+            count.add(RUINED_FILE)
+        elif not bad:
+            count.add(GOOD)
+        else:
+            grade = ACCUSED if any(said == 1 for _, said, _ in bad) else NO_ANSWER
+            words = "; ".join(f"{command} ({said}): {text}" for command, said, text in bad)
+            count.add(grade, f"{case.what} (noise {apart:.2g}): {words}")
+        if faults and not status and not wrong and apart <= RUINED:
+            for fault in _planted(case, model, Path(folder), expected, apart):
+                count.join(_blamed(case, asked, fault, apart))
+    return count
+
+
+class _Planted(NamedTuple):
+    """A file with a fault: what was done, the file, its noise, and the operators of which any is a right answer."""
+
+    name: str
+    file: Path
+    seen: float
+    named: frozenset[str]
+
+
+def _planted(
+    case: Case, model: onnx.ModelProto, folder: Path, expected: Mapping[str, NDArray[Any]], apart: float
+) -> Iterator[_Planted]:
+    """Yield files with a fault that shows in the outputs; each takes the place of the one before."""
+    for fault in faults_of(model):
+        spoilt = folder / "spoilt.onnx"
+        onnx.save(fault.model, spoilt)
+        try:
+            seen = noise(outputs(spoilt, _fed(spoilt, case.feed)), expected)
+        except Exception:  # noqa: BLE001  the runtime refuses the file
+            continue
+        if is_visible(seen, apart, case.least):
+            yield _Planted(fault.name, spoilt, seen, fault.named)
+            if not case.every:
+                return
+
+
+def _blamed(case: Case, asked: _Asked, fault: _Planted, apart: float) -> Count:
+    """Return whether a fault was named, and not passed over by `run`."""
+    status, sentence, operator = asked.locate(fault.file)
+    grade = MISSED if status != 1 else NAMED if operator in fault.named else ELSEWHERE
+    ran, text = asked.run(fault.file)
+    if ran == 0:
+        grade, sentence = MISSED, f"run --tolerance auto: {text}"
+    count = Count()
+    said = f"{case.what}, {fault.name} (noise {fault.seen:.2g} instead of {apart:.2g}): {sentence}"
+    count.add(grade, "" if grade == NAMED else f"{said} [{', '.join(sorted(fault.named))}]")
+    return count
+
+
+def kept(file: Path, case: Case, *, faults: bool) -> Count:
+    """Return what was found of a case before, or judge it and keep that.
+
+    Args:
+        file: Where it is kept.
+        case: The case.
+        faults: Whether to plant any.
+    """
+    if file.exists():
+        return Count(**json.loads(file.read_text("utf-8")))
+    count = judge(case, faults=faults)
+    for line in count.told:
+        print(line, flush=True)
+    file.write_text(json.dumps({"grades": count.grades, "told": count.told}), "utf-8")
+    return count
