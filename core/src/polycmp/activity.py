@@ -72,7 +72,7 @@ class Record:
 
 
 def read(page: mmap.mmap) -> tuple[list[str], int | None]:
-    """Return what the threads of another process were doing, and its exit status if its work was done.
+    """Read the activities of another process' threads, and its exit status if it had finished.
 
     Args:
         page: The memory that it shares.

@@ -12,12 +12,12 @@ HERE = threading.local()
 
 
 def all_cores() -> int:
-    """Return how many cores this process may use."""
+    """Count the cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def usable_cores() -> int:
-    """Return how many cores what this thread starts may use: its part of them, where other threads calculate, too."""
+    """Return the number of cores for work started by this thread: its share, where other threads compute, too."""
     return max(1, all_cores() // getattr(HERE, "sharers", 1))

@@ -59,7 +59,7 @@ class PolycmpError(Exception):
         return "\n".join(self.parts())
 
     def parts(self) -> list[str]:
-        """Return what it says in one line each, unless a text holds line breaks: what, why, and what to do next."""
+        """Return the error's parts, a line each unless a text holds line breaks: what, why, and what to do next."""
         parts = [f"{self.whose}: {self.what}" if self.whose else self.what]
         if self.why:
             parts.append(f"  why:  {self.why}")

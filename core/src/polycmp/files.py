@@ -50,7 +50,7 @@ def starting_folder() -> Iterator[None]:
 
 
 def located(path: str | Path) -> Path:
-    """Return where a path leads from the folder in which the command was started."""
+    """Resolve a path against the folder in which the command was started."""
     return Path(path) if _start is None else _start / path
 
 

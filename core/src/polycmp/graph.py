@@ -64,7 +64,7 @@ class ModelGraph(Protocol):
 
     @property
     def inputs(self) -> TensorMetadata:
-        """What a caller feeds."""
+        """The inputs that a caller feeds."""
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ class ModelGraph(Protocol):
         """Names of what is no tensor (sequences, optionals) and can therefore not be fed or compared."""
 
     def types(self, inputs: TensorMetadata) -> TensorMetadata:
-        """Return what is known of the tensors' types and shapes, for inputs of these shapes."""
+        """Infer the types and shapes of tensors for inputs of these shapes, as far as they are known."""
 
     def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> Loader[Any]:
         """Return a loader of the part that computes `outputs` from `inputs`, with no more weights than it needs."""
@@ -125,7 +125,7 @@ class OwnGraph:
     """Base of the graphs that `RunnerSpec.inside` returns: of what a backend runs in place of the model's file."""
 
     def causes(self, tensor: str, made: Any, feed: Mapping[str, Any]) -> Sequence[str]:
-        """Return what made the model's file wrong where it is made of this program, each confirmed by a trial.
+        """Return the reasons why a file exported from this program is wrong, each confirmed by a trial.
 
         Args:
             tensor: The first tensor that is different, by this graph's name.

@@ -133,7 +133,7 @@ class PlanSource(DataSource):
 
     @property
     def notes(self) -> Sequence[str]:
-        """Which shapes were chosen, and which values were drawn, and why."""
+        """Notes on the shapes that were chosen and the values that were drawn, with the reasons."""
         return tuple(self._notes)
 
     def suggestion(self) -> str:
@@ -152,7 +152,7 @@ class PlanSource(DataSource):
         return f"it runs with --input-shapes {shapes}" if chosen.works and names else ""
 
     def _other_sizes(self) -> str:
-        """Return what to give where sizes were chosen without trying them; empty if none were."""
+        """Return the option to give where sizes were chosen without a trial; empty if none were."""
         said = any("--input-shapes" in note for note in self._notes)
         open_ones = {name: entry.shape for name, entry in self._inputs.items() if entry.shape and entry.is_dynamic()}
         if not (self._free and open_ones) or said:
@@ -167,7 +167,7 @@ class PlanSource(DataSource):
         return next(iter(self._draw(inputs)))
 
     def _draw(self, inputs: TensorMetadata) -> Iterable[Feed]:
-        """Return what the data loader makes; its options may name inputs as any of the models does."""
+        """Call the data loader; its options may name inputs as any of the models does."""
         options = self._options(inputs)
         return (self._make if options is self._plan.loader.options else self._made_by_loader(options))(inputs)
 
@@ -230,7 +230,7 @@ class PlanSource(DataSource):
         return options is not None and not set(changed_options(self._plan.loader.options)).intersection(options)
 
     def _merged(self, inputs: TensorMetadata) -> TensorMetadata:
-        """Return what a backend and the models' files say of the inputs."""
+        """Merge the input metadata of a backend and of the models' files."""
         from polycmp.data.dimensions import merge_inputs
 
         known = (TensorMetadata({name: part[name] for name in inputs if name in part}) for part in self._parts(inputs))
@@ -328,7 +328,7 @@ def renamed_source(source: Source, names: Mapping[str, str]) -> Source:
 
 
 def make_source(plan: DataPlan, registry: Registry) -> PlanSource:
-    """Return what gives the plan's feeds for a model's inputs; errors as `PlanSource` raises them."""
+    """Build the source of a plan's feeds; raises the errors of `PlanSource`."""
     return PlanSource(plan, registry)
 
 

@@ -177,7 +177,7 @@ def _snake_case(name: str) -> str:
 
 
 def resolve(source: Any) -> Any:
-    """Return what a callable makes, or the object itself.
+    """Call a callable and return its result; return any other object itself.
 
     A loader or runner that was given a callable owns the result and may free it; an object stays the caller's.
     """
@@ -249,7 +249,7 @@ class InvokeFromScript(Loader[Any]):
         self.name = name
 
     def call_impl(self, *args: Any, **kwargs: Any) -> Any:
-        """Return what the function returns for these arguments.
+        """Call the function with these arguments.
 
         Raises:
             DataError: The file or the function is missing, or the file fails to import.

@@ -198,7 +198,7 @@ def parse_severity(name: str) -> int:
 
 
 def log_file_handler(path: Path, parts: Sequence[str]) -> logging.Handler:
-    """Return what writes messages into a file, which is emptied.
+    """Make the handler that writes messages into a file, which is emptied first.
 
     Raises:
         FileError: The file cannot be written.

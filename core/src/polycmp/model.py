@@ -121,7 +121,7 @@ class Model:
 
     @cached_property
     def _structure(self) -> Any:
-        """What `describe` and `hints` read: the model without its weights, read once, else what there is to read."""
+        """The model as `describe` and `hints` read it: without its weights where the loader can, and once."""
         spec: LoaderSpec = self._reader.spec
         if not spec.structure:
             return self.source
@@ -142,7 +142,7 @@ class Model:
             return tuple(find(self.path))
 
     def hints(self) -> InputHints | None:
-        """Return what the model's operators ask of its inputs; None if its loader has no view of that.
+        """Return the constraints that operators put on the model's inputs; None if its loader cannot tell.
 
         Raises:
             ModelError: The file cannot be read.
@@ -170,7 +170,7 @@ class Model:
         return graph
 
     def joiner(self) -> Callable[[Mapping[str, Loader[Any]]], Loader[Any]] | None:
-        """Return what makes one model of several parts, by their prefixes; None if the model's loader cannot."""
+        """Return the function that joins parts into one model, by prefix; None if the model's loader has none."""
         spec: LoaderSpec = self._reader.spec
         return self.registry.load(self._reader, spec.join) if spec.join else None
 

@@ -68,7 +68,7 @@ def allowed_precision(narrows: Mapping[str, str], options: Any) -> str:
 
 
 def operator_rounding(unit: float) -> float:
-    """Return which relative error a single operator may make in a type of this unit roundoff.
+    """Return the bound on a single operator's relative error in a type of this unit roundoff.
 
     In float32 and wider types sums are formed in that type, so a few roundings add up. Narrower types are summed in
     float32 by all hardware that has them, so only what goes in and comes out is rounded.

@@ -141,7 +141,7 @@ class ChildProcess:
         return None
 
     def ending(self) -> Ending:
-        """Return how it ended; a child that closed its output and goes on is killed."""
+        """Wait for the child and return how it ended; a child that closed its output and continues is killed."""
         status = self._wait(STOP_SECONDS)
         self._listener.join(OUTPUT_SECONDS)
         last = next((line for line in reversed(self._last_lines) if line.strip()), "")
@@ -243,7 +243,7 @@ class DiedError(Exception):
 def ask_child(
     module: str, request: Mapping[str, Any], environ: Mapping[str, str], timeout: float
 ) -> Iterator[dict[str, Any]]:
-    """Yield what a new child answers to one request, until it is done; it sees the modules that this process sees.
+    """Start a child for one request and yield its answers; it sees the modules that this process sees.
 
     Args:
         module: The full name of the module whose `main` calls `answer_one`.

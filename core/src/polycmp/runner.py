@@ -142,7 +142,7 @@ class Runner(Recorded):
         return made
 
     def last_inference_time(self) -> float:
-        """Return how long the last `infer` took, in seconds: the backend's own figure if it gave one.
+        """Return the duration of the last `infer` in seconds: the backend's own figure if it gave one.
 
         Raises:
             BackendError: There was no `infer` since activation.

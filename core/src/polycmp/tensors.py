@@ -83,7 +83,7 @@ class DataSource:
 
     @property
     def notes(self) -> Sequence[str]:
-        """What to know of the feeds given so far: shapes that were chosen, and which values were drawn, and why."""
+        """Notes on the feeds so far: the shapes that were chosen and the values that were drawn, with the reasons."""
         return ()
 
     def suggestion(self) -> str:
@@ -185,7 +185,7 @@ def is_floating(dtype: np.dtype[Any]) -> bool:
 
 @cache  # NumPy puts the name of a type together each time
 def dtype_class(dtype: np.dtype[Any]) -> str:
-    """Return what kind of thing a type holds: `float`, `integer`, `bool`, `string` or `complex`."""
+    """Classify an element type as `float`, `integer`, `bool`, `string` or `complex`."""
     if is_floating(dtype):
         return "float"
     if is_low_bit(dtype) and "complex" in dtype.name:
@@ -268,7 +268,7 @@ def format_shape(shape: Iterable[int | str] | None) -> str:
 
 
 def dimension_key(name: str, axis: int, dim: int | str) -> str:
-    """Return what identifies an unknown dimension: its name, or its place if it has none.
+    """Return the key of an unknown dimension: its name, or its position if it has none.
 
     Args:
         name: The tensor's name.

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return what a text in TOML says.
+    """Parse a text in TOML.
 
     Raises:
         ValueError: It is no TOML.

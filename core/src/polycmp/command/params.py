@@ -213,7 +213,7 @@ class TableOption(click.Option):
         self.target = target
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return what help shows; the flag that turns a switch off only where it is not off by default."""
+        """Return the row of the help; the flag that turns a switch off is shown only where it is on by default."""
         record = super().get_help_record(ctx)
         if record is None or self.target.field.default:
             return record

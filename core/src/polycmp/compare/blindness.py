@@ -92,7 +92,7 @@ class Watch:
 
     @property
     def blind(self) -> str:
-        """Why the comparison could not have failed, in words; empty if it could have."""
+        """The reason, in words, why the comparison could not have failed; empty if it could have."""
         return next(filter(None, self._alive.values()), "")
 
     @property
@@ -102,7 +102,7 @@ class Watch:
 
     @property
     def remark(self) -> str:
-        """What a reader should know of an output that holds next to nothing, in words; empty for all others."""
+        """The remark on an output that holds next to nothing; empty for all others."""
         if not self._remarks or "" in self._remarks:
             return ""
         return next(iter(self._remarks)) if len(self._remarks) == 1 else "the reference holds one value everywhere"
@@ -194,7 +194,7 @@ def without_elements(pair: PairComparison, accepted: Iterable[str]) -> PairCompa
 
 
 def blind_by_figures(function: Any, verdict: Verdict, output: str) -> str:
-    """Return why nothing could have differed as far as figures tell it, without the tensors; empty if it could.
+    """Explain from figures alone why nothing could have differed; empty if something could.
 
     Args:
         function: The compare function.
@@ -211,7 +211,7 @@ def blind_by_figures(function: Any, verdict: Verdict, output: str) -> str:
 
 
 def impostors_judge(function: Callable[..., Any]) -> Callable[[], PairFunction]:
-    """Return what makes a function for all outputs together that can be asked without changing the one given."""
+    """Return a factory of copies of a function for all outputs together, so that the original keeps its state."""
 
     def make() -> PairFunction:
         asked = function if inspect.isfunction(function) else copy.deepcopy(function)
@@ -246,7 +246,7 @@ class PairImpostors:
 
     @property
     def passed(self) -> dict[str, str]:
-        """Why nothing could differ, in words, by output."""
+        """The reasons, in words and by output, why nothing could differ."""
         words = {"zeros": "zeros", "constant": "the mean everywhere"}
         return {
             name: f"{words[kind]} in place of {name!r} would have passed, too"

@@ -48,7 +48,7 @@ class Pair:
         self.candidate, self.reference = candidate, reference
 
     def cuts(self, block: int = BLOCK) -> Iterator[tuple[tuple[Any, ...], int]]:
-        """Yield what cuts each block out of both arrays, and the position of its first element in C order."""
+        """Yield the index of each block in both arrays, and the position of its first element in C order."""
         shape = self.candidate.shape
         if self.size <= block:
             if self.size:

@@ -27,7 +27,7 @@ def channel_axis(shape: tuple[int, ...]) -> int | None:
 def dead_channels(
     candidate: Array, reference: Array, axis: int | None, share: float, least: float
 ) -> NDArray[np.bool_] | None:
-    """Return which channels are constant in the candidate alone; None where none is.
+    """Return a mask of the channels that are constant in the candidate alone; None if there are none.
 
     Args:
         candidate: A tensor of real numbers.

@@ -90,7 +90,7 @@ def is_extended(dtype: np.dtype[Any]) -> bool:
 
 
 def difference_of(candidate: np.dtype[Any], reference: np.dtype[Any]) -> Callable[[], Difference]:
-    """Return what makes the difference function for a pair of element types; it owns the buffers of one thread.
+    """Return a factory of difference functions for a pair of element types; each owns the buffers of one thread.
 
     float64 holds every number of all other real types, low-bit ones included, but for 64-bit integers: those are
     subtracted as unsigned numbers before they are rounded to float64. NumPy's `longdouble` is subtracted as it is.

@@ -147,7 +147,7 @@ class Impostors:
         return min(_ROUNDINGS * unit, max(unit, _ROUNDED))
 
     def _made(self, kind: str, places: tuple[slice, ...], constant: Callable[[Array], Any]) -> Array:
-        """Return what an impostor has at some places.
+        """Return the values of an impostor at some positions.
 
         Args:
             kind: The impostor.
@@ -207,7 +207,7 @@ def _ask(function: Any, impostor: Array, reference: Array, output: str) -> bool:
 
 
 def _steps(shape: tuple[int, ...]) -> tuple[slice, ...]:
-    """Return what cuts a sample out of an array of this shape, spread over all of it, in any memory layout."""
+    """Return the index of a sample of an array of this shape, spread over all of it, in any memory layout."""
     steps = [1] * len(shape)
     left = list(shape)
     while math.prod(left) > _SAMPLE:

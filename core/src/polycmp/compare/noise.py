@@ -101,7 +101,7 @@ class Scales:
 
     @property
     def count(self) -> int:
-        """How many scales there are."""
+        """The number of scales."""
         return len(self.members) if self.axis is not None else 1
 
 
@@ -193,7 +193,7 @@ def _clusters(scale: Array) -> tuple[tuple[tuple[int, ...], ...], float]:
 
 
 def levels_of(candidate: Array, reference: Array, scales: Scales) -> tuple[Level, ...]:
-    """Return how far a tensor is from another of the same shape, for each of its scales."""
+    """Measure the distance between two tensors of one shape, for each of its scales."""
     pairs = zip(scales.parts(candidate), scales.parts(reference), strict=True)
     return tuple(_level(own, other) for own, other in pairs)
 
@@ -253,12 +253,12 @@ def moved_inputs(
 
 
 def level_of(candidate: Array, reference: Array) -> Level:
-    """Return how far a tensor is from another of the same shape, as one."""
+    """Measure the distance between two tensors of one shape, with one scale for the whole tensor."""
     return _level(candidate, reference)
 
 
 def _level(candidate: Array, reference: Array, *, gated: bool = False) -> Level:
-    """Return how far a tensor is from another.
+    """Measure the distance between two tensors.
 
     Args:
         candidate: The tensor.
@@ -337,7 +337,7 @@ def with_clipping(noise: Level, reference: Array, kind: str) -> Level:
 def explained(
     candidate: Array, reference: Array, noise: Sequence[Level], scales: Scales, unit: float, kind: str
 ) -> Explained:
-    """Return what rounding explains of the difference of two tensors of one shape.
+    """Judge how much of the difference between two tensors of one shape rounding explains.
 
     Args:
         candidate: The tensor to judge.

@@ -66,7 +66,7 @@ class BitCounts:
 
 
 def count_bits(pair: Pair, make: MakeErrors, level: int = 0, prefix: int = 0) -> Counts:
-    """Return how many errors have each value of the bits of a level, among those whose bits above equal a prefix."""
+    """Count the errors by the value of their bits at a level, among those whose higher bits equal a prefix."""
     parts: list[BitCounts] = []
 
     def worker() -> Callable[[Array, Array, int], None]:
@@ -174,7 +174,7 @@ def octaves_of_counts(counts: Counts) -> Counts:
 
 
 def octaves_of_sorted(errors: Floats) -> Counts:
-    """Return how many errors have each exponent."""
+    """Count the errors by their exponent."""
     return np.bincount(errors.view(np.int64) >> 52, minlength=2048)
 
 

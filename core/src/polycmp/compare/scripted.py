@@ -51,7 +51,7 @@ def judging(function: str, output: str) -> OthersCode:
 
 
 def as_verdict(value: Any, function: str, output: str) -> Verdict:
-    """Return what a compare function returned as a verdict.
+    """Turn the result of a compare function into a verdict.
 
     Args:
         value: A verdict, true or false; besides `bool` any object that only its own `__bool__` gives a meaning.

@@ -263,7 +263,7 @@ def _excess(errors: Floats, relative: Floats, limits: Limits) -> Floats:
 
 
 def block_errors(pair: Pair, limits: Limits) -> Callable[[], BlockErrors]:
-    """Return what makes a thread's `BlockErrors` for a pair."""
+    """Return a factory that creates, per thread, the `BlockErrors` of a pair."""
     dtypes = pair.original[0].dtype, pair.original[1].dtype
     make = difference_of(*dtypes)
     wide = "complex" in {dtype_class(dtype) for dtype in dtypes}
@@ -334,7 +334,7 @@ def differences(candidate: Array, reference: Array) -> ErrorStats:
 
 
 def absolute_errors(pair: Pair, limits: Limits) -> Callable[[], Callable[[Array, Array], Floats]]:
-    """Return what makes a thread's function for the absolute errors of a block; NaN counts as infinite."""
+    """Return a factory of functions, one per thread, for the absolute errors of a block; NaN counts as infinite."""
     make = block_errors(pair, limits)
 
     def worker() -> Callable[[Array, Array], Floats]:
@@ -345,7 +345,7 @@ def absolute_errors(pair: Pair, limits: Limits) -> Callable[[], Callable[[Array,
 
 
 def relative_errors(pair: Pair, limits: Limits) -> Callable[[], Callable[[Array, Array], Floats]]:
-    """Return what makes a thread's function for the relative errors of a block; NaN counts as infinite."""
+    """Return a factory of functions, one per thread, for the relative errors of a block; NaN counts as infinite."""
     make = block_errors(pair, limits)
 
     def worker() -> Callable[[Array, Array], Floats]:

@@ -37,7 +37,7 @@ class Judged(Protocol):
 
     @property
     def inconclusive(self) -> str:
-        """Why it tells nothing; empty where it tells something."""
+        """The reason why it decides nothing; empty where it decides."""
 
 
 def verdict_of(item: Judged) -> str:
@@ -51,7 +51,7 @@ def verdict_over(items: Iterable[Judged]) -> str:
 
 
 def inconclusive(verdict: str) -> str:
-    """Return what a verdict says of a comparison that tells nothing, empty for one that tells something."""
+    """Return a verdict that decides nothing, which is `blind` or `undecided`; empty for one that decides."""
     return verdict if verdict in {"blind", "undecided"} else ""
 
 
@@ -188,7 +188,7 @@ def judged_together(verdicts: Mapping[str, Verdict]) -> tuple[str, list[str]]:
 
 
 def _severity(item: OutputComparison) -> tuple[int, bool, int, float]:
-    """Return what orders the iterations of one output: failures first, among them those without figures."""
+    """Return the sort key of one output's iterations: failures first, among them those without figures."""
     stats, weight = item.stats, ("blind", "passed", "undecided", "failed").index(item.verdict)
     if stats is None:
         return weight, not item.passed, 0, 0.0
@@ -196,7 +196,7 @@ def _severity(item: OutputComparison) -> tuple[int, bool, int, float]:
 
 
 def merge_windows(parts: Iterable[PairComparison]) -> PairComparison:
-    """Return what the windows of one pair say together."""
+    """Merge the comparisons of one pair's windows into one."""
     found = list(parts)
     outputs = {name: item for part in found for name, item in part.outputs.items()}
     reasons = [part.reason for part in found if part.reason and part.outputs]

@@ -47,7 +47,7 @@ def at_index(index: tuple[int, ...]) -> str:
 
 
 def passing_tolerances(required_abs: float, required_rel: float) -> str:
-    """Return which tolerance would do, each for itself, or nothing where none would.
+    """Name the absolute and the relative tolerance that would pass, each alone; empty where neither would.
 
     A relative tolerance above 1 lets anything pass that has the right sign, so nobody is told of it, unless it is all
     there is.
@@ -58,5 +58,5 @@ def passing_tolerances(required_abs: float, required_rel: float) -> str:
 
 
 def worst_reason(worst: Worst) -> str:
-    """Return where it is worst, and both values."""
+    """Describe the position of the worst element, with both values."""
     return f"the worst{at_index(worst.index)}: {show(worst.candidate)} instead of {show(worst.reference)}"

@@ -150,7 +150,7 @@ def _kind(dim: int | str, axis: int, entry: TensorEntry) -> str:
 
 
 def merge_inputs(parts: Iterable[TensorMetadata]) -> TensorMetadata:
-    """Return what several backends and files say of a model's inputs as one: the most specific statement wins.
+    """Merge the input metadata of several backends and files; the most specific statement wins.
 
     A size comes before a name, a name before nothing. Limits and ranges must suit all.
 

@@ -50,7 +50,7 @@ def pair_inputs(
     given: Mapping[str, str] | None = None,
     structure: Callable[[], Alike | None] = lambda: None,
 ) -> InputPairs:
-    """Return which inputs of a model are those of another.
+    """Pair the inputs of two models.
 
     Equal names are one input. Else names that differ by a converter's spelling alone, then inputs of which only one
     fits by kind of elements and shape, then what operators read them. Whatever is not certain is left alone.

@@ -35,7 +35,7 @@ class Number(NamedTuple):
 
 
 def usual_numbers(inputs: TensorMetadata) -> Mapping[str, Number]:
-    """Return what to put into inputs of single whole numbers, by name, as far as their names tell.
+    """Choose values for inputs of one whole number, by name, as far as their names are known.
 
     A length is that of the inputs beside it, one for each row; a size of two numbers is the height and width of the
     picture beside it. Inputs whose values the model's graph limits are left out.

@@ -106,7 +106,7 @@ def feeds_in_turn(
     dimensions: Mapping[str, int] | None = None,
     fill: Fill = usual_sizes,
 ) -> Iterable[Feed]:
-    """Return what a data loader gives for the inputs, iteration i with the shapes number i modulo their count.
+    """Load feeds whose shapes take turns: iteration i has the shapes number i modulo their count.
 
     Each iteration is the one that the data loader makes at this place when it is only ever asked for these shapes.
 

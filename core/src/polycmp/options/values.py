@@ -174,7 +174,7 @@ def split_name(text: str) -> tuple[str, str]:
 
 
 def _colon(text: str) -> int | None:
-    """Return where the colon behind the name stands."""
+    """Find the colon after the name."""
     if _QUOTED.fullmatch(text):
         return None
     name = _QUOTED.match(text)
@@ -439,7 +439,7 @@ def _check_one(value: object, check: Callable[..., object], what: str) -> None:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return what a text in JSON says.
+    """Parse a text in JSON.
 
     Raises:
         ValueError: It is no JSON, or nested too deeply to be read.

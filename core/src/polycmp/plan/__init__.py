@@ -71,7 +71,7 @@ class DataPlan:
 
     @property
     def iterations(self) -> int:
-        """How many iterations the data loader makes; 0 where that is not known."""
+        """The number of the data loader's iterations; 0 where it is not known."""
         from_loader = not (self.files or self.script or self.followers)
         return int(getattr(self.loader.options, "iterations", 0)) if from_loader else 0
 

@@ -204,7 +204,7 @@ def _changed(options: Any) -> list[tuple[OptionField, Any]]:
 
 
 def spec_texts(backends: Iterable[BackendPlan]) -> list[str]:
-    """Return what to type behind `-b` for each of a plan's backends.
+    """Return the `-b` value of each of a plan's backends.
 
     Raises:
         PluginError: An option has a value that no text means.

@@ -79,7 +79,7 @@ _PARTS = {"": Plan, "data.": DataPlan, "compare.": ComparePlan, "files.": FilesP
 
 @cache
 def _places() -> dict[tuple[str, str], Place]:
-    """Return where a plan holds each option of the core's, by section and option."""
+    """Map each of the core's options, by section and name, to its place in a plan."""
     attributes = {item.name: part + item.name for part, of in _PARTS.items() for item in fields(of)}
     found = {}
     for section, options in SECTIONS.items():
@@ -154,7 +154,7 @@ def _changed_instances(
 
 
 def data_plan(values: OptionValues, registry: Registry) -> DataPlan:
-    """Return where the inputs come from.
+    """Plan the inputs: data loader, files, shapes and iterations.
 
     Raises:
         PluginError: The data loader asked for is not there.
@@ -263,7 +263,7 @@ def _add(values: dict[Key, Any], kind: str, owner: str, given: Mapping[str, Any]
 
 
 def _asked(options: Any, make: Callable[[Mapping[str, Any]], Any]) -> dict[str, Any]:
-    """Return what has to be given so that `make` returns the options: what is no default, or would be changed."""
+    """Return the minimal arguments from which `make` reproduces these options."""
     asked = changed_options(options)
     while options is not None:
         made = make(asked)

@@ -290,7 +290,7 @@ def _split_requirement(line: str) -> tuple[str, str]:
 
 
 def _out_of_range(line: str) -> str:
-    """Return why a requirement on polycmp excludes this version; empty if it does not."""
+    """Explain why a requirement on polycmp excludes this version; empty if it does not."""
     from packaging.requirements import InvalidRequirement, Requirement
 
     try:

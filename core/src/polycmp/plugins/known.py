@@ -40,7 +40,7 @@ class Known(NamedTuple):
 
 @lru_cache
 def known_names() -> Known:
-    """Return what is known by name; the first call reads it."""
+    """Return the tables of known names; the first call reads them."""
     content = parse_toml(Path(__file__).with_name("known.toml").read_text(encoding="utf-8"))
     packages, backends = content["install"], content["backend"]
 
@@ -152,7 +152,7 @@ def _no_format(name: str, table: Mapping[str, Contribution]) -> UsageError:
 
 
 def next_step(record: PluginRecord) -> str:
-    """Return what to type about a plugin that does not work."""
+    """Return the command that helps with a plugin that does not work."""
     if record.state == "excluded":
         return f"pip install --upgrade polycmp {record.distribution}"
     if record.state == "disabled":

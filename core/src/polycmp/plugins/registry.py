@@ -159,7 +159,7 @@ class Registry:
 
     @cached_property
     def services(self) -> Mapping[str, Contributed[ServiceSpec]]:
-        """What runs make use of, by name."""
+        """The services of runs, by name."""
         return self._by_name("service")
 
     @property
@@ -197,7 +197,7 @@ class Registry:
         return self._find("command", name, self.commands)
 
     def find_report(self, suffix: str) -> Contributed[ReportSpec]:
-        """Return who writes files with a suffix; errors as in `find_data_loader`."""
+        """Find the report that writes files of a suffix; raises the errors of `find_data_loader`."""
         return self._find("report", suffix.removeprefix("."), self.reports)
 
     def find_format(self, suffix: str) -> Contributed[FormatSpec]:

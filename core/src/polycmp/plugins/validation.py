@@ -122,7 +122,7 @@ def _registered(candidate: Candidate, manager: pluggy.PluginManager) -> Iterator
 
 
 def _imported(value: str) -> Any:
-    """Return what the value of an entry point names: `module`, or `module:attribute`; extras behind it say nothing."""
+    """Import the object that an entry point names: `module`, or `module:attribute`; extras after it are ignored."""
     name, _, attributes = value.partition("[")[0].replace(" ", "").partition(":")
     return reduce(getattr, filter(None, attributes.split(".")), importlib.import_module(name))
 

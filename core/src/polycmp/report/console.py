@@ -73,7 +73,7 @@ def print_result(result: Result, *, verbose: bool = False, quiet: bool = False, 
 
 
 def result_text(result: Result) -> str:
-    """Return what `print_result` prints with every row, as plain text, in lines that are not broken."""
+    """Render the text of `print_result` with every row, without styles and line breaks within rows."""
     stream = io.StringIO()
     print_result(result, verbose=True, console=Lines(1000, stream))
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())

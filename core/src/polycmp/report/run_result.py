@@ -350,7 +350,7 @@ def _differences(outcome: Outcome) -> str:
 
 
 def _counts(outputs: Iterable[OutputComparison]) -> dict[str, int]:
-    """Return how many outputs did not pass, by verdict, the weightiest first."""
+    """Count the outputs that did not pass by verdict, the gravest first."""
     found = [output.verdict for output in outputs]
     return {verdict: found.count(verdict) for verdict in VERDICTS if verdict != "passed" and verdict in found}
 

@@ -44,7 +44,7 @@ Screen: TypeAlias = "Console | Lines"
 
 
 def standard_output() -> Screen:
-    """Return what prints to standard output, 120 columns wide where that is no terminal."""
+    """Make the screen for standard output, 120 columns wide where that is no terminal."""
     forced = os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE") == "1"  # as rich reads them
     plain = sys.stdout is not None and not sys.stdout.isatty() and not forced
     return Lines(120, sys.stdout) if plain else make_console()

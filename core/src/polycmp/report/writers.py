@@ -40,7 +40,7 @@ def find_writers(
     options: Mapping[str, Any] | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> list[Writer]:
-    """Return who writes each report file, and the reports that the environment asks for.
+    """Find the writer of each report file, and of the reports that the environment asks for.
 
     Args:
         paths: The files; the suffix of each says what it is to be.

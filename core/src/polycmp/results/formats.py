@@ -167,7 +167,7 @@ class Formats:
         return tuple(f".{name}" for name in self._registry.formats)
 
     def read(self, path: Path) -> Stored:
-        """Return what one file holds; binary formats read their arrays later.
+        """Read one file; binary formats read their arrays later.
 
         Raises:
             FileError: It is damaged, foreign, or of an unknown type.
@@ -198,7 +198,7 @@ class Formats:
         return stored
 
     def writer(self, contribution: Contributed[FormatSpec], file: BinaryIO, kind: str, path: Path) -> FormatWriter:
-        """Return what writes into an open file.
+        """Make the writer into an open file.
 
         Args:
             contribution: The format.

@@ -201,7 +201,7 @@ def describe_environment() -> dict[str, str]:
 
 
 def _platform() -> str:
-    """Return what `platform.platform()` does, on Linux without starting a process to ask for the kind of processor."""
+    """Name the platform as `platform.platform()` does, on Linux without starting a process to ask for the processor."""
     if platform.system() != "Linux":
         return platform.platform()
     library = "".join(platform.libc_ver())

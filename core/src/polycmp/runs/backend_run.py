@@ -50,12 +50,12 @@ class BackendRun:
 
     @property
     def label(self) -> str:
-        """Its name in reports."""
+        """The label in reports."""
         return self.result.label
 
     @property
     def last_seconds(self) -> float:
-        """How long its last call took; 0 before the first."""
+        """The duration of its last call in seconds; 0 before the first."""
         return self._seconds[-1] if self._seconds else 0.0
 
     @property

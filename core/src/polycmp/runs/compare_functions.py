@@ -35,7 +35,7 @@ class PlannedFunctions:
 
     @property
     def specs(self) -> Mapping[str, CompareFuncSpec]:
-        """Their descriptors by name; none of a script."""
+        """The functions' descriptors by name, except those of scripts."""
         return {choice.name: item.spec for choice, item in self._found}
 
     @property

@@ -64,7 +64,7 @@ class MakeComparer(Protocol):
     """Makes the comparer of two labels."""
 
     def __call__(self, candidate: str, reference: str, *, final: Collection[str] | None = None) -> Comparer:
-        """Return what compares a candidate with the reference.
+        """Make the comparer of a candidate and the reference.
 
         Args:
             candidate: The candidate's label.
@@ -81,7 +81,7 @@ def comparer_maker(
     *,
     watching: bool = False,
 ) -> MakeComparer:
-    """Return what makes the comparer of two labels, of single iterations.
+    """Return the maker of comparers, for two labels and single iterations.
 
     Args:
         plan: How to compare.

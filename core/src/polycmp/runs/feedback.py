@@ -32,7 +32,7 @@ class Feedback(Recorder, Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What was chosen without being asked for."""
+        """Notes on choices that the user did not make."""
 
     def join(self, runs: Sequence[BackendRun]) -> list[BackendRun]:
         """Return the runs that take part: these, and more that run the same backends on other inputs."""
@@ -102,12 +102,12 @@ class Following:
 
     @classmethod
     def of(cls, plan: Plan) -> Following:
-        """Return what concerns it of a whole plan."""
+        """Select the fields of a plan that concern feedback."""
         return cls(plan.data, plan.compare.reference, plan.files.load_outputs, plan.sequential)
 
 
 def open_feedback(following: Following, resolved: Resolved) -> Feedback | None:
-    """Return what feeds outputs back, if that is asked for.
+    """Open the feedback of outputs into inputs; None unless it is asked for.
 
     Raises:
         UsageError: Options contradict each other.

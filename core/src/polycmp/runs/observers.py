@@ -121,7 +121,7 @@ class Observers:
 
     @property
     def whole_steps(self) -> str:
-        """Why all outputs of an iteration are needed at once; empty if they may come part by part."""
+        """The reason why all outputs of an iteration are needed at once; empty if they may come in parts."""
         return next((item.observer.whole_steps for item in self._observing if item.observer.whole_steps), "")
 
     def __enter__(self) -> Self:

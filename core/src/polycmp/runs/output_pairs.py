@@ -18,7 +18,7 @@ _ALIKE = 0.1
 
 
 def suggest_output_names(candidate: Outputs, reference: Outputs, known: Mapping[str, str]) -> dict[str, str]:
-    """Return which of the reference's outputs those of a candidate are that it does not have by name.
+    """Suggest names in the reference for those outputs of a candidate that it does not have.
 
     It is only ever suggested: nothing is compared under these names before a user asks for it. Outputs of the same
     kind and shape belong together whose values are closest to each other; where none are close, those that alone

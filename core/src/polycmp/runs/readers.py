@@ -13,7 +13,7 @@ _COMMUTATIVE = frozenset({"Add", "Mul", "And", "Or", "Max", "Min", "Sum", "Equal
 
 
 def readers(one: ModelGraph, two: ModelGraph) -> Alike:
-    """Return what compares how inputs of two models are read, by the types of operators behind them."""
+    """Make the comparison of how two models read their inputs, by the types of the operators downstream."""
     sides = _Readers(one), _Readers(two)
     return lambda mine, other, depth: sides[0].behind(mine, depth) == sides[1].behind(other, depth)
 
@@ -48,7 +48,7 @@ class _Readers:
 
 
 def _whole_ways(graph: ModelGraph) -> Callable[[str], object]:
-    """Return what gives for a tensor one number for all that is made of it, down to the model's outputs."""
+    """Return the function that hashes everything computed from a tensor, down to the model's outputs."""
     found: dict[str, list[int]] = {name: [hash(("output", place))] for place, name in enumerate(graph.outputs)}
 
     def way(name: str) -> int:

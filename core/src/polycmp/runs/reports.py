@@ -36,7 +36,7 @@ class PlannedReports:
         self._with_files = [found[suffix] for suffix in dict.fromkeys(suffixes)]
 
     def watchers(self) -> list[Callable[[Compared], None]]:
-        """Return what watches the arrays that are compared.
+        """Return the reports' observers of the arrays that are compared.
 
         Raises:
             PluginError: A report's plugin is broken, or it lacks a module.
@@ -50,7 +50,7 @@ class PlannedReports:
         return [watcher for watcher in watchers if watcher is not None]
 
     def lookers(self) -> dict[str, Any]:
-        """Return what looks at the arrays that are compared, by the name of the report that it does so for.
+        """Return the observers of the arrays that are compared, by the name of their report.
 
         Raises:
             PluginError: A report's plugin is broken, or it lacks a module.
@@ -58,7 +58,7 @@ class PlannedReports:
         return {item.name: self._registry.load(item, item.spec.look)() for item in self._with_files if item.spec.look}
 
     def recorders(self) -> Recorders:
-        """Return what keeps verdicts of the run.
+        """Return the recorders of the run's verdicts.
 
         Raises:
             PluginError: A report's plugin is broken, or it lacks a module.

@@ -57,7 +57,7 @@ class ResolvedBackend:
 
     @property
     def label(self) -> str:
-        """Its name in reports."""
+        """The label in reports."""
         return self.plan.label
 
     @property
@@ -72,7 +72,7 @@ class ResolvedBackend:
 
     @cached_property
     def inside(self) -> ModelGraph | str:
-        """How to look at the tensors inside: "graph", "none", or the graph of what it runs in place of the model."""
+        """The view of inner tensors: "graph", "none", or the graph that the backend runs in place of the model."""
         if self.contribution is None:
             return "none"
         spec = self.contribution.spec
@@ -138,7 +138,7 @@ class ResolvedBackend:
         return replace(self, plan=replace(self.plan, options=replace(options, **{name: value})))
 
     def switch_values(self, switch: Switch) -> tuple[Any, ...]:
-        """Return what an option can be set to that leaves something out.
+        """Return the values of an option that switch something off.
 
         Raises:
             PluginError: The plugin is broken.
@@ -208,7 +208,7 @@ class Resolved:
 
 
 def open_samples(backends: Sequence[ResolvedBackend], registry: Registry) -> Reach | None:
-    """Return what gives real inputs where those drawn do not reach the outputs; None if no data loader does."""
+    """Open the source of real inputs for outputs that drawn ones do not reach; None if no data loader has any."""
     found = [item for item in registry.data_loaders.values() if item.spec.steps_in]
     if not found:
         return None
@@ -229,7 +229,7 @@ class MakeReach(Protocol):
     """What `DataLoaderSpec.steps_in` names."""
 
     def __call__(self, backends: Sequence[ResolvedBackend], registry: Registry, /) -> Reach:
-        """Return what gives inputs where those drawn do not reach the outputs."""
+        """Open the source of inputs for outputs that drawn ones do not reach."""
 
 
 def resolve(plan: Plan, registry: Registry) -> Resolved:

@@ -49,7 +49,7 @@ class MakeWorkers(Protocol):
     """The factory of the service `workers`."""
 
     def __call__(self, data: DataPlan, timeout: float, /) -> MakeWorker:
-        """Return what makes runners of backends whose work is done in other processes.
+        """Return the maker of runners whose work is done in other processes.
 
         Args:
             data: Where inputs come from: backends may calibrate with them.
@@ -71,7 +71,7 @@ def _required(registry: Registry, name: str, option: str) -> Any:
 
 
 def open_workers(registry: Registry, data: DataPlan, timeout: float, option: str) -> MakeWorker:
-    """Return what makes runners in other processes, as the factory is asked for it.
+    """Open the maker of runners in other processes.
 
     Args:
         registry: The plugins.

@@ -82,7 +82,7 @@ class ShapeSearch:
             return _first_working(inputs, candidates, lambda made: _problem(trial, make_feed, made), hints)
 
     def _hints(self, inputs: TensorMetadata, found: Mapping[str, OpenDimension]) -> dict[str, SizeHint]:
-        """Return what the models' operators ask of the dimensions, by what identifies those."""
+        """Return the constraints that operators put on dimensions, by the key of each dimension."""
         models = {backend.model.path: backend.model for backend in self._backends}.values()
         known = [sizes for model in models if (sizes := _sizes(model, inputs)) is not None]
         joined = {}
@@ -94,7 +94,7 @@ class ShapeSearch:
 
 
 def _sizes(model: Model, inputs: TensorMetadata) -> Mapping[tuple[str, int], SizeHint] | None:
-    """Return what a model's operators ask of the inputs, which it may call otherwise; None if that is not known."""
+    """Return the sizes that a model's operators ask of its inputs, by the given names; None if they are not known."""
     hints = model.hints()
     if hints is None:
         return None
@@ -105,7 +105,7 @@ def _sizes(model: Model, inputs: TensorMetadata) -> Mapping[tuple[str, int], Siz
 
 
 def _problem(trial: Trial, make_feed: Callable[[TensorMetadata], Feed], inputs: TensorMetadata) -> tuple[str, Arrays]:
-    """Return why inputs do not run, or what is wrong with what they make, empty if nothing is; and what they make."""
+    """Explain why inputs do not run, or why their outputs are no good; empty if they are, with the outputs."""
     try:
         feed = make_feed(inputs)
     except DataError as error:  # the data loader has nothing for inputs of these sizes
@@ -178,7 +178,7 @@ def _candidates(
 
 
 def _wanted(dim: OpenDimension, inputs: TensorMetadata, wanted: Sizes) -> tuple[int, ...]:
-    """Return which of the sizes asked for concern a dimension."""
+    """Select the requested sizes of a dimension."""
     if dim.kind == "image":
         return wanted.get("image", ())
     series = dim.kind != "batch" and not dim.index and all(_is_series(inputs[name], axis) for name, axis in dim.places)

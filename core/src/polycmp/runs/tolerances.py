@@ -36,7 +36,7 @@ class Tolerances(Protocol):
 
 
 def open_tolerances(resolved: Resolved, reference: str) -> Tolerances | None:
-    """Return what finds the tolerances that the plan asks for by name; None if it names none.
+    """Open the tolerances that the plan asks for by name; None if it names none.
 
     Args:
         resolved: The run.

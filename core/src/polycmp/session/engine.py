@@ -93,7 +93,7 @@ def _open_session(plan: Plan, resolved: Resolved, observers: Observers) -> _Sess
 
 
 def _pace(plan: Plan, resolved: Resolved, on_stage: Callable[[str], None]) -> Pace:
-    """Return how the backends take turns."""
+    """Choose how the backends take turns."""
     return Pace(
         plan.sequential,
         plan.warm_up,
@@ -240,7 +240,7 @@ class _Session:
                 result.hint = result.hint or self._prepared.source.suggestion()
 
     def _about_precision(self) -> Iterator[str]:
-        """Yield what to know of differences between backends that may calculate in a coarser type than the model's."""
+        """Yield notes on backends that may compute in a coarser type than the model's."""
         differing = [pair for pair in self.outcome.comparisons if pair.verdict == "failed" and pair.outputs]
         concerned = dict.fromkeys(label for pair in differing for label in (pair.candidate, pair.reference))
         for result in self.outcome.backends:

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def save(resolved: Resolved) -> Saving | None:
-    """Return what saves the inputs and outputs of a run; None if nobody asked for that."""
+    """Make the observer that saves a run's inputs and outputs; None unless that is asked for."""
     files = resolved.plan.files
     wanted = files.save_inputs or files.save_outputs or files.save_input_blob is not None
     return Saving(files) if wanted else None
 
 
 def report(resolved: Resolved) -> Reporting | None:
-    """Return what watches a run for its reports; None if none of them does.
+    """Make the observer that collects what reports need; None if no report needs anything.
 
     Raises:
         PluginError: A report asked for is not there, its plugin is broken, or it lacks a module.

@@ -75,7 +75,7 @@ class FaultyRunner(Runner):
         self._parts = {}
 
     def get_input_metadata_impl(self) -> TensorMetadata:
-        """Return what the graph says of its inputs."""
+        """Return the graph's input metadata."""
         return self._graph.inputs
 
     def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class FaultyRunner(Runner):
         del self._graph, self._node, self._static
 
     def _faulty(self, node: GraphNode, given: Arrays) -> Arrays:
-        """Return what the operator makes of what it is given, with the fault."""
+        """Run the operator with the fault."""
         if self._fault not in {**ON_INPUT, **ON_OUTPUTS}:
             end_fatally(self._fault)
         if self._fault in ON_INPUT:

@@ -13,7 +13,7 @@ _STATES: dict[str, State] = {"seen": "passed", "unseen": "failed", "skipped": "s
 
 
 def result_of(found: Sequence[SelfTest], command_line: str) -> Result:
-    """Return what was found as reports render it.
+    """Build the result of the findings for reports.
 
     Args:
         found: The self-test of each backend.

@@ -126,7 +126,7 @@ def _with_opset(model: Any) -> Any:
 
 
 def _chosen(graph: Any, wanted: Sequence[str]) -> Callable[[Any], bool]:
-    """Return what says which nodes are to keep calculating in float32.
+    """Return the predicate of the nodes that keep computing in float32.
 
     Raises:
         UsageError: The model has none of such a type or name.

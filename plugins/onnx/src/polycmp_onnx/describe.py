@@ -38,7 +38,7 @@ def describe(source: Any, options: LoaderOptions | None = None) -> ModelDescript
 
 
 def _described(model: Any, options: LoaderOptions) -> ModelDescription | None:
-    """Return what a model says of its inputs and outputs; None if it says nothing of some of them."""
+    """Describe a model's inputs and outputs; None if the model leaves some of them out."""
     names = _names(model, options)
     known = {value.name: value for value in model.graph.output}
     return _description(model, names, known) if all(name in known for name in names) else None
@@ -79,7 +79,7 @@ def referenced_files(path: str) -> list[str]:
 
 
 def outputs_of(options: LoaderOptions) -> str | list[str] | None:
-    """Return what the options make outputs, as `ModifyOutputs` takes it; None for the model's own."""
+    """Return the outputs that the options mark, as `ModifyOutputs` takes them; None for the model's own."""
     if options.mark_all or means_all(options.outputs):
         return MARK_ALL
     return list(options.outputs) or None

@@ -32,7 +32,7 @@ class Fault(NamedTuple):
 
 
 def faults_of(model: Any, folder: Path | None = None) -> list[Fault]:
-    """Return what is wrong with a model by ONNX's rules; large weights are not looked at.
+    """Check a model by ONNX's rules; large weights are not read.
 
     Args:
         model: An `onnx.ModelProto` of any size, whose weights need not be loaded.

@@ -216,7 +216,7 @@ def _draws(nodes: Iterable[Any], functions: Sequence[Any]) -> bool:
 
 
 def _evaluate(model: Any, node: Any, inputs: list[Any]) -> dict[str, Any] | None:
-    """Return what a node makes of constants, or None if the evaluator cannot say."""
+    """Evaluate a node on constants; None if the evaluator cannot."""
     import onnx
 
     from polycmp_onnx.reference import make_evaluator

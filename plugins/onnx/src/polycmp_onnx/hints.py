@@ -24,7 +24,7 @@ COARSEST = 256
 
 
 def open_hints(source: Any, _options: Any = None) -> GraphHints:
-    """Return what a model's graph says of its inputs' sizes; weights are not read.
+    """Open the constraints that a model's graph puts on input sizes; weights are not read.
 
     Args:
         source: Path of the model, or a loader that gives one.
@@ -82,7 +82,7 @@ class GraphHints:
 
 
 def _needs(graph: Any, known: dict[str, Sizes], constants: Constants) -> Iterator[Need]:
-    """Yield what the operators of a graph, and of graphs inside them, need; note the sizes of what they make."""
+    """Yield the needs of a graph's operators, and of its sub-graphs', and note the sizes of their outputs."""
     constants = constants.inside(graph)
     for node in graph.node:
         constants.add(node)

@@ -217,7 +217,7 @@ def _first_bytes(file: Path) -> bytes:
 
 
 def _checked(whose: str, start: bytes, load: Callable[[], ModelProto]) -> ModelProto:
-    """Return what `load` makes of a file, having made sure that it is a model."""
+    """Check that a file is a model, then call `load`."""
     hint = "give an ONNX model; python -c 'import onnx; onnx.checker.check_model(PATH)' says more"
     if not start:
         raise ModelError(f"{whose} is empty", hint=hint)

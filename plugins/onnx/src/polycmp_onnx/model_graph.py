@@ -51,7 +51,7 @@ class OnnxGraph:
 
     @cached_property
     def inputs(self) -> TensorMetadata:
-        """What a caller feeds."""
+        """The inputs that a caller feeds."""
         return tensor_metadata(graph_inputs(self.model.graph))
 
     @cached_property

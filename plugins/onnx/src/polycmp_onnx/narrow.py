@@ -459,7 +459,7 @@ def _words(formal: Sequence[Any], place: int) -> str:
 
 
 def _value(node: Any) -> Any:
-    """Return what a Constant holds, as a tensor; None for what is sparse or text."""
+    """Return the tensor of a Constant; None if it is sparse or text."""
     for attribute in node.attribute:
         if attribute.name == "value":
             return attribute.t

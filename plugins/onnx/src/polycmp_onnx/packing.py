@@ -19,7 +19,7 @@ def pack(array: NDArray[Any], bits: int) -> NDArray[np.uint8]:
 
 
 def unpack(raw: NDArray[np.uint8], bits: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return what `pack` packed; signed integers get their sign back."""
+    """Undo `pack`; signed integers get their sign back."""
     per_byte = 8 // bits
     shifts = np.arange(per_byte, dtype=np.uint8) * bits
     codes = ((raw[:, None] >> shifts) & ((1 << bits) - 1)).reshape(-1)[: math.prod(shape)].astype(np.uint8)

@@ -140,7 +140,7 @@ class Evaluator(ReferenceEvaluator):  # type: ignore[misc]
 
 
 def describe_node(node: Any) -> str:
-    """Return how to name a node in a message: operator, domain, and its name or first output."""
+    """Name a node for a message: operator, domain, and its name or first output."""
     domain = node.domain or "ai.onnx"
     label = f"node {node.name!r}" if node.name else f"the node that makes {next(iter(node.output), '')!r}"
     return f"operator {node.op_type} of domain {domain} ({label})"

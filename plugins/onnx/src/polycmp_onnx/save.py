@@ -158,7 +158,7 @@ def write_model(
 
 
 def _location(location: str, target: Path) -> str:
-    """Return where a file of weights is to lie, seen from the model's folder.
+    """Return the path of a file of weights, relative to the model's folder.
 
     Raises:
         UsageError: It lies elsewhere, or is the model itself.

@@ -328,7 +328,7 @@ class _Names:
 
 
 def _called(node: Any) -> tuple[str, str, str]:
-    """Return what identifies the function that a node calls, if it calls one."""
+    """Return the key of the function that a node calls, if it calls one."""
     return node.domain, node.op_type, getattr(node, "overload", "")
 
 

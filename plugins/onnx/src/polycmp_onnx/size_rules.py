@@ -35,7 +35,7 @@ class Size:
         return size
 
     def then(self, step: Callable[[int], int], stride: int = 1) -> Size:
-        """Return what an operator makes of it."""
+        """Apply an operator's rule to this size."""
         return replace(self, steps=(*self.steps, step), stride=self.stride * stride)
 
 

@@ -58,7 +58,7 @@ def trial_backend(registry: Registry) -> str:
 
 
 def attempt(backend: str, path: str, original: str = "", *, feeds_original: bool = False, unit: float = 0.0) -> Tried:
-    """Return what became of loading a model and, beside its original, running it.
+    """Try to load a model and to run it beside its original.
 
     Args:
         backend: The backend's name.

@@ -76,7 +76,7 @@ class Verification:
 
     @property
     def original(self) -> Any:
-        """What the file was made of; None where nobody knows."""
+        """The model that the file is derived from; None where it is not known."""
         if not self._is_read:
             self._original, self._is_read = self._read(), True
         return self._original
@@ -146,7 +146,7 @@ class Verification:
         _LOG.warning("the file was %s: %s", what, why)
 
     def _why_not_run(self, size: int) -> str:
-        """Return why results are not compared; empty if they can be."""
+        """Explain why results are not compared; empty if they can be."""
         if not self._same:
             return ""
         if size > _RUN:

@@ -37,7 +37,7 @@ def element_type(kind: Any) -> np.dtype[Any]:
 
 
 def to_tensor(ov: Any, array: NDArray[Any], kind: Any) -> Any:
-    """Return what OpenVINO takes for an array: the array, or a tensor where NumPy lacks the type.
+    """Convert an array for OpenVINO: the array itself, or a tensor where NumPy lacks the type.
 
     Args:
         ov: The module `openvino`.

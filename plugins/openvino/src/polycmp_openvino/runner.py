@@ -184,7 +184,7 @@ def _shape(port: Any, known: Shape | None) -> Shape | None:
 
 
 def _notes(compiled: Any, options: Options) -> list[str]:
-    """Return what OpenVINO decided by itself: the type to calculate in, the devices of AUTO."""
+    """Return notes on OpenVINO's own choices: the inference precision, and the devices of AUTO."""
     notes: list[str] = []
     try:
         kind = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()

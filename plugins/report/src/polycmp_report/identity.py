@@ -49,7 +49,7 @@ def _size(size: int) -> str:
 
 
 def identify(models: Iterable[str], registry: Registry, folder: Path | None = None) -> dict[str, Identity]:
-    """Return what identifies models, by their paths; those that are no files are left out.
+    """Identify models, by their paths; those that are no files are left out.
 
     Args:
         models: Their paths.
@@ -79,7 +79,7 @@ def digest_of(path: Path) -> str:
 
 
 def _facts(path: Path, registry: Registry) -> Mapping[str, Any]:
-    """Return what the loader of such files says of one; nothing where none does, or several read them."""
+    """Read facts of a file with its loader; empty where none reads it, or several do."""
     loaders = [item for item in registry.loaders.values() if item.spec.reads(path)]
     if len(loaders) != 1 or not loaders[0].spec.facts:
         return {}

@@ -87,7 +87,7 @@ def _case_of(row: Row, table: Table, result: Result) -> ET.Element:
 
 
 def _seconds(row: Row, table: Table) -> float:
-    """Return how long a row took, where its table says that of each."""
+    """Return the duration of a row in seconds, where its table has one for each row."""
     cells = (cell for column, cell in zip(table.columns, row.cells, strict=False) if column.kind == "duration")
     return next((float(cell) for cell in cells if isinstance(cell, (int, float))), 0.0)
 

@@ -71,7 +71,7 @@ class Changes:
 
     @property
     def regressions(self) -> tuple[str, ...]:
-        """What is worse and is no failure by itself: what has become slower."""
+        """Changes for the worse that are no failures: cases that have become slower."""
         return tuple(f"{change.case}: {change.text}" for change in self.found if change.kind == "slower")
 
     def to_json(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def compare(
     now: Iterable[Past],
     max_slowdown: float = 0.0,
 ) -> Changes:
-    """Return what has changed.
+    """Compare the results of cases with past ones.
 
     Args:
         since: What the earlier run is called.

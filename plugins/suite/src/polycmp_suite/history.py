@@ -95,7 +95,7 @@ def _baseline(runs: list[tuple[str, list[Past]]]) -> Baseline:
 
 
 def compare_with(baseline: Baseline, results: Iterable[CaseResult], max_slowdown: float) -> Changes:
-    """Return what has changed since past runs.
+    """Compare results with those of past runs.
 
     Args:
         baseline: The past runs.

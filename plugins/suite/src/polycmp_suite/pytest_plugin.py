@@ -89,7 +89,7 @@ class CaseItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Return where the case stands."""
+        """Return the location of the case for pytest: file, line and name."""
         return self.path, max(self._case.line - 1, 0), self.name
 
 

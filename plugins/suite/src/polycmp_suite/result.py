@@ -87,7 +87,7 @@ _FIELDS = {item.name for item in dataclasses.fields(CaseResult)}
 
 
 def result_from_json(document: Mapping[str, Any]) -> CaseResult:
-    """Return what a JSON file holds; keys that a later version has are left out.
+    """Read a result from JSON; keys of later versions are left out.
 
     Raises:
         ValueError: It is no result of a case.

@@ -96,7 +96,7 @@ def choose(cases: Iterable[Case], text: str = "", tags: Collection[str] = ()) ->
 
 
 def lacking(case: Case, provided: Collection[str], gpus: Collection[str]) -> str:
-    """Return which of the things that a case needs is not there; empty if it has all.
+    """Name the first requirement of a case that is missing; empty if it has all.
 
     Args:
         case: The case.

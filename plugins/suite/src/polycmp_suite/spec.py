@@ -147,7 +147,7 @@ class Queue(Protocol):
     """The jobs that wait."""
 
     def __len__(self) -> int:
-        """Return how many wait."""
+        """Count the waiting jobs."""
         ...
 
     def take(self, fits: Callable[[Job], bool] = ...) -> Job | None:

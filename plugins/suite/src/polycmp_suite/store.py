@@ -33,7 +33,7 @@ class Run:
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """What is known of the run as a whole; empty if that cannot be read."""
+        """Facts about the run as a whole; empty if they cannot be read."""
         try:
             found = parse_json((self.folder / _ABOUT).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -42,7 +42,7 @@ class Run:
 
     @property
     def order(self) -> tuple[int, float, str]:
-        """What runs in one folder are ordered by: their number, since a clock may go back."""
+        """The sort key of runs in one folder: their number first, since a clock may go back."""
         about = self.about
         number, begun = about.get("number"), about.get("time")
         return (
@@ -62,7 +62,7 @@ class Run:
         return bool(self.about.get("finished"))
 
     def case_folder(self, case: Case) -> Path:
-        """Return where a case's files lie."""
+        """Return the folder of a case's files."""
         return self.folder / _CASES / case.folder
 
     def fresh_case_folder(self, case: Case) -> Path:
@@ -80,7 +80,7 @@ class Run:
         return folder
 
     def result(self, case: Case) -> CaseResult | None:
-        """Return what became of a case; None if it has not ended."""
+        """Load the result of a case; None if it has not ended."""
         return read_result(self.case_folder(case) / _RESULT)
 
     def write(self, case: Case, result: CaseResult) -> None:
@@ -167,5 +167,5 @@ def _point(link: Path, target: str) -> None:
 
 
 def default_folder(suite: Suite) -> Path:
-    """Return where the results of a suite lie unless the user says otherwise."""
+    """Return the default folder of a suite's results."""
     return Path(suite.folder) / f"{Path(suite.path).stem}-results"

@@ -84,7 +84,7 @@ class _Work:
         )
 
     def _first(self) -> tuple[str, ...]:
-        """Return what to say where nothing was compared with past runs."""
+        """Return notes for a run that was not compared with past ones."""
         return (f"the first run of {self._history.history}: nothing to compare with",) if self._history.baseline else ()
 
     def run(self) -> int:
@@ -115,7 +115,7 @@ class _Work:
 
     @property
     def _jobs(self) -> int:
-        """How many cases run at the same time; 0 leaves it to the executor."""
+        """The number of cases that run at the same time; 0 leaves it to the executor."""
         if self._how.jobs == "auto" or (not self._how.jobs and self._how.executor != "local"):
             return 0
         return int(self._how.jobs or 1)
@@ -190,6 +190,6 @@ class _Work:
 
 
 def _last_results(where: Path, current: Run) -> Mapping[str, CaseResult]:
-    """Return what became of the cases the last time."""
+    """Load the results of the previous run."""
     before = [run for run in runs_in(where) if run.folder != current.folder]
     return {result.case: result for result in before[-1].results()} if before else {}

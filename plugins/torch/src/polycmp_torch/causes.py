@@ -81,7 +81,7 @@ def _gives(torch: Any, step: Step, tensors: Mapping[str, Any], wanted: Any) -> b
 
 
 def control_flow(error: Exception) -> str:
-    """Return where values of tensors decide which way a module goes, if that kept PyTorch from tracing it."""
+    """Find the data-dependent control flow that kept PyTorch from tracing a module; empty if there is none."""
     text = str(error)
     if "data-dependent" not in text:
         return ""

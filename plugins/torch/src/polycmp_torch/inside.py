@@ -31,7 +31,7 @@ _SAME = 1e-3
 
 
 def inside(model: ModelHandle, options: Options | None) -> ModelGraph | str:
-    """Return what can be seen inside: parts of the model's graph, or the module's own tensors.
+    """Open the view inside a model: parts of its graph, or the module's own tensors.
 
     Args:
         model: The model handle.
@@ -62,7 +62,7 @@ class TorchGraph(OwnGraph):
 
     @property
     def inputs(self) -> TensorMetadata:
-        """What a caller feeds."""
+        """The inputs that a caller feeds."""
         return self._model.inputs
 
     @cached_property
@@ -85,7 +85,7 @@ class TorchGraph(OwnGraph):
 
     @cached_property
     def _fixed(self) -> frozenset[str]:
-        """What depends on no input."""
+        """The tensors that depend on no input."""
         fixed = set(self._steps.constants)
         for step in self._steps.steps:
             if fixed.issuperset(step.reads):
@@ -105,7 +105,7 @@ class TorchGraph(OwnGraph):
 
     @property
     def opaque(self) -> frozenset[str]:
-        """What is no tensor."""
+        """The values that are no tensors."""
         made = (name for step in self._steps.steps for name in step.outputs)
         return frozenset(name for name in made if name not in self._steps.types)
 
@@ -137,7 +137,7 @@ class TorchGraph(OwnGraph):
         return TorchModel(Part(self._steps, given, made), inputs, outputs)
 
     def causes(self, tensor: str, made: Any, feed: Mapping[str, Any]) -> list[str]:
-        """Return why an export of the module makes something else of a tensor.
+        """Explain why an export of the module computes another value of a tensor.
 
         Args:
             tensor: The first tensor that is different.
@@ -284,7 +284,7 @@ def trace(model: TorchModel, feed: Mapping[str, Any]) -> Steps:
 
 
 def _recorded(torch: Any, model: TorchModel, module: Any, tensors: Mapping[str, Any]) -> Steps | None:
-    """Return what a module does with these inputs, where it cannot be traced; None if that cannot be repeated."""
+    """Record the steps of a module that cannot be traced; None if they cannot be repeated."""
 
     def replay(others: bool, instead: Mapping[int, Any]) -> Recording:
         given = {name: _other(torch, tensor) if others else tensor.clone() for name, tensor in tensors.items()}

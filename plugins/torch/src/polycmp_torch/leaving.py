@@ -17,7 +17,7 @@ _SHOWN = 40
 
 
 def kept_values(replay: Replay, own: Any, made: Any) -> Iterator[str]:
-    """Yield what an export kept of its example inputs.
+    """Yield the values of example inputs that an export kept as constants.
 
     A value is confirmed where the module, with another value in its place, makes exactly what the export makes. Where
     the other value is not known, it is told that it changes with the inputs.

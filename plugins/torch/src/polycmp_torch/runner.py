@@ -136,7 +136,7 @@ class TorchRunner(Runner):
 
 
 def _first_line(error: Exception) -> str:
-    """Return what happened without the traces that PyTorch puts into its messages."""
+    """Return the first line of an error, without the traces in PyTorch's messages."""
     lines = [line for line in describe_exception(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__
 

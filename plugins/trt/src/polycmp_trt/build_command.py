@@ -33,7 +33,7 @@ def _build(call: Invocation) -> int:
 
 
 def engine_files(plan: Plan, output: str) -> list[Path]:
-    """Return where the engine of each backend goes: a file that is named itself, else one in a folder.
+    """Return the path of each backend's engine: the output itself, or a file in that folder.
 
     Args:
         plan: The backends.

@@ -146,7 +146,7 @@ def main(arguments: list[str]) -> int:
 
 
 def result_of(built: Sequence[Built], plan: Plan) -> Result:
-    """Return what was built as reports render it.
+    """Build the result of a build for reports.
 
     Args:
         built: What became of each engine.

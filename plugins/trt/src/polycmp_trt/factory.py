@@ -81,7 +81,7 @@ def make_runner(model: Model, options: Options | None, *, name: str) -> TrtRunne
 
 
 def shared_timings(model: Model, options: Options) -> SharedTimings | None:
-    """Return what builds of a model and of its parts share; None where the options say themselves what is timed.
+    """Return the timings that builds of a model and of its parts share; None where the options decide on timing.
 
     Args:
         model: The model, or a part of it.

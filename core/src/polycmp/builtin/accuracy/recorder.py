@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def record(options: AccuracyOptions, plan: ComparePlan) -> AccuracyRecorder:
-    """Return what records a run, as `ReportSpec.record` asks for it."""
+    """Make the recorder of a run's accuracy, for `ReportSpec.record`."""
     return AccuracyRecorder(options.results, plan)
 
 

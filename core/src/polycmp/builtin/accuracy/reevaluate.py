@@ -175,7 +175,7 @@ class _Evaluator:
         return self._registry.find_compare_func(record.function).spec
 
     def judge(self, record: MetricRecord) -> MetricsJudge:
-        """Return what judges metrics like the record's.
+        """Return the judge of metrics of the record's kind.
 
         Raises:
             ComparisonError: Its function cannot judge without the tensors.

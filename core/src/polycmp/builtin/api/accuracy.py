@@ -31,7 +31,7 @@ class AccuracyResult(dict[tuple[str, str], list[dict[str, OutputComparison]]]):
         return any(item.candidate_type and item.reference_type for item in verdicts)
 
     def stats(self, runner_pair: tuple[str, str] | None = None) -> tuple[int, int, int]:
-        """Return how many iterations of a pair passed, failed, and were compared at all.
+        """Count the iterations of a pair that passed, that failed, and all that were compared.
 
         Args:
             runner_pair: Labels of candidate and reference; by default the first pair.

@@ -184,7 +184,7 @@ class Settings:
     accepted: tuple[str, ...] = ()
 
     def comparer(self, candidate: str, reference: str) -> PairComparer:
-        """Return what compares two runs one output at a time."""
+        """Make the comparer of two runs, which takes one output at a time."""
         checked = self.shape_check and getattr(self.function, "check_shapes", True)
         spec = _spec_of(self.function)
         functions = {spec.name if spec else "compare": self.function}
@@ -264,7 +264,7 @@ def _spec_of(function: Any) -> CompareFuncSpec | None:
 
 
 def _mean_judges(function: Any) -> dict[str, MetricsJudge]:
-    """Return what judges the means of a compare function's metrics.
+    """Return the judge of the means of a compare function's metrics.
 
     Raises:
         InvalidValueError: They have no mean.

@@ -79,5 +79,5 @@ def _name(function: Any) -> str:
 
 
 def invoke(loader: Any) -> Any:
-    """Return what a loader makes; anything that is not callable is returned as it is."""
+    """Call a loader and return its result; anything that is not callable is returned as it is."""
     return resolve(loader)

@@ -23,7 +23,7 @@ def to_json(obj: Any) -> str:
 
 
 def from_json(src: str) -> Any:
-    """Return what JSON text written by polycmp or Polygraphy describes.
+    """Decode JSON text written by polycmp or Polygraphy into the objects that it describes.
 
     Raises:
         FileError: It is not JSON, is damaged, or holds a class that is unknown here.
@@ -54,7 +54,7 @@ def save_json(obj: Any, dest: str | Path | IO[Any], description: str | None = No
 
 
 def load_json(src: str | Path | IO[Any], description: str | None = None) -> Any:
-    """Return what a JSON file written by polycmp or Polygraphy holds.
+    """Load the objects in a JSON file written by polycmp or Polygraphy.
 
     Inputs are a list of mappings from name to array. Arrays are writable. PyTorch tensors need PyTorch.
 

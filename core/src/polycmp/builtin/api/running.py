@@ -38,7 +38,7 @@ class Saved:
 
 
 def make_runs(runners: Sequence[Runner], *, forked: bool, timeout: float | None) -> list[BackendRun]:
-    """Return what runs the runners; one with the name of another gets `#2` behind it.
+    """Wrap each runner in a `BackendRun`; `#2` is appended to a name that is taken.
 
     Args:
         runners: The runners, not active.
@@ -97,7 +97,7 @@ def stream(
 
 
 def make_source(data_loader: Source | Iterable[Feed] | None) -> Source:
-    """Return what gives feeds: by default one of random numbers."""
+    """Make the source of feeds; random numbers by default."""
     if data_loader is None:
         return DataLoader()
     if callable(data_loader):

@@ -51,7 +51,7 @@ class _Script:
         return name
 
     def use_public(self, python: str) -> str:
-        """Return how the script calls `"package.module:attribute"`, having imported it."""
+        """Import `"package.module:attribute"` in the script, and return the expression that calls it."""
         module, _, attribute = python.partition(":")
         self.use(module, attribute.partition(".")[0])
         return attribute

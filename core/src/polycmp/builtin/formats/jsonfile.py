@@ -19,7 +19,7 @@ from polycmp.tensors import to_numpy
 
 
 def read(path: Path) -> Stored:
-    """Return what a JSON file holds.
+    """Read the results or feeds in a JSON file.
 
     Raises:
         FileError: It is damaged or holds something else.
@@ -29,7 +29,7 @@ def read(path: Path) -> Stored:
 
 
 def make_writer(file: BinaryIO, kind: str, path: Path) -> FormatWriter:
-    """Return what writes inputs or outputs into a file."""
+    """Make the writer of inputs or outputs into a file."""
     return JsonInputsWriter(file) if kind == INPUTS else JsonOutputsWriter(file, path.parent)
 
 
@@ -110,7 +110,7 @@ class JsonOutputsWriter:
 
 
 def stored_from_json(value: Any) -> Stored:
-    """Return what a decoded JSON file holds: run results, a list of feeds, or one feed.
+    """Classify a decoded JSON file: run results, a list of feeds, or one feed.
 
     Raises:
         FileError: It is something else.

@@ -60,7 +60,7 @@ class Manifest:
         return entries
 
     def last_tensors(self) -> list[dict[str, Any]]:
-        """Return what the last call of `add` listed."""
+        """Return the entries that the last call of `add` listed."""
         return self._last
 
     def to_json(self) -> str:
@@ -70,7 +70,7 @@ class Manifest:
 
 
 def stored_from_manifest(text: str | bytes, read: Callable[[str], NDArray[Any]]) -> Stored:
-    """Return what a container with this manifest holds.
+    """Read the tensors that a container's manifest lists.
 
     Args:
         text: The manifest.

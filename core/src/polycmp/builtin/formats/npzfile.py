@@ -84,7 +84,7 @@ def _write_npy(stream: IO[bytes], array: NDArray[Any]) -> None:
 
 
 def read_npz(path: Path) -> Stored:
-    """Return what an `.npz` file holds, without reading its arrays.
+    """Open an `.npz` file without reading its arrays.
 
     An archive that another program wrote is one iteration of all its arrays.
 

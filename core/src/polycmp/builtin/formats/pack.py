@@ -50,7 +50,7 @@ def pack(name: str, value: Any) -> tuple[NDArray[Any], str]:
 
 
 def unpack(stored: NDArray[Any], dtype: str, shape: Sequence[int]) -> NDArray[Any]:
-    """Return what `pack` was given.
+    """Undo `pack`.
 
     Args:
         stored: The plain array.

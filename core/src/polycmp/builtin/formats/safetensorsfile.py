@@ -93,7 +93,7 @@ class SafetensorsWriter:
 
 
 def read_safetensors(path: Path) -> Stored:
-    """Return what a `.safetensors` file holds, without reading its tensors.
+    """Open a `.safetensors` file without reading its tensors.
 
     A file that another program wrote is one iteration of all its tensors.
 

@@ -41,7 +41,7 @@ def corners(boxes: Floats, form: str) -> Floats:
 
 
 def match(candidate: Floats, reference: Floats, least: float) -> Matched:
-    """Return which boxes belong to each other, the largest overlaps first.
+    """Match the boxes of two lists, the largest overlaps first.
 
     Args:
         candidate: Corners, of shape (boxes, 4).
@@ -65,7 +65,7 @@ def match(candidate: Floats, reference: Floats, least: float) -> Matched:
 
 
 def _is_box(boxes: Floats) -> NDArray[np.bool_]:
-    """Return which boxes have area; whatever has none, or holds NaN, fills a list up."""
+    """Return a mask of the boxes that have an area; others, and those with NaN, are padding."""
     with np.errstate(invalid="ignore"):
         found: NDArray[np.bool_] = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1]) & np.isfinite(boxes).all(1)
     return found

@@ -82,7 +82,7 @@ def _native(array: Array) -> Array:
 
 
 def _moved(candidate: Array, reference: Array, tolerance: int) -> tuple[int, int]:
-    """Return how many entries moved too far and the position of the first, for lists as rows."""
+    """Count the entries that moved too far, and find the first; each row is a list."""
     moved, first = 0, -1
     rows = max(1, _GROUP // candidate.shape[1])
     for start in range(0, candidate.shape[0], rows):

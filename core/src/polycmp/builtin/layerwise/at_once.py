@@ -54,7 +54,7 @@ class AtOnce(Generic[Item]):
         return self._threads > 1
 
     def map(self, function: Callable[[Item], Made], items: Sequence[Item]) -> Iterable[Made]:
-        """Return what a function makes of each item, in their order; the first item's call runs in this thread.
+        """Map a function over items, in order; the call for the first runs in this thread.
 
         Args:
             function: Called once per item.

@@ -108,7 +108,7 @@ class InPieces:
         return self._end(segment, before, made)
 
     def _limit(self, seconds: float) -> float:
-        """Return how long the search may take after an attempt that took some seconds."""
+        """Return the time limit of the search, in seconds, after an attempt that took this long."""
         whole = self._run.whole_seconds
         if not whole:
             return max(MOST_SECONDS, _TIMES * seconds)
@@ -120,7 +120,7 @@ class InPieces:
         return Layout(self._run.graph, segment.wanted, self._run.types(), again)
 
     def _cuts(self, layout: Layout, segment: Segment) -> Callable[[int], int | None]:
-        """Return what tells where to cut, and what crosses there: real numbers alone, if there are such places.
+        """Return the function that finds where to cut: where real numbers alone cross, if there are such places.
 
         Sizes that a compiler works out are not what it likes to give out, and to be fed with.
         """

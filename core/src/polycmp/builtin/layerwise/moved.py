@@ -118,7 +118,7 @@ class MovedRuns:
 
 
 def moved_runs(resolved: Resolved, run: PartitionedRun) -> MovedRuns | None:
-    """Return what runs a run's model with its tensors moved; None where the backend has a graph of its own.
+    """Make the runs of a model with moved tensors; None where the backend has a graph of its own.
 
     Args:
         resolved: The backends.
@@ -142,7 +142,7 @@ def _announce(kinds: Mapping[str, Rounding], backend: ResolvedBackend, seconds: 
 
 
 def _run(backend: ResolvedBackend, loader: Loader[Any] | None, feed: Feed) -> Tensors | None:
-    """Return what a backend makes of a part, or of its own model, in copies; None if it cannot run it."""
+    """Run a part, or the backend's own model, and copy its outputs; None if the backend cannot run it."""
     run = BackendRun(
         BackendResult(backend.label, backend.plan.backend), lambda: backend.make_runner(loader), backend.needs
     )

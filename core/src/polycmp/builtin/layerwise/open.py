@@ -97,7 +97,7 @@ def _precise_own_run(backend: ResolvedBackend, graph: ModelGraph) -> Partitioned
 
 
 def _maker(backend: ResolvedBackend, own: ModelGraph) -> MakeRunner:
-    """Return what makes runners of a backend that has a graph of its own."""
+    """Return the maker of runners for a backend that has a graph of its own."""
 
     def make(loader: Loader[Any] | None, same_inputs: bool) -> Runner:
         return backend.make_runner(own.mark(own.outputs) if loader is None else loader, same_inputs)
@@ -189,7 +189,7 @@ def _is_worth_it(graph: ModelGraph) -> bool:
 
 
 def _paired(resolved: Resolved, partitioned_runs: list[PartitionedRun], reference: str) -> Paired | None:
-    """Return what the first pairing makes that can pair runs whose models differ; None where none is there, or can."""
+    """Pair runs whose models differ, with the first pairing that can; None if no pairing can, or none is installed."""
     plan, registry = resolved.plan, resolved.registry
     given = GivenNames(plan.data.map_input, plan.compare.map_output)
     moved = partial(moved_runs, resolved)

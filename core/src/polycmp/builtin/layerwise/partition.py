@@ -75,11 +75,11 @@ class Layout:
                 self.last_reader[name] = index
 
     def bytes_made(self, index: int) -> int:
-        """Return how many bytes of outputs the operator at a position adds to a segment."""
+        """Return the size of the outputs, in bytes, that the operator at a position adds to a segment."""
         return sum(self.sizes.get(name, 0) for name in self.graph.nodes[index].outputs if self._kept(name, index + 1))
 
     def weights_read(self, index: int) -> int:
-        """Return how many bytes of weights the operator at a position reads."""
+        """Return the size of the weights, in bytes, that the operator at a position reads."""
         return sum(self.graph.weights.get(name, 0) for name in self.graph.nodes[index].inputs)
 
     def can_cut(self, position: int) -> bool:
@@ -179,7 +179,7 @@ def _bytes(entry: TensorEntry | None) -> int | None:
 
 
 def memory_budget(asked: int, weights: int = 0, *, few: bool = False) -> int:
-    """Return how many bytes the tensors of a window may take.
+    """Return the size limit of a window's tensors in bytes.
 
     What was asked for is meant for the whole process but the models' weights, so what it takes already counts.
 

@@ -93,7 +93,7 @@ class PartitionedRun:
 
     @property
     def label(self) -> str:
-        """Its name in reports."""
+        """The label in reports."""
         return self.result.label
 
     @property
@@ -410,7 +410,7 @@ class PartitionedRun:
 
 
 def _infer(live: BackendRun, feed: Feed, times: int) -> list[dict[str, Any]]:
-    """Return what a runner makes of the same feed several times, in arrays that outlive it."""
+    """Run the same feed several times, and copy the outputs so that they outlive the runner."""
     kept: list[dict[str, Any]] = []
     for _ in range(times):
         made = live.infer(feed) if live.is_active else None

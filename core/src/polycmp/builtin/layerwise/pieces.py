@@ -88,7 +88,7 @@ def go_in_pieces(
 
 
 def _end(cuts: Mapping[int, int], position: int, size: int) -> int:
-    """Return where to end a piece of about a size: where the fewest tensors cross, which divides the least.
+    """Find the end of a piece of about a size: the cut that the fewest tensors cross.
 
     It is at most so large, and at least half of it, as far as there are places for a cut.
     """
@@ -142,7 +142,7 @@ class Forecast:
         self._known.append((operators, seconds))
 
     def seconds(self, operators: int) -> float | None:
-        """Return how long it may take: as long for each operator as it last took; None if nothing is known."""
+        """Estimate the duration, in seconds, from the last time for each operator; None if nothing is known."""
         if not self._known:
             return None
         count, seconds = min(self._known[-4:], key=lambda known: abs(known[0] - operators))

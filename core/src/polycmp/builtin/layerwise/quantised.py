@@ -28,7 +28,7 @@ def types_inside(graph: ModelGraph, feed: Feed) -> frozenset[str]:
 
 
 def quantised_tensors(quantised: ModelGraph, exact: ModelGraph) -> dict[str, Rounding]:
-    """Return what tensors and weights of a model are rounded to in another file, by name; nothing if that is not sure.
+    """Return the rounding of tensors and weights in another file of the model, by name; empty if that is not certain.
 
     Quantisers leave the tensors that they round their names. A file in which operators read codes and make codes shows
     only some of them.

@@ -71,7 +71,7 @@ class Refusals:
         return made, None
 
     def _without_whole_numbers(self, failed: Attempt, whole: bool) -> Attempt | None:
-        """Return what came of a segment that gives out no truth values and whole numbers; None if that fails, too."""
+        """Run a segment without its boolean and whole-number outputs; None if that fails, too."""
         segment = failed.segment
         idle = self._idle(segment)
         real = set(real_numbers(idle, self._run.types()))

@@ -52,7 +52,7 @@ class Variants:
 
     @property
     def switches(self) -> tuple[Switch, ...]:
-        """What of its own doing the backend can leave out, the one that leaves out least first."""
+        """The backend's switches for its own optimisations, the least drastic first."""
         contribution = self._backend.contribution
         return contribution.spec.switches if contribution is not None else ()
 
@@ -82,7 +82,7 @@ class Variants:
         return None if backend is None else self._make(backend)
 
     def words(self, switch: Switch, value: Any) -> str:
-        """Return what to type for the backend with a switch turned; empty if no text means that."""
+        """Return the `-b` value of the backend with a switch set; empty if no text says that."""
         backend, own = self._turned(switch, value), self._backend.plan
         if backend is None:
             return ""

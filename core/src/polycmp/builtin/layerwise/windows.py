@@ -203,7 +203,7 @@ class Windows:
         }
 
     def _begin(self, segment: Segment, pace: Pace | None, *, keep: bool, whole: bool, ahead: bool = False) -> _Begun:
-        """Return what gives what the runs make of a segment, which is begun now if it runs ahead, else then."""
+        """Return the function that gives a segment's outputs by run; it starts at once if it runs ahead."""
         if pace is not None:
             pace.on_stage(f"operators {segment.start} to {segment.stop} of {len(self.graph.nodes)}")
 
@@ -252,7 +252,7 @@ class Windows:
 
     @property
     def memory(self) -> int:
-        """How many bytes the tensors of one window may take."""
+        """The size limit of one window's tensors in bytes."""
         return self._budget()
 
     def _weights_fit(self) -> bool:

@@ -98,12 +98,12 @@ class MetricsJudge:
             return as_verdict(self.function.judge_metrics(metrics, output=output), name, output)
 
     def means(self) -> Means:
-        """Return what adds up its metrics."""
+        """Return the accumulator of its metrics."""
         return Means(larger_is_better=self.larger_is_better)
 
 
 def metrics_judge(function: CompareFunction, spec: CompareFuncSpec) -> MetricsJudge | None:
-    """Return what judges a compare function's metrics; None if its descriptor does not say that it can.
+    """Return the judge of a compare function's metrics; None if its descriptor names none.
 
     Args:
         function: The compare function.
@@ -113,7 +113,7 @@ def metrics_judge(function: CompareFunction, spec: CompareFuncSpec) -> MetricsJu
 
 
 def no_mean(spec: CompareFuncSpec, options: Any, output: str | None = None) -> tuple[str, str] | None:
-    """Return why there is no mean of a compare function's metrics, and what to choose instead; None if there is one.
+    """Explain why a compare function's metrics have no mean, and what to choose instead; None if they have one.
 
     Args:
         spec: Its descriptor.
@@ -281,7 +281,7 @@ def check_mean(spec: CompareFuncSpec, options: Any, output: str | None = None) -
 
 
 def mean_judge(function: CompareFunction, spec: CompareFuncSpec) -> MetricsJudge:
-    """Return what judges the means of a compare function's metrics.
+    """Return the judge of the means of a compare function's metrics.
 
     Raises:
         UsageError: It cannot judge them.

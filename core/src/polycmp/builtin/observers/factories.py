@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def averages(resolved: Resolved) -> Averages | None:
-    """Return what judges the means of a run's metrics; None without `--check-average`.
+    """Make the observer that judges the means of a run's metrics; None without `--check-average`.
 
     Raises:
         UsageError: Means make no sense for the plan.
@@ -25,7 +25,7 @@ def averages(resolved: Resolved) -> Averages | None:
 
 
 def postprocessing(resolved: Resolved) -> Postprocessing | None:
-    """Return what applies functions to outputs; None without `--postprocess` and `--postprocess-func-script`.
+    """Make the observer that postprocesses outputs; None without `--postprocess` and `--postprocess-func-script`.
 
     Raises:
         UsageError: What is asked for is not understood.
@@ -40,7 +40,7 @@ def postprocessing(resolved: Resolved) -> Postprocessing | None:
 
 
 def follow_ups(resolved: Resolved) -> FollowUps:
-    """Return what names the commands to type after a run."""
+    """Make the observer that suggests the next commands after a run."""
     from polycmp.builtin.observers.follow_ups.collect import FollowUps
 
     return FollowUps(resolved)

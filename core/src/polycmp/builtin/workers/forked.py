@@ -100,7 +100,7 @@ class ForkedProcess:
         return message
 
     def ending(self) -> Ending:
-        """Return how it ended; a copy that closed its end and goes on is killed."""
+        """Wait for the copy and return how it ended; a copy that closed its pipe and continues is killed."""
         self._wait(STOP_SECONDS)
         return Ending(self._process.exitcode or 0)
 

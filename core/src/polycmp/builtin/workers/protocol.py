@@ -46,7 +46,7 @@ class Job:
 
 
 def make_job(backend: BackendPlan, model: Model, data: DataPlan, part: str = "") -> Job:
-    """Return what a worker has to know to run one backend.
+    """Make the job that tells a worker how to run one backend.
 
     Args:
         backend: The backend.

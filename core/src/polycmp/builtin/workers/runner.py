@@ -36,7 +36,7 @@ _AT_ONCE = 1e-3
 
 
 def make_workers(data: DataPlan, timeout: float) -> MakeWorker:
-    """Return what makes the runners of backends in worker processes.
+    """Return the maker of runners whose work is done in worker processes.
 
     Args:
         data: Where inputs come from: backends may calibrate with them.
@@ -96,7 +96,7 @@ class WorkerRunner(Runner):
         self.backend_version = answer["version"]
 
     def get_input_metadata_impl(self) -> TensorMetadata:
-        """Return what the worker's runner said."""
+        """Return the input metadata of the worker's runner."""
         return self._metadata
 
     def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class Batch:
         return TensorMetadata(changed)
 
     def rows(self, feed: Mapping[str, Any]) -> int:
-        """Return how many rows a feed has.
+        """Count the rows of a feed.
 
         Raises:
             DoesNotApplyError: Its inputs disagree.

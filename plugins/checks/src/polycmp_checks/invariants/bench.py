@@ -113,7 +113,7 @@ class Bench:
 
     @cached_property
     def outputs(self) -> Arrays:
-        """What the backend makes of the feed the first time."""
+        """The outputs of the backend's first run with the feed."""
         return self.infer(self.feed)
 
     def infer(self, feed: Mapping[str, Any], runner: Runner | None = None) -> Arrays:

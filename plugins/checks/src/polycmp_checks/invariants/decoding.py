@@ -107,12 +107,12 @@ def _padded(steps: Steps, feed: Feed) -> Feed:
 
 
 def _last(steps: Steps, made: Mapping[str, Any]) -> Arrays:
-    """Return what the ranked outputs hold at the last position."""
+    """Select the last position of the ranked outputs."""
     return {name: made[name][:, -1:] if made[name].ndim > 2 else made[name] for name in steps.rules.ranked}
 
 
 def _at(steps: Steps, whole: Mapping[str, Any], position: int, count: int, *, last: bool) -> Arrays:
-    """Return what the ranked outputs of all tokens hold behind so many; nothing where they show the last one only."""
+    """Select a position of the ranked outputs of all tokens; empty where they hold the last position only."""
     shown = {name: whole[name] for name in steps.rules.ranked}
     found = {
         name: array[:, position - 1 : position]

@@ -9,7 +9,7 @@ from polycmp_checks.invariants.findings import Findings, Subject
 
 
 def result_of(findings: Findings) -> Result:
-    """Return what was found as reports render it."""
+    """Build the result of the findings for reports."""
     heading, sentence = _verdict(findings)
     return Result(
         command="invariants",

@@ -19,7 +19,7 @@ Explain = Callable[[str, str, float], str]
 
 
 def explain(resolved: Resolved) -> RoundingExplanation | None:
-    """Return what says of differences whether rounding may be why; None where tolerances know, or nothing is run."""
+    """Make the observer that explains differences by rounding; None where tolerances do so, or nothing is run."""
     return RoundingExplanation(resolved) if resolved.backends and not resolved.plan.compare.tolerance else None
 
 

@@ -60,7 +60,7 @@ class NoiseFloors:
         return NoiseJudge(options, self.between(candidate, reference), detail)
 
     def between(self, one: str, two: str) -> Callable[[str, NDArray[Any], Scales], NoiseFloor]:
-        """Return what gives the noise floor between two runs, of an output, the reference's values and their scales."""
+        """Return the function for the noise floor between two runs: output, reference values and scales to floor."""
 
         def floor(output: str, reference: NDArray[Any], scales: Scales) -> NoiseFloor:
             sides = self._sides(one, two)

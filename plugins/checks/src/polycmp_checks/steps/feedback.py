@@ -29,7 +29,7 @@ OTHERS_STATE = " on the reference's state"
 
 
 def make_steps(options: StepsOptions, following: Following, resolved: Resolved) -> Steps:
-    """Return what feeds outputs back.
+    """Make the feedback of outputs into inputs.
 
     Raises:
         UsageError: Options contradict each other or the models.
@@ -74,7 +74,7 @@ class Steps:
 
     @property
     def rules(self) -> Rules:
-        """What the other inputs hold; known when the sequences have begun."""
+        """The rules for all other inputs; known once the sequences have begun."""
         assert self._start is not None
         return self._start.rules
 
@@ -162,7 +162,7 @@ class Steps:
             make_rules(self._options.feed, list(inputs), list(outputs), state)
 
     def _declared(self, side: str) -> TensorMetadata:
-        """Return what the models' files say of their inputs or outputs."""
+        """Read the metadata of the inputs or outputs from the models' files."""
         found: dict[str, Any] = {}
         for description in self._resolved.descriptions.values():
             if description is not None:
@@ -218,7 +218,7 @@ class Steps:
         return {*self.state.values(), *self._start.rules.ranked}
 
     def _reference_outputs(self) -> Mapping[str, Any] | None:
-        """Return what the reference made, or where there is nothing to compare with, the only run."""
+        """Return the outputs of the reference, or of the only run where nothing is compared."""
         for label in (self._reference, self._following.reference):
             if label in self._own:
                 return self._own[label]
@@ -240,7 +240,7 @@ class Steps:
 
     @property
     def notes(self) -> list[str]:
-        """What was chosen without being asked for."""
+        """Notes on choices that the user did not make."""
         if self._start is None:
             return []
         empty = self._start.empty
@@ -260,7 +260,7 @@ class _StepSource(DataSource):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What the inner source says, but of inputs that were then given other values; and what was chosen here."""
+        """Notes of the inner source, except on inputs that got other values since, and on choices made here."""
         start = self._steps._start
         changed = {*start.rules.assumed, *start.empty} if start is not None and start.free else set()
         tokens = {start.rules.tokens} if start is not None else set()

@@ -87,7 +87,7 @@ class Findings:
     # --- in words
 
     def sentences(self) -> list[str]:
-        """Return what a reader should know, most important first."""
+        """Return the findings as sentences, most important first."""
         return [text for label, track in self._tracks.items() for text in self._sentences(label, track)]
 
     def _sentences(self, label: str, track: Track) -> Iterator[str]:

@@ -80,7 +80,7 @@ class Rules:
         return _tokens(self.names)
 
     def next(self, moment: Moment) -> dict[str, Any]:
-        """Return what the inputs with rules hold in the next step."""
+        """Compute the next step's values of the inputs that have rules."""
         made: dict[str, Any] = {}
         for name, rule in self.by_input.items():
             count = int(np.shape(made[self.tokens])[-1]) if self.tokens in made else moment.tokens

@@ -128,7 +128,7 @@ def _nothing(entry: TensorEntry, axes: Collection[int], rows: int) -> Any:
 
 
 def _lengths(rule: str, held: Any, tokens: int, past: int) -> Any:
-    """Return what an input that follows the length holds at first."""
+    """Compute the first value of an input that follows the length."""
     if rule == "ones":
         return np.ones((*held.shape[:-1], past + tokens), held.dtype)
     if rule == "count":

@@ -33,7 +33,7 @@ class Microsoft(OpRun):  # type: ignore[misc]
 
 
 def run_standard(op_type: str, *arrays: Any, opset: int = 17, **attributes: Any) -> Any:
-    """Return what an operator of ONNX's own domain makes, as the evaluator of `polycmp_onnx.reference` has it.
+    """Run an operator of ONNX's own domain with the evaluator of `polycmp_onnx.reference`.
 
     Args:
         op_type: The operator.

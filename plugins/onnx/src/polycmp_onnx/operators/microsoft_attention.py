@@ -24,7 +24,7 @@ class _Attending(Microsoft):
         return mixed.transpose(0, 2, 1, 3).reshape(mixed.shape[0], mixed.shape[2], -1).astype(query.dtype)
 
     def bias_of(self, mask: Any, shape: tuple[int, int, int], dtype: Any) -> Any:
-        """Return what a mask adds to the scores.
+        """Convert a mask into a bias of the scores.
 
         Args:
             mask: Truth values as whole numbers, [batch, total] or [batch, length, total]; the sequences' lengths
@@ -43,7 +43,7 @@ class _Attending(Microsoft):
         return bias
 
     def outputs(self) -> int:
-        """Return how many outputs are wanted."""
+        """Count the requested outputs."""
         return max((place + 1 for place, name in enumerate(self.onnx_node.output) if name), default=1)
 
 
@@ -62,7 +62,7 @@ def softmax(scores: Any, more: Any = None) -> Any:
 
 
 def _seen(mask: Any, shape: tuple[int, int, int]) -> Any:
-    """Return where keys are not padding, to be broadcast to [batch, heads, length, total]."""
+    """Return the mask of keys that are not padding, which broadcasts to [batch, heads, length, total]."""
     batch, length, total = shape
     if mask is None:
         return np.ones((batch, 1, 1, total), bool)
@@ -261,7 +261,7 @@ class GroupQueryAttention(_Attending):
 
 
 def _widened(added: Any, length: int) -> Any:
-    """Return what is added to scores with zeros behind, where the cache is longer."""
+    """Pad the bias of scores with zeros at the end, where the cache is longer."""
     missing = length - added.shape[-1]
     return np.pad(added, [(0, 0)] * (added.ndim - 1) + [(0, missing)]) if missing > 0 else added
 

@@ -14,7 +14,7 @@ from polycmp_onnx.operators.microsoft import Microsoft, centred, run_standard, u
 
 
 def real(codes: Any, scale: Any, zero: Any = None) -> Any:
-    """Return what codes stand for."""
+    """Dequantise codes."""
     factor = np.asarray(scale)
     return centred(codes, zero).astype(factor.dtype) * factor
 

@@ -89,7 +89,7 @@ class _Windows:
 
     @staticmethod
     def padding(before: Sequence[int], after: Sequence[int]) -> list[tuple[int, int]]:
-        """Return what `numpy.pad` takes, for data with a batch and a channel dimension in front."""
+        """Return the padding as `numpy.pad` takes it, for data with a leading batch and channel dimension."""
         return [(0, 0), (0, 0), *zip(before, after, strict=True)]
 
 

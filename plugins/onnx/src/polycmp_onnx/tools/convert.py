@@ -117,7 +117,7 @@ def _write_without_crash(call: Invocation, model: Model, output: Path, form: For
 
 
 def _verification(call: Invocation, model: Model) -> Verification:
-    """Return what makes sure of the file: of its results, too, unless it is to round them."""
+    """Make the verification of the file; it compares results, too, unless the conversion rounds them."""
     from polycmp_onnx.load import OnnxFromPath
     from polycmp_onnx.verify import Verification
 

@@ -158,7 +158,7 @@ def change(
 
 
 def verification_of(call: Invocation, model: Model, *, same: bool) -> Verification:
-    """Return what makes sure of a file that is made of a model.
+    """Make the verification of a file that is derived from a model.
 
     Args:
         call: The call of a command with a `ReadSection`.
@@ -254,7 +254,7 @@ def _size(proto: Any) -> str:
 
 
 def complaint(proto: Any) -> str:
-    """Return why ONNX's checker refuses a model; empty if it does not. Large weights are not looked at.
+    """Return the complaint of ONNX's checker about a model; empty if it has none. Large weights are not read.
 
     Args:
         proto: An `onnx.ModelProto` of any size.

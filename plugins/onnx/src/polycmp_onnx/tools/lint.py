@@ -216,7 +216,7 @@ def _run_nodes(proto: Any, feed: Mapping[str, Any], custom: set[str], report: Li
 
 
 def _last_uses(graph: Any) -> dict[int, list[str]]:
-    """Return which tensors nobody reads behind each node, so that memory does not grow."""
+    """Map each node to the tensors that no later node reads, so that they can be freed."""
     last: dict[str, int] = {}
     for index, node in enumerate(graph.node):
         for name in (*reads(node), *node.output):

@@ -113,7 +113,7 @@ def _box(box: Box, place: tuple[float, int], diagram: Diagram, places: Mapping[s
 
 
 def _known(box: Box, x: float, y: float, diagram: Diagram) -> Iterator[Markup]:
-    """Yield what is known of the tensors that a box makes, below it: where their edges begin."""
+    """Yield labels for the output tensors of a box, below it, where their edges begin."""
     known = [(name, diagram.edges[name]) for name in box.makes if name in diagram.edges]
     for line, (name, text) in enumerate(known[:_EDGES]):
         label = f"{text[:_EDGE]}…" if len(text) > _EDGE + 1 else text

@@ -37,7 +37,7 @@ class Layers:
 
 
 def layers_of(reads: Sequence[Sequence[int]]) -> Layers:
-    """Return where boxes lie.
+    """Lay out boxes in layers.
 
     Args:
         reads: For each box the boxes that it reads, all of them before it.

@@ -85,7 +85,7 @@ class Looker:
 
 
 def watch() -> Looker:
-    """Return what looks at the arrays of a run for its page."""
+    """Make the observer of a run's arrays for its page."""
     return Looker()
 
 

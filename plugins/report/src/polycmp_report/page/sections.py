@@ -50,7 +50,7 @@ def command(result: Result) -> Markup | None:
 
 
 def problems(result: Result) -> Markup | None:
-    """Return what failed as a whole, notes, and how to repeat failures; None if there is nothing."""
+    """Build the section of failures as a whole, notes, and commands that repeat failures; None if there are none."""
     items = _problems(result.blocks(Problem))
     notes = [_note(note) for note in result.blocks(Note)]
     if notes:
@@ -102,7 +102,7 @@ def hint(item: Problem) -> Markup | None:
 
 
 def tools(result: Result) -> Markup | None:
-    """Return what narrows the tables down; it appears where scripts run."""
+    """Build the controls that filter the tables; they appear where scripts run."""
     if sum(len(table.rows) for table in result.blocks(Table) if table.judged) < 2:
         return None
     search = tag("input", type="search", id="search", placeholder="Find by name", aria_label="Find by name")

@@ -50,7 +50,7 @@ def judged_tables(tables: Iterable[Table]) -> tuple[list[Markup], Mapping[str, s
 
 
 def _order(row: Row) -> tuple[bool, bool]:
-    """Return what sorts failures first, among them those without figures; else the model's order stays.
+    """Return the sort key of a row: failures first, among them those without figures; else the model's order.
 
     In that order the first failure is often the cause of the others.
     """

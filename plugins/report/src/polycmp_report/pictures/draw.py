@@ -31,7 +31,7 @@ CELL_SHARE = 0.55
 
 
 def watch(options: PictureOptions) -> ErrorPlots | None:
-    """Return what draws the pictures of each pair of outputs; None if none was asked for.
+    """Make the observer that draws pictures of each pair of outputs; None unless pictures are asked for.
 
     Raises:
         PluginError: matplotlib is missing.
@@ -224,5 +224,5 @@ def _scatter(axes: Axes, size: NDArray[np.float64], errors: NDArray[np.float64],
 
 
 def _threshold(values: NDArray[np.float64]) -> float:
-    """Return where a logarithmic axis goes over to a linear one: at the smallest value, but at most 9 decades down."""
+    """Return the linear threshold of a logarithmic axis: the smallest value, but at most 9 decades down."""
     return max(float(values.min()), float(values.max()) * 1e-9)

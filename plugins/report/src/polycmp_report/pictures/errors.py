@@ -89,7 +89,7 @@ def error_images(candidate: NDArray[Any], reference: NDArray[Any]) -> Images:
 
 
 def _peaks(images: Floats) -> list[int]:
-    """Return which images have the largest errors, the largest first."""
+    """Rank images by their errors, the largest first."""
     return [int(i) for i in np.argsort(-images.max(axis=(1, 2)), kind="stable")[:IMAGES]]
 
 

@@ -14,7 +14,7 @@ _WIDTH, _HEIGHT = 5, 20
 
 
 def past_results(run: Run, cases: int) -> Mapping[str, Sequence[CaseResult]]:
-    """Return what the runs beside a run, and itself, say of each case, the oldest first.
+    """Collect each case's results from a run and the runs stored beside it, the oldest first.
 
     Args:
         run: The run.

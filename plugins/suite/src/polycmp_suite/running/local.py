@@ -97,7 +97,7 @@ class LocalExecutor:
 
 
 def available_cores() -> int:
-    """Return how many cores this process may use."""
+    """Count the cores that this process may use."""
     with suppress(AttributeError, OSError):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -27,7 +27,7 @@ _REASON = 400
 
 
 def result_of(case: Case, ended: Ended, today: datetime.date) -> CaseResult:
-    """Return what became of a case.
+    """Build the result of a case that has ended.
 
     Args:
         case: The case.
@@ -106,7 +106,7 @@ def _reason(ended: Ended, document: Mapping[str, Any], folder: Path) -> str:
 
 
 def _said(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the report of a `run` or a `locate` says went wrong."""
+    """Yield the failures in the report of a `run` or a `locate`."""
     for label, item in _tables(document, "inference_results"):
         if item.get("error"):
             yield f"{label}: {item['error']}"

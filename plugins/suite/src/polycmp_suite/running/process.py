@@ -58,7 +58,7 @@ class CaseProcess:
 
     @property
     def seconds(self) -> float:
-        """How long it has been running."""
+        """The duration so far, in seconds."""
         return time.monotonic() - self._begun
 
     def look(self) -> Ended | None:

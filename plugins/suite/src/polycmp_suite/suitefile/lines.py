@@ -49,7 +49,7 @@ class Lines:
 
 
 def find_lines(text: str) -> Lines:
-    """Return where everything in a file stands that is valid TOML."""
+    """Find the line of every key and table in valid TOML."""
     found = Lines()
     here = found.top
     for line, statement in _statements(text):

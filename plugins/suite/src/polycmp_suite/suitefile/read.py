@@ -155,7 +155,7 @@ class _Reader:
         return _spelled(place, key)
 
     def _run_file(self, mine: Mapping[str, Any], place: Place) -> dict[str, Any]:
-        """Return what the run file of a case says: it is a case already, without a name."""
+        """Read the run file of a case: it is a case already, without a name."""
         if "config" not in mine:
             return {}
         path = self.folder / text(mine["config"])

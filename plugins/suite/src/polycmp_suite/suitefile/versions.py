@@ -49,6 +49,6 @@ class Versions:
 
 
 def _installed_beside(python: str) -> Iterator[str]:
-    """Yield what is installed in an interpreter's environment, as the folders of metadata are called."""
+    """Yield the metadata folders' names of the packages installed in an interpreter's environment."""
     prefix = Path(python).absolute().parent.parent
     yield from sorted(path.name for path in prefix.glob("lib*/python*/site-packages/*.dist-info"))

@@ -79,7 +79,7 @@ def _type_of_kernel(name: str) -> str:
 
 
 def loads_loosely(text: str) -> Any:
-    """Return what a JSON text says, even where TensorRT left control characters or lone backslashes in strings."""
+    """Parse JSON in which TensorRT left control characters or lone backslashes in strings."""
     try:
         return json.loads(text, strict=False)
     except json.JSONDecodeError:
@@ -164,7 +164,7 @@ def _tensors(items: Iterable[object] | None) -> dict[str, str]:
 
 
 def precisions(layers: list[Layer]) -> dict[str, int]:
-    """Return how many layers there are of each precision, most frequent first; unknown ones are left out."""
+    """Count layers by precision, most frequent first; unknown precisions are left out."""
     return dict(Counter(layer.precision for layer in layers if layer.precision).most_common())
 
 

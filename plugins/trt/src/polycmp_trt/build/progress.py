@@ -52,7 +52,7 @@ class BuildHistory:
 
 @cache
 def history() -> BuildHistory:
-    """Return what builds in this process took; nothing depends on it but what messages say."""
+    """Return the durations of this process' builds; only messages depend on them."""
     return BuildHistory()
 
 
@@ -110,7 +110,7 @@ class BuildProgress:
             self._history.learn(self._kind, self._layers, time.monotonic() - self._start)
 
     def text(self) -> str:
-        """Return how far it is, in words."""
+        """Describe the progress in words."""
         seconds = f"{time.monotonic() - self._start:.0f}"
         expected = self._expected
         time_text = f"{seconds} of about {expected:.0f} s" if expected is not None else f"{seconds} s so far"

@@ -65,7 +65,7 @@ class TensorInfo:
 
     @staticmethod
     def from_trt(io_info: trt.IAlgorithmIOInfo) -> TensorInfo:
-        """Return what a `tensorrt.IAlgorithmIOInfo` says."""
+        """Copy the fields of a `tensorrt.IAlgorithmIOInfo`."""
         form = getattr(io_info, "tensor_format", None)
         return TensorInfo(
             str(io_info.dtype),
@@ -105,7 +105,7 @@ class Algorithm:
 
     @staticmethod
     def from_trt(context: trt.IAlgorithmContext, algorithm: trt.IAlgorithm) -> Algorithm:
-        """Return what a `tensorrt.IAlgorithm` says, for the layer of an `IAlgorithmContext`."""
+        """Copy the fields of a `tensorrt.IAlgorithm`, for the layer of an `IAlgorithmContext`."""
         count = context.num_inputs
         infos = [TensorInfo.from_trt(algorithm.get_algorithm_io_info(i)) for i in range(count + context.num_outputs)]
         variant = algorithm.algorithm_variant

@@ -193,7 +193,7 @@ class _Held:
 
 @cache
 def timings_of_process() -> dict[int, _Held]:
-    """Return what builds in this process measured, by device; only how long later ones take depends on it."""
+    """Return the timings that this process' builds measured, by device; they only make later builds faster."""
     return {}
 
 

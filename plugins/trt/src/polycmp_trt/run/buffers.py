@@ -49,7 +49,7 @@ class TensorInfo:
 
     @staticmethod
     def read(engine: trt.ICudaEngine, trt: ModuleType, name: str, alias: str = "") -> TensorInfo:
-        """Return what the engine says of the tensor."""
+        """Read the properties of an engine's tensor."""
         vectorized = int(engine.get_tensor_vectorized_dim(name))
         components = int(engine.get_tensor_components_per_element(name))
         return TensorInfo(

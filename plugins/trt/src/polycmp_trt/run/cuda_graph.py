@@ -118,7 +118,7 @@ class GraphLauncher:
 def launcher(
     context: trt.IExecutionContext, is_own: bool, listener: Any, bindings: Sequence[Binding], whose: str
 ) -> GraphLauncher:
-    """Return what runs a context as a CUDA graph.
+    """Make the launcher that runs a context as a CUDA graph.
 
     Args:
         context: The execution context.

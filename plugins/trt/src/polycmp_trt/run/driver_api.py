@@ -124,7 +124,7 @@ class _Devices:
         return Device(self._api, number)
 
     def count(self) -> int:
-        """Return how many devices there are."""
+        """Count the devices."""
         return int(self._api.call("cuDeviceGetCount"))
 
 
@@ -249,7 +249,7 @@ class DriverApi:
         return DeviceAllocation(self, nbytes)
 
     def mem_get_info(self) -> tuple[int, int]:
-        """Return how many bytes of the device are free, and how many there are."""
+        """Return the free and the total memory of the device in bytes."""
         status, free, total = self._bindings.cuMemGetInfo()
         self._check("cuMemGetInfo", status)
         return int(free), int(total)

@@ -41,7 +41,7 @@ class Lane:
     device: int
 
     def place(self, binding: Binding, value: DeviceView, aliased: Collection[str]) -> int:
-        """Return where TensorRT finds an input that is on a device already.
+        """Return the address at which TensorRT finds an input that is on a device already.
 
         Args:
             binding: The input.

@@ -241,7 +241,7 @@ class TrtRunner(Runner):
         raise error
 
     def last_inference_time(self) -> float:
-        """Return how long the last `infer` took on the device, copies included, in seconds; see the class.
+        """Return the duration of the last `infer` on the device, copies included, in seconds; see the class.
 
         Raises:
             BackendError: There was no `infer` since activation.

@@ -162,7 +162,7 @@ class OnDevice(Loader[T]):
         self.device = device
 
     def call_impl(self) -> T:
-        """Return what the callable makes there.
+        """Call the callable while the device is current.
 
         Raises:
             BackendError: There is no such device.

@@ -44,7 +44,7 @@ class Filling(NamedTuple):
 
 
 def fillings(inputs: TensorMetadata, options: SampleOptions) -> dict[str, Filling]:
-    """Return what to give to inputs, by name, as far as there is something that fits.
+    """Choose samples for inputs, by name; an input that no sample fits is left out.
 
     Args:
         inputs: The inputs, with their sizes.
@@ -108,7 +108,7 @@ def _sound(name: str, entry: TensorEntry, shape: tuple[int, ...]) -> Filling | N
 
 
 def _onset(heard: NDArray[np.int16]) -> int:
-    """Return where the loudest tenth of a second begins, which even a short window then hears."""
+    """Find the start of the loudest tenth of a second, so that even a short window contains it."""
     tenth = 1600
     power = np.square(heard[: len(heard) // tenth * tenth].astype(np.float64)).reshape(-1, tenth).sum(axis=1)
     return int(power.argmax()) * tenth

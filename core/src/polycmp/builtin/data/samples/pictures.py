@@ -28,7 +28,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(shape: tuple[int, ...]) -> Layout | None:
-    """Return where an input of this shape has a picture's dimensions; None if it is none."""
+    """Find the axes of an image in an input's shape; None if it is no image."""
     rank = len(shape)
     orders = [(rank - 3, rank - 2, rank - 1), (rank - 1, rank - 3, rank - 2)]
     if rank > 4:
@@ -115,7 +115,7 @@ def resized(image: NDArray[Any], height: int, width: int) -> NDArray[np.float32]
 
 
 def _weights(have: int, want: int) -> NDArray[np.float32]:
-    """Return how much each of the old places adds to each of the new ones: a triangle as wide as the coarser grid."""
+    """Return the weight of each old position in each new one: a triangle as wide as the coarser grid."""
     step = have / want
     places = (np.arange(want) + 0.5) * step - 0.5
     reach = max(step, 1.0)

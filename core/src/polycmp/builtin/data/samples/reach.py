@@ -78,7 +78,7 @@ class SampleSearch:
     def _tried(
         self, trial: Trial, inputs: TensorMetadata, drawn: TensorMetadata, silent_outputs: Silent
     ) -> Iterator[_Found]:
-        """Yield what was tried, best of each range of values, first in sizes that suit samples, then in those drawn."""
+        """Yield the best trial of each range of values, first in sizes that suit samples, then in those drawn."""
         suited = self._sizes(inputs, _first, SIZES)
         for sized in (suited.inputs, drawn) if suited.works else (drawn,):
             for candidates in _candidates(sized):

@@ -50,7 +50,7 @@ class Repeats:
             self._failed.setdefault(iteration, []).extend(failed)
 
     def found(self) -> list[Repeat]:
-        """Return what failed, in the order of the iterations."""
+        """Return the failures, in the order of the iterations."""
         return [
             Repeat(iteration, label, command, "; ".join(self._failed[iteration]))
             for iteration, (label, command) in self._feeds.items()
