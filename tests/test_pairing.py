@@ -13,7 +13,7 @@ import pytest
 
 from polycmp_locate.pairing import pair_graphs
 from polycmp_locate.pairing.names import pair_program
-from polycmp_locate.quantised import step_error
+from polycmp_locate.rounding.quantised import step_error
 from polycmp_onnx.model_graph import OnnxGraph
 
 REPORT = ("--report", "found.json")

@@ -14,9 +14,9 @@ from onnxruntime.quantization import QuantType
 from toys import graph_model
 
 from polycmp.results.outcome import BackendResult
-from polycmp_locate.face import result_of
-from polycmp_locate.quantised import step_error
+from polycmp_locate.report.face import result_of
 from polycmp_locate.result import Located
+from polycmp_locate.rounding.quantised import step_error
 
 
 @pytest.fixture

@@ -422,7 +422,7 @@ def _scrub(source: Path, target: Path) -> tuple[int, str]:
 def _mix(source: Path, target: Path, seed: int) -> tuple[int, str]:
     """Write what `locate --save-mixed` does where it keeps some layers."""
     from polycmp.errors import PolycmpError
-    from polycmp_locate.mixed import Mixer
+    from polycmp_locate.precision.mixed import Mixer
     from polycmp_onnx import convert_to_fp16, onnx_from_path, save_onnx
 
     exact, random = onnx_from_path(str(source)), np.random.default_rng(seed)

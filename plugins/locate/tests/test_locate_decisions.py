@@ -15,10 +15,11 @@ from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
 from polycmp_locate import decisions as d
 from polycmp_locate import probing
-from polycmp_locate.figures import Figures, gain
 from polycmp_locate.flow import Flow
 from polycmp_locate.judge import Evidence, judge
 from polycmp_locate.result import Row, Standalone
+from polycmp_locate.rounding import thresholds
+from polycmp_locate.rounding.figures import Figures, gain
 
 FLOAT32, INT8 = UNITS["float32"], UNITS["int8"]
 NUMBERS = Figures(-1.0, 1.0, count=4)
@@ -133,7 +134,7 @@ def test_sixteen_times_a_measured_noise_floor_is_rounding(relative, explained):
     ],
 )
 def test_a_reference_counts_as_noise_floor_only_as_far_as_the_condition_allows(error, moved, floor):
-    assert d.bounded_floor(error, moved, FLOAT32) == floor
+    assert thresholds.bounded_floor(error, moved, FLOAT32) == floor
 
 
 @pytest.mark.parametrize(
@@ -151,15 +152,15 @@ def test_a_reference_counts_as_noise_floor_only_as_far_as_the_condition_allows(e
     ],
 )
 def test_ties_of_rounding_in_steps_of_a_scale(steps, share, count, unit, tie):
-    assert d.is_tie(steps, share, count, unit) is tie
-    assert not d.is_tie(steps, share, count, unit, one_sided=True)
+    assert thresholds.is_tie(steps, share, count, unit) is tie
+    assert not thresholds.is_tie(steps, share, count, unit, one_sided=True)
 
 
 @pytest.mark.parametrize(
     ("up", "down", "shifted"), [(15, 0, False), (16, 0, True), (0, 16, True), (300, 18, True), (300, 20, False)]
 )
 def test_many_elements_that_all_go_in_one_direction_are_shifted(up, down, shifted):
-    assert d.is_one_sided(up, down) is shifted
+    assert thresholds.is_one_sided(up, down) is shifted
 
 
 @pytest.mark.parametrize(
@@ -225,7 +226,7 @@ def test_which_tensors_are_off(changes, limit, off):
 
 @pytest.mark.parametrize(("quantised", "limit"), [(0, 0.0), (1, 2.0**-5), (4, 2.0**-4), (256, 0.5), (10**6, 0.5)])
 def test_what_steps_add_up_to(quantised, limit):
-    assert d.quantisation_limit(quantised) == limit
+    assert thresholds.quantisation_limit(quantised) == limit
 
 
 @pytest.mark.parametrize(
@@ -256,8 +257,8 @@ def test_the_model_s_own_coarse_type_is_no_bad_condition():
     [(2.0**-10, "float16 or TF32"), (above(2.0**-10), "bfloat16"), (2.0**-6, "bfloat16"), (above(2.0**-6), "")],
 )
 def test_an_error_as_of_a_coarser_type(relative, name):
-    assert d.type_like(relative) == name
-    assert d.is_beyond_eight_bits(relative) is (name == "")
+    assert thresholds.type_like(relative) == name
+    assert thresholds.is_beyond_eight_bits(relative) is (name == "")
 
 
 # --- looking, and leading to the outputs

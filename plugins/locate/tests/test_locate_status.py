@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from polycmp_locate import result
-from polycmp_locate.face import result_of
+from polycmp_locate.report.face import result_of
 
 
 @pytest.mark.parametrize(

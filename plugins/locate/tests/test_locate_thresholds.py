@@ -11,17 +11,18 @@ import pytest
 from polycmp.precision import UNITS
 from polycmp.verdicts import ErrorStats
 from polycmp_locate import decisions as d
-from polycmp_locate.figures import Figures
 from polycmp_locate.judge import Judgement
-from polycmp_locate.masks import beside_masks
 from polycmp_locate.measure import OperatorTester
 from polycmp_locate.narrowing import lone_narrowing
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.side_by_side import _held
-from polycmp_locate.quantised import StepError, step_error
+from polycmp_locate.report.words import _covers_less, notes_of
 from polycmp_locate.result import Located, Probe, Row
+from polycmp_locate.rounding import thresholds
+from polycmp_locate.rounding.figures import Figures
+from polycmp_locate.rounding.masks import beside_masks
+from polycmp_locate.rounding.quantised import StepError, step_error
 from polycmp_locate.summed import worst_steps
-from polycmp_locate.words import _covers_less, notes_of
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,7 @@ from polycmp_locate.words import _covers_less, notes_of
     ],
 )
 def test_the_least_scale_of_an_error(op, kind, least):
-    assert d.least_scale(op, kind) == least
+    assert thresholds.least_scale(op, kind) == least
 
 
 @pytest.mark.parametrize(
@@ -44,12 +45,12 @@ def test_the_least_scale_of_an_error(op, kind, least):
     [("float32", 2.0**-5, 1.0), ("tf32", 0.5, 1.0), ("float16", 0.5, 1.0), ("bfloat16", 4.0, 4.0)],
 )
 def test_how_far_from_a_tie_a_fused_kernel_may_make_another_step(kind, width, steps):
-    assert (d.tie_width(UNITS[kind]), d.step_limit(UNITS[kind])) == (width, steps)
+    assert (thresholds.tie_width(UNITS[kind]), thresholds.step_limit(UNITS[kind])) == (width, steps)
 
 
 @pytest.mark.parametrize(("scale", "may"), [(8999.0, False), (9000.0, True), (1e4, True)])
 def test_from_which_magnitude_on_values_may_mask(scale, may):
-    assert d.may_mask(scale) is may
+    assert thresholds.may_mask(scale) is may
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxruntime import InferenceSession
 
 from polycmp.errors import ModelError
-from polycmp_locate.mixed import Mixer
+from polycmp_locate.precision.mixed import Mixer
 from polycmp_onnx import ReferenceRunner
 
 KINDS = [narrow.float16, narrow.bfloat16, narrow.dynamic, narrow.qdq, narrow.int4]

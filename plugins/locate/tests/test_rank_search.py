@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from polycmp_locate.rank.figures import float_codes, float_order, integer_codes, ratio_db, steps_apart
-from polycmp_locate.rank.search import OutOfRuns, among, guided, in_order
+from polycmp_locate.precision.rank.figures import float_codes, float_order, integer_codes, ratio_db, steps_apart
+from polycmp_locate.precision.rank.search import OutOfRuns, among, guided, in_order
 
 
 class Model:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.tensors import Feed, to_numpy
-from polycmp_locate.decisions import accumulated_limit, step_limit, tie_width
 from polycmp_locate.flow import Flow
 from polycmp_locate.measure import distance
 from polycmp_locate.result import Row
+from polycmp_locate.rounding.thresholds import accumulated_limit, step_limit, tie_width
 from polycmp_locate.setting import Setting
 
 Tensors = Mapping[str, Any]

@@ -9,11 +9,12 @@ from polycmp.builtin.layerwise.observable import real_numbers
 from polycmp.builtin.layerwise.partition import Layout, crossing
 from polycmp.compare.pair import PairComparer
 from polycmp.tensors import Feed, TensorMetadata
-from polycmp_locate.decisions import accumulated_limit, is_off
+from polycmp_locate.decisions import is_off
 from polycmp_locate.flow import Flow
 from polycmp_locate.judge import Evidence, Judgement, judge
 from polycmp_locate.measure import make_row
 from polycmp_locate.result import Located, Row
+from polycmp_locate.rounding.thresholds import accumulated_limit
 from polycmp_locate.search import Functions, Sweeper
 from polycmp_locate.setting import Setting
 

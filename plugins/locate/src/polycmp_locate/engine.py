@@ -29,19 +29,19 @@ from polycmp_locate.bisect import bisect, judge_bisected
 from polycmp_locate.drawing import draw
 from polycmp_locate.failing import find_failing, frozen_sizes
 from polycmp_locate.full_search import FullSearch
-from polycmp_locate.hints import hints_of
 from polycmp_locate.measure import AFFORDABLE, OperatorTester
 from polycmp_locate.pairing.given import given_pairs, names_others
 from polycmp_locate.pairing.inputs import input_pairs, listed, own_names, with_inputs
 from polycmp_locate.pairing.view import align, under_names
 from polycmp_locate.recorded import Record, open_record
+from polycmp_locate.report.hints import hints_of
+from polycmp_locate.report.words import explanation, frozen, notes_of, sentence
 from polycmp_locate.result import FAILS, Located
 from polycmp_locate.rollout import Chooser, Chosen
 from polycmp_locate.search import Sweeper
 from polycmp_locate.setting import LocateOptions, Look, Setting, Stage, Tensors, all_tensors
 from polycmp_locate.stepping import SteppingRun, describe_unjudged, step_over
 from polycmp_locate.together import blame_together
-from polycmp_locate.words import explanation, frozen, notes_of, sentence
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry

@@ -9,9 +9,9 @@ from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.builtin.layerwise.windows import Windows
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.tensors import Feed, TensorEntry, dtype_of
-from polycmp_locate.figures import figures
 from polycmp_locate.pairing.view import SharedGraph
 from polycmp_locate.result import Row
+from polycmp_locate.rounding.figures import figures
 
 
 def find_failing(

@@ -12,12 +12,6 @@ from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.builtin.layerwise.structure import final_outputs
 from polycmp.tensors import Feed
 from polycmp_locate.between_steps import Ties, is_wrong_between_steps, ties_that_grow
-from polycmp_locate.decisions import (
-    accumulated_limit,
-    least_scale,
-    quantisation_limit,
-    worth_running,
-)
 from polycmp_locate.flow import Flow
 from polycmp_locate.fusion import (
     Turned,
@@ -37,6 +31,7 @@ from polycmp_locate.probe import check_probe, moved_text
 from polycmp_locate.probing import SHARE, explains, is_fusion, is_moved, is_removed
 from polycmp_locate.repeating import Unsteady, describe_unsteady, find_unsteady
 from polycmp_locate.result import BENIGN, NARROWED, UNDECIDED, WITHIN_ROUNDING, Located, Row
+from polycmp_locate.rounding.thresholds import accumulated_limit, least_scale, quantisation_limit, worth_running
 from polycmp_locate.search import Sweep, Sweeper
 from polycmp_locate.setting import Setting, Stage, Tensors
 from polycmp_locate.switches import TRIALS

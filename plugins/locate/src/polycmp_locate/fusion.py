@@ -12,13 +12,13 @@ from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.tensors import Feed, to_numpy
 from polycmp_locate.between_steps import Ties
-from polycmp_locate.decisions import worth_running
-from polycmp_locate.fewest import fewest
+from polycmp_locate.ddmin import ddmin
 from polycmp_locate.flow import Flow
 from polycmp_locate.measure import distance
 from polycmp_locate.pairing.view import SharedGraph
 from polycmp_locate.result import FUSION, WITHIN_ROUNDING, Fused, Located, Row
 from polycmp_locate.rewriting import rewrites
+from polycmp_locate.rounding.thresholds import worth_running
 from polycmp_locate.switches import Cured, find_cure
 
 Tensors = Mapping[str, Any]
@@ -57,7 +57,7 @@ def find_probes(
     wanted = [[name for name in group if name not in final] for group in groups]
     for group in [*wanted, list(chain.from_iterable(wanted))] if len(wanted) > 1 else wanted:
         if group and left > 0 and helps(group):
-            return tuple(fewest(group, helps, lambda: left > 0))
+            return tuple(ddmin(group, helps, lambda: left > 0))
     return ()
 
 

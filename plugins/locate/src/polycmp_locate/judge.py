@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from polycmp.graph import GraphNode
 from polycmp_locate.decisions import (
     JUMP,
-    NO_DIGIT_LEFT,
-    is_beyond_eight_bits,
     is_beyond_range,
     is_beyond_range_alike,
     is_constant,
@@ -35,6 +33,7 @@ from polycmp_locate.result import (
     WRONG,
     Row,
 )
+from polycmp_locate.rounding.thresholds import NO_DIGIT_LEFT, is_beyond_eight_bits
 from polycmp_locate.summed import rounds_on_the_way
 
 

@@ -16,27 +16,26 @@ from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
 from polycmp.tensors import dtype_of, is_floating, to_numpy
 from polycmp_locate.compiled import run_together
-from polycmp_locate.decisions import (
+from polycmp_locate.decisions import may_have_gain, operator_limit
+from polycmp_locate.pairing.parts import PartNode, last_step, rounds_to_steps, uncut_name, unit_inside
+from polycmp_locate.requantised import requantised
+from polycmp_locate.result import Row, Standalone
+from polycmp_locate.rounding.figures import figures, gain, rounding, whole_gain
+from polycmp_locate.rounding.kinds import INTEGER_PRODUCTS, SUMMING
+from polycmp_locate.rounding.masks import beside_masks
+from polycmp_locate.rounding.perturbing import nudged, rounded, scaled
+from polycmp_locate.rounding.quantised import StepError, step_error
+from polycmp_locate.rounding.thresholds import (
     STEP_TYPES,
     TIE_WIDTH,
     TIE_WIDTH_ONE_SIDED,
     bounded_floor,
     is_one_sided,
     least_scale,
-    may_have_gain,
     may_mask,
-    operator_limit,
     step_limit,
     worth_running,
 )
-from polycmp_locate.figures import figures, gain, rounding, whole_gain
-from polycmp_locate.kinds import INTEGER_PRODUCTS, SUMMING
-from polycmp_locate.masks import beside_masks
-from polycmp_locate.pairing.parts import PartNode, last_step, rounds_to_steps, uncut_name, unit_inside
-from polycmp_locate.perturbing import nudged, rounded, scaled
-from polycmp_locate.quantised import StepError, step_error
-from polycmp_locate.requantised import requantised
-from polycmp_locate.result import Row, Standalone
 from polycmp_locate.uneven import PIECE, parts_of, relative_to
 
 Tensors = Mapping[str, Any]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polycmp_locate.decisions import worth_running
-from polycmp_locate.figures import largest_of
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.result import Row
+from polycmp_locate.rounding.figures import largest_of
+from polycmp_locate.rounding.thresholds import worth_running
 
 #: A type is an exception where it occurs in so small a share of a model's parts, or once (choice).
 _EXCEPTION = 0.1

@@ -13,12 +13,12 @@ from polycmp.compare.noise import MARGIN as NOISE_MARGIN
 from polycmp.compare.noise import Scales, sampled_levels
 from polycmp.graph import Rounding
 from polycmp.tensors import Feed, dtype_of, is_floating
-from polycmp_locate.decisions import MARGIN, accumulated_limit
-from polycmp_locate.figures import figures
 from polycmp_locate.measure import allowed_type, distance
 from polycmp_locate.pairing.pair_noise import rounded_to
 from polycmp_locate.pairing.view import SharedGraph
-from polycmp_locate.perturbing import nudged
+from polycmp_locate.rounding.figures import figures
+from polycmp_locate.rounding.perturbing import nudged
+from polycmp_locate.rounding.thresholds import MARGIN, accumulated_limit
 from polycmp_locate.setting import Setting
 
 

@@ -33,7 +33,7 @@ def polycmp_commands() -> Iterable[CommandSpec]:
     yield CommandSpec(
         ("debug", "precision"),
         "Find what has to stay in float32.",
-        "polycmp_locate.debug.precision:precision_command",
+        "polycmp_locate.precision.command:precision_command",
     )
 
 

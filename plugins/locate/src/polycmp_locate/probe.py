@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from polycmp.tensors import dtype_class, dtype_of, to_numpy
-from polycmp_locate.figures import figures
 from polycmp_locate.measure import distance
 from polycmp_locate.probing import is_evidence
 from polycmp_locate.result import Probe
+from polycmp_locate.rounding.figures import figures
 from polycmp_locate.uneven import relative_to
 
 Tensors = Mapping[str, Any]

@@ -16,7 +16,7 @@ from polycmp.results.outcome import BackendResult
 from polycmp.runs.loop import open_feeds
 from polycmp.runs.resolve import Resolved
 from polycmp.tensors import Feed, TensorMetadata, dtype_of, to_numpy
-from polycmp_locate.modules import pair_modules
+from polycmp_locate.pairing.modules import pair_modules
 from polycmp_locate.pairing.names import pair_names
 from polycmp_locate.pairing.parts import join
 from polycmp_locate.pairing.result import GIVEN, SAME_NAME, Match, Pairing

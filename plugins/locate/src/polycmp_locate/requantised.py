@@ -12,8 +12,8 @@ from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.graph import weight_values
 from polycmp.precision import UNITS
 from polycmp.tensors import dtype_of, is_floating, to_numpy
-from polycmp_locate.masks import beside_masks
 from polycmp_locate.pairing.parts import PartNode
+from polycmp_locate.rounding.masks import beside_masks
 
 #: To the nearest step as quantisers do, then up or down at random, so that one chance does not speak for all.
 _DRAWS = (None, 0, 1, 2)

@@ -11,9 +11,9 @@ from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
 from polycmp.graph import GraphNode
 from polycmp.results.outcome import BackendResult
 from polycmp.tensors import Feed
-from polycmp_locate.figures import Figures
 from polycmp_locate.pairing.result import Pairing
-from polycmp_locate.quantised import StepError
+from polycmp_locate.rounding.figures import Figures
+from polycmp_locate.rounding.quantised import StepError
 from polycmp_locate.switches import Cure
 
 #: The verdicts, each a key in reports.

@@ -15,11 +15,12 @@ from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
 from polycmp.spec import Compared
 from polycmp.tensors import Feed, dtype_of, is_floating, to_numpy
-from polycmp_locate.decisions import accumulated_limit, least_scale, needs_measuring, worth_running
-from polycmp_locate.figures import figures, rounding
+from polycmp_locate.decisions import needs_measuring
 from polycmp_locate.measure import OperatorTester, allowed_type, distance, make_row, unit_of
 from polycmp_locate.pairing.parts import rounds_to_steps
 from polycmp_locate.result import Row
+from polycmp_locate.rounding.figures import figures, rounding
+from polycmp_locate.rounding.thresholds import accumulated_limit, least_scale, worth_running
 from polycmp_locate.setting import Look
 from polycmp_locate.stepping import SteppingRun
 

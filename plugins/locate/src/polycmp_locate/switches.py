@@ -9,7 +9,7 @@ from typing import Any
 from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.builtin.layerwise.variants import Variants
 from polycmp.spec import Switch
-from polycmp_locate.fewest import fewest
+from polycmp_locate.ddmin import ddmin
 
 #: Says of a backend that was told otherwise whether the fault is gone.
 Cured = Callable[[PartitionedRun], bool]
@@ -73,7 +73,7 @@ def _least(variants: Variants, switch: Switch, cured: Cured) -> Any:
         left -= 1
         return _helps(variants, switch, tuple(some), cured)
 
-    return tuple(fewest(values, helps_too, lambda: left > 0)) if helps_too(values) else None
+    return tuple(ddmin(values, helps_too, lambda: left > 0)) if helps_too(values) else None
 
 
 def _helps(variants: Variants, switch: Switch, value: Any, cured: Cured) -> bool:

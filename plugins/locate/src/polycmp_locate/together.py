@@ -10,10 +10,10 @@ from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.builtin.layerwise.structure import final_outputs
 from polycmp.graph import GraphNode
 from polycmp.tensors import Feed, TensorEntry, dtype_of
-from polycmp_locate.figures import figures
 from polycmp_locate.reduce.parts import Part, Parts
 from polycmp_locate.reduce.search import Reducer, State, Wishes
 from polycmp_locate.result import FAILS, Fused, Located, Row
+from polycmp_locate.rounding.figures import figures
 from polycmp_locate.setting import Setting, Stage
 from polycmp_locate.switches import Cure, find_cure
 

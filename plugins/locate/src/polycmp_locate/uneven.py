@@ -10,17 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.tensors import is_floating
-from polycmp_locate.decisions import (
-    AT_LIMIT,
-    FAR_BELOW,
-    LARGE,
-    least_scale,
-    may_mask,
-    worth_running,
-)
-from polycmp_locate.figures import largest_of
-from polycmp_locate.kinds import ELEMENTWISE
 from polycmp_locate.result import Row
+from polycmp_locate.rounding.figures import largest_of
+from polycmp_locate.rounding.kinds import ELEMENTWISE
+from polycmp_locate.rounding.thresholds import AT_LIMIT, FAR_BELOW, LARGE, least_scale, may_mask, worth_running
 
 #: Elements to look at in one go, so that a large tensor takes no more memory than a small one.
 PIECE = 1 << 16

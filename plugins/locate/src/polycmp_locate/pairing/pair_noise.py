@@ -15,9 +15,9 @@ from polycmp.compare.noise import MARGIN, Explained, Level, explained, one_round
 from polycmp.graph import Rounding
 from polycmp.precision import UNITS, is_steps, unit_of
 from polycmp.tensors import dtype_of, is_floating, to_numpy
-from polycmp_locate.masks import beside_masks
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.view import SharedGraph
+from polycmp_locate.rounding.masks import beside_masks
 
 Tensors = Mapping[str, Any]
 #: Noise of this share of the signal leaves nothing of a model's outputs to use (choice). Measured on MiniLM in int8:

@@ -9,7 +9,7 @@ from polycmp.builtin.layerwise.structure import final_outputs, static_tensors
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, dtype_name, is_floating
 from polycmp_locate.pairing.codes import code_tensors
-from polycmp_locate.source import module_of
+from polycmp_locate.pairing.source import module_of
 
 #: Operators that other operators replace, by what they compute.
 _PLAIN = {

@@ -17,13 +17,13 @@ from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComp
 from polycmp.data.dimensions import merge_inputs
 from polycmp.runs.comparers import Comparer
 from polycmp.tensors import dtype_of, is_floating, to_numpy
-from polycmp_locate.decisions import AT_LIMIT
-from polycmp_locate.figures import largest_of
 from polycmp_locate.pairing.given import given_pairs
 from polycmp_locate.pairing.inputs import input_pairs, own_names, with_inputs
 from polycmp_locate.pairing.pair_noise import PairNoise, Said
 from polycmp_locate.pairing.view import SharedGraph, align, under_names
 from polycmp_locate.pairing.words import pairing_notes
+from polycmp_locate.rounding.figures import largest_of
+from polycmp_locate.rounding.thresholds import AT_LIMIT
 
 Outputs = Mapping[str, Any]
 #: The tolerances of `simple` where nobody asks for others.

@@ -18,7 +18,7 @@ from polycmp.runs.comparers import comparer_maker
 from polycmp.runs.loop import Pace, copy_feed, run_steps
 from polycmp.runs.resolve import Resolved
 from polycmp.tensors import Feed
-from polycmp_locate.narrowed import for_outputs
+from polycmp_locate.reduce.narrowed import for_outputs
 from polycmp_locate.reduce.parts import Part
 from polycmp_locate.reduce.search import State
 

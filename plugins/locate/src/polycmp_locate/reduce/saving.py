@@ -17,7 +17,7 @@ from polycmp.results.files import InputsWriter, OutputsWriter
 from polycmp_locate.reduce.case import EXPECTED, INPUTS, Case
 from polycmp_locate.reduce.judging import BackendJudge
 from polycmp_locate.reduce.parts import Part
-from polycmp_locate.repro import anywhere
+from polycmp_locate.reduce.writing import anywhere
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import FileError, describe_exception
+from polycmp.options import option_fields
 from polycmp.options.values import split_script
+from polycmp.plan import BackendPlan
 
 if TYPE_CHECKING:
     from polycmp.loader import Loader
@@ -38,3 +41,15 @@ def absolute(text: Any) -> Any:
     if not path or not Path(path).exists():
         return text
     return f"{Path(path).absolute()}:{name}" if name else str(Path(path).absolute())
+
+
+def anywhere(backend: BackendPlan) -> BackendPlan:
+    """Return a backend whose files are found from every folder."""
+    changed = {}
+    for field in option_fields(type(backend.options)) if backend.options is not None else ():
+        value = getattr(backend.options, field.name)
+        if field.is_path and isinstance(value, (str, tuple)):
+            changed[field.name] = absolute(value) if isinstance(value, str) else tuple(map(absolute, value))
+    options = replace(backend.options, **changed) if changed else backend.options
+    has_folder = Path(backend.python).name != backend.python
+    return replace(backend, options=options, python=absolute(backend.python) if has_folder else backend.python)

@@ -1,0 +1,292 @@
+"""`polycmp debug precision`: what has to stay in float32 for an ONNX model to be right, on backends or for a check."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polycmp.command import common_params, examples
+from polycmp.spec import opt
+from polycmp_locate.debug.sections import CheckingCommand, CheckSection, ReplaySection, check_option
+from polycmp_locate.options import MODEL_AND_INPUTS
+
+if TYPE_CHECKING:
+    from polycmp.command import Invocation
+    from polycmp.report import Result
+    from polycmp_locate.debug.replay import Replay
+    from polycmp_locate.debug.steps import Stepper
+
+EPILOG = """\b
+With backends: the model in float16 on the first one, judged by the float model on the last one.
+With a check, each step writes polycmp_debug.onnx, in float16 but for some operators, and runs it.
+Exit status: 0 found, or all of float16 passes; 1 not even float32 passes; 2 wrong usage; 3 could not search."""
+
+
+@dataclass(frozen=True)
+class PrecisionSection:
+    """Searching."""
+
+    mode: str | None = opt(
+        None,
+        help="By each layer's measured error (with backends; the default there), or in the model's order: halve (the "
+        "default with --check), or go operator by operator.",
+        choices=("guided", "bisect", "linear"),
+    )
+    max_runs: int = opt(
+        0, help="How many models guided may try; by default 24, or a tenth as many as there are layers.", metavar="N"
+    )
+    to: str = opt("float16", help="The smaller type.", choices=("float16", "bfloat16"), alias="--to")
+    direction: str = opt(
+        "forward",
+        help="Which operators stay in float32: the first ones, or the last ones (reverse).",
+        choices=("forward", "reverse"),
+        alias="--dir",
+    )
+
+
+#: What of the core's options has a meaning for models in mixed precision.
+OPTIONS = (
+    *MODEL_AND_INPUTS,
+    "compare.compare",
+    "compare.reference",
+    "result.report",
+    "log",
+    PrecisionSection,
+    CheckSection,
+    ReplaySection,
+)
+
+
+@dataclass
+class Found:
+    """What the search ended with.
+
+    Attributes:
+        names: The operators in their order.
+        kept: How many of them stay in float32; None if not even all do.
+        steps: How many models were checked.
+    """
+
+    names: Sequence[str]
+    kept: int | None = None
+    steps: int = 0
+    files: list[str] = field(default_factory=list)
+
+
+def search(count: int, passes: Callable[[int], bool], *, linear: bool) -> int | None:
+    """Return the smallest number of operators in float32 with which the check passes; None if there is none.
+
+    Args:
+        count: How many operators there are.
+        passes: Says whether it passes with so many.
+        linear: Whether to try one number after the other instead of halving, which supposes that more never hurt.
+    """
+    if passes(0):
+        return 0
+    if linear:
+        return next((kept for kept in range(1, count + 1) if passes(kept)), None)
+    if not passes(count):
+        return None
+    low, high = 0, count  # fails with `low`, passes with `high`
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if passes(middle) else (middle, high)
+    return high
+
+
+def _precision(call: Invocation) -> int:
+    from polycmp.errors import UsageError
+    from polycmp_locate.onnx_extra import require_onnx
+
+    require_onnx("debug precision")
+    if call.options.backends and call.params["check"]:
+        raise UsageError("backends and --check both say what fails", hint="give backends, or --check COMMAND …")
+    if call.options.backends:
+        return _with_backends(call)
+    if call.section(PrecisionSection).mode == "guided":
+        raise UsageError(
+            "--mode guided measures the layers on backends, and there is none",
+            hint="polycmp debug precision MODEL -b CANDIDATE -b REFERENCE",
+        )
+    return _with_check(call)
+
+
+def _with_backends(call: Invocation) -> int:
+    from polycmp_locate.precision.rank.engine import RankOptions, rank
+    from polycmp_locate.precision.rank.face import result_of
+
+    section, plan = call.section(PrecisionSection), call.plan()
+    call.begin(plan)
+    own = len({backend.model or plan.model for backend in plan.backends}) > 1
+    if not own:
+        narrow = replace(plan.backends[0], label=f"{plan.backends[0].label} in {section.to}")
+        plan = replace(plan, backends=(narrow, *(plan.backends[1:] or plan.backends)))
+    options = RankOptions(
+        section.mode or "guided",
+        reverse=section.direction == "reverse",
+        save=call.params["output"] or "",
+        max_runs=section.max_runs,
+        reduce=None if own else lambda model: _reduced(model, (), section.to),
+    )
+    with call.progress() as on_stage:
+        found = rank(plan, call.registry, options, on_stage)
+    return call.present(result_of(found, "debug precision"))
+
+
+def _with_check(call: Invocation) -> int:
+    from polycmp_locate.debug.check import make_check
+    from polycmp_locate.debug.replay import Replay
+    from polycmp_locate.debug.steps import Stepper
+    from polycmp_onnx import save_verified
+
+    checking, replays = call.section(CheckSection), call.section(ReplaySection)
+    model, start = call.open_model(), time.perf_counter()
+    named = _with_names(model.load("onnx"))
+    names = [node.name for node in named.graph.node if node.op_type != "Constant"]
+    stepper = Stepper(
+        make_check(call.params["check"], checking, call.registry),
+        checking,
+        checking.iter_artifact or "polycmp_debug.onnx",
+    )
+    replay, found = Replay(replays.load_debug_replay, replays.save_debug_replay), Found(names)
+    with call.progress() as on_stage:
+        passes = _passes(call, named, found, stepper, replay, on_stage)
+        try:
+            found.kept = search(len(names), passes, linear=call.section(PrecisionSection).mode == "linear")
+        finally:
+            stepper.close()
+    output = call.params["output"]
+    if output and found.kept is not None:
+        mixed = _mixed(named, _kept(call, names, found.kept), call.section(PrecisionSection).to)
+        save_verified(mixed, output, call.registry, named, model.path)
+        found.files.append(output)
+    return call.present(_result(call, found, time.perf_counter() - start))
+
+
+def _passes(
+    call: Invocation, named: Any, found: Found, stepper: Stepper, replay: Replay, on_stage: Callable[[str], None]
+) -> Callable[[int], bool]:
+    from polycmp_onnx import save_onnx
+
+    def passes(kept: int) -> bool:
+        index, state = found.steps, {"operators_in_float32": kept}
+        found.steps += 1
+        on_stage(f"step {index}: {kept} of {len(found.names)} operators in float32")
+        known = replay.find(state)
+        if known is None:
+            mixed = _mixed(named, _kept(call, found.names, kept), call.section(PrecisionSection).to)
+            save_onnx(mixed, stepper.artifact)
+            stepper.begin(index)
+            known = stepper.check().passed
+            stepper.sort(index, known)
+        replay.add(index, "", state, known)
+        return known
+
+    return passes
+
+
+def _kept(call: Invocation, names: Sequence[str], count: int) -> list[str]:
+    reverse = call.section(PrecisionSection).direction == "reverse"
+    return list(names[len(names) - count :] if reverse else names[:count])
+
+
+def _with_names(load: Callable[[], Any]) -> Any:
+    """Return the model with a name of its own for every operator.
+
+    Raises:
+        ModelError: It cannot be read.
+    """
+    from polycmp_onnx.load import own_model
+
+    model = own_model(load)
+    taken: set[str] = set()
+    for index, node in enumerate(model.graph.node):
+        if not node.name or node.name in taken:
+            node.name = f"{node.op_type}_number_{index}"
+        taken.add(node.name)
+    return model
+
+
+def _mixed(model: Any, kept: Sequence[str], to: str) -> Any:
+    """Return the model in a smaller type, some operators in float32; as it is where that is all of them."""
+    everything = len(kept) == sum(node.op_type != "Constant" for node in model.graph.node)
+    return model if everything else _reduced(model, kept, to)
+
+
+def _reduced(model: Any, kept: Sequence[str], to: str) -> Any:
+    """Return the model in a smaller type, some operators in float32."""
+    from polycmp_locate.precision.mixed import Mixer
+    from polycmp_onnx import ConvertToBf16, ConvertToFp16
+
+    if to == "float16":
+        exact = [re.sub(r"([*?[])", r"[\1]", name) for name in kept]  # names, not patterns
+        return ConvertToFp16(model, keep_float=exact)()
+    reduced = ConvertToBf16(model)()
+    if not kept:
+        return reduced
+    mixer, wanted = Mixer(model, reduced), set(kept)
+    names = [node.name for node in model.graph.node]
+    return mixer.mix(layer for layer in mixer.layers if any(names[index] in wanted for index in layer.nodes))
+
+
+def _result(call: Invocation, found: Found, seconds: float) -> Result:
+    from polycmp.report import Fact, Note, Result, Verdict
+
+    count, kept = len(found.names), found.kept
+    verdict: Verdict = "failed" if kept is None else "passed"
+    shown = [] if kept is None else _kept(call, found.names, kept)
+    heading = "NOTHING FOUND" if kept is None else "FOUND" if kept else "NOTHING FAILS"
+    sentence = {None: "the check fails even with all operators in float32", 0: "it passes with all of float16"}.get(
+        kept, f"it passes with {kept} of {count} operators in float32"
+    )
+    direction = call.section(PrecisionSection).direction
+    notes = [f"{'last' if direction == 'reverse' else 'first'} of them: {', '.join(shown[:8])}"] if shown else []
+    document = {
+        "schema": 1,
+        "kind": "debug precision",
+        "verdict": verdict,
+        "sentence": sentence,
+        "operators": count,
+        "in_float32": shown,
+        "steps": found.steps,
+        "command": call.options.command,
+        "seconds": seconds,
+    }
+    return Result(
+        command="debug precision",
+        verdict=verdict,
+        heading=heading,
+        sentence=f"{sentence}, found in {found.steps} steps",
+        title="debug precision",
+        content=(*map(Note, notes), *(Note(path, label="saved") for path in found.files)),
+        facts=(Fact("operators", str(count)), Fact("steps", str(found.steps))),
+        command_line=call.options.command,
+        seconds=seconds,
+        timed=True,
+        document=document,
+    )
+
+
+precision_command = CheckingCommand(
+    "precision",
+    _precision,
+    options=OPTIONS,
+    params=[
+        *common_params(),
+        click.Option(["-o", "--output"], metavar="FILE", help="Where the mixed model that passes goes."),
+        check_option(),
+    ],
+    help="Find what of an ONNX MODEL has to stay in float32 to be within the tolerance, or for a check to pass."
+    + examples(
+        "polycmp debug precision model.onnx -b trt -b onnxrt --atol 1e-2 -o mixed.onnx",
+        "polycmp debug precision model.onnx -b onnxrt:model=int8.onnx -b onnxrt --atol 1e-1 -o mixed.onnx",
+        "polycmp debug precision model.onnx -o mixed.onnx \\",
+        "    --check polycmp run polycmp_debug.onnx -b onnxrt -b onnxrt:model=model.onnx --atol 1e-2",
+    ),
+    epilog=EPILOG,
+)

@@ -1,0 +1,118 @@
+"""What the reduced model's own types do to the tensors and weights of a layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polycmp_locate.precision.rank.figures import (
+    bounds,
+    dynamic_step,
+    float_codes,
+    float_order,
+    integer_codes,
+    quantised,
+    steps_apart,
+)
+from polycmp_locate.precision.rank.result import Codes
+
+if TYPE_CHECKING:
+    from polycmp_locate.precision.mixed import Layer, Mixer
+
+_SMALL_FLOATS = ("float16", "bfloat16")
+#: Operators that read a quantised weight, with the positions of weight and code of 0.
+_WEIGHTS = {"DequantizeLinear": ((0, 2),), "MatMulInteger": ((1, 3),), "ConvInteger": ((1, 3),)}
+
+
+def codes_of(mixer: Mixer, layer: Layer, expected: Mapping[str, Any]) -> tuple[Codes, ...]:
+    """Return how well the tensors and weights of a layer fit the reduced model's types.
+
+    Args:
+        mixer: The models.
+        layer: The layer.
+        expected: The reference's tensors.
+    """
+    found = []
+    for name in dict.fromkeys([*layer.inputs, *layer.outputs]):
+        if not mixer.is_real(name):
+            continue
+        dtype = mixer.dtype_of(name)
+        if dtype.name in _SMALL_FLOATS and dtype != mixer.exact_dtype(name):
+            found.append(float_codes(expected[name], dtype, name))
+    nodes = mixer.reduced_nodes(layer)
+    for name in layer.inputs:
+        names = {mixer.pairs[name], mixer.raw(mixer.pairs[name])}
+        for node in nodes:
+            step = _step(mixer, node, expected[name]) if node.input and node.input[0] in names else None
+            if step is not None:
+                found.append(integer_codes(np.asarray(expected[name]), step[0], step[1], name, step[2]))
+    found += _weights(mixer, layer, nodes)
+    return tuple(found)
+
+
+def steps_of(mixer: Mixer, name: str, expected: Any, made: Any) -> tuple[float, float] | None:
+    """Return the shares of a tensor's elements that are one step of its small type away, and further away.
+
+    Args:
+        mixer: The models.
+        name: The tensor.
+        expected: The reference's tensor.
+        made: The candidate's.
+    """
+    dtype = mixer.dtype_of(name)
+    if dtype.name in _SMALL_FLOATS and dtype != mixer.exact_dtype(name):
+        return steps_apart(float_order(expected, dtype), float_order(made, dtype))
+    for node in mixer.reduced.graph.node:
+        if node.op_type == "QuantizeLinear" and node.input[0] == mixer.pairs[name]:
+            step = _step(mixer, node, expected)
+            if step is not None:
+                one, two = (quantised(np.asarray(item), *step)[1] for item in (expected, made))
+                return steps_apart(one, two)
+    return None
+
+
+def _step(mixer: Mixer, node: Any, array: Any) -> tuple[Any, Any, int] | None:
+    """Return step, code of 0 and axis with which a node quantises a tensor; None if it does not, or in blocks."""
+    if node.op_type == "DynamicQuantizeLinear":
+        return (*dynamic_step(np.asarray(array)), 0)
+    if node.op_type != "QuantizeLinear":
+        return None
+    scale = mixer.reduced_weight(node.input[1])
+    zero = mixer.reduced_weight(node.input[2]) if len(node.input) > 2 and node.input[2] else np.zeros((), np.uint8)
+    if scale is None or zero is None or scale.ndim > 1:
+        return None
+    axis = next((item.i for item in node.attribute if item.name == "axis"), 1)
+    return scale, zero, int(axis)
+
+
+def _weights(mixer: Mixer, layer: Layer, nodes: list[Any]) -> Iterator[Codes]:
+    """Yield how well the codes of a layer's weights hold the float model's."""
+    for node in nodes:
+        for weight, zero in _WEIGHTS.get(node.op_type, ()):
+            codes = mixer.reduced_weight(node.input[weight])
+            exact = None if codes is None or codes.ndim < 2 else mixer.float_weight(layer, codes.shape)
+            if codes is None or exact is None:
+                continue
+            given = mixer.reduced_weight(node.input[zero]) if len(node.input) > zero and node.input[zero] else None
+            low, high = bounds(codes.dtype)
+            wide = codes.astype(np.int32)
+            at_zero = wide == _fitting(given, wide.shape)
+            yield Codes(
+                codes.dtype.name,
+                node.input[weight],
+                underflow=np.count_nonzero(at_zero & (exact != 0)) / max(wide.size, 1),
+                used=float(wide.max() - wide.min()) / (high - low) if wide.size else 0.0,
+            )
+
+
+def _fitting(zero: Any, shape: tuple[int, ...]) -> Any:
+    """Return the code of 0 for each element of a weight, whichever axis has codes of its own."""
+    if zero is None:
+        return 0
+    wide = zero.astype(np.int32)
+    if wide.ndim != 1 or wide.size == 1:
+        return wide
+    axis = next((axis for axis, size in enumerate(shape) if size == wide.size), len(shape) - 1)
+    return wide.reshape([-1 if place == axis else 1 for place in range(len(shape))])

@@ -1,0 +1,146 @@
+"""From a plan to the ranking of the layers, and to the model that keeps the fewest of them in float."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from polycmp.plan import Plan
+from polycmp_locate.precision.rank.along import name_modules
+from polycmp_locate.precision.rank.measure import Measurer
+from polycmp_locate.precision.rank.result import LayerFigures, Ranking
+from polycmp_locate.precision.rank.search import Found, among, guided, in_order
+from polycmp_locate.precision.rank.setup import Setup
+from polycmp_locate.precision.rank.trials import Trials
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+
+Stage = Callable[[str], None]
+#: A search may take this many runs whatever the number of layers.
+_LEAST_RUNS = 24
+
+
+@dataclass(frozen=True)
+class RankOptions:
+    """How to search.
+
+    Attributes:
+        mode: `guided` by each layer's own error; or `bisect` or `linear` in the model's order.
+        reverse: Whether layers stay in float from the model's end on, in the model's order.
+        top: How many layers' own gain is measured.
+        save: Where the mixed model goes; empty for nowhere.
+        max_runs: How many models may be tried; 0 for as many as suit the number of layers.
+        reduce: Makes the reduced model of the float model; None where the candidate has a file of its own.
+    """
+
+    mode: str = "guided"
+    reverse: bool = False
+    top: int = 3
+    save: str = ""
+    max_runs: int = 0
+    reduce: Callable[[Any], Any] | None = None
+
+
+def rank(
+    plan: Plan, registry: Registry, options: RankOptions | None = None, on_stage: Stage = lambda _: None
+) -> Ranking:
+    """Measure what each layer of a reduced model does wrong, and find the fewest that have to stay in float.
+
+    Args:
+        plan: Models, backends, inputs and tolerances.
+        registry: The plugins.
+        options: How to search.
+        on_stage: Told in words what happens next.
+
+    Raises:
+        UsageError: There are not two backends with a model each.
+        ModelError: A model cannot be read or run, or they have nothing in common.
+        PolycmpError: Anything else that keeps the search from starting.
+    """
+    start = time.perf_counter()
+    options = options or RankOptions()
+    search = _Search(plan, registry, options, on_stage)
+    found = search.run()
+    found.command, found.seconds = plan.command, time.perf_counter() - start
+    return found
+
+
+class _Search:
+    def __init__(self, plan: Plan, registry: Registry, options: RankOptions, on_stage: Stage) -> None:
+        self.options, self.on_stage = options, on_stage
+        self.setup = Setup(plan, registry, on_stage, options.reduce)
+        self.mixer = self.setup.mixer
+
+    def run(self) -> Ranking:
+        setup = self.setup
+        found = Ranking(setup.candidate.label, setup.reference.label, self.options.mode, notes=list(setup.notes()))
+        cases = setup.cases()
+        measurer = Measurer(
+            self.mixer, setup.reference_run, setup.candidate_run, setup.candidate, cases[0][0], self.on_stage
+        )
+        found.layers, found.pairing = measurer.figures(), setup.pairing
+        name_modules(found.layers, setup.reference_run.graph)
+        self.arrive = cache(measurer.arrive)
+        trials = setup.trials([item.layer for item in found.layers], cases)
+        outcome = self._find(found, trials)
+        found.search_runs = len(trials.done) + measurer.runs
+        found.fewest = outcome.fewest
+        found.kept = None if outcome.kept is None else sorted(outcome.kept)
+        for index in found.kept or ():
+            found.layers[index].kept = True
+        self.arrive()
+        self._measure_gains(found, self._order(found.layers), trials)
+        found.trials, found.all_runs = list(trials.done.values()), len(trials.done) + measurer.runs
+        found.backends = [trials.result]
+        self._write(found)
+        return found
+
+    def _order(self, layers: Sequence[LayerFigures]) -> list[int]:
+        if self.options.mode != "guided":
+            return list(range(len(layers)))[:: -1 if self.options.reverse else 1]
+        return sorted(range(len(layers)), key=lambda index: layers[index].rank)
+
+    def _find(self, found: Ranking, trials: Trials) -> Found:
+        """Return the layers to keep: if those that are ruined alone do, nothing else is measured before."""
+        layers = found.layers
+        if self.options.mode != "guided":
+            return in_order(self._order(layers), trials.passes, linear=self.options.mode == "linear")
+        trials.limit = self.options.max_runs or max(_LEAST_RUNS, len(layers) // 10)
+        ruined = [index for index in self._order(layers) if layers[index].is_ruined]
+        outcome = among(ruined, trials.passes) if ruined else None
+        if outcome is None:
+            self.arrive()
+            outcome = guided(self._order(layers), trials.passes, max(2 * len(ruined), 1))
+        return outcome
+
+    def _measure_gains(self, found: Ranking, order: Sequence[int], trials: Trials) -> None:
+        """Measure what the layers that matter most bring: alone in float, and as the only one of the kept not to be."""
+        trials.limit = None
+        if found.kept:
+            trials.trial(frozenset())
+        kept = frozenset(found.kept or ())
+        tops = [*(index for index in order if index in kept), *(index for index in order if index not in kept)]
+        for place, index in enumerate(tops):
+            item, alone, without = found.layers[index], frozenset({index}), kept - {index}
+            if place < self.options.top and kept:
+                trials.trial(alone)
+                if item.kept:
+                    trials.trial(without)
+            if alone in trials.done:
+                item.alone = trials.done[alone].ratio
+            if item.kept and without in trials.done:
+                item.without = trials.done[without].ratio
+
+    def _write(self, found: Ranking) -> None:
+        """Write the model that was run and judged, and no other."""
+        if not self.options.save:
+            return
+        if found.kept is None:
+            found.notes.append(f"no model meets the tolerance, so {self.options.save} was not written")
+            return
+        self.setup.save([found.layers[index].layer for index in found.kept], self.options.save)
+        found.files.append(self.options.save)

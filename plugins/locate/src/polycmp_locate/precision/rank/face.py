@@ -1,0 +1,242 @@
+"""A ranking in the form that reports render, and as a JSON document."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from polycmp.report import (
+    Block,
+    Cell,
+    CellValue,
+    Column,
+    Fact,
+    NextStep,
+    Note,
+    Result,
+    Row,
+    Table,
+    Verdict,
+    backend_failure,
+)
+from polycmp_locate.precision.rank.along import along_graph, gain_of
+from polycmp_locate.precision.rank.reasons import reason_of, why_kept
+from polycmp_locate.precision.rank.result import LayerFigures, Ranking, Trial
+from polycmp_locate.report.document import pairing_document
+
+#: How many of the kept layers a terminal gives the reason of; pages and JSON have all.
+_TOLD = 6
+_COLUMNS = (
+    Column("Own dB", "number"),
+    Column("Arrives dB", "number"),
+    Column("Share", "number", digits=2),
+    Column("Saturated", "number", digits=2),
+    Column("To zero", "number", digits=2),
+    Column("Range used", "number", digits=2),
+    Column("1 step off", "number", digits=2, wide=True),
+    Column("More", "number", digits=2, wide=True),
+    Column("Gain dB", "number"),
+)
+
+
+def result_of(found: Ranking, command: str) -> Result:
+    """Return what was found as reports render it.
+
+    Args:
+        found: What was found.
+        command: The command's words: `locate`, `debug precision`.
+    """
+    verdict = _verdict(found, command)
+    return Result(
+        command=command,
+        verdict=verdict,
+        heading=_heading(found),
+        sentence=sentence_of(found),
+        title=found.candidate,
+        content=tuple(_content(found, command)),
+        facts=tuple(_facts(found)),
+        command_line=found.command,
+        seconds=found.seconds,
+        timed=True,
+        document=document_of(found, command, verdict),
+    )
+
+
+def _verdict(found: Ranking, command: str) -> Verdict:
+    """`locate` says whether the reduced model differs, `debug precision` whether a model was found that does not."""
+    if found.kept is None:
+        return "error" if all(trial.error for trial in found.trials) else "failed"
+    return "passed" if command != "locate" or not found.kept else "failed"
+
+
+def _heading(found: Ranking) -> str:
+    return "NOTHING FOUND" if found.kept is None else "FOUND" if found.kept else "NOTHING TO KEEP"
+
+
+def sentence_of(found: Ranking) -> str:
+    """Return what was found in one sentence."""
+    runs = f"in {found.search_runs} runs of a whole model"
+    count = len(found.layers)
+    if found.kept is None:
+        last = found.trials[-1] if found.trials else None
+        if last is not None and last.error:
+            return f"{found.candidate} cannot run the mixed models: {last.error}"
+        return f"no model was found that meets the tolerance, {runs}; {_worst(last)}"
+    if not found.kept:
+        return f"{found.candidate} meets the tolerance as it is"
+    some = ", ".join(found.layers[index].layer.label for index in found.kept[:3])
+    more = f" and {len(found.kept) - 3} more" if len(found.kept) > 3 else ""
+    fewest = "" if found.fewest else " (fewer may do: the search was ended there)"
+    return f"{len(found.kept)} of {count} layers in float meet the tolerance{fewest}, found {runs}: {some}{more}"
+
+
+def _worst(trial: Trial | None) -> str:
+    return f"with {len(trial.kept)} layers in float: {trial.reason}" if trial is not None else ""
+
+
+def _content(found: Ranking, command: str) -> Iterator[Block]:
+    yield from (backend_failure(item.label, item.error, item.hint) for item in found.failed_backends)
+    if found.layers:
+        yield along_graph(found)
+        yield _table(found)
+    if found.kept:
+        for place, item in enumerate(_kept(found)):
+            yield Note(f"{item.layer.label}: {why_kept(item, found)}", label="kept", terminal=place < _TOLD)
+    yield from (Note(text) for text in found.notes)
+    yield from (Note(path, label="saved") for path in found.files)
+    if found.kept and not found.files:
+        flag = "--save-mixed" if command == "locate" else "-o"
+        yield NextStep(f"{found.command} {flag} mixed.onnx", "write the model that keeps these layers in float")
+
+
+def _facts(found: Ranking) -> Iterator[Fact]:
+    yield Fact("candidate", found.candidate)
+    yield Fact("reference", found.reference)
+    yield Fact("layers", str(len(found.layers)))
+    yield Fact("kept in float", "–" if found.kept is None else str(len(found.kept)))
+    yield Fact("runs", str(found.all_runs))
+
+
+def _kept(found: Ranking) -> list[LayerFigures]:
+    return [found.layers[index] for index in found.kept or ()]
+
+
+def _table(found: Ranking) -> Table:
+    ranked = sorted(found.layers, key=lambda item: (not item.kept, item.rank))
+    return Table(
+        "Layers, those worth most in float first",
+        tuple(_row(item, found) for item in ranked),
+        _COLUMNS,
+        name_title="Layer",
+        heading="Layers by what they are worth in float",
+        subject=found.candidate,
+        against=found.reference,
+        judged=False,
+        failures_first=True,
+    )
+
+
+def _row(item: LayerFigures, found: Ranking) -> Row:
+    cells: tuple[CellValue, ...] = (
+        _decibel(item.own),
+        _decibel(item.accumulated),
+        item.share,
+        item.saturated or None,
+        item.underflow or None,
+        item.used,
+        item.one_step,
+        item.more_steps,
+        _gain(item, found),
+    )
+    return Row(
+        name=item.layer.name,
+        state="failed" if item.kept else "info",
+        cells=cells,
+        reason=reason_of(item),
+        mark="keep" if item.kept else "",
+        type=item.layer.op_type,
+        chosen=item.kept,
+    )
+
+
+def _decibel(value: float) -> CellValue:
+    if math.isinf(value):
+        return Cell("exact" if value > 0 else "broken", 1e9 if value > 0 else -1e9)
+    return value
+
+
+def _gain(item: LayerFigures, found: Ranking) -> CellValue:
+    gain = gain_of(item, found)
+    return None if gain is None else Cell("mended", 1e9) if math.isinf(gain) else gain
+
+
+def document_of(found: Ranking, command: str, verdict: str) -> dict[str, Any]:
+    """Return the JSON document."""
+    return {
+        "schema": 1,
+        "kind": "ranking",
+        "command_name": command,
+        "verdict": verdict,
+        "sentence": sentence_of(found),
+        "candidate": found.candidate,
+        "reference": found.reference,
+        "mode": found.mode,
+        "pairing": pairing_document(found.pairing),
+        "layers": [_layer(item, found) for item in found.layers],
+        "kept": None if found.kept is None else [item.layer.name for item in _kept(found)],
+        "fewest": found.fewest,
+        "runs": {"search": found.search_runs, "all": found.all_runs},
+        "trials": [
+            {
+                "kept": [found.layers[index].layer.name for index in sorted(trial.kept)],
+                "passed": trial.passed,
+                "snr_db": number(trial.ratio),
+                "reason": trial.reason,
+                "error": trial.error or None,
+            }
+            for trial in found.trials
+        ],
+        "backends": {item.label: {"backend": item.backend, "version": item.version} for item in found.backends},
+        "files": found.files,
+        "notes": found.notes,
+        "command": found.command,
+        "seconds": found.seconds,
+    }
+
+
+def _layer(item: LayerFigures, found: Ranking) -> dict[str, Any]:
+    return {
+        "name": item.layer.name,
+        "op_type": item.layer.op_type,
+        "module": ".".join(item.modules),
+        "operators": len(item.layer.nodes),
+        "inputs": list(item.layer.inputs),
+        "outputs": list(item.layer.outputs),
+        "own_snr_db": number(item.own),
+        "accumulated_snr_db": number(item.accumulated),
+        "estimated_share": item.share,
+        "one_step_off": item.one_step,
+        "more_steps_off": item.more_steps,
+        "types": [
+            {
+                "type": code.type,
+                "tensor": code.tensor,
+                "saturated": code.saturated,
+                "underflow": code.underflow,
+                "range_used": code.used,
+            }
+            for code in item.codes
+        ],
+        "kept": item.kept,
+        "gain_db": number(gain_of(item, found)),
+        "snr_db_without": number(item.without),
+        "reason": why_kept(item, found) if item.kept else reason_of(item),
+    }
+
+
+def number(value: float | None) -> float | str | None:
+    """Return a number as JSON can hold it."""
+    if value is None or not math.isinf(value):
+        return value
+    return "inf" if value > 0 else "-inf"

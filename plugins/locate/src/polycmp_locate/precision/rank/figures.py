@@ -1,0 +1,171 @@
+"""Figures of tensors in a smaller type."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from polycmp_locate.precision.rank.result import Codes, Powers
+
+#: Beyond this a number is no measurement but a mask, such as the lowest float32 in attention.
+MASK = 1e8
+
+
+def ratio_db(expected: Any, made: Any) -> float:
+    """Return the signal-to-noise ratio in dB: 10 log10 of the sum of squares over that of the error.
+
+    It is infinite for equal tensors, and minus infinity where numbers became infinite or NaN. Masks do not count.
+
+    Args:
+        expected: The reference's tensor.
+        made: The candidate's tensor, of the same shape.
+    """
+    signal, noise = _signal_and_noise(expected, made)
+    if noise == 0:
+        return math.inf
+    return 10 * math.log10(signal / noise) if signal and math.isfinite(noise) else -math.inf
+
+
+def powers(expected: Any, alone: Any) -> Powers:
+    """Return the sums of squares of a tensor and of its layer's error.
+
+    Args:
+        expected: The reference's tensor.
+        alone: What its layer alone makes of the reference's tensors.
+    """
+    return Powers(*_signal_and_noise(expected, alone))
+
+
+def noise(expected: Any, arrived: Any) -> float:
+    """Return the sum of squares of the error of a tensor as it comes through the reduced model.
+
+    Args:
+        expected: The reference's tensor.
+        arrived: The tensor as it comes through the reduced model.
+    """
+    return _signal_and_noise(expected, arrived)[1]
+
+
+def _signal_and_noise(expected: Any, made: Any) -> tuple[float, float]:
+    with np.errstate(all="ignore"):
+        wide, other = np.asarray(expected).astype(np.float64), np.asarray(made).astype(np.float64)
+        counted = np.isfinite(wide) & (np.abs(wide) < MASK)
+        wide, other = wide[counted], other[counted]
+        noise = float(np.square(other - wide).sum())
+    return float(np.square(wide).sum()), noise if math.isfinite(noise) else math.inf
+
+
+def float_codes(array: Any, dtype: Any, tensor: str) -> Codes:
+    """Return how well a smaller floating-point type holds a tensor.
+
+    Args:
+        array: The tensor, finer than the type.
+        dtype: The type.
+        tensor: Its name.
+    """
+    from ml_dtypes import finfo
+
+    info = finfo(dtype)
+    with np.errstate(all="ignore"):
+        sizes = np.abs(np.asarray(array).astype(np.float64)).ravel()
+        sizes = sizes[np.isfinite(sizes) & (sizes < MASK)]
+        count = max(sizes.size, 1)
+        beyond = np.count_nonzero(sizes > float(info.max)) / count
+        vanished = np.count_nonzero((sizes > 0) & (sizes <= float(info.smallest_subnormal) / 2)) / count
+    return Codes(np.dtype(dtype).name, tensor, beyond, vanished)
+
+
+def quantised(array: Any, scale: Any, zero: Any, axis: int = 1) -> tuple[Any, Any]:
+    """Return the codes of a tensor before and after they are cut off at the ends of the type, as whole numbers.
+
+    Args:
+        array: The tensor.
+        scale: The step, one for all or one for each index of an axis.
+        zero: The code of 0, of the quantised type.
+        axis: That axis.
+    """
+    low, high = bounds(zero.dtype)
+    if scale.ndim == 1 and scale.size > 1:
+        shape = [1] * array.ndim
+        shape[axis] = -1
+        scale, zero = scale.reshape(shape), zero.reshape(shape)
+    with np.errstate(all="ignore"):
+        codes = np.rint(array.astype(np.float64) / scale.astype(np.float64)) + zero.astype(np.float64)
+    return codes, np.clip(codes, low, high)
+
+
+def integer_codes(array: Any, scale: Any, zero: Any, tensor: str, axis: int = 1) -> Codes:
+    """Return how well the codes of a quantised type hold a tensor.
+
+    Args:
+        array: The tensor.
+        scale: The step, one for all or one for each index of an axis.
+        zero: The code of 0, of the quantised type.
+        tensor: Its name.
+        axis: That axis.
+    """
+    low, high = bounds(zero.dtype)
+    free, cut = quantised(array, scale, zero, axis)
+    count = max(cut.size, 1)
+    at_zero = cut == np.broadcast_to(zero.astype(np.float64) if zero.size == 1 else _along(zero, cut, axis), cut.shape)
+    return Codes(
+        zero.dtype.name,
+        tensor,
+        np.count_nonzero(np.abs(free - cut) > 0.5) / count,
+        np.count_nonzero(at_zero & (array != 0)) / count,
+        float(cut.max() - cut.min()) / (high - low) if cut.size else 0.0,
+    )
+
+
+def _along(zero: Any, cut: Any, axis: int) -> Any:
+    shape = [1] * cut.ndim
+    shape[axis] = -1
+    return zero.astype(np.float64).reshape(shape)
+
+
+def dynamic_step(array: Any) -> tuple[Any, Any]:
+    """Return step and code of 0 that DynamicQuantizeLinear chooses for a tensor, as ONNX defines it."""
+    low, high = min(float(array.min()), 0.0), max(float(array.max()), 0.0)
+    scale = (high - low) / 255 or 1.0
+    zero = np.clip(np.rint(-low / scale), 0, 255)
+    return np.asarray(scale, np.float32), np.asarray(zero, np.uint8)
+
+
+def steps_apart(expected: Any, made: Any) -> tuple[float, float]:
+    """Return the shares of codes that are one apart, and further apart."""
+    apart = np.abs(np.asarray(expected).astype(np.float64) - np.asarray(made).astype(np.float64))
+    count = max(apart.size, 1)
+    return np.count_nonzero(apart == 1) / count, np.count_nonzero((apart > 1) | np.isnan(apart)) / count
+
+
+def float_order(array: Any, dtype: Any) -> Any:
+    """Return numbers of a small floating-point type as whole numbers in the same order, neighbours one apart.
+
+    Args:
+        array: Numbers.
+        dtype: A type of 16 bits, to which they are rounded.
+    """
+    with np.errstate(all="ignore"):
+        bits = np.ascontiguousarray(np.asarray(array).astype(dtype)).view(np.int16).astype(np.int64)
+    return np.where(bits < 0, -(bits & 0x7FFF), bits)
+
+
+def bounds(dtype: Any) -> tuple[int, int]:
+    """Return the smallest and the largest number of an integer type, also of 4 bits."""
+    from ml_dtypes import iinfo
+
+    info = iinfo(dtype)
+    return int(info.min), int(info.max)
+
+
+def peak_channel(array: Any) -> tuple[int, float, float] | None:
+    """Return the last axis's most extreme index, its largest magnitude, and that of the median index; None if flat."""
+    if array.ndim < 2 or array.shape[-1] < 4 or not array.size:
+        return None
+    with np.errstate(all="ignore"):
+        tops = np.abs(np.where(np.isfinite(array), array, 0).astype(np.float64)).reshape(-1, array.shape[-1]).max(0)
+    tops = np.where(tops < MASK, tops, 0)
+    worst = int(tops.argmax())
+    return worst, float(tops[worst]), float(np.median(tops))

@@ -1,0 +1,190 @@
+"""What a ranking found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from polycmp.results.outcome import BackendResult
+from polycmp_locate.pairing.result import Pairing
+
+if TYPE_CHECKING:
+    from polycmp_locate.precision.mixed import Layer
+
+
+_NEXT_TO_ALL = 0.95
+
+
+@dataclass(frozen=True)
+class Codes:
+    """How well the numbers of a type hold those of a tensor.
+
+    Attributes:
+        type: The type: `float16`, `int8`.
+        tensor: The tensor, or the weight.
+        saturated: Share of the elements beyond its largest number.
+        underflow: Share of the elements that become zero without being zero.
+        used: Share of its range between the smallest and the largest code; None for a type with an exponent.
+    """
+
+    type: str
+    tensor: str
+    saturated: float = 0.0
+    underflow: float = 0.0
+    used: float | None = None
+
+
+@dataclass(frozen=True)
+class Powers:
+    """Sums of squares over the elements of a tensor.
+
+    Attributes:
+        signal: Of the reference's tensor.
+        own: Of what the layer that makes it does wrong alone.
+        arrived: Of its error as it comes through the reduced model; 0 until that was measured.
+    """
+
+    signal: float
+    own: float
+    arrived: float = 0.0
+
+
+@dataclass
+class LayerFigures:
+    """What is known of one layer.
+
+    Attributes:
+        layer: The layer.
+        own: Signal-to-noise ratio in dB of what it makes alone of the reference's tensors.
+        accumulated: The same ratio of its tensors as they come through the reduced model; infinite until measured.
+        codes: How well its tensors and weights fit the smaller type.
+        one_step: Share of elements that it alone puts one step of the smaller type away; None without such a type.
+        more_steps: Share of elements that are further away.
+        peak: Its most extreme channel: which one, its largest magnitude, and that of the median channel.
+        alone: Signal-to-noise ratio of the model's outputs with this layer alone in float; None if not measured.
+        without: That with all layers kept in the end but this one; None if not measured.
+        kept: Whether it stays in float in the end.
+        powers: Signal and errors of what it makes, by tensor.
+        share: Its estimated share of the error of the model's outputs.
+        modules: The modules around it, the outermost first; empty if the file does not say.
+    """
+
+    layer: Layer
+    own: float
+    accumulated: float = float("inf")
+    powers: Mapping[str, Powers] = field(default_factory=dict)
+    share: float = 0.0
+    codes: Sequence[Codes] = ()
+    one_step: float | None = None
+    more_steps: float | None = None
+    peak: tuple[int, float, float] | None = None
+    alone: float | None = None
+    without: float | None = None
+    kept: bool = False
+    modules: tuple[str, ...] = ()
+
+    @property
+    def saturated(self) -> float:
+        """The largest share of elements beyond the type's range."""
+        return max((item.saturated for item in self.codes), default=0.0)
+
+    @property
+    def underflow(self) -> float:
+        """The largest share of elements that become zero."""
+        return max((item.underflow for item in self.codes), default=0.0)
+
+    @property
+    def used(self) -> float | None:
+        """The smallest share of a quantised range that is used."""
+        return min((item.used for item in self.codes if item.used is not None), default=None)
+
+    @property
+    def overflows(self) -> bool:
+        """Whether it alone makes infinities or NaN where the reference has numbers."""
+        return self.own == float("-inf")
+
+    @property
+    def is_ruined(self) -> bool:
+        """Whether numbers overflow, or next to all of a tensor or weight become zero."""
+        return self.overflows or self.underflow > _NEXT_TO_ALL
+
+    @property
+    def rank(self) -> tuple[bool, float, float]:
+        """What layers are put in order by, those to be kept in float first.
+
+        What is ruined stands first: its share of the error cannot be estimated, since it hides what others bring.
+        """
+        return not self.is_ruined, -self.share, self.own
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A model with some layers in float, run and judged.
+
+    Attributes:
+        kept: Positions of these layers.
+        passed: Whether all outputs are within the tolerance, for all inputs.
+        ratio: The smallest signal-to-noise ratio of an output in dB.
+        reason: Why it failed.
+        error: Why the backend could not run it.
+    """
+
+    kept: frozenset[int]
+    passed: bool
+    ratio: float
+    reason: str = ""
+    error: str = ""
+
+
+@dataclass
+class Ranking:
+    """What a ranking found.
+
+    Attributes:
+        candidate: The label of the backend that runs the reduced model.
+        reference: The label of the one to believe.
+        mode: How was searched: `guided`, `bisect` or `linear`.
+        layers: The layers that the smaller type concerns, in the model's order.
+        kept: Positions in `layers` of those that stay in float; None if no model was found that meets the tolerance.
+        trials: Every model that was run and judged, in this order.
+        search_runs: How many runs of reduced and mixed models it took to find `kept`; all layers once alone are one.
+        all_runs: How many such runs there were, those to measure what layers bring included.
+        fewest: Whether it was verified that none of the kept layers can be left out.
+        pairing: Which tensors of the two models belong together.
+    """
+
+    candidate: str
+    reference: str
+    mode: str
+    layers: list[LayerFigures] = field(default_factory=list)
+    kept: Sequence[int] | None = None
+    trials: Sequence[Trial] = ()
+    search_runs: int = 0
+    all_runs: int = 0
+    fewest: bool = True
+    pairing: Pairing = field(default_factory=lambda: Pairing(()))
+    fixed: int = 0
+    notes: list[str] = field(default_factory=list)
+    backends: Sequence[BackendResult] = ()
+    files: list[str] = field(default_factory=list)
+    types: Mapping[str, int] = field(default_factory=dict)
+    command: str = ""
+    seconds: float = 0.0
+
+    @property
+    def reduced(self) -> Trial | None:
+        """The reduced model as it is."""
+        return next((trial for trial in self.trials if not trial.kept), None)
+
+    @property
+    def best(self) -> Trial | None:
+        """The model with the fewest layers in float that meets the tolerance."""
+        if self.kept is None:
+            return None
+        return next((trial for trial in self.trials if trial.kept == frozenset(self.kept or ())), None)
+
+    @property
+    def failed_backends(self) -> list[BackendResult]:
+        """The backends that could not run a model."""
+        return [item for item in self.backends if item.error]

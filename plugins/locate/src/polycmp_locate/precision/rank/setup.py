@@ -1,0 +1,212 @@
+"""What a search among mixed models begins with: two backends, their models, inputs, and the reference's outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from polycmp.builtin.layerwise.open import open_partitioned_runs
+from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
+from polycmp.errors import ModelError, UsageError, did_you_mean
+from polycmp.graph import ModelGraph
+from polycmp.plan import Plan
+from polycmp.runs.backend_run import copy_outputs
+from polycmp.runs.loop import copy_feed, open_feeds
+from polycmp.runs.resolve import Resolved, ResolvedBackend, resolve
+from polycmp.tensors import Feed, TensorMetadata
+from polycmp_locate.onnx_extra import require_onnx
+from polycmp_locate.pairing import Pairing, pair_graphs
+from polycmp_locate.pairing.inputs import input_pairs, own_names, with_inputs
+from polycmp_locate.pairing.words import input_notes
+from polycmp_locate.precision.rank.trials import Trials
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from polycmp.plugins import Registry
+    from polycmp_locate.precision.mixed import Layer
+
+Stage = Callable[[str], None]
+Cases = Sequence[tuple[Feed, dict[str, Any]]]
+
+
+class Setup:
+    """Two backends with a model each, whose layers can be exchanged.
+
+    Args:
+        plan: Models, backends, inputs and tolerances.
+        registry: The plugins.
+        on_stage: Told in words what happens next.
+        reduce: Makes the candidate's model of the reference's; None where it has a file of its own.
+
+    Attributes:
+        candidate: The backend to judge.
+        reference: The backend that it is compared with.
+        candidate_run: The candidate with a view inside its model.
+        reference_run: The reference with a view inside its model.
+        mixer: Exchanges layers.
+        pairing: Which tensors of the two models belong together.
+        inputs: The candidate's names of inputs that it calls otherwise, by the reference's, which are used throughout.
+
+    Raises:
+        PluginError: `polycmp-onnx` is not installed.
+        UsageError: There are not two backends with a model each.
+        ModelError: A model cannot be read, they have nothing in common, or it is not clear which inputs are the same.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        registry: Registry,
+        on_stage: Stage = lambda _: None,
+        reduce: Callable[[Any], Any] | None = None,
+    ) -> None:
+        require_onnx("exchanging layers")
+        from polycmp_locate.precision.mixed import graph_of
+        from polycmp_onnx.graph import with_names
+
+        self._plan, self._registry, self._on_stage = plan, registry, on_stage
+        self._resolved = resolve(plan, registry)
+        self.candidate, self.reference = _two(self._resolved, plan.compare.reference, made=reduce is not None)
+        on_stage("reading the models")
+        self.exact = _onnx(self.reference)
+        partitioned_runs = {
+            partitioned_run.label: partitioned_run for partitioned_run in open_partitioned_runs(self._resolved)
+        }
+        self.reference_run, self.candidate_run = (
+            partitioned_runs[self.reference.label],
+            partitioned_runs[self.candidate.label],
+        )
+        given = plan.data.map_input
+        self._pairs = input_pairs(self.candidate_run, self.reference_run, given, plan.command, further=False)
+        self.inputs = own_names(self._pairs)
+        if self.inputs:
+            self.candidate_run = with_inputs(self.candidate_run, self.inputs)
+        self._given = given = _onnx(self.candidate) if reduce is None else reduce(self.exact)
+        if reduce is not None:  # its model has no file, so what was opened for it is the float model
+            self.candidate_run = PartitionedRun(
+                self.candidate_run.result, graph_of(given), self.candidate.make_runner, self.candidate.needs
+            )
+        self.use(with_names(given, {own: name for name, own in self.inputs.items()}))
+
+    def save(self, kept: Iterable[Layer], path: str) -> None:
+        """Write the candidate's model with some layers of the reference's, under its own names of inputs.
+
+        Args:
+            kept: The layers.
+            path: Where to.
+
+        Raises:
+            ModelError: Something is wrong with it that is not wrong with the candidate's model.
+            FileError: The file cannot be written.
+        """
+        from polycmp_onnx import save_verified
+        from polycmp_onnx.graph import with_names
+
+        made = with_names(self.mixer.mix(kept), self.inputs)
+        save_verified(made, path, self._registry, self._given, self.candidate.model.path)
+
+    def notes(self) -> Iterator[str]:
+        """Yield what a reader should know of how the models were brought together."""
+        yield from input_notes(self._pairs, self.candidate.label, self.reference.label)
+
+    def use(self, model: ModelProto) -> None:
+        """Exchange layers of this model from now on, whose tensors have the names of the candidate's.
+
+        Args:
+            model: The model.
+        """
+        from polycmp_locate.precision.mixed import Mixer
+
+        candidate, reference = self.candidate_run.graph, self.reference_run.graph
+        self.pairing = pair_graphs(candidate, reference)
+        self.mixer = Mixer(self.exact, model, counterparts(self.pairing, candidate, reference))
+
+    def cases(self) -> Cases:
+        """Return all inputs with what the reference makes of them.
+
+        Raises:
+            ModelError: The reference fails.
+            UsageError: There are no inputs.
+        """
+        live = self.reference.make_run()
+        live.activate()
+        cases = []
+        self._on_stage("running the reference")
+        for feed in open_feeds(self._resolved.source, live.inputs() or TensorMetadata()) if live.is_active else ():
+            made = live.infer(feed)
+            if made is None:
+                break
+            cases.append((copy_feed(feed), copy_outputs(made)))
+        live.deactivate()
+        if live.result.error:
+            raise ModelError(f"the reference failed: {live.result.error}", whose=live.label, hint=live.result.hint)
+        if not cases:
+            raise UsageError("the data loader gave no inputs")
+        return cases
+
+    def trials(self, layers: Sequence[Layer], cases: Cases) -> Trials:
+        """Return what runs and judges the model with some layers exchanged.
+
+        Args:
+            layers: The layers that may be exchanged.
+            cases: The inputs.
+        """
+        return Trials(
+            self.mixer, layers, self.candidate, cases,
+            self._plan.compare, self._registry, self.reference.label, self._on_stage,
+        )  # fmt: skip
+
+
+def counterparts(pairing: Pairing, candidate: ModelGraph, reference: ModelGraph) -> dict[str, str]:
+    """Return the tensors of the reference's model, each with the one that stands for it in the candidate's.
+
+    Of several, that is the one of the same name, or else the first: the others are what rounding made of it.
+
+    Args:
+        pairing: Which tensors belong together.
+        candidate: The reduced model.
+        reference: The float model.
+    """
+    pairs = {name: name for name in reference.inputs if name in candidate.inputs}
+    for match in pairing.matches:
+        if match.candidate in pairing.codes:
+            continue  # whole numbers, which no layer in float reads
+        if match.reference not in pairs or match.candidate == match.reference:
+            pairs[match.reference] = match.candidate
+    return pairs
+
+
+def _two(resolved: Resolved, label: str, *, made: bool) -> tuple[ResolvedBackend, ResolvedBackend]:
+    """Return the backend to judge and the one to believe.
+
+    Raises:
+        UsageError: There are not two, or they have the same model.
+    """
+    backends = list(resolved.backends)
+    hint = "polycmp locate GOOD.onnx -b onnxrt:model=OTHER.onnx -b onnxrt"
+    if len(backends) != 2:
+        raise UsageError("two backends are needed: one for the model to judge, one for the model to believe", hint=hint)
+    reference = backends[-1]
+    if label:
+        wanted = [item for item in backends if label in (item.label, item.plan.backend)]
+        if not wanted:
+            labels = [item.label for item in backends]
+            raise UsageError(f"--reference: no run is called {label!r}", why=did_you_mean(label, labels))
+        reference = wanted[0]
+    candidate = next(item for item in backends if item is not reference)
+    if not made and candidate.model.path == reference.model.path:
+        raise UsageError("two models are needed: the one to judge, and the one to believe", hint=hint)
+    return candidate, reference
+
+
+def _onnx(backend: ResolvedBackend) -> ModelProto:
+    """Return a backend's model.
+
+    Raises:
+        ModelError: It is no ONNX model.
+    """
+    if not backend.model.can_load(("onnx",)):
+        raise ModelError(f"is of kind {backend.model.kind}, and layers are exchanged in ONNX", whose=backend.model.path)
+    model: ModelProto = backend.model.load("onnx")()
+    return model

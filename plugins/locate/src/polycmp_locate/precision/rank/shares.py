@@ -1,0 +1,46 @@
+"""How much of the outputs' error each layer brings, estimated from errors that were measured.
+
+Errors of different layers are taken for independent, so that their powers add up: what arrives behind a layer is its
+own error and a part of what arrived before it. From the outputs back to the inputs, these parts multiply to what an
+error at each place becomes at the outputs. One number for a tensor cannot tell errors in a large channel from those in
+small ones, so this is no more than the order in which layers are tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from polycmp_locate.precision.rank.result import LayerFigures, Powers
+
+#: An error that is infinite counts as so many times the signal.
+_WORST = 1e6
+#: At least this share of the error behind a layer comes through it: the two parts are not quite independent.
+_LEAST = 0.01
+
+
+def estimate_shares(layers: Sequence[LayerFigures], outputs: Iterable[str]) -> None:
+    """Set `share` of all layers.
+
+    Args:
+        layers: The layers in the model's order; those before them that are exact are needed, too.
+        outputs: Names of the model's outputs.
+    """
+    known = {name: powers for item in layers for name, powers in item.powers.items()}
+    weight = {name: 1.0 / known[name].signal for name in outputs if name in known and known[name].signal}
+    brought = []
+    for item in reversed(layers):
+        here = [(powers, weight[name]) for name, powers in item.powers.items() if name in weight]
+        own = sum(_limited(powers.own, powers) * by for powers, by in here)
+        behind = sum(_limited(powers.arrived, powers) * by for powers, by in here)
+        before = sum(_limited(known[name].arrived, known[name]) for name in item.layer.inputs if name in known)
+        through = max(behind - own, _LEAST * behind) / before if before else 0.0
+        for name in item.layer.inputs:
+            weight[name] = weight.get(name, 0.0) + through
+        brought.append(own)
+    total = sum(brought) or 1.0
+    for item, own in zip(reversed(layers), brought, strict=True):
+        item.share = own / total
+
+
+def _limited(power: float, powers: Powers) -> float:
+    return min(power, _WORST * powers.signal)

@@ -1,0 +1,112 @@
+"""Running mixed models, and judging their outputs as `polycmp run` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from polycmp.plan import ComparePlan
+from polycmp.results.outcome import BackendResult
+from polycmp.runs.backend_run import BackendRun, copy_outputs
+from polycmp.runs.comparers import comparer_maker
+from polycmp.runs.resolve import ResolvedBackend
+from polycmp.tensors import Feed, to_numpy
+from polycmp_locate.precision.rank.figures import ratio_db
+from polycmp_locate.precision.rank.result import Trial
+from polycmp_locate.precision.rank.search import OutOfRuns
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+    from polycmp_locate.precision.mixed import Layer, Mixer
+
+Tensors = Mapping[str, Any]
+
+
+class Trials:
+    """Judges the reduced model with some layers in float; each choice of layers is run once.
+
+    Args:
+        mixer: Makes the models.
+        layers: The layers that may stay in float.
+        backend: What runs the models.
+        cases: All inputs, each with the reference's outputs.
+        compare: How to compare.
+        registry: The plugins.
+        reference: The label of the backend to believe.
+        on_stage: Told what happens next.
+
+    Attributes:
+        done: The trials in their order.
+        limit: How many may be run; None for any number.
+    """
+
+    def __init__(
+        self,
+        mixer: Mixer,
+        layers: Sequence[Layer],
+        backend: ResolvedBackend,
+        cases: Sequence[tuple[Feed, Tensors]],
+        compare: ComparePlan,
+        registry: Registry,
+        reference: str,
+        on_stage: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.done: dict[frozenset[int], Trial] = {}
+        self.limit: int | None = None
+        self.result = BackendResult(label=backend.label, backend=backend.plan.backend)
+        self._mixer, self._layers, self._backend, self._cases = mixer, layers, backend, cases
+        self._comparer = comparer_maker(compare, registry)
+        self._reference, self._on_stage = reference, on_stage
+
+    def passes(self, kept: frozenset[int]) -> bool:
+        """Return whether the model is within the tolerance with some layers in float.
+
+        Raises:
+            OutOfRuns: It was not tried yet, and no further run is allowed.
+        """
+        return self.trial(kept).passed
+
+    def trial(self, kept: frozenset[int]) -> Trial:
+        """Return what becomes of the model with some layers in float.
+
+        Raises:
+            OutOfRuns: It was not tried yet, and no further run is allowed.
+        """
+        known = self.done.get(kept)
+        if known is None:
+            if self.limit is not None and len(self.done) >= self.limit:
+                raise OutOfRuns
+            self._on_stage(f"run {len(self.done) + 1}: {len(kept)} of {len(self._layers)} layers in float")
+            known = self.done[kept] = self._run(kept)
+        return known
+
+    def _run(self, kept: frozenset[int]) -> Trial:
+        from polycmp_locate.precision.mixed import Made
+
+        loader = Made(self._mixer.mix(self._layers[index] for index in kept))
+        scratch = BackendResult(label=self._backend.label, backend=self._backend.plan.backend)
+        live = BackendRun(scratch, lambda: self._backend.make_runner(loader), self._backend.needs)
+        comparer = self._comparer(self._backend.label, self._reference)
+        ratio, reasons = float("inf"), []
+        live.activate()
+        self.result.version = self.result.version or scratch.version
+        for feed, expected in self._cases:
+            made = live.infer(feed) if live.is_active else None
+            if made is None:
+                live.deactivate()
+                return Trial(kept, False, float("-inf"), error=scratch.error)
+            judged = comparer.add(copy_outputs(made), expected)
+            reasons += [f"{item.output}: {item.reason}" for item in judged if not item.passed]
+            ratio = min([ratio, *_ratios(made, expected)])
+        live.deactivate()
+        return Trial(kept, not reasons, ratio, next(iter(reasons), ""))
+
+
+def _ratios(made: Tensors, expected: Tensors) -> list[float]:
+    """Return the signal-to-noise ratio of every output that both have."""
+    ratios = []
+    for name in made:
+        one, two = to_numpy(made[name]), to_numpy(expected[name]) if name in expected else None
+        if two is not None and one.shape == two.shape and two.dtype.kind in "fV":
+            ratios.append(ratio_db(two, one))
+    return ratios

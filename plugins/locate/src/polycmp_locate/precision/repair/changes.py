@@ -1,0 +1,133 @@
+"""What differs between an operator of a model and that of the model it was made of, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polycmp_locate.precision.repair.result import Change
+
+if TYPE_CHECKING:
+    from polycmp_locate.precision.mixed import Layer, Mixer
+
+#: Operators that only change type or order of elements.
+_FORM = frozenset({"Cast", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"})
+
+
+def changes_of(mixer: Mixer, layer: Layer) -> list[Change]:
+    """Return what is different in a layer that was taken from the source.
+
+    Args:
+        mixer: The models.
+        layer: The layer.
+    """
+    mine = [node for node in mixer.reduced_nodes(layer) if node.op_type != "Constant"]
+    source = mixer.exact_nodes(layer)
+    found = list(_operators(layer, mine, source))
+    if [node.op_type for node in mine] == [node.op_type for node in source]:
+        for one, two in zip(mine, source, strict=True):
+            found += _attributes(one, two)
+            found += _weights(mixer, layer, one, two)
+            found += _order(mixer, one, two)
+    return found or [Change("graph", layer.label, "taken from the source")]
+
+
+def _operators(layer: Layer, mine: Sequence[Any], source: Sequence[Any]) -> Iterator[Change]:
+    has, wanted = Counter(node.op_type for node in mine), Counter(node.op_type for node in source)
+    for kind, count in (wanted - has).items():
+        yield Change("graph", layer.label, f"{_many(count, kind)} was missing")
+    for kind, count in (has - wanted).items():
+        yield Change("graph", layer.label, f"{_many(count, kind)} too many")
+    if has == wanted and [node.op_type for node in mine] != [node.op_type for node in source]:
+        yield Change("graph", layer.label, "its operators stood in another order")
+
+
+def _many(count: int, kind: str) -> str:
+    return f"a {kind}" if count == 1 else f"{count} {kind}"
+
+
+def _attributes(mine: Any, source: Any) -> Iterator[Change]:
+    import onnx
+
+    has, wanted = ({item.name: item for item in node.attribute} for node in (mine, source))
+    label = _label(source)
+    for name in sorted({*has, *wanted}):
+        one, two = has.get(name), wanted.get(name)
+        if one == two or _is_tensor(one) or _is_tensor(two):
+            continue
+        old, new = (None if item is None else onnx.helper.get_attribute_value(item) for item in (one, two))
+        if "perm" in name or mine.op_type in _FORM:
+            yield Change("graph", label, f"{name} {_plain(old)} -> {_plain(new)}")
+        else:
+            yield Change("hyperparameter", label, f"{name} {_plain(old)} -> {_plain(new)}")
+
+
+def _is_tensor(item: Any) -> bool:
+    return item is not None and (item.HasField("t") or item.HasField("g"))
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "(default)"
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _weights(mixer: Mixer, layer: Layer, mine: Any, source: Any) -> Iterator[Change]:
+    inputs = set(mixer.exact_inputs) & set(layer.inputs)
+    for place, (one, two) in enumerate(zip(mine.input, source.input, strict=False)):
+        old, new = mixer.reduced_weight(one), mixer.exact_weight(two)
+        if old is None or new is None:
+            continue
+        text = difference(old, new)
+        if text.startswith("channels") and inputs and place > 0:
+            yield Change("input", sorted(inputs)[0], f"{text} in the weight of {_label(source)}")
+        elif text:
+            small = new.size <= 8 and new.dtype.kind in "iu"
+            yield Change("hyperparameter" if small else "parameter", _label(source), f"weight {two!r}: {text}")
+
+
+def _order(mixer: Mixer, mine: Any, source: Any) -> Iterator[Change]:
+    """Yield a change where the two inputs of an operator were exchanged."""
+    pairs = [mixer.pairs.get(name, name) for name in source.input]
+    if len(pairs) == 2 and list(mine.input) == pairs[::-1] and pairs[0] != pairs[1]:
+        yield Change("graph", _label(source), "its inputs were exchanged")
+
+
+def difference(old: Any, new: Any) -> str:
+    """Return how a weight differs from the source's, in words; empty if it does not, but for rounding.
+
+    Args:
+        old: The weight.
+        new: The source's.
+    """
+    if old.shape != new.shape:
+        if old.size == new.size and old.ndim == new.ndim:
+            return f"shape {list(old.shape)} -> {list(new.shape)}: it was transposed"
+        return f"shape {list(old.shape)} -> {list(new.shape)}"
+    if old.dtype.kind not in "fV" or new.dtype.kind not in "fV":
+        return "" if np.array_equal(old, new) else f"{_few(old)} -> {_few(new)}"
+    one, two = old.astype(np.float64), new.astype(np.float64)
+    apart = ~np.isclose(one, two, rtol=1e-2 if old.dtype.itemsize < 4 else 1e-6, atol=1e-12)
+    if not apart.any():
+        return ""
+    for axis in range(1, min(one.ndim, 2)):
+        if one.shape[axis] <= 4 and np.allclose(np.flip(one, axis), two, rtol=1e-2, atol=1e-7):
+            return f"channels of axis {axis} were in the opposite order"
+    sizes = np.abs(one) > 1e-12
+    factor = float(np.median(two[sizes] / one[sizes])) if sizes.any() else 0.0
+    if factor and np.allclose(one * factor, two, rtol=1e-2, atol=1e-7):
+        return f"was {1 / factor:.4g} times the source's"
+    return f"{np.count_nonzero(apart)} of {old.size} elements differed, by up to {np.nanmax(np.abs(one - two)):.3g}"
+
+
+def _few(array: Any) -> str:
+    return str(array.tolist()) if array.size <= 8 else f"{array.size} numbers"
+
+
+def _label(node: Any) -> str:
+    return f"{node.op_type} {node.name or node.output[0]!r}"

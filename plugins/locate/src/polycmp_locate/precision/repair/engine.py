@@ -1,0 +1,171 @@
+"""From a plan to a mended model: what is wrong by itself is taken from the source, and the result is judged."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polycmp.errors import UsageError
+from polycmp.files import atomic_write, to_bytes
+from polycmp.options.values import parse_json
+from polycmp.plan import Plan
+from polycmp_locate.precision.rank.search import Found, guided
+from polycmp_locate.precision.rank.setup import Cases, Setup, Stage
+from polycmp_locate.precision.rank.trials import Trials
+from polycmp_locate.precision.repair.changes import changes_of
+from polycmp_locate.precision.repair.result import Change, Repair, Suspect
+from polycmp_locate.precision.repair.suspects import errors_alone, is_suspect
+
+if TYPE_CHECKING:
+    from polycmp.plugins import Registry
+    from polycmp_locate.precision.mixed import Layer
+
+_RUNS = 32
+
+
+def repair(plan: Plan, registry: Registry, save: str = "", on_stage: Stage = lambda _: None) -> Repair:
+    """Mend the candidate's model from the reference's, with as few layers as possible; write what was verified.
+
+    Args:
+        plan: Models, backends, inputs and tolerances.
+        registry: The plugins.
+        save: Where the mended model goes; empty for nowhere.
+        on_stage: Told in words what happens next.
+
+    Raises:
+        UsageError: There are not two backends with a model each.
+        ModelError: A model cannot be read, or they have nothing in common.
+        PolycmpError: Anything else that keeps the search from starting.
+    """
+    start = time.perf_counter()
+    _refuse_to_overwrite(save)
+    setup = Setup(plan, registry, on_stage)
+    found = Repair(setup.candidate.label, setup.reference.label)
+    found.notes += setup.notes()
+    cases = setup.cases()
+    trials = setup.trials(setup.mixer.layers, cases)
+    found.before, found.runs = trials.trial(frozenset()), 1
+    if found.before.passed:
+        found.after = found.before
+    else:
+        _mend(found, setup, cases, save, on_stage)
+    found.backends = [trials.result]
+    found.command, found.seconds = plan.command, time.perf_counter() - start
+    return found
+
+
+def _mend(found: Repair, setup: Setup, cases: Cases, save: str, on_stage: Stage) -> None:
+    opened = _open_inputs(setup, cases)
+    layers = setup.mixer.layers
+    ratios = errors_alone(setup.mixer, setup.reference_run, setup.candidate, cases[0][0], on_stage)
+    order = sorted(range(len(layers)), key=ratios.__getitem__)
+    wrong = [index for index in order if is_suspect(setup.mixer, layers[index], ratios[index])]
+    found.suspects = [_suspect(setup, layers[index], ratios[index]) for index in wrong]
+    trials = setup.trials(layers, cases)
+    trials.limit = _RUNS
+    outcome = _search(order, wrong, trials, ratios)
+    found.runs += len(trials.done)
+    if outcome.kept is None:
+        found.notes.append("no layer of the source, put in place of one here, brings the outputs within the tolerance")
+        return
+    kept = sorted(outcome.kept)
+    found.after = trials.done[frozenset(kept)]
+    found.changes = [*opened, *(change for index in kept for change in changes_of(setup.mixer, layers[index]))]
+    if not outcome.fewest:
+        found.notes.append("the search was ended early: some of what was changed may have been right")
+    if save:
+        setup.save([layers[index] for index in kept], save)
+        _save_changes(found, save)
+
+
+def _suspect(setup: Setup, layer: Layer, ratio: float) -> Suspect:
+    names = tuple(node.name or node.output[0] for node in setup.mixer.exact_nodes(layer))
+    return Suspect(layer.label, ratio, names)
+
+
+def _search(order: Sequence[int], wrong: Sequence[int], trials: Trials, ratios: Sequence[float]) -> Found:
+    """Return the fewest layers to take: among those that are wrong by themselves, else among all that are not exact."""
+    if wrong:
+        found = guided(wrong, trials.passes, len(wrong))
+        if found.kept is not None:
+            return found
+    inexact = [index for index in order if ratios[index] < math.inf]
+    return guided(inexact or order, trials.passes, max(2 * len(wrong), 1))
+
+
+def _open_inputs(setup: Setup, cases: Cases) -> list[Change]:
+    """Let the model take what the source takes, where its declared shapes forbid it; return what was changed."""
+    import onnx
+
+    model = onnx.ModelProto()
+    model.CopyFrom(setup.mixer.reduced)
+    source = {value.name: value for value in setup.exact.graph.input}
+    changes = []
+    for value in model.graph.input:
+        array = cases[0][0].get(value.name)
+        if array is None or value.name not in source or _fits(value, array.shape):
+            continue
+        old, new = _shape(value), _shape(source[value.name])
+        value.type.tensor_type.shape.CopyFrom(source[value.name].type.tensor_type.shape)
+        changes.append(Change("input", value.name, f"shape {old} -> {new}"))
+    if changes:
+        outputs = {value.name: value for value in setup.exact.graph.output}
+        for value in model.graph.output:
+            if value.name in outputs:
+                value.type.tensor_type.shape.CopyFrom(outputs[value.name].type.tensor_type.shape)
+        del model.graph.value_info[:]  # shapes that follow from the old ones
+        setup.use(model)
+    return changes
+
+
+def _fits(value: Any, shape: Sequence[int]) -> bool:
+    declared = _shape(value)
+    return len(declared) == len(shape) and all(
+        not isinstance(size, int) or size == real for size, real in zip(declared, shape, strict=True)
+    )
+
+
+def _shape(value: Any) -> list[int | str]:
+    return [
+        dim.dim_value if dim.WhichOneof("value") == "dim_value" else dim.dim_param or "?"
+        for dim in value.type.tensor_type.shape.dim
+    ]
+
+
+def _beside(path: str) -> Path:
+    return Path(path).with_suffix(".changes.json")
+
+
+def _refuse_to_overwrite(path: str) -> None:
+    """Make sure that the list of changes takes the place of nothing but an older one.
+
+    Raises:
+        UsageError: It would.
+    """
+    beside = _beside(path) if path else None
+    if beside is None or not beside.exists():
+        return
+    try:
+        document = parse_json(beside.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        document = None
+    if not isinstance(document, dict) or document.get("kind") != "repair":
+        raise UsageError(
+            f"--save-fixed {path}: {beside} would be overwritten",
+            why="the list of changes goes there, and what is there is no such list",
+            hint="choose another name",
+        )
+
+
+def _save_changes(found: Repair, path: str) -> None:
+    """Write the list of changes beside the mended model."""
+    from polycmp_locate.precision.repair.face import document_of
+
+    beside = str(_beside(path))
+    with atomic_write(beside) as file:
+        file.write(to_bytes(json.dumps(document_of(found), indent=1) + "\n"))
+    found.files += [path, beside]

@@ -1,0 +1,115 @@
+"""A repair in the form that reports render, and as a JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from polycmp.report import Block, Cell, Column, Fact, NextStep, Note, Result, Row, Table, Verdict
+from polycmp_locate.precision.rank.face import number
+from polycmp_locate.precision.rank.result import Trial
+from polycmp_locate.precision.repair.result import Repair
+
+
+def result_of(found: Repair) -> Result:
+    """Return what was found as reports render it."""
+    return Result(
+        command="locate",
+        verdict=_verdict(found),
+        heading="NOTHING TO MEND" if _is_equal(found) else "MENDED" if found.after is not None else "NOT MENDED",
+        sentence=sentence_of(found),
+        title=found.candidate,
+        content=tuple(_content(found)),
+        facts=(Fact("changes", str(len(found.changes))), Fact("runs", str(found.runs))),
+        command_line=found.command,
+        seconds=found.seconds,
+        timed=True,
+        document=document_of(found),
+    )
+
+
+def _is_equal(found: Repair) -> bool:
+    return found.before is not None and found.before.passed
+
+
+def _verdict(found: Repair) -> Verdict:
+    return "passed" if _is_equal(found) else "failed"
+
+
+def sentence_of(found: Repair) -> str:
+    """Return what came of it in one sentence."""
+    if _is_equal(found):
+        return f"{found.candidate} is within the tolerance as it is"
+    if found.after is None:
+        return f"no change was found that brings {found.candidate} within the tolerance; nothing was written"
+    count = len(found.changes)
+    return (
+        f"{count} change{'s' if count != 1 else ''} from the source bring{'s' if count == 1 else ''} {found.candidate} "
+        f"within the tolerance: {_error(found.before)} before, {_error(found.after)} after"
+    )
+
+
+def _error(trial: Trial | None) -> str:
+    if trial is None:
+        return "unknown"
+    if trial.error:
+        return "it did not run"
+    ratio = number(trial.ratio)
+    if isinstance(ratio, float):
+        return f"an error of {10 ** (-ratio / 20):.2g}"
+    return "no error" if ratio == "inf" else "an error without bounds"
+
+
+def _content(found: Repair) -> Iterator[Block]:
+    if found.suspects:
+        yield Table(
+            "Layers that are wrong by themselves",
+            tuple(
+                Row(item.name, "failed", (Cell("broken") if item.ratio == float("-inf") else item.ratio,))
+                for item in found.suspects
+            ),
+            (Column("Own dB", "number"),),
+            name_title="Layer",
+            judged=False,
+            failures_first=True,
+        )
+    yield from (Note(f"{item.where}: {item.text}", label=f"{item.kind} changed") for item in found.changes)
+    yield from (Note(text) for text in found.notes)
+    yield from (Note(path, label="saved") for path in found.files)
+    if found.changes and not found.files:
+        yield NextStep(f"{found.command} --save-fixed fixed.onnx", "write the mended model")
+
+
+def document_of(found: Repair) -> dict[str, Any]:
+    """Return the JSON document."""
+    return {
+        "schema": 1,
+        "kind": "repair",
+        "verdict": _verdict(found),
+        "sentence": sentence_of(found),
+        "candidate": found.candidate,
+        "reference": found.reference,
+        "suspects": [
+            {"layer": item.name, "operators": list(item.operators), "own_snr_db": number(item.ratio)}
+            for item in found.suspects
+        ],
+        "changes": [{"kind": item.kind, "where": item.where, "text": item.text} for item in found.changes],
+        "before": _trial(found.before),
+        "after": _trial(found.after),
+        "runs": found.runs,
+        "notes": found.notes,
+        "files": found.files,
+        "command": found.command,
+        "seconds": found.seconds,
+    }
+
+
+def _trial(trial: Trial | None) -> dict[str, Any] | None:
+    if trial is None:
+        return None
+    return {
+        "passed": trial.passed,
+        "snr_db": None if trial.error else number(trial.ratio),
+        "reason": trial.reason,
+        "error": trial.error or None,
+    }

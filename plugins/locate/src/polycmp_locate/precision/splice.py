@@ -1,0 +1,189 @@
+"""Putting nodes of one model in place of another's."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from polycmp.errors import ModelError, describe_exception
+from polycmp_onnx.graph import keep_items, nodes_within, reads, rename
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from polycmp_locate.precision.mixed import Mixer
+
+#: What is put behind the names of what comes from the float model.
+_SUFFIX = "_float32"
+
+
+class Splice:
+    """Puts nodes of the float model into a copy of the reduced one."""
+
+    def __init__(self, mixer: Mixer, model: ModelProto, chosen: Sequence[int]) -> None:
+        self.mixer, self.model, self.graph = mixer, model, model.graph
+        self.nodes = [mixer.exact.graph.node[index] for index in chosen]
+        self.made = {name for node in self.nodes for name in node.output if name}
+        self.taken = {name for node in self.graph.node for name in (*node.input, *node.output, node.name)}
+        self.taken |= {item.name for item in self.graph.initializer} | {item.name for item in self.graph.input}
+        self.weights = {item.name: item for item in self.graph.initializer}
+        self.exact_weights = {item.name: item for item in mixer.exact.graph.initializer}
+        self.names: dict[str, str] = {}
+        self.casts: list[Any] = []
+        self.brought: dict[str, str] = {}
+
+    def run(self) -> None:
+        """Do it."""
+        self._give_way()
+        for node in self.nodes:
+            for name in filter(None, node.output):
+                self._made_name(name)
+        fixed = static_nodes(self.mixer.exact.graph, self.nodes, self.mixer.dynamic)
+        for node in fixed:
+            for name in filter(None, node.output):
+                self.names[name] = self._fresh(name)
+        for node in [*fixed, *self.nodes]:
+            self._add(node)
+        self.graph.node.extend(self.casts)
+
+    def give_names_back(self) -> None:
+        """Give weights of the float model their own names, where those are free now that the rest has gone."""
+        taken = {item.name for item in (*self.graph.initializer, *self.graph.input)}
+        taken |= {name for node in nodes_within(self.graph) for name in (*node.input, *node.output)}
+        back = {fresh: name for fresh, name in self.brought.items() if name not in taken}
+        for item in self.graph.initializer:
+            item.name = back.get(item.name, item.name)
+        for node in self.graph.node:
+            rename(node, back)
+
+    def _give_way(self) -> None:
+        """Rename what the reduced model makes itself of the tensors that come from the float model now."""
+        replaced = {self.mixer.pairs[name] for name in self.made if name in self.mixer.pairs}
+        for node in self.graph.node:
+            node.output[:] = [self._fresh(name, "_reduced") if name in replaced else name for name in node.output]
+        keep_items(self.graph.value_info, lambda value: value.name not in replaced)
+
+    def _made_name(self, name: str) -> None:
+        """Choose the name of a tensor that a node of the float model makes, and cast it for the reduced model."""
+        from onnx import helper
+
+        other = self.mixer.pairs.get(name)
+        if other is None:
+            self.names[name] = self._fresh(name)
+            return
+        wanted, given = self.mixer.type_of(name), self.mixer.exact_type(name)
+        if wanted == given:
+            self.names[name] = other
+            return
+        self.names[name] = self._fresh(name)
+        self.casts.append(helper.make_node("Cast", [self.names[name]], [other], self._fresh(f"{name}_cast"), to=wanted))
+
+    def _add(self, node: Any) -> None:
+        copy = self.graph.node.add()
+        copy.CopyFrom(node)
+        for name in reads(node):
+            if name not in self.names:
+                self.names[name] = self._read_name(name)
+        rename(copy, self.names)
+        copy.name = self._fresh(node.name, "") if node.name else ""
+
+    def _read_name(self, name: str) -> str:
+        """Return what a tensor of the float model is called that a node of it reads, and see to it that it is there."""
+        from onnx import helper
+
+        if name in self.exact_weights:
+            return self._weight(self.exact_weights[name])
+        other = self.mixer.raw(self.mixer.pairs[name])
+        wanted, given = self.mixer.exact_type(name), self.mixer.type_of(name)
+        if wanted == given:
+            return other
+        fresh = self._fresh(name)
+        self.casts.append(helper.make_node("Cast", [other], [fresh], self._fresh(f"{name}_cast"), to=wanted))
+        return fresh
+
+    def _weight(self, item: Any) -> str:
+        known = self.weights.get(item.name)
+        if known is not None and _same_tensor(known, item):
+            return str(item.name)
+        copy = self.graph.initializer.add()
+        copy.CopyFrom(item)
+        copy.name = self._fresh(item.name)
+        self.brought[copy.name] = item.name
+        return str(copy.name)
+
+    def _fresh(self, name: str, suffix: str = _SUFFIX) -> str:
+        fresh, number = f"{name}{suffix}", 1
+        while fresh in self.taken:
+            number += 1
+            fresh = f"{name}{suffix or _SUFFIX}{number}"
+        self.taken.add(fresh)
+        return fresh
+
+
+def static_nodes(graph: Any, nodes: Iterable[Any], dynamic: Collection[str]) -> list[Any]:
+    """Return the nodes that compute, with weights alone, what some nodes read; in the graph's order.
+
+    Args:
+        graph: An `onnx.GraphProto`.
+        nodes: Some of its nodes.
+        dynamic: Names of the tensors that depend on its inputs.
+    """
+    maker = {name: index for index, node in enumerate(graph.node) for name in node.output if name}
+    found: set[int] = set()
+    waiting = [name for node in nodes for name in reads(node)]
+    while waiting:
+        name = waiting.pop()
+        index = maker.get(name)
+        if index is not None and name not in dynamic and index not in found:
+            found.add(index)
+            waiting.extend(reads(graph.node[index]))
+    return [graph.node[index] for index in sorted(found)]
+
+
+def _same_tensor(one: Any, two: Any) -> bool:
+    return (one.data_type, list(one.dims)) == (two.data_type, list(two.dims)) and (
+        one.SerializePartialToString() == two.SerializePartialToString()
+    )
+
+
+def same_opset(exact: ModelProto, reduced: ModelProto) -> Any:
+    """Return the float model in the reduced one's opset.
+
+    Args:
+        exact: The float model.
+        reduced: The other model.
+
+    Raises:
+        ModelError: It cannot be brought there.
+    """
+    import onnx
+
+    mine, wanted = _opset(exact), _opset(reduced)
+    if mine == wanted:
+        return exact
+    try:
+        return onnx.version_converter.convert_version(exact, wanted)
+    except Exception as error:
+        raise ModelError(
+            f"the float model has opset {mine}, the reduced one {wanted}",
+            why=describe_exception(error),
+            hint=f"export the float model with opset {wanted}",
+        ) from error
+
+
+def _opset(model: ModelProto) -> int:
+    return next((item.version for item in model.opset_import if item.domain in {"", "ai.onnx"}), 0)
+
+
+def add_domains(model: ModelProto, exact: ModelProto) -> None:
+    """Let a model use the operators and functions that the float model uses.
+
+    Args:
+        model: The model, which is changed.
+        exact: The float model.
+    """
+    known = {item.domain for item in model.opset_import}
+    model.opset_import.extend(item for item in exact.opset_import if item.domain not in known)
+    functions = {(item.domain, item.name) for item in model.functions}
+    model.functions.extend(item for item in exact.functions if (item.domain, item.name) not in functions)
+    model.ir_version = max(model.ir_version, exact.ir_version)

@@ -1,0 +1,111 @@
+"""A search along the graph: accumulated and own errors, the pairs of two models side by side, and the modules."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from polycmp.graph import GraphNode
+from polycmp.report import Point
+from polycmp.report.along import AlongGraph, Measure, Place
+from polycmp_locate.pairing.modules import path_of
+from polycmp_locate.pairing.parts import PartNode
+from polycmp_locate.pairing.result import Pairing
+from polycmp_locate.result import Located, Row
+
+#: How a tensor without a counterpart was matched.
+ALONE = "no counterpart"
+
+
+def along_graph(found: Located) -> AlongGraph:
+    """Return the errors of all tensors in the order of the graph.
+
+    Args:
+        found: What was found.
+    """
+    bad = sum(not row.passed for row in found.rows)
+    places = tuple(_places(found))
+    differ = found.pairing is not None
+    return AlongGraph(
+        title="Error along the graph",
+        points=tuple(_point(row, found) for row in found.rows),
+        remark="relative error as it came through the model; rings are the operator's own error; click a point",
+        summary=f"Relative error of {len(found.rows)} tensors in the order of the graph; "
+        f"{bad} are outside the tolerance",
+        ends=("first operator", "last operator"),
+        headings=(f"In {found.reference}", "Paired by", "Made by") if differ else ("Made by",),
+        measures=(Measure("Relative"), Measure("Own")),
+        places=places if differ or any(place.modules for place in places) else (),
+        name_title=f"Tensor in {found.candidate}" if differ else "Tensor",
+    )
+
+
+def _point(row: Row, found: Located) -> Point:
+    text = f"{row.tensor} ({row.node.op_type}): {row.relative:.3g} relative"
+    return Point(
+        name=row.tensor,
+        value=float(row.relative),
+        state="passed" if row.passed else "failed",
+        text=text if row.standalone is None else f"{text}, own error {row.standalone.relative:.3g}",
+        ring=None if row.standalone is None else float(row.standalone.relative),
+        mark=f"{row.node.op_type} makes {row.tensor}" if row is found.first_bad else "",
+    )
+
+
+def _places(found: Located) -> Iterator[Place]:
+    shown = [row.tensor for row in found.rows]
+    alone = places_alone(found.pairing, shown) if found.pairing is not None else {}
+    for row in found.rows:
+        yield from alone.get(row.tensor, ())
+        yield _place(row, found)
+    yield from alone.get("", ())
+
+
+def _place(row: Row, found: Located) -> Place:
+    node, chosen = row.node, row is found.first_bad
+    counterpart = node.counterpart if isinstance(node, PartNode) else ""
+    texts = (counterpart, node.method, made_by(node)) if isinstance(node, PartNode) else (node.op_type,)
+    return Place(
+        name=row.tensor,
+        modules=path_of(node, row.tensor, counterpart),
+        texts=texts,
+        figures=(float(row.relative), None if row.standalone is None else float(row.standalone.relative)),
+        state="passed" if row.passed and not chosen else "failed",
+        chosen=chosen,
+    )
+
+
+def made_by(node: PartNode) -> str:
+    """Return which operators of both models make a tensor, once where they are the same."""
+    mine, other = ", ".join(node.candidate_ops), ", ".join(node.reference_ops)
+    return mine if mine == other or not other else f"{mine or 'nothing'} | {other}"
+
+
+def places_alone(pairing: Pairing, shown: Collection[str]) -> Mapping[str, list[Place]]:
+    """Return the tensors that only one of two models has, by the shown tensor before which they stand.
+
+    Args:
+        pairing: Which tensors belong together.
+        shown: Names in the candidate's model; what stands behind all of them has an empty one.
+    """
+    found: dict[str, list[Place]] = {}
+    back = {match.reference: match.candidate for match in reversed(pairing.matches)}
+    sides: Iterable[tuple[Mapping[str, GraphNode | None], Mapping[str, str], bool]] = (
+        (pairing.candidate_floats, {name: name for name in pairing.to_reference}, True),
+        (pairing.reference_floats, back, False),
+    )
+    for tensors, pairs, mine in sides:
+        waiting: list[Place] = []
+        for name, node in tensors.items():
+            if name not in pairs:
+                waiting.append(_alone(name, node, mine))
+            elif waiting and pairs[name] in shown:
+                found.setdefault(pairs[name], []).extend(waiting)
+                waiting = []
+        found.setdefault("", []).extend(waiting)
+    return found
+
+
+def _alone(name: str, node: GraphNode | None, mine: bool) -> Place:
+    kind = "" if node is None else node.op_type
+    modules = () if node is None else path_of(node, name)
+    return Place(name if mine else "", modules, ("" if mine else name, ALONE, kind), state="skipped")

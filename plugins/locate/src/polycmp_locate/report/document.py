@@ -1,0 +1,144 @@
+"""The JSON document of `locate`: one row per tensor in the order of the model, and the verdict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polycmp.errors import EXIT_DIFFERENT, EXIT_OK
+from polycmp_locate.pairing.modules import path_of
+from polycmp_locate.pairing.parts import PartNode
+from polycmp_locate.pairing.result import Pairing
+from polycmp_locate.result import Located, Row
+from polycmp_locate.rounding.figures import Figures
+
+
+def document_of(found: Located) -> dict[str, Any]:
+    """Return the document."""
+    status = {EXIT_OK: "passed", EXIT_DIFFERENT: "failed"}.get(found.exit_code, "error")
+    return {
+        "schema": 1,
+        "kind": "locate",
+        "verdict": status,
+        "words": found.verdict,
+        "sentence": found.sentence,
+        "explanation": found.explain,
+        "candidate": found.candidate,
+        "reference": found.reference,
+        "odd_one_out": found.odd_one_out or None,
+        "mode": found.mode,
+        "iteration": found.feed,
+        "step": found.step,
+        "first_bad": found.first_bad.tensor if found.first_bad else None,
+        "last_good": found.last_good.tensor if found.last_good else None,
+        "origin": found.origin.tensor if found.origin else None,
+        "turning": found.turning.tensor if found.turning else None,
+        "operator": _operator(found.first_bad) if found.first_bad else None,
+        "fused": _fused(found),
+        "probe": _probe(found),
+        "pairing": pairing_document(found.pairing),
+        "tensors": [_row(row) for row in found.rows],
+        "backends": {
+            item.label: {"backend": item.backend, "version": item.version, "error": item.error or None}
+            for item in found.backends
+        },
+        "notes": found.notes,
+        "command": found.command,
+        "seconds": found.seconds,
+    }
+
+
+def _operator(row: Row) -> dict[str, Any]:
+    node = row.node
+    return {
+        "type": node.op_type,
+        "name": node.name,
+        "domain": node.domain,
+        "attributes": dict(node.attributes),
+        "inputs": {name: _figures(row.inputs.get(name)) for name in node.inputs},
+        "outputs": list(node.outputs),
+    }
+
+
+def _fused(found: Located) -> dict[str, Any] | None:
+    fused = found.fused
+    if fused is None:
+        return None
+    cure = fused.cure
+    value = [*cure.value] if cure is not None and isinstance(cure.value, tuple) else cure.value if cure else None
+    return {
+        "operators": [{"type": node.op_type, "name": node.name, "outputs": list(node.outputs)} for node in fused.nodes],
+        "replaced_by": list(fused.replaced_by),
+        "switch": None if cure is None else {"option": cure.switch.option, "value": value, "words": cure.words},
+    }
+
+
+def pairing_document(pairing: Pairing | None) -> dict[str, Any] | None:
+    """Return which tensors of two different models belong together, as plain values; None for equal graphs."""
+    if pairing is None:
+        return None
+    return {
+        "share": pairing.share,
+        "methods": dict(pairing.counts),
+        "candidate": {"real": len(pairing.candidate_floats), "unmatched": list(pairing.unmatched_candidate)},
+        "reference": {"real": len(pairing.reference_floats), "unmatched": list(pairing.unmatched_reference)},
+    }
+
+
+def _pair(row: Row) -> dict[str, Any]:
+    node = row.node
+    if not isinstance(node, PartNode):
+        return {}
+    return {
+        "counterpart": node.counterpart,
+        "matched_by": node.method,
+        "coarsest_type": node.coarsest or None,
+        "candidate_operators": list(node.candidate_ops),
+        "reference_operators": list(node.reference_ops),
+    }
+
+
+def _probe(found: Located) -> dict[str, Any] | None:
+    probe = found.probe
+    if probe is None:
+        return None
+    return {
+        "moved": probe.moved,
+        "relative": probe.relative,
+        "error": probe.error,
+        "probed_error": probe.probed_error,
+        "trusted": probe.trusted,
+        "passed_without": probe.plain_passed,
+        "passed_with": probe.probed_passed,
+        "cured_by": list(probe.kept),
+        "sentence": probe.sentence,
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    own = row.standalone
+    steps = own.steps if own is not None else None
+    return {
+        "tensor": row.tensor,
+        "operator": row.node.op_type,
+        "module": ".".join(path_of(row.node, row.tensor)),
+        "type": row.type,
+        "passed": row.passed and not row.is_borrowed,
+        "judged": not row.is_borrowed,
+        "reason": row.reason,
+        "max_error": row.max_abs,
+        "mean_error": row.mean_abs,
+        "relative_error": row.relative,
+        "jump": row.jump,
+        "own_error": None if own is None else {"max_error": own.max_abs, "relative_error": own.relative},
+        "quantised": None if steps is None else {"factor": steps.gain, "beyond_rounding": steps.beyond},
+        "float64": None if row.truth is None else {"candidate": row.truth[0], "reference": row.truth[1]},
+        "candidate": _figures(row.candidate),
+        "reference": _figures(row.reference),
+        **_pair(row),
+    }
+
+
+def _figures(known: Figures | None) -> dict[str, Any] | None:
+    if known is None:
+        return None
+    return {"min": known.low, "max": known.high, "nan": known.nan, "inf": known.inf, "count": known.count}

@@ -1,0 +1,221 @@
+"""What `locate` found in the form that reports render."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from polycmp.errors import EXIT_DIFFERENT
+from polycmp.report import (
+    Block,
+    Cell,
+    CellValue,
+    Column,
+    Fact,
+    Facts,
+    Histogram,
+    Note,
+    Result,
+    Table,
+    backend_failure,
+    duration,
+    error_histogram,
+    figure,
+    verdict_of,
+)
+from polycmp.report import Row as ReportRow
+from polycmp_locate.pairing.parts import PartNode
+from polycmp_locate.report.along import along_graph
+from polycmp_locate.report.document import document_of
+from polycmp_locate.result import NOT_JUDGED, UNDECIDED, Located, Row
+
+_COLUMNS = (
+    Column("Operator"),
+    Column("Max abs", "number"),
+    Column("Relative", "number", digits=2),
+    Column("Jump", "number"),
+    Column("Own", "number", digits=2),
+)
+
+
+def result_of(found: Located, *, explain: bool = False) -> Result:
+    """Return what was found as reports render it.
+
+    Args:
+        found: What was found.
+        explain: Whether a terminal shows the figures behind the sentence; pages always do.
+    """
+    failed = found.failed_backends
+    only_failures = bool(failed) and found.first_bad is None
+    if only_failures:
+        heading, sentence = "COULD NOT COMPARE", f"{', '.join(backend.label for backend in failed)} failed"
+        sentence += f"; seen without that: {found.sentence}" if found.sentence else ""
+    else:
+        heading = _heading(found)
+        sentence = found.sentence.removeprefix(f"{UNDECIDED}: ")  # the heading says so
+    return Result(
+        command="locate",
+        verdict=verdict_of(found.exit_code),
+        heading=heading,
+        sentence=sentence,
+        title=found.candidate,
+        content=tuple(_content(found, explain)),
+        facts=tuple(_facts(found)),
+        command_line=found.command,
+        seconds=found.seconds,
+        timed=not only_failures,
+        document=document_of(found),
+    )
+
+
+def _heading(found: Located) -> str:
+    if found.verdict == UNDECIDED:
+        return "UNDECIDED"
+    if found.verdict == NOT_JUDGED:
+        return "COULD NOT COMPARE EVERYTHING"
+    return "FOUND" if found.exit_code == EXIT_DIFFERENT else "NOTHING FOUND"
+
+
+def _content(found: Located, explain: bool) -> Iterator[Block]:
+    yield from (backend_failure(item.label, item.error, item.hint) for item in found.failed_backends)
+    if found.rows:
+        yield along_graph(found)
+        yield _table(found)
+    if found.first_bad is not None:
+        yield _operator(found.first_bad, found)
+    if found.probe is not None:
+        yield Note(found.probe.sentence, label="probe check")
+    yield from (Note(text) for text in found.notes)
+    yield from (Note(text, label="", terminal=explain) for text in found.explain)
+    if found.saved:
+        yield Note(found.saved, label="saved")
+
+
+def _facts(found: Located) -> Iterator[Fact]:
+    yield Fact("candidate", found.candidate)
+    yield Fact("reference", found.reference)
+    yield Fact("tensors", str(len(found.rows)))
+    yield from _pairing_facts(found)
+    yield Fact("outside the tolerance", str(sum(not row.passed for row in found.rows)))
+    yield Fact("first bad", found.first_bad.tensor if found.first_bad else "–")
+    yield Fact("duration", duration(found.seconds))
+
+
+def _pairing_facts(found: Located) -> Iterator[Fact]:
+    """Yield how the tensors of different models were paired."""
+    pairing = found.pairing
+    if pairing is None:
+        return
+    yield Fact("paired", ", ".join(f"{count} by {method}" for method, count in pairing.counts.items()))
+    for label, left, real in (
+        (found.candidate, pairing.unmatched_candidate, pairing.candidate_floats),
+        (found.reference, pairing.unmatched_reference, pairing.reference_floats),
+    ):
+        yield Fact(f"without counterpart in {label}", f"{len(left)} of {len(real)}")
+
+
+def _table(found: Located) -> Table:
+    against = f"{found.candidate} against {found.reference}"
+    return Table(
+        title=f"{against}, in the order of the model",
+        rows=tuple(_row(row, found) for row in found.rows),
+        columns=_COLUMNS,
+        name_title="Tensor",
+        drawing_title="Distribution",
+        heading="Tensors in the order of the graph",
+        subject=found.candidate,
+        suite=f"locate {against}",
+        causal=True,
+    )
+
+
+def _row(row: Row, found: Located) -> ReportRow:
+    chosen = row is found.first_bad
+    fine = row.passed or (row.is_matched and row.tensor not in {item.output for item in found.finals})
+    lines = [f"operator: {row.node.label}", f"largest error: {row.max_abs:.6g} absolute, {row.relative:.6g} relative"]
+    lines += [row.reason] if row.reason else []
+    if row.is_borrowed and not chosen:  # one side made it for both, so that its figures are no figures
+        why = f"not judged: {found.candidate} made it for both"
+        return ReportRow(
+            row.tensor, "skipped", (row.node.op_type,), why, mark="-", type=row.type, lines=(lines[0], why)
+        )
+    return ReportRow(
+        name=row.tensor,
+        state="passed" if fine and not chosen else "failed",
+        cells=(row.node.op_type, *_figures(row)),
+        reason=row.reason,
+        mark="FIRST" if chosen else "origin" if row is found.origin else "ok" if fine else "bad",
+        type=row.type,
+        chosen=chosen,
+        remarks=(_both(row, found), *_pair(row, found)),
+        drawing=_distribution(row),
+        looks={name: seen[key] for name, seen in found.looks.items() if (key := (found.candidate, row.tensor)) in seen},
+        edge=f"{row.reference or row.candidate or 'not seen'}, error {figure(row.max_abs, 2)}",
+        lines=(*lines, *(found.explain if chosen else ())),
+    )
+
+
+def _pair(row: Row, found: Located) -> list[str]:
+    """Return what a tensor was paired with, and which operators of both models make it."""
+    node = row.node
+    if not isinstance(node, PartNode):
+        return []
+    lines = [f"paired by {node.method} with {node.counterpart!r} of {found.reference}"]
+    if node.candidate_ops != node.reference_ops:
+        mine, other = ", ".join(node.candidate_ops), ", ".join(node.reference_ops) or "nothing, it is the same tensor"
+        lines.append(f"made by {mine}; in {found.reference} by {other}")
+    return [*lines, f"coarsest type inside: {node.coarsest}"] if node.coarsest else lines
+
+
+def _distribution(row: Row) -> Histogram | None:
+    found = row.stats.histogram if row.stats is not None else None
+    return error_histogram(found.edges, found.counts) if found is not None else None
+
+
+def _figures(row: Row) -> tuple[CellValue, ...]:
+    jump: CellValue = None
+    if row.jump:
+        jump = Cell("new" if math.isinf(row.jump) else f"x{row.jump:.3g}", float(row.jump))
+    return (
+        float(row.max_abs),
+        float(row.relative),
+        jump,
+        None if row.standalone is None else float(row.standalone.relative),
+    )
+
+
+def _both(row: Row, found: Located) -> str:
+    """Return what both sides hold, as far as they computed it."""
+    sides = [(row.candidate, found.candidate), (row.reference, "reference")]
+    return ", ".join(f"{held} ({label})" for held, label in sides if held is not None)
+
+
+def _operator(row: Row, found: Located) -> Facts:
+    node = row.node
+    made = {item.tensor: item.reference for item in found.rows}
+    read = [(name, row.inputs.get(name) or made.get(name)) for name in node.inputs]
+    return Facts(node.label, tuple(_operator_facts(row, read, found)), tuple(_operator_lines(row, read, found)))
+
+
+def _operator_facts(row: Row, read: Sequence[tuple[str, object]], found: Located) -> Iterator[Fact]:
+    yield Fact("domain", row.node.domain or "ai.onnx")
+    yield from (Fact(f"attribute {name}", str(value)) for name, value in row.node.attributes.items())
+    for name, held in read:
+        yield Fact(f"reads {name}", str(held) if held is not None else "a weight or an input")
+    yield Fact(f"makes {row.tensor}", f"{row.type}: {_both(row, found)}")
+    if found.last_good is not None:
+        yield Fact("last good before it", f"{found.last_good.tensor}, {found.last_good.relative:.2g} relative")
+
+
+def _operator_lines(row: Row, read: Sequence[tuple[str, object]], found: Located) -> Iterator[str]:
+    node = row.node
+    yield f"operator: {node.label}" + (f" of domain {node.domain}" if node.domain else "")
+    yield from (f"  attribute {name} = {value}" for name, value in node.attributes.items())
+    for name, held in read:
+        yield f"  reads {name!r}" + (f": {held}" if held is not None else "")
+    mine = f"{row.candidate} ({found.candidate}), " if row.candidate is not None else ""
+    yield f"  makes {row.tensor!r} {row.type}: {mine}{row.reference} (reference)"
+    if row.reason:
+        yield f"  {row.reason}"
+    if found.last_good is not None:
+        yield f"last good before it: {found.last_good.tensor!r}, relative error {found.last_good.relative:.2g}"

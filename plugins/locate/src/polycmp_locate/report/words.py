@@ -1,0 +1,408 @@
+"""The verdict in words, from the figures of a search; decides nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from polycmp.builtin.layerwise.observable import a_few
+from polycmp.graph import GraphNode
+from polycmp.precision import UNITS
+from polycmp_locate.decisions import (
+    in_place_is_rounding,
+    is_culprit,
+    is_right_alone,
+    loses_digits,
+    reference_is_wrong,
+    sides_with_candidate,
+    standalone_is_rounding,
+    standalone_limit,
+)
+from polycmp_locate.judge import Judgement
+from polycmp_locate.narrowing import overflows
+from polycmp_locate.pairing.parts import PartNode
+from polycmp_locate.pairing.source import source_of
+from polycmp_locate.pairing.words import pairing_notes
+from polycmp_locate.result import (
+    CONSTANT,
+    ILL_CONDITIONED,
+    NARROWED,
+    NOT_FINITE,
+    UNDECIDED,
+    WITHIN_ROUNDING,
+    WORSE,
+    WRONG,
+    Located,
+    Row,
+)
+from polycmp_locate.rounding.quantised import StepError
+from polycmp_locate.rounding.thresholds import is_gain, type_like, worth_running
+from polycmp_locate.summed import worst_steps
+
+#: Notes on harmless tensors before the rest is only counted.
+_SHOWN = 2
+#: A scale that reaches this share of a tensor's range covers it.
+_COVERED = 0.95
+#: Of what a scale clips more than this share is at its ends.
+_CLIPPED = 0.5
+
+
+def sentence(found: Located) -> str:
+    """Return the verdict of a search as a sentence."""
+    row = found.first_bad
+    if row is None:
+        return _nothing(found)
+    return f"{_accusation(row, found)}{_outputs_agree(found)}{_operators(found)}{_where(found.origin or row)}"
+
+
+def _operators(found: Located) -> str:
+    """Return which operators of both models make the tensor, where they are not the same ones."""
+    row = found.origin or found.first_bad
+    node = row.node if row is not None else None
+    if not isinstance(node, PartNode) or not node.reference_ops:
+        return ""
+    text = ""
+    if node.candidate_ops != node.reference_ops:
+        mine, other = (", ".join(dict.fromkeys(ops)) for ops in (node.candidate_ops, node.reference_ops))
+        text = f"; {found.candidate} makes it with {mine}, {found.reference} with {other}"
+    return text + frozen(node, found.candidate, found.reference)
+
+
+def frozen(node: GraphNode, candidate: str, reference: str) -> str:
+    """Return what the reference reads for a tensor and the candidate does not, in words; empty if there is nothing.
+
+    Args:
+        node: What stands for the operators of both.
+        candidate: The candidate's label.
+        reference: The reference's.
+    """
+    if not isinstance(node, PartNode) or not node.only_reference:
+        return ""
+    read = a_few(node.only_reference)
+    if node.only_candidate:
+        return f"; it reads {a_few(node.only_candidate)} in {candidate}, {read} in {reference}"
+    return f"; {reference} reads {read} for it and {candidate} does not: frozen to what the export was tried with?"
+
+
+def _outputs_agree(found: Located) -> str:
+    agree = bool(found.finals) and all(item.passed for item in found.finals)
+    return "; the outputs are within the tolerance all the same" if agree else ""
+
+
+def _accusation(row: Row, found: Located) -> str:
+    who, node = found.candidate, row.node.label
+    if found.verdict == NOT_FINITE:
+        return f"{NOT_FINITE}: {_not_finite(row, found)}{_later(found)}{_alone(found)}"
+    if found.verdict == CONSTANT:
+        side, figures = (who, row.candidate) if row.candidate and row.candidate.is_constant else (
+            found.reference, row.reference
+        )  # fmt: skip
+        value = f"{figures.low:.6g}" if figures is not None else "one number"
+        return f"{CONSTANT}: {side} holds {value} everywhere in {row.tensor!r}, which {node} makes{_alone(found)}"
+    if found.verdict == NARROWED:
+        kind = row.node.coarsest if isinstance(row.node, PartNode) else row.type
+        return (
+            f"{NARROWED}: {node} makes {row.tensor!r} through {kind}, where the rest is {found.usual_type}{_off(row)}"
+        )
+    strength = WORSE if found.verdict == WORSE else WRONG
+    return f"{strength}: {node} makes {row.tensor!r}{_how(row)}{_alone(found)}"
+
+
+def _where(row: Row) -> str:
+    source = source_of(row.node)
+    return f"; in the model's source: {source}" if source else ""
+
+
+def _how(row: Row) -> str:
+    steps = row.standalone.steps if row.standalone is not None else None
+    if steps is not None and not steps.is_rounding:
+        return _stepwise(row, steps)
+    if row.stats is None or math.isnan(row.relative):
+        return f", {row.reason}" if row.reason else ""
+    if math.isinf(row.relative):
+        return f", {row.reason}" if row.reason else ""
+    text = f" with a relative error of {row.relative:.2g}"
+    if not row.unit:
+        return text
+    share = row.standalone.gain or row.standalone.in_place_gain if row.standalone is not None else 0.0
+    if is_gain(share, row.unit):
+        return f"{text}, of which {share:.2g} is a factor that all of a row has in common, and no rounding"
+    if row.unit > UNITS["float32"]:
+        return f"{text}, where rounding explains {standalone_limit(row):.2g}"
+    like = type_like(row.relative)
+    return f"{text}, as if calculated in {like}" if like else text
+
+
+def _off(row: Row) -> str:
+    return f", with a relative error of {row.relative:.2g}" if math.isfinite(row.relative) else ""
+
+
+def _stepwise(row: Row, steps: StepError) -> str:
+    """Return what quantising did wrong to a tensor by itself."""
+    kind = row.node.coarsest if isinstance(row.node, PartNode) else "steps"
+    other = row.reference
+    if steps.drowned and not steps.is_scaled:
+        reach = f"{other.low:.3g} to {other.high:.3g}" if other is not None else "masks"
+        return (
+            f": its scale has to cover {reach}, which only masks, and leaves nothing of the numbers beside it, up to "
+            f"{steps.drowned:.3g}: leave it in float, or calibrate and run with a mask of smaller numbers"
+        )
+    if steps.is_clipped and not steps.is_only_scaled and other is not None and _covers_less(row, steps):
+        return (
+            f": its scale covers {steps.low:.4g} to {steps.high:.4g}, and the reference's numbers reach from "
+            f"{other.low:.4g} to {other.high:.4g}, so that {steps.beyond:.2g} of the elements are clipped"
+        )
+    if steps.is_scaled:
+        return f", whose numbers are {steps.gain:.4g} times the reference's: not rounding to {kind}, but a wrong scale"
+    if steps.is_shifted:
+        return (
+            f", where all numbers of a channel are off by {steps.shift:.2g} of the largest on average: not rounding to "
+            f"{kind}, but a wrong bias or code of 0"
+        )
+    return f" with {steps.beyond:.2g} of the elements off by more than rounding to {kind} explains (why: --rank)"
+
+
+def _covers_less(row: Row, steps: StepError) -> bool:
+    other = row.reference
+    less = other is not None and (steps.high < other.high * _COVERED or steps.low > other.low * _COVERED)
+    return less and steps.at_ends > _CLIPPED
+
+
+def _alone(found: Located) -> str:
+    """Return what running the operator by itself showed."""
+    row = found.first_bad
+    if row is None:
+        return ""
+    if found.origin is not None and found.origin is not row:
+        return f"; the error itself comes from {found.origin.node.label}, and this operator amplifies it"
+    if row.standalone is None:
+        return "; it could not be run alone, but what it reads is right"
+    if found.verdict == NOT_FINITE:
+        return ""
+    if is_right_alone(row) and row.standalone.in_place is None:
+        return "; alone it is right, and what it reads is not shown, so the operators before it could not be run alone"
+    if reference_is_wrong(row):
+        of_candidate, of_reference = row.standalone.candidate or 0.0, row.standalone.reference or 0.0
+        return (
+            f"; alone, {found.reference} is the one that is off from float64, by {of_reference:.2g}, "
+            f"{found.candidate} by {of_candidate:.2g}"
+        )
+    if not standalone_is_rounding(row) and is_culprit(row):
+        return "; alone on the reference's tensors it is wrong, too"
+    if not in_place_is_rounding(row):
+        return (
+            f"; alone on the reference's tensors it is right, but in the model {found.candidate} makes something else "
+            "of what it reads there"
+        )
+    return ""
+
+
+def _not_finite(row: Row, found: Located) -> str:
+    mine, other = row.candidate, row.reference
+    candidate_is = mine is not None and not mine.is_finite
+    both = other is not None and not other.is_finite
+    shown = mine if candidate_is else other
+    kind = "NaN" if shown is not None and shown.nan else "Inf"
+    who = found.candidate if candidate_is else found.reference
+    sides = f"both {found.candidate} and {found.reference}" if both and candidate_is else who
+    finite = ", whose inputs were finite" if row.inputs_finite else ""
+    return f"{kind} comes out of {row.node.label} in {sides}{finite}"
+
+
+def _later(found: Located) -> str:
+    """Return what became of the model's outputs after NaN or Inf, if that is easily overlooked."""
+    finals = {item.output for item in found.finals}
+    for row in found.rows:
+        for side, figures in ((found.candidate, row.candidate), (found.reference, row.reference)):
+            if row is found.first_bad or row.candidate is None or not row.candidate.is_finite:
+                continue
+            if row.tensor in finals and not row.passed and figures is not None and figures.is_constant:
+                return (
+                    f"; the output {row.tensor!r} is finite again but suspiciously constant: "
+                    f"{side} holds {figures.low:.6g} everywhere"
+                )
+    return ""
+
+
+def _nothing(found: Located) -> str:
+    judged = [row for row in found.rows if not row.is_borrowed]
+    shown = f"{len(judged)} tensor{'s' * (len(judged) != 1)}" if found.rows else "all outputs"
+    if found.verdict == ILL_CONDITIONED:
+        return _ill(found)
+    if found.verdict == UNDECIDED:
+        return _undecided(found)
+    if found.verdict == WITHIN_ROUNDING:
+        if found.turning is not None:
+            return f"{WITHIN_ROUNDING}: no operator is wrong; {_turned(found.turning)}"
+        summed = worst_steps(found)
+        if summed:
+            return f"{WITHIN_ROUNDING}: {summed}{_overflow(found)}"
+        precision = f" to {found.precision}," if found.precision else ""
+        return (
+            f"{WITHIN_ROUNDING}: some of {shown} are outside the tolerance, none by more than rounding{precision} "
+            f"explains{_overflow(found)}"
+        )
+    if any(not row.passed for row in found.rows):
+        inside = sum(not row.passed for row in found.rows)
+        return f"nothing wrong: the outputs agree within the tolerance, though {inside} of {shown} do not"
+    return f"nothing wrong: {shown} agree{'s' * (len(judged) == 1)} within the tolerance"
+
+
+def _overflow(found: Located) -> str:
+    """Return which tensors a type cannot hold, although nothing behind them suffers from it here."""
+    rows = overflows(found.rows)
+    if not rows:
+        return ""
+    first, more = rows[0], f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+    held = first.reference.scale if first.reference is not None else 0.0
+    return (
+        f"; but {first.type.partition('[')[0]} cannot hold {first.tensor!r}{more}, up to {held:.3g} in "
+        f"{found.reference}, which {first.node.label} makes: a backend that keeps it in that type overflows"
+    )
+
+
+def _turned(row: Row) -> str:
+    """Return how rounding became a difference that the outputs show."""
+    kind = "a tie of rounding" if row.in_steps and row.max_abs <= 1.0 else "a decision between nearly equal values"
+    count = row.stats.count if row.stats is not None else 0
+    some = f"{_differing(row)} of {count} elements" if count else "elements"
+    by = "one step" if row.in_steps and row.max_abs <= 1.0 else f"up to {row.max_abs:.3g}"
+    made = f"in {row.tensor!r}, which {row.node.label} makes"
+    return f"{made}, {some} are off by {by}, {kind}, and the outputs differ from there"
+
+
+def _differing(row: Row) -> int:
+    return row.stats.failed if row.stats is not None else 0
+
+
+def _ill(found: Located) -> str:
+    row = found.turning
+    if row is None:
+        return ILL_CONDITIONED
+    if row.truth is not None and all(map(math.isfinite, row.truth)) and row.truth[1] > worth_running(row.unit):
+        of_candidate, of_reference = row.truth
+        return (
+            f"{ILL_CONDITIONED}: in {row.tensor!r} the reference is off from float64 by {of_reference:.2g} relative, "
+            f"the candidate by {of_candidate:.2g}; {row.node.label} loses the digits, and no backend is to blame"
+        )
+    growth = f"{row.jump:.3g} times" if math.isfinite(row.jump) and row.jump > 1 else "what came in"
+    return (
+        f"{ILL_CONDITIONED}: {row.node.label} is right by itself and amplifies rounding, {growth}, in {row.tensor!r}; "
+        "no backend is to blame"
+    )
+
+
+def _undecided(found: Located) -> str:
+    row = found.turning
+    error = f"{found.probe.error:.2g} relative" if found.probe is not None else "more than rounding explains"
+    if row is None and found.probe is not None and not found.probe.trusted:
+        return (
+            f"{UNDECIDED}: the outputs are off by {error}, and by {found.probe.probed_error:.2g} if one looks inside, "
+            "where every operator in question is right by itself; what the backend does without probes cannot be seen"
+        )
+    if row is None:
+        summed = worst_steps(found)
+        if summed:
+            return f"{UNDECIDED}: {summed}"
+        return (
+            f"{UNDECIDED}: the outputs are off by {error}, and no tensor seen inside the model is off by more than "
+            "rounding explains"
+        )
+    why = "was not run alone, to save time" if row.was_postponed else "could not be judged alone"
+    first = f"{row.tensor!r} is the first tensor off by more than rounding explains"
+    return f"{UNDECIDED}: the outputs are off by {error}; {first}, but {row.node.label}, which makes it, {why}"
+
+
+def notes_of(found: Located, judgement: Judgement) -> list[str]:
+    """Return what else a reader should know."""
+    pairs = pairing_notes(found.pairing, found.candidate, found.reference)
+    return [*pairs, *_absorbed(found, judgement), *_harmless(judgement), *_float64(found)]
+
+
+def _absorbed(found: Located, judgement: Judgement) -> Iterator[str]:
+    for row, readers in judgement.absorbed[:_SHOWN]:
+        what = _beyond(row, found)
+        yield (
+            f"{what} in {row.tensor!r}, which {row.node.label} makes, is absorbed by {_some(readers)}: nothing "
+            "behind it is off by more than rounding explains"
+        )
+    if len(judgement.absorbed) > _SHOWN:
+        yield f"infinities or saturated values in {len(judgement.absorbed) - _SHOWN} more tensors are absorbed, too"
+
+
+def _beyond(row: Row, found: Located) -> str:
+    for side, figures in ((found.candidate, row.candidate), (found.reference, row.reference)):
+        if figures is not None and not figures.is_finite:
+            return f"{'NaN' if figures.nan else 'Inf'} of {side}"
+    mine, other = row.candidate, row.reference
+    held = f" ({mine.scale:.3g} instead of {other.scale:.3g})" if mine is not None and other is not None else ""
+    return f"a saturated value{held}"
+
+
+def _some(readers: list[GraphNode]) -> str:
+    names = list(dict.fromkeys(node.label for node in readers))
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return " and ".join(names[:_SHOWN]) + more if names else "nobody, since it is not read"
+
+
+def _harmless(judgement: Judgement) -> Iterator[str]:
+    for row in judgement.harmless[:_SHOWN]:
+        own = row.standalone.relative if row.standalone is not None else row.relative
+        yield (
+            f"{row.node.label} is off by {own:.2g} relative by itself in {row.tensor!r}, but the outputs do not show it"
+        )
+    if len(judgement.harmless) > _SHOWN:
+        yield f"{len(judgement.harmless) - _SHOWN} more operators are off by themselves without the outputs showing it"
+
+
+def _float64(found: Located) -> Iterator[str]:
+    """Yield what float64 says of the outputs, where that is not what both sides say."""
+    finals = {item.output: item.passed for item in found.finals}
+    for row in found.rows:
+        if row.tensor not in finals or row.truth is None:
+            continue
+        if not finals[row.tensor] and sides_with_candidate(row):
+            yield (
+                f"float64 sides with the candidate: in the output {row.tensor!r} {found.reference} is the one that is "
+                "off"
+            )
+            return
+        if finals[row.tensor] and loses_digits(row):
+            yield (
+                f"in float64 the output {row.tensor!r} is {row.truth[1]:.2g} relative away from what both sides agree "
+                "on: the model loses digits in this type"
+            )
+            return
+
+
+def explanation(found: Located) -> list[str]:
+    """Return the figures behind the sentence, one line each."""
+    row = found.first_bad or found.turning
+    if row is None:
+        return []
+    coarser = f" or of {found.precision}" if found.precision else ""
+    lines = [
+        f"accumulated error of {row.tensor!r}: {row.max_abs:.3g} absolute, {row.relative:.3g} relative to the largest "
+        f"magnitude; unit roundoff of its type{coarser}: {row.unit:.3g}"
+    ]
+    lines += _standalone_lines(row)
+    if row.truth is not None:
+        lines.append(
+            f"accumulated, against float64: candidate {row.truth[0]:.3g}, reference {row.truth[1]:.3g} relative"
+        )
+    return [*lines, f"of this operator alone rounding explains up to {standalone_limit(row):.3g} relative"]
+
+
+def _standalone_lines(row: Row) -> Iterator[str]:
+    own = row.standalone
+    if own is None:
+        return
+    yield f"own error, fed with the reference's tensors: {own.max_abs:.3g} absolute, {own.relative:.3g} relative"
+    if own.floor is not None:
+        yield f"noise floor of the operator ({own.floor_from}): {own.floor:.3g} relative"
+    if own.candidate is not None and own.reference is not None:
+        yield f"alone, against float64: candidate {own.candidate:.3g}, reference {own.reference:.3g} relative"
+    if own.in_place is not None:
+        yield f"in its place, against the reference's operator on the same tensors: {own.in_place:.3g} relative"
+    if own.share:
+        yield f"{own.share:.3g} of {own.count} elements differ"
