@@ -1,15 +1,16 @@
-"""The line of each key in a TOML file, which the parser of the standard library does not tell."""
+"""The line of each key in a TOML file, which no parser tells: `tomllib` keeps no positions, and `tomlkit` none of lines.
+
+A statement is what the parser takes by itself: lines are joined until it does, so that nothing here knows how TOML
+writes strings, lists or comments.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
-_HEADER = re.compile(r"\s*(\[\[?)\s*([^\]#]+?)\s*\]\]?")
-_KEY = re.compile(r"""\s*("[^"\n]*"|'[^'\n]*'|[A-Za-z0-9_-]+)\s*[.=]""")
-#: What changes the state of a scan: delimiters of strings (the long ones first), comments, brackets.
-_TOKEN = re.compile(r"\"\"\"|'''|\"|'|#|[\[{]|[\]}]|\n")
+from polycmp.toml import parse_toml
 
 
 @dataclass
@@ -52,54 +53,36 @@ def find_lines(text: str) -> Lines:
     """Find the line of every key and table in valid TOML."""
     found = Lines()
     here = found.top
-    for line, statement in _statements(text):
-        header = _HEADER.match(statement)
-        if header:
-            here = _open(found, header[1], header[2], line)
-        elif key := _KEY.match(statement):
-            here.keys.setdefault(key[1].strip("\"'"), line)
+    for line, is_header, content in _statements(text):
+        for key, value in content.items():
+            if is_header:
+                here = _open(found, key, value, line)
+            else:
+                here.keys.setdefault(key, line)
     return found
 
 
-def _open(found: Lines, bracket: str, name: str, line: int) -> Place:
-    first, *rest = [part.strip().strip("\"'") for part in name.split(".")]
-    if bracket == "[[" and not rest:
-        place = Place(line)
-        found.arrays.setdefault(first, []).append(place)
-        return place
-    place = found.arrays[first][-1] if first in found.arrays else found.top.tables.setdefault(first, Place(line))
-    for part in rest:
+def _open(found: Lines, key: str, value: Any, line: int) -> Place:
+    """Return the place of the table that a header opens."""
+    if value == [{}]:
+        found.arrays.setdefault(key, []).append(Place(line))
+    place = found.arrays[key][-1] if key in found.arrays else found.top.tables.setdefault(key, Place(line))
+    while isinstance(value, dict) and value:
+        [(part, value)] = value.items()
         place = place.tables.setdefault(part, Place(line))
     return place
 
 
-def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the statements with the lines in which they begin: strings and lists may span several."""
-    line, start, first, depth, quote = 1, 0, 1, 0, ""
-    at = 0
-    while token := _TOKEN.search(text, at):
-        what, at = token[0], token.end()
-        if quote:
-            if what == quote and not (quote[0] == '"' and _escaped(text, token.start())):
-                quote = ""
-        elif what in {'"""', "'''", '"', "'"}:
-            quote = what
-        elif what == "#":
-            at = text.find("\n", at) if "\n" in text[at:] else len(text)
-        elif what in "[{":
-            depth += 1
-        elif what in "]}":
-            depth -= 1
-        if what == "\n":
-            line += 1
-            if depth <= 0 and not quote:
-                yield first, text[start : token.start()]
-                start, first = at, line
-    yield first, text[start:]
-
-
-def _escaped(text: str, at: int) -> bool:
-    backslashes = 0
-    while text[at - 1 - backslashes] == "\\":
-        backslashes += 1
-    return backslashes % 2 == 1
+def _statements(text: str) -> Iterator[tuple[int, bool, dict[str, Any]]]:
+    """Yield for each statement the line in which it begins, whether it is a header, and what it says."""
+    statement, first = "", 1
+    for line, more in enumerate(text.split("\n"), start=1):
+        statement = f"{statement}\n{more}" if statement else more
+        if more.rstrip().endswith(",") and "#" not in more:
+            continue  # inside a list for certain, of which there are long ones
+        try:
+            content = parse_toml(statement)
+        except ValueError:  # a string or a list goes on in the next line
+            continue
+        yield first, statement.lstrip().startswith("["), content
+        statement, first = "", line + 1
