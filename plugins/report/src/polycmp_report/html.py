@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from datetime import datetime, timezone
 from importlib import resources
 
@@ -11,7 +9,7 @@ from polycmp import __version__
 from polycmp.files import atomic_write, to_bytes
 from polycmp.report import Facts, Result, Series, Table
 from polycmp.report.along import AlongGraph
-from polycmp_report.elements import Markup, escape, join, tag
+from polycmp.report.elements import Markup, page, tag
 from polycmp_report.models import named
 from polycmp_report.page.diagram import STYLE as GRAPH
 from polycmp_report.page.diagram import diagram_card
@@ -36,41 +34,19 @@ def write(result: Result, path: str) -> None:
 
 def to_html(result: Result) -> str:
     """Return the page. Whatever came from a model or a user is text in it, and only its own script may run."""
-    script, style = _asset("page.js"), _asset("page.css")
     series = result.blocks(Series)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     main = _main(result, series)
-    policy = (
-        f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
+    styles = (
+        _asset("page.css"),
+        STYLE if series else "",
+        PICTURES if 'class="looks"' in main else "",
+        GRAPH if 'class="surroundings"' in main else "",
+        OUTLINE if 'scroll outline"' in main else "",
     )
-    head = join(
-        Markup('<meta charset="utf-8">'),
-        Markup(f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">'),
-        Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-        Markup('<meta name="color-scheme" content="light dark">'),
-        tag(
-            "title",
-            " · ".join((result.heading.capitalize(), *filter(None, (named(result), result.title or "polycmp")))),
-        ),
-        tag(
-            "style",
-            Markup(
-                "".join(
-                    (
-                        style,
-                        STYLE if series else "",
-                        PICTURES if 'class="looks"' in main else "",
-                        GRAPH if 'class="surroundings"' in main else "",
-                        OUTLINE if 'scroll outline"' in main else "",
-                    )
-                )
-            ),
-        ),
-    )
+    title = " · ".join((result.heading.capitalize(), *filter(None, (named(result), result.title or "polycmp"))))
     written = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     foot = tag("footer", f"polycmp {__version__} · {written}")
-    body = tag("body", main, foot, tag("script", Markup(script)))
-    return f"<!DOCTYPE html>\n{tag('html', tag('head', head), body, lang='en')}\n"
+    return page(title, main, foot, style="".join(styles), scripts=[_asset("page.js")])
 
 
 def _main(result: Result, series: tuple[Series, ...]) -> Markup:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import json
 import math
 from collections.abc import Iterator, Mapping
 from importlib import resources
@@ -11,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from polycmp.errors import FileError, describe_exception
-from polycmp.files import atomic_write
+from polycmp.files import atomic_write, to_bytes
 from polycmp.options.values import parse_json
+from polycmp.report.elements import Markup, embedded_json, page, tag
 from polycmp.tensors import format_shape
 from polycmp_onnx.graph import graph_inputs, reads, subgraphs, tensor_metadata
 from polycmp_onnx.shapes import value_types
@@ -34,52 +33,34 @@ def save_visual(proto: Any, path: str, errors: str = "", info: Mapping[str, Mapp
     """
     report = _report(errors) if errors else {}
     graph = _graph(proto, report, info or {})
-    text = json.dumps(graph, allow_nan=False).replace("<", "\\u003c").replace("\u2028", "\\u2028")
-    page = _PAGE.format(
-        title=html.escape(graph["title"]),
-        summary=html.escape(graph["summary"]),
-        verdict=_verdict(report),
+    words = "Search names and operators"
+    text = page(
+        graph["title"],
+        tag(
+            "aside",
+            tag("h1", graph["title"]),
+            tag("p", graph["summary"]),
+            *(_verdict(report) if report else ()),
+            tag("input", type="search", placeholder=words, aria_label=words),
+            tag("ul", id="found"),
+            tag("div", id="details"),
+        ),
+        tag("main", tag("svg", role="group", aria_label="Graph of the model")),
+        embedded_json("graph", graph),
         style=_file("view.css"),
-        layout=_file("dagre.min.js"),
-        script=_file("view.js"),
-        data=text,
+        scripts=[_file("dagre.min.js"), _file("view.js")],
     )
     with atomic_write(path) as file:
-        file.write(page.encode())
-
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<meta http-equiv="Content-Security-Policy"
-  content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
-<title>{title}</title>
-<style>{style}</style>
-<aside>
-<h1>{title}</h1>
-<p>{summary}</p>
-{verdict}<input type="search" placeholder="Search names and operators" aria-label="Search names and operators">
-<ul id="found"></ul>
-<div id="details"></div>
-</aside>
-<main><svg role="group" aria-label="Graph of the model"></svg></main>
-<script type="application/json" id="graph">{data}</script>
-<script>{layout}</script>
-<script>{script}</script>
-</html>
-"""
+        file.write(to_bytes(text))
 
 
 def _file(name: str) -> str:
     return resources.files("polycmp_onnx.tools.page").joinpath(name).read_text(encoding="utf-8")
 
 
-def _verdict(report: Mapping[str, Any]) -> str:
-    if not report:
-        return ""
-    sentence = html.escape(str(report.get("sentence", "")))
-    return f'<p>{sentence}</p>\n<div id="scale">error <span>small</span><i></i><span>large</span></div>\n'
+def _verdict(report: Mapping[str, Any]) -> Iterator[Markup]:
+    yield tag("p", report.get("sentence", ""))
+    yield tag("div", "error ", tag("span", "small"), tag("i"), tag("span", "large"), id="scale")
 
 
 def _report(path: str) -> dict[str, Any]:

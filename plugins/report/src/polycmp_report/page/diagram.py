@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from polycmp_report.elements import Markup, join, tag
+from polycmp.report.elements import Markup, join, tag
 from polycmp_report.page.layers import Layers, layers_of
 from polycmp_report.surroundings import STEPS, Box, Diagram
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from polycmp.report import Bar, Histogram
-from polycmp_report.elements import Markup, join, tag
+from polycmp.report.elements import Markup, join, tag
 
 WIDTH, HEIGHT = 560, 170
 LEFT, RIGHT, TOP, BOTTOM = 8, 8, 20, 26

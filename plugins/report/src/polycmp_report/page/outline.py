@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from polycmp.report import BAD, figure
 from polycmp.report.along import AlongGraph, Measure, Place
-from polycmp_report.elements import Markup, join, tag
+from polycmp.report.elements import Markup, join, tag
 from polycmp_report.page.tables import breakable
 
 #: Errors below this, relative, have no bar.

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.report import figure
-from polycmp_report.elements import Markup, join, tag
+from polycmp.report.elements import Markup, join, tag
 from polycmp_report.page.looks import NOTHING, Look
 
 SIZE, HEIGHT, PAD = 220, 140, 6

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polycmp.report import Fact, Facts, NextStep, Note, Problem, Repeat, Result, Table
-from polycmp_report.elements import Markup, join, tag
+from polycmp.report.elements import Markup, join, tag
 from polycmp_report.models import file_names, named
 
 #: Problems of the same kind that are told one by one.
@@ -106,8 +106,7 @@ def tools(result: Result) -> Markup | None:
     if sum(len(table.rows) for table in result.blocks(Table) if table.judged) < 2:
         return None
     search = tag("input", type="search", id="search", placeholder="Find by name", aria_label="Find by name")
-    only = tag("label", Markup('<input type="checkbox" id="only-failed">'), " only failures")
-    search = Markup(search.replace("</input>", ""))
+    only = tag("label", tag("input", type="checkbox", id="only-failed"), " only failures")
     status = tag("span", id="shown", class_="soft", role="status")
     return tag("div", search, only, status, class_="tools scripted", role="search")
 

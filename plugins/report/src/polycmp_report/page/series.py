@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from polycmp.report import Point, Series
 from polycmp.report.along import AlongGraph
-from polycmp_report.elements import Markup, join, tag
+from polycmp.report.elements import Markup, join, tag
 from polycmp_report.page.modules import groups_of
 
 WIDTH, HEIGHT = 1160, 300

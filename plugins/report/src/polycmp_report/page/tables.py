@@ -20,7 +20,7 @@ from polycmp.report import (
     cell_text,
     figure,
 )
-from polycmp_report.elements import Markup, escape, join, tag
+from polycmp.report.elements import Markup, escape, join, tag
 from polycmp_report.page.drawings import bars, histogram_svg, spark_svg
 from polycmp_report.page.pictures import pictures
 from polycmp_report.page.sections import facts_list, hint
@@ -176,7 +176,8 @@ def _number(column: Column, cell: CellValue) -> Markup:
 
 def breakable(name: str) -> Markup:
     """Return a name that may be broken after its separators rather than anywhere."""
-    return Markup("<wbr>".join(escape(part) for part in re.split(r"(?<=[./_:])", name)))
+    first, *others = re.split(r"(?<=[./_:])", name)
+    return join(first, *(join(tag("wbr"), part) for part in others))
 
 
 def _details(row: Row, table: Table, *, large: bool, look: Any) -> Iterator[Markup]:

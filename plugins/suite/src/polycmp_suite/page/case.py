@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from polycmp.report import duration, figure
-from polycmp_report.elements import Markup, tag
+from polycmp.report.elements import Markup, escape, tag
 from polycmp_report.identity import Identity
 from polycmp_suite.page.document import badge, page
 from polycmp_suite.page.trend import trend
@@ -45,7 +45,7 @@ def case_page(result: CaseResult, folder: Path, facts: Identity | None, past: Se
 
 
 def _between(links: Sequence[Markup]) -> list[Markup]:
-    return [part for index, link in enumerate(links) for part in ([Markup(" · ")] if index else []) + [link]]
+    return [part for index, link in enumerate(links) for part in ([escape(" · ")] if index else []) + [link]]
 
 
 def _facts(result: CaseResult, facts: Identity | None) -> list[Markup]:

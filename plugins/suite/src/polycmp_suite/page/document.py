@@ -1,37 +1,24 @@
-"""Whole pages of HTML, with their style, their script and what they may load."""
+"""Whole pages of a suite, with their style and script."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from importlib import resources
 
 from polycmp import __version__
-from polycmp_report.elements import Markup, escape, tag
+from polycmp.report import elements
+from polycmp.report.elements import Markup, tag
 
 
 def page(title: str, body: Markup, *, script: bool = False) -> str:
-    """Return a page that needs nothing else; only its own script may run, and nothing is fetched.
+    """Return a page.
 
     Args:
         title: Its title.
-        body: What is in it.
+        body: Its content.
         script: Whether it has the script of the index.
     """
-    code = _asset("index.js") if script else ""
-    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-    allowed = f"script-src 'sha256-{digest}'; " if script else ""
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; {allowed}base-uri 'none'"
-    head = Markup(
-        '<meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark">'
-        f"<title>{escape(title)}</title><style>{_asset('index.css')}</style>"
-    )
     foot = tag("footer", f"polycmp {__version__}")
-    end = Markup(f"<script>{code}</script>") if script else None
-    return f"<!DOCTYPE html>\n{tag('html', tag('head', head), tag('body', body, foot, end), lang='en')}\n"
+    return elements.page(title, body, foot, style=_asset("index.css"), scripts=[_asset("index.js")] if script else [])
 
 
 def badge(state: str, word: str = "") -> Markup:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from polycmp.files import atomic_write, to_bytes
 from polycmp.report import Facts, Note, Result, duration, figure
-from polycmp_report.elements import Markup, tag
+from polycmp.report.elements import Markup, tag
 from polycmp_report.identity import Identity
 from polycmp_suite.page.case import case_page
 from polycmp_suite.page.document import badge, page
@@ -119,7 +119,7 @@ def _page_of(case: CaseResult) -> str:
 
 
 def _filters(cases: Sequence[CaseResult]) -> Markup:
-    search = Markup('<input type="search" id="search" placeholder="Find by name or reason" aria-label="Find">')
+    search = tag("input", type="search", id="search", placeholder="Find by name or reason", aria_label="Find")
     return tag(
         "div",
         search,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from polycmp_report.elements import Markup, tag
+from polycmp.report.elements import Markup, tag
 from polycmp_suite.result import CaseResult
 from polycmp_suite.store import Run, runs_in
 
