@@ -1,4 +1,4 @@
-"""The line of each key in a TOML file, which no parser tells: neither `tomllib` nor `tomlkit` keeps the lines of values.
+"""The line of each key in a TOML file, which no parser tells: `tomllib` and `tomlkit` keep no lines of values.
 
 A statement is what the parser takes by itself: lines are joined until it does, so that nothing here knows how TOML
 writes strings, lists or comments.
