@@ -44,7 +44,7 @@ def test_nothing_builds_such_a_file(polycmp, model):
         (("build",), "pip install 'polycmp-trt[cu12]'"),
         (("inspect", "tactics"), "pip install 'polycmp-trt[cu12]'"),
         (("template", "trt-config"), "pip install 'polycmp-trt[cu12]'"),
-        (("debug", "repeat"), "pip install polycmp-locate"),
+        (("debug", "reduce"), "pip install polycmp-locate"),
         (("template", "onnx-gs"), "pip install polycmp-onnx"),
     ],
     ids=" ".join,

@@ -35,6 +35,7 @@ BUILTIN_PLUGINS: Mapping[str, str] = {
     "accuracy": "polycmp.builtin.accuracy.plugin",
     "api": "polycmp.builtin.api.plugin",
     "data": "polycmp.builtin.data.plugin",
+    "debug": "polycmp.builtin.debug.plugin",
     "formats": "polycmp.builtin.formats.plugin",
     "functions": "polycmp.builtin.functions.plugin",
     "layerwise": "polycmp.builtin.layerwise.plugin",

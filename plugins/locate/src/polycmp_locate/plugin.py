@@ -20,15 +20,11 @@ def polycmp_commands() -> Iterable[CommandSpec]:
         ("debug", "reduce"),
         "Make a failing model smaller, as long as it fails.",
         "polycmp_locate.reduce.command:reduce_command",
-        "Find out what fails: smaller models, repeated runs, precision.",
     )
     yield CommandSpec(
         ("debug", "bundle"),
         "Make the folder of a fault fit to be posted.",
         "polycmp_locate.reduce.bundle_command:bundle_command",
-    )
-    yield CommandSpec(
-        ("debug", "repeat"), "Run a check again and again.", "polycmp_locate.debug.repeating:repeat_command"
     )
     yield CommandSpec(
         ("debug", "precision"),

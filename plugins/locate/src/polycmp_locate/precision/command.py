@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from polycmp.builtin.debug.sections import CheckingCommand, CheckSection, ReplaySection, check_option
 from polycmp.command import common_params, examples
 from polycmp.spec import opt
-from polycmp_locate.debug.sections import CheckingCommand, CheckSection, ReplaySection, check_option
 from polycmp_locate.options import MODEL_AND_INPUTS
 
 if TYPE_CHECKING:
+    from polycmp.builtin.debug.replay import Replay
+    from polycmp.builtin.debug.steps import Stepper
     from polycmp.command import Invocation
     from polycmp.report import Result
-    from polycmp_locate.debug.replay import Replay
-    from polycmp_locate.debug.steps import Stepper
 
 EPILOG = """\b
 With backends: the model in float16 on the first one, judged by the float model on the last one.
@@ -139,9 +139,9 @@ def _with_backends(call: Invocation) -> int:
 
 
 def _with_check(call: Invocation) -> int:
-    from polycmp_locate.debug.check import make_check
-    from polycmp_locate.debug.replay import Replay
-    from polycmp_locate.debug.steps import Stepper
+    from polycmp.builtin.debug.check import make_check
+    from polycmp.builtin.debug.replay import Replay
+    from polycmp.builtin.debug.steps import Stepper
     from polycmp_onnx import save_verified
 
     checking, replays = call.section(CheckSection), call.section(ReplaySection)

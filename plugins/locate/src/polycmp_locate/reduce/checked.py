@@ -6,14 +6,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+from polycmp.builtin.debug.replay import Replay
+from polycmp.builtin.debug.steps import Stepper
 from polycmp.errors import ModelError
 from polycmp.files import make_folder
 from polycmp.graph import ModelGraph
 from polycmp.loader import Loader
 from polycmp.model import Model
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class
-from polycmp_locate.debug.replay import Replay
-from polycmp_locate.debug.steps import Stepper
 from polycmp_locate.reduce.named import operators_named
 from polycmp_locate.reduce.parts import Part, Parts
 from polycmp_locate.reduce.reduction import Reduction, told_in

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from polycmp.builtin.debug.sections import CheckingCommand, CheckSection, ReplaySection, check_option
 from polycmp.command import common_params, examples
 from polycmp.spec import opt
-from polycmp_locate.debug.sections import CheckingCommand, CheckSection, ReplaySection, check_option
 from polycmp_locate.options import MODEL_AND_INPUTS
 
 if TYPE_CHECKING:
+    from polycmp.builtin.debug.replay import Replay
     from polycmp.command import Invocation
-    from polycmp_locate.debug.replay import Replay
     from polycmp_locate.reduce.reduction import Reduction
     from polycmp_locate.reduce.search import Wishes
     from polycmp_locate.reduce.searching import Wanted
@@ -76,7 +76,7 @@ def _reduce(call: Invocation) -> int:
 def _asked(call: Invocation) -> tuple[Wishes, Wanted, Replay]:
     """Return how to search, what is to be written, and what keeps the steps."""
     # None of this is needed for a help text, which has to come at once.
-    from polycmp_locate.debug.replay import Replay
+    from polycmp.builtin.debug.replay import Replay
     from polycmp_locate.reduce.search import Wishes
     from polycmp_locate.reduce.searching import Wanted
 
@@ -98,9 +98,9 @@ def _with_backends(call: Invocation) -> Reduction:
 
 
 def _with_check(call: Invocation) -> Reduction:
+    from polycmp.builtin.debug.check import make_check
+    from polycmp.builtin.debug.steps import Stepper
     from polycmp.errors import UsageError
-    from polycmp_locate.debug.check import make_check
-    from polycmp_locate.debug.steps import Stepper
 
     if call.options.backends:
         raise UsageError("backends and --check both say what fails", hint="give two backends, or --check COMMAND …")

@@ -13,13 +13,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from polycmp.builtin.debug.sections import CheckSection
+from polycmp.builtin.debug.served import Server
 from polycmp.errors import EXIT_USAGE, UsageError, describe_exception
 from polycmp.terminal import echo
-from polycmp_locate.debug.sections import CheckSection
-from polycmp_locate.debug.served import Server
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
+
+__all__ = ["AskingCheck", "Check", "Checked", "CommandCheck", "make_check"]
 
 #: The program whose commands are run without starting it anew each time.
 _SERVED = "polycmp"

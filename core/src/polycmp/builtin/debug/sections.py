@@ -10,6 +10,8 @@ import click
 from polycmp.command import BackendCommand
 from polycmp.spec import opt
 
+__all__ = ["CheckSection", "CheckingCommand", "ReplaySection", "check_option", "split_check"]
+
 _CHECK_FLAGS = ("--check", "--check-inference")
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from polycmp.builtin.debug.sections import CheckingCommand, CheckSection, ReplaySection, check_option
 from polycmp.command import examples
 from polycmp.spec import opt
-from polycmp_locate.debug.sections import CheckingCommand, CheckSection, ReplaySection, check_option
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
@@ -23,7 +23,7 @@ Exit status: 0 found, or nothing failed; 1 failures and nothing found; 2 wrong u
 
 
 def _until(text: str) -> str:
-    from polycmp_locate.debug.repeat import parse_until
+    from polycmp.builtin.debug.repeat import parse_until
 
     return parse_until(text)
 
@@ -49,11 +49,11 @@ def repeat_with_check(call: Invocation, name: str, artifact: str, prepare: Calla
     Raises:
         UsageError: It is not said when to end.
     """
+    from polycmp.builtin.debug.check import make_check
+    from polycmp.builtin.debug.repeat import repeat, result_of
+    from polycmp.builtin.debug.replay import Replay
+    from polycmp.builtin.debug.steps import Stepper
     from polycmp.errors import UsageError
-    from polycmp_locate.debug.check import make_check
-    from polycmp_locate.debug.repeat import repeat, result_of
-    from polycmp_locate.debug.replay import Replay
-    from polycmp_locate.debug.steps import Stepper
 
     until, section, replays = call.section(UntilSection).until, call.section(CheckSection), call.section(ReplaySection)
     if not until:
@@ -111,7 +111,7 @@ repeat_command = repeating_command(
     _repeat,
     help="Run a check again and again, and sort what each run leaves into good and bad."
     + examples(
-        "polycmp debug repeat --until 10 --check polycmp run model.onnx -b onnxrt -b onnx",
+        "polycmp debug repeat --until 10 --check pytest test_model.py",
         "polycmp debug repeat --until bad --artifacts out.npz --check python flaky.py",
     ),
 )

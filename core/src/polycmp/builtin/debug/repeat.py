@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from polycmp.builtin.debug.check import Checked
+from polycmp.builtin.debug.replay import Replay
+from polycmp.builtin.debug.steps import Stepper
 from polycmp.errors import PluginError, PolycmpError, UsageError, describe_exception
 from polycmp.report import Block, Cell, Column, Fact, Note, Result, Row, State, Table, Verdict
-from polycmp_locate.debug.check import Checked
-from polycmp_locate.debug.replay import Replay
-from polycmp_locate.debug.steps import Stepper
 
 #: Steps after which a search that waits for something is given up.
 MOST = 100_000

@@ -11,6 +11,8 @@ from polycmp.errors import FileError, describe_exception
 from polycmp.files import atomic_write, to_bytes
 from polycmp.options.values import parse_json
 
+__all__ = ["HINT", "Replay"]
+
 _CLASS = "IterationContext"
 HINT = "such a file is written with --save-debug-replay FILE"
 

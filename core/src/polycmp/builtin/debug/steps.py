@@ -8,10 +8,12 @@ import shutil
 import time
 from pathlib import Path
 
+from polycmp.builtin.debug.check import Check, Checked
+from polycmp.builtin.debug.sections import CheckSection
 from polycmp.errors import FileError, UsageError, describe_exception
 from polycmp.files import atomic_write, to_bytes
-from polycmp_locate.debug.check import Check, Checked
-from polycmp_locate.debug.sections import CheckSection
+
+__all__ = ["Stepper"]
 
 _LOG = logging.getLogger("polycmp.debug")
 

@@ -1,0 +1,1 @@
+"""Steps that a command checks: repeating them, keeping their verdicts, and the command class with `--check`."""
