@@ -50,7 +50,7 @@ def checked_outputs(outputs: Any, whose: str) -> dict[str, Any]:
     """Return a backend's outputs as plain arrays in the byte order of this machine; arrays on devices as they are.
 
     Args:
-        outputs: What the backend returned.
+        outputs: Outputs by name, as the backend returned them: anything with the array protocol.
         whose: The backend, for messages.
 
     Raises:

@@ -13,10 +13,10 @@ def deprecated(name: str, *, since: str, until: str, instead: str, stacklevel: i
     Call it first thing in a function that is to go, so that the warning points to the line that uses this function.
 
     Args:
-        name: What is going, as users write it: `polycmp.example.old()`, `--old-option`.
+        name: Name of the deprecated thing, as users write it: `polycmp.example.old()`, `--old-option`.
         since: The version that warns first.
         until: The version in which it is gone. `core/tests/test_stability.py` fails when that version is reached.
-        instead: What to write in its place.
+        instead: Its replacement, as users write it.
         stacklevel: 1 for the caller of the function that calls this, 2 for one further out.
     """
     text = f"{name} is deprecated since polycmp {since} and will be removed in {until}; use {instead}"

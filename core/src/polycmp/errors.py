@@ -42,7 +42,7 @@ class PolycmpError(Exception):
         what: One sentence that says what went wrong.
         whose: The plugin, backend, file or option that it belongs to; empty when `what` already says so.
         why: The cause, often the text of the exception underneath.
-        hint: What to do next, best of all a command to type.
+        hint: The next step for the user, best of all a command to type.
         exit_code: The exit status of the command line for this error.
     """
 
@@ -144,7 +144,7 @@ def is_users_failure(error: BaseException) -> bool:
     `Exception`, as extensions in Rust raise it, is a failure like any other.
 
     Args:
-        error: What was caught, with the traceback that it has at that place.
+        error: The exception that was caught, with the traceback that it has at that place.
 
     Returns:
         False for a `KeyboardInterrupt`, and for the `GeneratorExit` of a generator that is being closed; True for
@@ -163,7 +163,7 @@ class OthersCode:
 
     Args:
         kind: The error to raise.
-        what: What went wrong, as for `PolycmpError`.
+        what: The failure in words, as for `PolycmpError`.
         whose: As for `PolycmpError`.
         hint: As for `PolycmpError`.
 
@@ -192,8 +192,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a sentence with the closest known names, or all of them where none is close.
 
     Args:
-        name: What was typed.
-        known: What would have been right.
+        name: The name that was typed.
+        known: The names that would have been right.
     """
     from difflib import get_close_matches
 

@@ -59,7 +59,7 @@ def same_folder(whose: str) -> Iterator[None]:
     """Begin a block of others' code in the folder in which the command was started, and go back there behind it.
 
     Args:
-        whose: Who is named if the block changed the folder.
+        whose: Name of the code to blame if the block changed the folder.
     """
     start = _start
     if start is None:

@@ -24,14 +24,14 @@ class GraphNode:
     """One operator of a model.
 
     Attributes:
-        op_type: What it does: `Conv`.
-        name: Its own name; may be empty.
-        domain: Who defines the operator; empty for the format's own.
+        op_type: Type of the operator: `Conv`.
+        name: Name of the operator; may be empty.
+        domain: Domain that defines the operator; empty for the format's own.
         inputs: Names of the tensors it reads, those that its inner graphs take from around them included.
         outputs: Names of the tensors it makes.
-        attributes: Its settings as plain values; large ones as a short text.
-        metadata: What the file says of it beside that, by key: an exporter may write the line of source there.
-        operands: What it reads by place: one name may stand there twice, and an omitted one is empty. Empty where
+        attributes: Attributes of the operator as plain values; large ones as a short text.
+        metadata: Other metadata in the file, by key: an exporter may write the line of source there.
+        operands: Operands by position: one name may occur twice, and an omitted one is empty. Empty where
             `inputs` says as much.
     """
 
@@ -102,8 +102,8 @@ class MovableGraph(ModelGraph, Protocol):
         Inputs are left as they are: the caller moves what it feeds.
 
         Args:
-            kinds: What tensors are rounded to, by name; all others under the empty name.
-            seed: Where random numbers begin; another seed makes others.
+            kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.
+            seed: Seed of the random numbers.
 
         Returns:
             The model, with the same names; None if this model cannot be changed so.
@@ -115,7 +115,7 @@ def weight_values(graph: ModelGraph, names: Iterable[str]) -> dict[str, NDArray[
 
     Args:
         graph: The model. It tells them if it has a method `values(names)` that returns a mapping.
-        names: Which weights.
+        names: Names of the weights.
     """
     tell = getattr(graph, "values", None)
     return dict(tell(list(names))) if callable(tell) else {}
@@ -129,7 +129,7 @@ class OwnGraph:
 
         Args:
             tensor: The first tensor that is different, by this graph's name.
-            made: What the file's model makes of it.
+            made: Values of that tensor as the file's model computes it.
             feed: The inputs.
         """
         return ()

@@ -29,7 +29,7 @@ class Chosen(NamedTuple):
         inputs: The inputs.
         note: In words, which sizes, and why.
         works: Whether a backend ran with them.
-        outputs: What that backend made of the feed that it was tried on.
+        outputs: Outputs of that backend for the feed that it was tried on; None if none was tried.
     """
 
     inputs: TensorMetadata
@@ -68,7 +68,7 @@ class Reach(Protocol):
         Args:
             inputs: The model's inputs, with the shapes that were asked for; others may be open.
             feed: The first feed that was drawn; what was made of it says nothing in some outputs, or is not known.
-            iterations: How many feeds are wanted.
+            iterations: Number of feeds that are wanted.
             silent: Tells which outputs say nothing: a comparison of them is blind.
         """
 
@@ -77,7 +77,7 @@ class PlanSource(DataSource):
     """The feeds of a plan.
 
     Args:
-        plan: Where they come from.
+        plan: The part of the plan on input data.
         registry: The plugins.
 
     Attributes:
@@ -210,7 +210,7 @@ class PlanSource(DataSource):
         Args:
             inputs: The model's inputs.
             feed: The first feed.
-            outputs: What the reference made of it; None to run it here.
+            outputs: Outputs of the reference for the first feed; None to run it here.
         """
         reach, self._reach = self._reach, None
         if reach is None or (outputs is not None and not self._silent(outputs)):

@@ -215,7 +215,7 @@ class SaveBytes(Loader[bytes]):
 
     Args:
         obj: Bytes, or a callable that returns them.
-        path: Where to write.
+        path: The file to write.
     """
 
     def __init__(self, obj: bytes | Callable[[], bytes], path: str | Path) -> None:

@@ -108,14 +108,14 @@ def setup_logging(
     """Arrange what is logged, and where, as the command line asks; a second call replaces the first one's doing.
 
     Args:
-        verbose: How often `-v` was given.
-        quiet: How often `-q` was given.
+        verbose: Number of `-v` on the command line.
+        quiet: Number of `-q` on the command line.
         verbosity: `LEVEL` for everything, or `MODULE:LEVEL` for one module (`onnxrt`, `session`, …); the most specific
             module wins, and `LEVEL` wins over `-v` and `-q`.
         silent: Show critical messages only, whatever else is said.
         log_format: Any of `timestamp`, `line-info`, `no-colors`.
         log_file: Also write to this file, which is emptied, and what commands print; missing folders are made.
-        stream: Where to write; None means `sys.stderr`, never standard output.
+        stream: Stream to write to; None means `sys.stderr`, never standard output.
 
     Raises:
         UsageError: A level or format is unknown.

@@ -48,13 +48,13 @@ class Model:
     Args:
         path: The file; a Python file may name a function behind a colon.
         registry: The plugins to look in.
-        settings: What the command line says about models.
+        settings: Settings for models from the command line; None for the defaults.
 
     Attributes:
         registry: The plugins.
-        settings: What the command line says about models.
+        settings: Settings for models from the command line; None for the defaults.
         path: The file, without the function's name.
-        kind: What kind of model it holds, as its loader calls it.
+        kind: Kind of model in the file, as its loader calls it.
         input_shapes: Shapes asked for by `--input-shapes`.
         data_loader: The data loader of this run, called with the inputs' metadata; None if there is none.
 
@@ -210,7 +210,7 @@ class Model:
 
         Args:
             loader: Makes it; of this model's kind.
-            path: Where to write.
+            path: The file to write.
 
         Returns:
             What was made sure of, in a few words each; nothing where the model's loader cannot tell.

@@ -38,9 +38,9 @@ class Ending:
     """How a process ended.
 
     Attributes:
-        status: Its exit status; minus the number of the signal that ended it.
+        status: Exit status; minus the number of the signal that ended it.
         last_line: The last line it wrote to standard error; empty if there is none.
-        offence: Why this process ended it; empty if it did not.
+        offence: The reason why this process ended it; empty if it did not.
     """
 
     status: int
@@ -61,8 +61,8 @@ class ChildProcess:
         module: The full name of the module.
         arguments: Words for its `main`, after the number of this process.
         python: The interpreter; by default this one.
-        path: Where the child looks for modules, instead of its interpreter's usual places.
-        environ: Its environment variables; by default those of this process.
+        path: Folders in which the child looks for modules, instead of its interpreter's usual ones.
+        environ: Environment variables of the child; by default those of this process.
         descriptors: File descriptors that it inherits.
         on_stderr: Called with each line that it writes to standard error.
 
@@ -230,8 +230,8 @@ class DiedError(Exception):
     """A child ended, or was ended, before it was done.
 
     Attributes:
-        step: What it was doing.
-        how: What became of it.
+        step: The step that it had reached, in words.
+        how: The way in which it ended, in words.
     """
 
     def __init__(self, step: str, how: str) -> None:
@@ -247,7 +247,7 @@ def ask_child(
 
     Args:
         module: The full name of the module whose `main` calls `answer_one`.
-        request: What to ask.
+        request: The request, as plain values.
         environ: Environment variables of the child.
         timeout: Seconds to wait for each answer.
 

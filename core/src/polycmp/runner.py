@@ -32,7 +32,7 @@ class Runner(Recorded):
         name: The label in reports.
         is_active: Whether `activate` succeeded and `deactivate` has not been called.
         backend_version: Version of the library underneath, if the runner knows it once it is active.
-        notes: What a reader of the report should know, in words: a fallback, a setting that had no effect.
+        notes: Remarks for the reader of the report, in words: a fallback, a setting that had no effect.
         outputs_stay_valid: Set by a class whose `infer` returns arrays that outlive later calls and deactivation, so
             that nobody has to copy them.
     """
@@ -117,7 +117,7 @@ class Runner(Recorded):
         Args:
             feed_dict: One array per input, of the declared element type and a shape that fits.
             check_inputs: Check names, types and shapes first.
-            kwargs: Whatever else the backend's `infer_impl` takes.
+            kwargs: Further keyword arguments of the backend's `infer_impl`.
 
         Returns:
             Output arrays by name, valid until the next call: torch tensors if an input is one, else NumPy's.

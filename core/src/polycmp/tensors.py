@@ -48,7 +48,7 @@ class LabelledFeed(dict[str, Any]):
 
     Args:
         arrays: Arrays by input name.
-        label: What it is, in words: `large, seed 3, x:[2,8]`.
+        label: Description of the feed: `large, seed 3, x:[2,8]`.
         repeat: The options that make this feed and no other, by their names on the command line without dashes:
             `{"stress-kinds": ["large"], "stress-seeds": [3]}`.
     """
@@ -104,7 +104,7 @@ class DataSource:
         Args:
             inputs: The model's inputs, as `drawn` got them.
             feed: The first feed.
-            outputs: What the reference made of it.
+            outputs: Outputs of the reference for the first feed.
         """
         del inputs, feed, outputs
         return None
@@ -212,7 +212,7 @@ class TensorEntry:
         max_shape: Largest shape that the backend takes, where it says so.
         values: The numbers this tensor must hold, for a shape tensor whose content was given.
         range: Smallest and largest value that the model can take, where its graph says so.
-        role: What the model's graph says that the numbers are for, where that asks something of their values:
+        role: Use of the numbers in the model's graph, where that restricts their values:
             `number` where whole numbers are only calculated with, so that any will do; `divisor` where whole numbers
             are divided by them, and 0 makes no sense; `pixels` where the model itself brings values of 0 to 255 into
             the range that it was trained on.
@@ -237,7 +237,7 @@ class TensorEntry:
         """Return the shape with every unknown dimension replaced.
 
         Args:
-            default: What an unknown dimension becomes where no smallest or largest shape is known.
+            default: Size of an unknown dimension where no smallest or largest shape is known.
         """
         bound = self.min_shape or self.max_shape
         shape = () if self.shape is None else self.shape
@@ -272,8 +272,8 @@ def dimension_key(name: str, axis: int, dim: int | str) -> str:
 
     Args:
         name: The tensor's name.
-        axis: Which of its dimensions.
-        dim: What it declares: a name, or -1.
+        axis: Position of the dimension in the shape.
+        dim: The dimension as declared: a name, or -1.
     """
     return dim if isinstance(dim, str) and dim else f"{name}\0{axis}"
 
@@ -346,8 +346,8 @@ class ModelDescription:
     """What a model file says of itself before anything is loaded for running.
 
     Attributes:
-        inputs: Its inputs.
-        outputs: Its outputs, as they will be after the loader's options.
+        inputs: Inputs of the model.
+        outputs: Outputs of the model, as they will be after the loader's options.
         tensors: Names of all tensors inside, if known.
     """
 

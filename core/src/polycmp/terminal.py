@@ -54,7 +54,7 @@ def visible_lines(text: str, indent: str = "") -> str:
 
     Args:
         text: The text.
-        indent: What stands before every line but the first, so that none of them can pass for a line of its own.
+        indent: Prefix of every line but the first, so that none of them can pass for a line of its own.
     """
     lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
     return f"\n{indent}".join(visible(line.expandtabs(4)) for line in lines)
@@ -92,7 +92,7 @@ def echo(text: str = "", *, err: bool = False) -> None:
     """Print a text whose line breaks are ours, in visible characters; names in it have been through `visible`.
 
     Args:
-        text: What to print.
+        text: The text to print.
         err: Print to standard error instead of standard output.
 
     Raises:
@@ -109,7 +109,7 @@ class Guarded:
     """A stream of text without commands to a CI system.
 
     Args:
-        stream: Where the text goes; None, as a closed descriptor makes it, swallows everything.
+        stream: Stream that the text is written to; None, as a closed descriptor makes it, discards everything.
     """
 
     def __init__(self, stream: TextIO | None) -> None:

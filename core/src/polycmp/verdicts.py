@@ -32,7 +32,7 @@ class Worst:
     """The element that failed by most, or where none failed the one with the largest error.
 
     Attributes:
-        index: Its position.
+        index: Position of the element.
         candidate: The candidate's value as text or number.
         reference: The reference's value.
     """
@@ -63,14 +63,14 @@ class ErrorStats:
         quantile_rel: The quantile asked for, of the relative error.
         required_abs: Smallest atol that alone would have passed.
         required_rel: Smallest rtol that alone would have passed.
-        worst: Where it is worst.
+        worst: The worst element; None if there is none.
         histogram: Distribution of the absolute error; None unless a report asked for it.
         nan_candidate: NaNs in the candidate.
         nan_reference: NaNs in the reference.
         nan_mismatched: Positions where only one side is NaN.
         nan_failed: NaNs that failed, those at one position of both sides counted once.
         inf_matched: Positions where both sides hold the same infinity.
-        inf_forgiven: How many of those counted as equal.
+        inf_forgiven: Number of those that counted as equal.
         whole: Whether both sides hold whole numbers or booleans.
     """
 

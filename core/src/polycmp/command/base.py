@@ -51,9 +51,9 @@ class BackendCommand(click.Command):
     """A command over a model and backends.
 
     Args:
-        name: Its last word.
+        name: Last word of the command.
         run: Does the work: called with the `Invocation`, returns the exit status.
-        options: Its options, in the order of the help text: sections of the core by name (`"data"`), single options of
+        options: Options in the order of the help text: sections of the core by name (`"data"`), single options of
             them (`"result.report"`), and frozen dataclasses of its own with `opt()` fields.
         plugins: The kinds of contribution whose options it takes.
         unfolded: Those of these kinds whose options its help shows without being asked for them.

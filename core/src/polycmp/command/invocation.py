@@ -127,7 +127,7 @@ class Invocation:
         Args:
             loaders: Options instances by loader, in place of those on the command line.
             input_shapes: Shapes besides those of `--input-shapes`, spelled as there.
-            reads: What else is read, by what it is called, so that nothing overwrites it.
+            reads: Other files that are read, each with the name of its kind, so that nothing overwrites them.
 
         Raises:
             UsageError: No model was given, or an option's value cannot be right.
@@ -171,7 +171,7 @@ class Invocation:
 
         Raises:
             UsageError: A file would be overwritten, or no report has the suffix of one.
-            PluginError: What writes a report is not there.
+            PluginError: No installed plugin writes a report that was asked for.
         """
         if plan is None:
             refuse_collisions(self.options, others=reads)

@@ -26,7 +26,7 @@ def behind_the_command(words: Sequence[str], commands: Collection[str]) -> list[
 
     Args:
         words: The words behind the group's name.
-        commands: What may come next.
+        commands: Words that may come next: names of commands.
     """
     position = 0
     while position < len(words) and _is_about_messages(words[position]):

@@ -125,7 +125,7 @@ def _refuse(flag: str, ctx: click.Context, table: FlagTable, words: Sequence[str
 
     Raises:
         UsageError: Nobody has it, or several plugins claim it.
-        PluginError: Which package brings the flag, or the backend of this command line that would.
+        PluginError: The plugin that brings the flag is not there; the error names its package, or the backend to use.
     """
     if not flag.startswith("--"):
         return
@@ -159,7 +159,7 @@ def _refuse_missing(flag: str, registry: Registry) -> None:
     """Raise for a flag that belongs by its name to a plugin which is not there; return for any other.
 
     Raises:
-        PluginError: Which package brings the flag.
+        PluginError: A plugin that is not there brings the flag; the error names its package.
     """
     if flag in known_names().options:
         raise PluginError(f"the package that brings {flag} is not installed", hint=known_names().options[flag])

@@ -79,7 +79,7 @@ def written_paths(values: OptionValues, table: FlagTable) -> Iterator[str]:
 
     Args:
         values: The options.
-        table: What each option is.
+        table: The options by flag, each with its declaration.
     """
     yield from (path for field, path in _core_paths(values) if field.writes and path != "-")
     for key, value in values.values.items():

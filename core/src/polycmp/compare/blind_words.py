@@ -18,7 +18,7 @@ def why_passed(kind: str, output: str, asked: Impostors, verdicts: Collection[Ve
         kind: The impostor.
         output: The output's name.
         asked: The impostors of the iteration; this one was asked with last.
-        verdicts: What the functions said of the candidate.
+        verdicts: Verdicts of the functions on the candidate.
     """
     name = repr(output)
     tolerances = [item.tolerance for item in verdicts if isinstance(item, DetailedVerdict)]

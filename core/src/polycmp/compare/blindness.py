@@ -63,7 +63,7 @@ class Watch:
 
         Args:
             reference: The reference's array.
-            verdicts: What the functions said of the candidate, by name, as far as they were asked.
+            verdicts: Verdicts of the functions on the candidate, by name, as far as they were asked.
         """
         if dtype_class(reference.dtype) == "string":
             self._alive, self._remarks = {}, {""}
@@ -148,7 +148,7 @@ def said_of(
 
     Args:
         outputs: The verdicts by output.
-        watches: What is known of each.
+        watches: The watch over each output's comparison, by output.
         accepted: Names or patterns of outputs that pass all the same.
     """
     said = {}
@@ -168,7 +168,7 @@ def blind(item: OutputComparison, why: str, accepted: Iterable[str]) -> OutputCo
 
     Args:
         item: The verdict so far.
-        why: Why nothing could, in words.
+        why: The reason why nothing could differ, in words.
         accepted: Names or patterns of outputs that pass all the same.
     """
     if is_named(item.output, accepted):
@@ -198,7 +198,7 @@ def blind_by_figures(function: Any, verdict: Verdict, output: str) -> str:
 
     Args:
         function: The compare function.
-        verdict: What it said of figures.
+        verdict: The verdict of the function on figures.
         output: The output's name.
     """
     quick = getattr(function, "passes_scaled", None)

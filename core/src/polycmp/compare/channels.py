@@ -52,7 +52,7 @@ def describe_dead(dead: NDArray[np.bool_], candidate: Array, axis: int | None) -
     """Return in words which channels are constant in the candidate alone.
 
     Args:
-        dead: Which ones.
+        dead: Mask over the channels: true where one is constant in the candidate alone.
         candidate: The tensor.
         axis: The axis that they lie along.
     """

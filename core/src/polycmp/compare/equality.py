@@ -51,7 +51,7 @@ class _Equality:
     """One thread's part.
 
     Args:
-        differing: Where blocks begin that are not equal; shared by all threads, which stop at the first.
+        differing: Offsets of the blocks that are not equal; shared by all threads, which stop at the first.
     """
 
     def __init__(self, differing: list[int]) -> None:

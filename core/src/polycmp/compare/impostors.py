@@ -62,7 +62,7 @@ class Impostors:
         functions: The compare functions, by name.
         output: The output's name.
         reference: The reference's array.
-        verdicts: What the functions said of the candidate, by name, as far as they were asked.
+        verdicts: Verdicts of the functions on the candidate, by name, as far as they were asked.
         previous: The reference's array of the iteration before, None if that is not known.
 
     Attributes:

@@ -30,7 +30,7 @@ class OutputJudge(ABC):
         check_shapes: Whether another shape is a difference; if not, arrays with equally many elements are compared in
             C order.
         fail_fast: Whether the outputs of two iterations are compared up to the first that differs only.
-        ignores: Which of `polycmp.spec.IMPOSTORS` it is made to let pass.
+        ignores: Those of `polycmp.spec.IMPOSTORS` that the function lets pass by design.
     """
 
     check_shapes: bool = True
@@ -65,7 +65,7 @@ class OutputJudge(ABC):
 
         Args:
             candidate: The array to judge; or a mapping from output name to array.
-            reference: What it should be, likewise.
+            reference: The expected output, or all of them by name.
             output: The output's name, for tolerances of its own; a mapping brings names.
 
         Raises:

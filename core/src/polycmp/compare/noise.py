@@ -146,7 +146,7 @@ class Explained:
 
     Attributes:
         word: "" if it explains all, "undecided" if it may explain anything, "fault" if it does not explain this.
-        why: What it does not explain, or may, in words.
+        why: The part of the error that rounding does not explain, or may explain, in words.
     """
 
     word: str = ""
@@ -204,7 +204,7 @@ def sampled_levels(exact: Array, moved: Iterable[Array], scales: Scales) -> tupl
     Args:
         exact: The tensor.
         moved: Samples of it, from runs with moved tensors.
-        scales: Its scales.
+        scales: The tensor's scales.
     """
     samples = list(moved)
     finite = np.isfinite(_wide(exact))
@@ -228,7 +228,7 @@ def moved_inputs(
     Args:
         feed: Arrays by name.
         kinds: The type that an input is rounded to, by name; of all others under the empty name.
-        seed: Where random numbers begin.
+        seed: Seed of the random numbers.
         all_types: Whether the others move, too, by a rounding to their own type.
     """
     made, random = {}, np.random.default_rng(seed)
@@ -309,8 +309,8 @@ def one_rounding(reference: Array, share: float, scales: Scales, absolute: float
     Args:
         reference: The tensor.
         share: The share.
-        scales: Its scales.
-        absolute: What every element may be off by beside that.
+        scales: The tensor's scales.
+        absolute: Error that every element may have in addition.
     """
     found = []
     for part in scales.parts(reference):
@@ -326,7 +326,7 @@ def with_clipping(noise: Level, reference: Array, kind: str) -> Level:
     Args:
         noise: The noise of both sides together.
         reference: The tensor.
-        kind: What it is rounded to.
+        kind: The type that the tensor is rounded to.
     """
     if not is_steps(kind):
         return noise
@@ -341,7 +341,7 @@ def explained(
 
     Args:
         candidate: The tensor to judge.
-        reference: What it should be.
+        reference: The expected tensor.
         noise: The noise of both sides together, for each scale.
         scales: The scales of the reference.
         unit: Unit roundoff of the coarser of the types of both.

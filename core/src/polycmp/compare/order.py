@@ -36,7 +36,7 @@ class BitCounts:
     """Counts of one thread over the values of some bits of the errors it is given.
 
     Args:
-        level: Which bits: 0 for the uppermost.
+        level: Position of the bits: 0 for the uppermost.
         prefix: The bits above them that an error must have to be counted.
 
     Attributes:

@@ -35,7 +35,7 @@ class PairComparer:
     Args:
         candidate_label: The candidate in reports.
         reference_label: The reference in reports.
-        functions: What judges each output, by name; all must pass.
+        functions: Compare functions of each output, by name; all must pass.
         map_output: Names in the candidate -> names in the reference, where they differ.
         shape_check: Whether another shape fails; if not, arrays with equally many elements are compared in C order.
         any_shape: Whether the functions judge arrays of different shapes, too.
@@ -97,8 +97,8 @@ class PairComparer:
         """Return the verdict over all iterations so far.
 
         Args:
-            candidate_iterations: How many iterations the candidate ran; by default as many as were compared.
-            reference_iterations: How many the reference ran.
+            candidate_iterations: Number of iterations of the candidate; by default as many as were compared.
+            reference_iterations: Number of iterations of the reference; by default as many as were compared.
         """
         ran = self.iterations if candidate_iterations is None else candidate_iterations
         wanted = self.iterations if reference_iterations is None else reference_iterations

@@ -118,7 +118,7 @@ def load_compare_script(path: str, name: str) -> Callable[..., Any]:
 
     Raises:
         DataError: The script or the name is missing.
-        ComparisonError: What the name stands for cannot be called, or a class cannot be instantiated.
+        ComparisonError: The name in the script cannot be called, or is a class that cannot be instantiated.
     """
     function = load_script(path, name)
     if inspect.isclass(function):

@@ -62,7 +62,7 @@ class Simple(OutputJudge):
 
         Args:
             candidate: The array to judge.
-            reference: What it should be; relative errors are relative to it.
+            reference: The expected output; relative errors are relative to it.
             output: The output's name, for tolerances of its own.
         """
         a, b = candidate, reference
@@ -109,7 +109,7 @@ class Simple(OutputJudge):
 
         Args:
             share: The share.
-            verdict: What was said of the candidate.
+            verdict: The verdict on the candidate.
             output: The output's name.
 
         Returns:
@@ -126,8 +126,8 @@ class Simple(OutputJudge):
 
         Args:
             made: The array.
-            expected: What it is held against.
-            verdict: What was said of the candidate, whose tolerances count.
+            expected: The array to compare it with.
+            verdict: The verdict on the candidate, whose tolerances count.
             output: The output's name.
 
         Returns:
@@ -153,7 +153,7 @@ class Simple(OutputJudge):
         """Return the verdict on figures that were computed before.
 
         Args:
-            metrics: What `recorded_metrics` gave, or its mean over iterations.
+            metrics: Figures as `recorded_metrics` returns them, or their means over iterations.
             output: The output's name, for tolerances of its own.
 
         Raises:

@@ -97,8 +97,8 @@ class Block:
         largest: The largest absolute error.
         largest_rel: The largest relative error.
         scale: The largest finite magnitude of the reference.
-        nan: Where either side is NaN and that is not forgiven; None if nowhere.
-        irregular: How many NaNs and infinities; None where there are none.
+        nan: Mask of the elements that are NaN on either side and not forgiven; None if there are none.
+        irregular: Counts of NaNs and infinities; None where there are none.
     """
 
     errors: Floats
@@ -134,7 +134,7 @@ class BlockErrors:
 
     Args:
         difference: Gives absolute errors and magnitudes.
-        limits: What makes an element fail.
+        limits: Tolerances of an element, and the rules for NaN and infinity.
         wide: Whether the magnitude of a finite number may exceed float64's range, as that of a complex one.
     """
 
@@ -275,7 +275,7 @@ def gather(pair: Pair, limits: Limits, *, counted: bool = False) -> Sums:
 
     Args:
         pair: The arrays.
-        limits: What makes an element fail.
+        limits: Tolerances of an element, and the rules for NaN and infinity.
         counted: Whether to count the bits of both kinds of errors in the same pass, for approximate quantiles.
     """
     scale = None if counted else scale_if_all_equal(pair)

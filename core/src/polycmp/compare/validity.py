@@ -18,9 +18,9 @@ class InvalidValues:
     """What is wrong with one output.
 
     Attributes:
-        output: Its name.
-        nan: How many NaNs it holds.
-        inf: How many infinities it holds.
+        output: Name of the output.
+        nan: Number of NaNs.
+        inf: Number of infinities.
         first: Index of the first NaN or infinity.
     """
 

@@ -61,9 +61,9 @@ class OutputComparison:
 
     Attributes:
         output: The output's name in the candidate, or in the reference where only that has it.
-        reference_output: Its name in the reference; None where it has none.
+        reference_output: Name of the output in the reference; None where it has none.
         passed: Whether all functions passed in all iterations.
-        reason: Why not, in words, for the worst iteration.
+        reason: The reason for the verdict in words, for the worst iteration; empty if there is none to give.
         verdicts: The verdict of each compare function in the worst iteration, by the function's name.
         iterations: Iterations compared.
         failed_iterations: Iterations that failed.
@@ -113,7 +113,7 @@ class PairComparison:
         passed: Whether every output passed and both ran the same number of iterations.
         outputs: By output name, in the candidate's order, those that only the reference has at the end.
         iterations: Iterations compared.
-        reason: What is wrong with the pair as a whole (unequal iterations, nothing in common); else empty.
+        reason: The fault of the pair as a whole (unequal iterations, nothing in common); else empty.
         inconclusive: `blind` or `undecided` where no output failed and not all passed.
     """
 

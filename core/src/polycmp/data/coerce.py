@@ -33,8 +33,8 @@ def coerce_feed(feed: Mapping[str, Any], inputs: TensorMetadata, owner: str) -> 
 
     Args:
         feed: Arrays by name: NumPy, torch, or anything with DLPack.
-        inputs: What the model wants.
-        owner: Whose model it is, for messages.
+        inputs: The inputs that the model declares.
+        owner: Name of the model, for messages.
 
     Raises:
         DataError: An input has no data, or its data does not fit.

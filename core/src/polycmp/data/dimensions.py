@@ -26,8 +26,8 @@ class OpenDimension:
     """A dimension without a size, which several inputs may share.
 
     Attributes:
-        key: What identifies it among the inputs.
-        name: Its name; empty if it has none that says anything.
+        key: Identifier of the dimension among the inputs.
+        name: Name of the dimension; empty if it has none that tells anything.
         kind: `batch`, `sequence`, `image`, or empty.
         places: The inputs and axes that have it.
         least: Smallest size that the backends take.

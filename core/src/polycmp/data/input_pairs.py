@@ -33,7 +33,7 @@ class InputPairs:
 
     Attributes:
         names: The other model's names, by the model's own, where they differ.
-        how: How each of these is known, by the model's own name.
+        how: The way in which each of these pairs was found, in words, by the model's own name.
         alone: Inputs of the model that the other does not have.
         missing: Inputs of the other that the model does not have.
     """

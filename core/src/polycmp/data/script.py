@@ -19,7 +19,7 @@ def make_script_loader(path: str, name: str = "load_data") -> Callable[[TensorMe
 
     Args:
         path: The Python file.
-        name: What to take from it.
+        name: Name of the function or class in the script.
 
     Raises:
         DataError: The file cannot be loaded, or raises, or gives anything but mappings from name to array; feeds are

@@ -28,7 +28,7 @@ def apply_input_shapes(
     size that it has in one input it has in all.
 
     Args:
-        inputs: What the model declares.
+        inputs: The inputs that the model declares.
         shapes: By name of input, or by pattern (`*`, `?`, `[…]`).
         dimensions: Sizes by name of dimension.
 
@@ -112,7 +112,7 @@ def feeds_in_turn(
 
     Args:
         load: The data loader.
-        inputs: What the model declares.
+        inputs: The inputs that the model declares.
         shapes: By name of input, or by pattern; at least one mapping.
         dimensions: Sizes by name of dimension.
         fill: Gives sizes to dimensions that are still open.

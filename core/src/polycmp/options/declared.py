@@ -117,7 +117,7 @@ def make_options(options: type | None, values: Mapping[str, Any], owner: str) ->
     Args:
         options: The dataclass.
         values: Values by field name; the rest keep their defaults.
-        owner: Who it is for, named in the error.
+        owner: Name of the plugin or section that the options are for, for the error.
 
     Raises:
         UsageError: The dataclass refuses the values.

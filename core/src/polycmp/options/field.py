@@ -30,7 +30,7 @@ class OptionField:
         help: One sentence.
         choices: The only values allowed, or None.
         aliases: Further flags wanted.
-        metavar: What stands for the value in help texts.
+        metavar: Placeholder for the value in help texts.
         parse: Turns one value's text into the value.
         format: Turns one value into text that `parse` understands, where `str` does not.
         bare: The text meant when the flag comes without a value, or None.

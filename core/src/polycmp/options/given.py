@@ -22,7 +22,7 @@ class OptionValues:
         model: The model file; empty if none was named.
         backends: The instances: as typed, or tables as in a run file.
         wins: Per backend, values that count whatever a table of `backends` says.
-        whose: Where tables come from, for errors.
+        whose: Origin of the tables, for errors.
         command: The command line, for reports.
         sections: An instance of each section, by owner.
 

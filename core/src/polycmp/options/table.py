@@ -23,9 +23,9 @@ class Target:
     """One option.
 
     Attributes:
-        key: Whose it is.
-        field: What it takes.
-        flags: How it is spelled, the spelling to show first.
+        key: Owner and name of the option.
+        field: Declaration of the option: its type, default and help.
+        flags: Flags that spell the option, the one to show first at the front.
         section: The heading it is listed under.
         negative: For a switch: the flag that turns it off; empty if another option has that name.
     """

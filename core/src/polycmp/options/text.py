@@ -37,7 +37,7 @@ def read_plain(content: Mapping[str, Any], table: FlagTable, whose: str = "") ->
     Args:
         content: The plain values.
         table: The options there are.
-        whose: Where they come from, for errors.
+        whose: Origin of the values, for errors.
 
     Raises:
         UsageError: A key is no option, or a value cannot be one.
@@ -61,7 +61,7 @@ def refuse_empty(content: Mapping[str, Any], table: FlagTable, whose: str) -> No
     Args:
         content: The plain values.
         table: The options there are.
-        whose: Where they come from.
+        whose: Origin of the values, for errors.
 
     Raises:
         UsageError: A value is empty, and that has no meaning of its own.

@@ -115,7 +115,7 @@ def spell(value: str, name: str = "", *, named: bool = False, inline: bool = Fal
     """Return the shortest text that means a value: the value itself, or with quotes where it needs them.
 
     Args:
-        value: What `unquote` has to return.
+        value: The value that `unquote` has to return.
         name: The name in front of it, with a colon; empty for none.
         named: Whether the text is taken apart with `split_name`.
         inline: Whether the text stands in an instance, between commas and perhaps in brackets.
@@ -421,7 +421,7 @@ def check_values(values: Mapping[str, object], check: Callable[..., object], fie
     Args:
         values: A value, or a tuple of such, by name.
         check: Raises `ValueError` for what is none; the option's `parse` for example.
-        field: What the option is called, for the error.
+        field: Name of the option, for the error.
 
     Raises:
         ValueError: A value cannot be right.

@@ -16,10 +16,10 @@ class BackendPlan:
     """One backend instance.
 
     Attributes:
-        label: Its name in reports.
+        label: Label of the instance in reports.
         backend: The backend's name.
         options: An instance of its options dataclass, or None if it has none.
-        model: Its own model file; empty means the plan's.
+        model: Model file of this instance; empty means the plan's.
         python: The interpreter of the environment it runs in; empty means this one.
         texts: Options as typed, for a backend that only that other environment has.
     """
@@ -83,7 +83,7 @@ class ComparePlan:
     Attributes:
         functions: The compare functions; an output passes if all of them do.
         script: `FILE.py[:NAME]` of a compare function; replaces `functions`.
-        tolerance: What finds the tolerances of `simple`, such as `auto` by a measured noise floor; empty for its own.
+        tolerance: Method that finds the tolerances of `simple`: `auto` by a measured noise floor; empty for its own.
         reference: Label of the reference; empty means the last run.
         map_output: Candidate's output name to reference's.
         shape_check: Whether another shape is a failure (else shapes are made to fit where that loses nothing).
@@ -116,8 +116,8 @@ class FilesPlan:
     """What is read and written besides the model.
 
     Attributes:
-        save_inputs: Where inputs go.
-        save_outputs: Where outputs go.
+        save_inputs: File or folder that inputs are saved to; empty for none.
+        save_outputs: File or folder that outputs are saved to; empty for none.
         save_input_blob: Folder for raw dumps of inputs; None means none.
         load_outputs: Saved runs to compare with.
         reports: Report files.

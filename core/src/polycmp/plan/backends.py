@@ -23,12 +23,12 @@ class Instance:
     """One instance as asked for.
 
     Attributes:
-        owner: Whose mistakes in it are, for errors.
+        owner: The text or table that the instance comes from, for errors.
         backend: The backend's name.
         values: The keys and the text of their values.
         plain: Options as JSON and TOML hold them.
-        label: Its name in reports, before that is made unique.
-        model: Its own model file; empty means the plan's.
+        label: Label in reports, before it is made unique.
+        model: Model file of this instance; empty means the plan's.
         python: The interpreter of its environment; empty means this one.
     """
 
@@ -80,7 +80,7 @@ def plan_backends(
         defaults: Per backend, the values that `--NAME-FIELD` gives to all its instances.
         registry: The plugins.
         wins: Per backend, values that count whatever an instance says.
-        whose: Where instances that are no texts come from, for errors.
+        whose: Origin of instances that are no texts, for errors.
 
     Raises:
         PluginError: A backend is unknown or broken.
@@ -148,7 +148,7 @@ def options_from_texts(options: type | None, texts: Mapping[str, str], name: str
         options: The options dataclass of the backend.
         texts: Text by key.
         name: The backend.
-        owner: Whose the texts are, for errors.
+        owner: The instance that the texts belong to, for errors.
 
     Raises:
         UsageError: There is no such option, or a text cannot be its value.

@@ -24,7 +24,7 @@ def core_targets(sections: Mapping[str, type] = SECTIONS, chosen: Collection[str
     """Return the core's own options, or those of a command.
 
     Args:
-        sections: Where they are declared.
+        sections: The dataclasses that declare the options, by section.
         chosen: Of these sections only the ones named, as `SECTION` or `SECTION.OPTION`; None for all.
     """
     found = []

@@ -61,7 +61,7 @@ def to_words(
         registry: The plugins.
         instead: Options to give whatever the plan says, as in a run file or as words; shapes of other inputs stay.
         command: The words of the command.
-        table: Its options, where it has not all of those of `run`; what it lacks is left out.
+        table: The options of the command, where it has not all of those of `run`; what it lacks is left out.
 
     Raises:
         PluginError: An option has a value that no text means.

@@ -159,14 +159,14 @@ class PluginRecord:
     Attributes:
         name: The entry-point name.
         distribution: The installed package; empty if there is none.
-        version: Its version.
+        version: Version of the distribution.
         module: The light module, as the entry point names it.
         state: `"ok"`, `"broken"`, `"excluded"` (its range of core versions leaves this one out) or `"disabled"` (by
             `POLYCMP_PLUGINS`).
-        reason: Why the state is not `"ok"`.
-        contributions: What it offers; empty unless the state is `"ok"`.
-        notes: What was taken from it although it works: refused aliases, names that others claim too.
-        withheld: What it would offer if it were not broken, as far as that was seen.
+        reason: The reason for a state other than `"ok"`; empty if it is `"ok"`.
+        contributions: Contributions of the plugin; empty unless the state is `"ok"`.
+        notes: Names withdrawn from a plugin that works: refused aliases, names that others claim too.
+        withheld: Contributions of a broken plugin, as far as they were seen.
     """
 
     name: str
@@ -196,7 +196,7 @@ class Candidate:
     """An entry point and what its distribution says of itself.
 
     Attributes:
-        record: What is known so far; only a candidate whose state is `"ok"` may be imported.
+        record: The record so far; only a candidate whose state is `"ok"` may be imported.
         requirements: The distribution's `Requires-Dist` lines.
     """
 

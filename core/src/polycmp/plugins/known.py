@@ -21,10 +21,10 @@ class Known(NamedTuple):
     Attributes:
         brought: By kind and name: the plugin that brings it, and the command that installs that.
         backends: The command that installs a backend.
-        names: Which backend is meant by what others call it.
+        names: The backend for each name that other tools give it.
         kinds, suffixes, folder_marks: Which backend's package knows a kind of model, a suffix of files, a folder by the
             name of a file in it.
-        options: What installs the package that brings an option of `run` under a name without its own in front.
+        options: By option of `run` whose name has no plugin's prefix: the command that installs its package.
         elsewhere: Commands of Polygraphy that have another name here or none: why, and what to do instead.
     """
 
@@ -95,8 +95,8 @@ def not_found(
     """Return the error for a name that nobody has, with what to do about it.
 
     Args:
-        kind: What was asked for.
-        name: What it was called.
+        kind: Kind of contribution that was asked for.
+        name: The name that was asked for.
         table: Everything of this kind that there is, by name.
         records: The plugins.
     """

@@ -14,7 +14,7 @@ class FlagOwner(NamedTuple):
     """An option or a backend that wants a flag.
 
     Attributes:
-        contribution: Whose option it is; None for the core's own.
+        contribution: The plugin's contribution that declares the option; None for the core's own.
         field: The option's field; empty for the flag `--NAME` of a backend.
     """
 

@@ -57,11 +57,11 @@ class Registry:
     only by `load`.
 
     Args:
-        candidates: What was found, in the order in which it is shown.
+        candidates: The entry points that were found, in the order in which they are shown.
         reserved: The core's own options, with their dashes, for the notes on refused aliases.
 
     Attributes:
-        candidates: What was found.
+        candidates: The entry points that were found.
         reserved: The core's own options.
     """
 

@@ -56,7 +56,7 @@ def validate(candidate: Candidate, manager: pluggy.PluginManager | None = None) 
     What the module prints goes to stderr, since stdout is for results.
 
     Args:
-        candidate: What is known from metadata.
+        candidate: The candidate, with what its metadata tells.
         manager: A manager without plugins, and without any afterwards; making one for each candidate takes time.
     """
     record = candidate.record

@@ -12,8 +12,8 @@ class Measure:
     """A figure that places of a graph have.
 
     Attributes:
-        title: Its heading.
-        unit: What it counts: `dB`; empty for shares, whose size says more than their digits.
+        title: Heading of the column.
+        unit: Unit of the figures: `dB`; empty for shares, whose size says more than their digits.
         falls: Whether the smallest is the worst.
     """
 
@@ -27,11 +27,11 @@ class Place:
     """A tensor or a layer of a model, or of one of two models that differ.
 
     Attributes:
-        name: Its name; empty where only the other model has it.
+        name: Name of the tensor or layer; empty where only the other model has it.
         modules: The modules around it, the outermost first; empty where the file does not say.
-        texts: What is known of it, one for each heading: its counterpart, how that was found.
-        figures: Its figures, one for each measure; None for what was not measured.
-        state: What became of it; `skipped` for what has no counterpart.
+        texts: Texts, one for each heading: its counterpart, how that was found.
+        figures: Figures, one for each measure; None for one that was not measured.
+        state: State to show; `skipped` for a place without counterpart.
         chosen: Whether it is one of those that the verdict speaks of.
     """
 
@@ -48,11 +48,11 @@ class AlongGraph(Series):
     """A series along a model's graph, whose places a page groups by module.
 
     Attributes:
-        headings: What the places' texts are.
-        measures: What the places' figures are.
+        headings: Headings of the places' texts.
+        measures: Measures of the places' figures.
         places: The places in the order of the graph; empty if there is no more to tell than the points say.
-        name_title: What the places are, as the heading over their names.
-        failed: What it means that a place has failed.
+        name_title: Heading over the places' names.
+        failed: Meaning of a failed place, in words.
     """
 
     headings: tuple[str, ...] = ()

@@ -42,10 +42,10 @@ def print_result(result: Result, *, verbose: bool = False, quiet: bool = False, 
     """Print a result to standard output.
 
     Args:
-        result: What to print.
+        result: The result to print.
         verbose: Show every row.
         quiet: Show one line only.
-        console: Where to print; by default standard output, as wide as the terminal or 120 columns.
+        console: Console to print to; by default standard output, as wide as the terminal or 120 columns.
     """
     out = console or standard_output()
     if quiet:

@@ -32,7 +32,7 @@ class Column:
     """A column of cells.
 
     Attributes:
-        title: Its heading.
+        title: Heading of the column.
         kind: `text`, `number`, or `duration` (in seconds).
         digits: Significant digits of a number.
         wide: Whether it is left out where room is short: on a terminal, in Markdown.
@@ -49,9 +49,9 @@ class Cell:
     """A cell whose text the number alone does not give.
 
     Attributes:
-        text: What is shown.
-        value: What it is sorted by.
-        remark: What a page shows about it on demand.
+        text: Text to show.
+        value: Value to sort by; by default the text.
+        remark: Remark that a page shows on demand.
     """
 
     text: str
@@ -70,10 +70,10 @@ class Histogram:
     Attributes:
         edges: Borders of the bins, one more than counts; the first bin also holds everything smaller.
         counts: Elements per bin.
-        title: What is counted.
-        remark: How to read it.
+        title: Heading: the quantity that is counted.
+        remark: Explanation of how to read it.
         limit: A value to mark on the axis; None for none.
-        limit_name: What that value is.
+        limit_name: Name of that value.
     """
 
     edges: tuple[float, ...]
@@ -101,9 +101,9 @@ class Point:
 
     Attributes:
         name: The name of the row that it belongs to.
-        value: Its height; infinite and NaN are drawn at the top.
-        state: Its colour.
-        text: What it says when looked at.
+        value: Height; infinite and NaN are drawn at the top.
+        state: State, shown as its colour.
+        text: Text shown when the point is hovered over.
         ring: A second value at the same place, drawn as a ring; None for none.
         mark: A text for the point that the eye should find; empty for all others.
     """
@@ -123,9 +123,9 @@ class Series:
     Attributes:
         title: The heading.
         points: The points.
-        remark: How to read it.
+        remark: Explanation of how to read it.
         summary: The drawing in one sentence, for those who cannot see it.
-        ends: What the first and the last point are.
+        ends: Names of the first and the last point.
     """
 
     title: str
@@ -142,7 +142,7 @@ class Fact:
     Attributes:
         name: The name.
         value: The value.
-        state: Its verdict, where it has one.
+        state: Verdict on the fact, where it has one.
         remarks: Further lines on it.
     """
 
@@ -159,7 +159,7 @@ class Facts:
     Attributes:
         title: The heading.
         items: The list.
-        lines: How a terminal says it; by default a line per item.
+        lines: Lines that a terminal prints; by default one per item.
         background: Whether it is background to what was found: pages have it at the end, terminals not at all.
     """
 
@@ -174,12 +174,12 @@ class Problem:
     """Something that failed as a whole.
 
     Attributes:
-        what: What failed, in a few words.
-        why: Why.
+        what: Short name of the failure.
+        why: Cause of the failure; empty if it is not known.
         hint: The command to type next.
         state: `error`, or `failed` for something that is judged.
-        subject: Whose it is: the label of a backend.
-        case: Its name among the subject's test cases.
+        subject: Label of the backend that failed; empty for none.
+        case: Name among the subject's test cases.
         iteration: The iteration in which it was seen, counted from 0.
         line: The whole as one line for a terminal; by default `what` and `why`.
     """
@@ -200,8 +200,8 @@ class Note:
 
     Attributes:
         text: The remark.
-        subject: Whose it is; empty for the whole.
-        label: What a terminal puts before it; an empty label means that it is a detail, and indented.
+        subject: Label of the backend that the note is about; empty for the whole.
+        label: Label that a terminal prints before it; an empty label means that it is a detail, and indented.
         terminal: Whether a terminal shows it; pages always do.
     """
 
@@ -216,20 +216,20 @@ class Row:
     """One thing that was judged, or of which something is told.
 
     Attributes:
-        name: Its name.
-        state: What became of it.
+        name: Name of the row: an output, a tensor, a case.
+        state: Verdict or state.
         cells: One for each column of the table.
-        reason: Why it has that state, in words.
-        mark: What stands for the state; by default a word of the report's own.
+        reason: Reason for the state, in words.
+        mark: Word or sign that a terminal prints for the state; by default a word of the report's own.
         type: A second line under the name: element type and shape.
-        tags: What it also is: `reference`.
+        tags: Further properties: `reference`.
         chosen: Whether it is the one that the verdict speaks of.
         remarks: Further sentences on it.
         details: More on it, for a page.
         drawing: A small drawing beside it.
-        looks: What reports saw of it while it was compared, by the report's name.
-        edge: What a drawing of the graph writes beside it: its range, its error.
-        lines: Its figures as lines of text, for readers of this row alone; by default those of the columns.
+        looks: Data that reports recorded while it was compared, by the report's name.
+        edge: Label of its edge in a drawing of the graph: its range, its error.
+        lines: Figures as lines of text, for readers of this row alone; by default those of the columns.
     """
 
     name: str
@@ -256,16 +256,16 @@ class Table:
         title: The heading; a terminal shows none where it is empty.
         rows: The rows.
         columns: The columns between name and reason.
-        name_title: What the rows are, as the heading over their names.
+        name_title: Heading over the rows' names.
         type_title: The heading over the rows' types where those have a column of their own.
         reason_title: The heading over the reasons where those have a column; else pages show them with the details.
         drawing_title: The heading over the drawings.
         heading: The heading on a page, where that is another one than the title.
-        subject: What the rows belong to: the label of a backend. Each row is a test case of it.
-        against: What the subject is compared with.
+        subject: Label of the backend that the rows belong to. Each row is a test case of it.
+        against: Label of the run that the subject is compared with.
         suite: The table's name among suites of tests; by default the title.
-        summary: What the rows come to, in a few words.
-        problem: What is wrong with the table as a whole.
+        summary: Summary of the rows in a few words.
+        problem: Failure of the table as a whole.
         judged: Whether the rows are verdicts, and so test cases. Else they only inform.
         failures_first: Whether failures come first, and a short form leaves out what passed.
         causal: Whether each row follows from those before it: failures behind the chosen row are no failures of their
@@ -310,13 +310,13 @@ class Result:
         verdict: `passed`, `failed` (something differs), `blind` (nothing could have differed), `undecided` (rounding
             may explain anything), or `error` (that could not be found out).
         heading: The verdict in capital letters, as the command puts it.
-        sentence: What it comes to, in one sentence.
-        title: What it is about: the models or backends.
+        sentence: Summary in one sentence.
+        title: Heading: the models or backends.
         models: The models' paths, and for each in a few words what identifies it; known to reports of files only.
         content: Everything found, in the order in which a terminal shows it.
         facts: The few figures that matter most.
         environment: Versions and machine.
-        command_line: What was typed.
+        command_line: The command line as typed.
         seconds: Wall-clock duration.
         timed: Whether the summary tells the duration.
         document: The JSON document, of plain values.

@@ -19,9 +19,9 @@ class Excerpt:
 
     Attributes:
         rows: The rows.
-        before: How many are left out before them.
-        behind: How many are left out behind them.
-        failed: How many of those behind failed.
+        before: Number of rows left out before them.
+        behind: Number of rows left out after them.
+        failed: Number of failed rows among those left out after them.
     """
 
     rows: tuple[Row, ...]
@@ -89,8 +89,8 @@ def backend_failure(label: str, error: str, hint: str = "") -> Problem:
 
     Args:
         label: The backend's label.
-        error: Why it failed.
-        hint: What to type next.
+        error: The error message.
+        hint: The next command to type; empty for none.
     """
     return Problem(f"{label} failed", error, hint, subject=label)
 

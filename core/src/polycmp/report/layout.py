@@ -22,7 +22,7 @@ class Heading:
     """A column.
 
     Attributes:
-        title: Its heading.
+        title: Text of the heading.
         right: Whether it holds figures, which stand to the right.
         rank: When it is left out where room is short: the highest rank first, 0 never.
         breaks: Whether its texts may take several lines.
@@ -40,8 +40,8 @@ class Line:
 
     Attributes:
         cells: A text for each column.
-        reason: What is said of it; stands behind the row where it fits, else below it.
-        below: Whether it stands below in any case.
+        reason: Reason or remark; printed after the row where it fits, else below it.
+        below: Whether the reason is printed below in any case.
         optional: Whether it is left out where it does not fit: the row says as much without it.
     """
 
@@ -57,8 +57,8 @@ def print_table(
     """Print a table, and an empty line behind it.
 
     Args:
-        out: Where.
-        title: What stands above; may be empty.
+        out: Screen to print to.
+        title: Title above the table; may be empty.
         headings: The columns.
         rows: The rows.
         reason_title: The heading over the reasons that stand behind their rows.

@@ -67,7 +67,7 @@ def result_of(outcome: Outcome, command: str = "run") -> Result:
     """Return the outcome of a run, or of judging one again, as reports render it.
 
     Args:
-        outcome: What was found.
+        outcome: The outcome of the run.
         command: The command that found it.
     """
     heading, sentence = _verdict(outcome)

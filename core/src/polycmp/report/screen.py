@@ -55,7 +55,7 @@ def make_console(width: int | None = None, stream: TextIO | None = None) -> Cons
 
     Args:
         width: Columns; by default as wide as the terminal, or 120 where there is none.
-        stream: Where to print; by default standard output.
+        stream: Stream to print to; by default standard output.
     """
     from rich.console import Console
 
@@ -96,7 +96,7 @@ class Sentence:
 
     Args:
         text: The sentence.
-        style: How it looks.
+        style: Style of the text, as rich names it.
     """
 
     def __init__(self, text: str, style: str = "") -> None:

@@ -24,9 +24,9 @@ class Writer:
     """One report that will be written.
 
     Attributes:
-        contribution: Who writes it.
+        contribution: The contribution that writes it.
         path: The file; empty for a report that is written without being asked for.
-        options: What its factory takes besides result and path: its options, where it has any.
+        options: Arguments of its factory besides result and path: its options, where it has any.
     """
 
     contribution: Contributed[ReportSpec]
@@ -95,10 +95,10 @@ def present(
     """Show a result on the terminal, write its reports, and return the exit status.
 
     Args:
-        result: What was found.
+        result: The result to show.
         writers: The reports.
         registry: The plugins.
-        about: What the result is about.
+        about: The plan and the model that the result is about.
         verbose: Whether the terminal shows every row.
         quiet: Whether it shows one line only.
 
@@ -134,11 +134,11 @@ def _write(
     """Write one report; return what went wrong.
 
     Args:
-        result: What was found.
+        result: The result to write.
         completed: The same, as completed for reports before, by what completed it.
         writer: The report.
         registry: The plugins.
-        about: What the result is about.
+        about: The plan and the model that the result is about.
     """
     item = writer.contribution
     completes = item.spec.completes

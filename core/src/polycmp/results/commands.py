@@ -11,9 +11,9 @@ class Repeat:
 
     Attributes:
         iteration: The iteration, counted from 0.
-        inputs: What the feed is, in words.
+        inputs: Description of the feed.
         command: The command line that repeats it.
-        failed: What failed, in words.
+        failed: Names of the failed outputs or runs, in words.
     """
 
     iteration: int
@@ -28,7 +28,7 @@ class NextStep:
 
     Attributes:
         command: The command line.
-        purpose: What it does, in a sentence.
+        purpose: Purpose of the command, in a sentence.
     """
 
     command: str

@@ -204,7 +204,7 @@ class Formats:
             contribution: The format.
             file: The file to write to.
             kind: `inputs` or `outputs`.
-            path: Where the file will be; other files may lie beside it for a while.
+            path: Final path of the file; temporary files may be written beside it.
 
         Raises:
             PluginError: The format's code cannot be loaded, or fails.

@@ -72,7 +72,7 @@ class BackendResult:
     """One run: a backend that ran here, or one read from a file.
 
     Attributes:
-        label: Its name in reports.
+        label: Label of the run in reports.
         backend: The backend's name; `saved` for a run that was read.
         version: Version of the library underneath, as far as known.
         options: Options that differ from the defaults, as text.
@@ -80,9 +80,9 @@ class BackendResult:
         iterations: Iterations completed.
         timing: Durations; None if it never ran.
         outputs: Names, types and shapes of its outputs in the last iteration.
-        error: Why it failed, in one line; empty if it did not.
-        hint: What to type next after that failure.
-        notes: Whatever else a reader should know (fallbacks, an EP that was not used).
+        error: Error in one line; empty if it did not fail.
+        hint: The next command to type after that failure; empty for none.
+        notes: Remarks for the reader (fallbacks, an execution provider that was not used).
         precision: The coarsest type that its options let it calculate in; empty for the model's own.
     """
 
@@ -108,8 +108,8 @@ class Invalid:
         label: The run.
         output: The output.
         iteration: The iteration, counted from 0.
-        nan: How many NaNs.
-        inf: How many infinities.
+        nan: Number of NaNs.
+        inf: Number of infinities.
         first: Index of the first of them.
     """
 
@@ -130,20 +130,20 @@ class Outcome:
         backends: The runs in their order.
         comparisons: One per candidate.
         expected: Whether a comparison was asked for: at least two runs.
-        invalid: What `--validate` found.
+        invalid: Outputs with NaN or infinity that `--validate` found.
         inputs: Names, types and shapes of the inputs of the last iteration.
         command: The command line, for reports.
-        notes: What concerns the whole run.
+        notes: Remarks that concern the whole run.
         repeats: For each failure on a feed that can be made again alone, how to.
         next_steps: The commands that look further into a difference.
-        output_names: Where the models call outputs otherwise, the reference's names that seem to be the same outputs,
+        output_names: Where the models name outputs differently, the reference's names that seem to be the same outputs,
             by the candidate's label and its names.
         blocks: Blocks of `polycmp.report` that a recorder adds, shown before the comparisons.
-        extra: What a recorder adds to the JSON document, by key.
-        looks: What reports saw, by the report's name; then by the candidate's label and the output's name.
+        extra: Further content of the JSON document from recorders, by key.
+        looks: Data that reports recorded, by the report's name; then by the candidate's label and the output's name.
         environment: Versions and machine, for reports.
         seconds: Wall-clock duration of the whole run.
-        errors: What went wrong in observers while the run went on: the verdict holds, and what they do is lacking.
+        errors: Errors of observers while the run went on: the verdict holds, but their own work is incomplete.
     """
 
     reference: str = ""

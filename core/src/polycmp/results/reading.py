@@ -26,7 +26,7 @@ class SavedRun:
     Attributes:
         label: The runner's label.
         path: The file or folder.
-        count: How many iterations there are, or None if that is known only after reading.
+        count: Number of iterations; None if that is known only after reading.
     """
 
     label: str

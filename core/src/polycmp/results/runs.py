@@ -19,11 +19,11 @@ class IterationResult(dict[str, Any]):
 
     Args:
         outputs: Arrays by name.
-        runtime: What the inference took, in seconds; None if nobody measured it.
+        runtime: Duration of the inference in seconds; None if it was not measured.
         runner_name: The label of the runner.
 
     Attributes:
-        runtime: What the inference took, in seconds, or None.
+        runtime: Duration of the inference in seconds; None if it was not measured.
         runner_name: The label of the runner.
     """
 

@@ -26,7 +26,7 @@ class _Writer:
     """What both writers share: a single file that appears at the end, or a folder that fills up.
 
     Attributes:
-        added: How many iterations were saved, by label; that of inputs is empty.
+        added: Number of iterations saved, by label; that of inputs is empty.
     """
 
     _kind: str
@@ -178,7 +178,7 @@ class OutputsWriter(_Writer):
         Args:
             label: The runner's label.
             outputs: Arrays by output name.
-            runtime: What the inference took, in seconds.
+            runtime: Duration of the inference in seconds; None if it was not measured.
         """
         self._add(label, outputs, runtime)
 
@@ -187,7 +187,7 @@ def save_input_blob(folder: str | Path, iteration: int, feed: Mapping[str, Any])
     """Save each input as its bare little-endian bytes, as `FOLDER/ITERATION/NAME.bin`, for `trtexec` and the like.
 
     Args:
-        folder: Where to save.
+        folder: Folder to write to.
         iteration: The number that names the folder inside, with ten digits.
         feed: Arrays by input name.
 

@@ -27,7 +27,7 @@ class BackendRun:
     """One runner in a session.
 
     Args:
-        result: Where to record what becomes of it.
+        result: The backend's result, in which failures and timings are recorded.
         make: Makes the runner; called once, on activation.
         needs: Modules whose version tells which backend this is.
 

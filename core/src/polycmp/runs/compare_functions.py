@@ -21,7 +21,7 @@ class PlannedFunctions:
     """The compare functions of a plan, each looked up and made once; a script takes their place.
 
     Args:
-        plan: How to compare.
+        plan: The part of the plan on comparing.
         registry: The plugins.
 
     Raises:

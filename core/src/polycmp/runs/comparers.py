@@ -41,7 +41,7 @@ def choose_reference(wanted: str, results: Sequence[BackendResult]) -> str:
     """Return the label of the run that the others are compared with; empty if there is only one run.
 
     Args:
-        wanted: What the user asked for: a label, or the name of a backend that runs once; empty for the last.
+        wanted: The user's choice: a label, or the name of a backend that runs once; empty for the last.
         results: The records of all runs.
 
     Raises:
@@ -84,10 +84,10 @@ def comparer_maker(
     """Return the maker of comparers, for two labels and single iterations.
 
     Args:
-        plan: How to compare.
+        plan: The part of the plan on comparing.
         registry: The plugins.
         planned: The plan's compare functions; by default they are looked up and made now.
-        tolerances: What finds the tolerances of the default compare function; by default its options say.
+        tolerances: Finds the tolerances of the default compare function; None to take those of its options.
         watching: Whether the verdicts over all iterations say so where nothing could have differed.
 
     Raises:

@@ -25,7 +25,7 @@ class Feedback(Recorder, Protocol):
     verdicts. Code that runs backends without a session takes the steps with `starts` and `then`.
 
     Attributes:
-        steps: How many steps a sequence has.
+        steps: Number of steps of a sequence.
     """
 
     steps: int
@@ -53,10 +53,10 @@ class Feedback(Recorder, Protocol):
 
         Args:
             step: The step that was taken, counted from 0.
-            feed: What the run was fed in it.
-            outputs: What the run made of it.
-            reference: What the reference made in the same step.
-            given: What the source gives for the next step.
+            feed: Inputs of the run in that step.
+            outputs: Outputs of the run for them.
+            reference: Outputs of the reference in the same step.
+            given: Inputs from the source for the next step.
         """
 
 
@@ -64,7 +64,7 @@ class FeedbackObserver(RunObserver):
     """Tells that which feeds outputs back what was made, and what was found.
 
     Args:
-        feedback: What feeds outputs back.
+        feedback: The object that feeds outputs back.
     """
 
     def __init__(self, feedback: Feedback) -> None:
@@ -89,7 +89,7 @@ class Following:
     """What a run tells that which feeds outputs back.
 
     Attributes:
-        data: Where inputs come from; its `followers` are asked for.
+        data: The part of the plan on input data; its `followers` are asked for.
         reference: Label of the reference, as the user asked for it.
         saved: Files of saved runs that take part.
         sequential: Whether each backend runs all iterations before the next one begins.

@@ -28,8 +28,8 @@ class Step:
         index: Counted from 0.
         feed: The inputs.
         outputs: Outputs by the run's label; a run that failed is absent. Valid until the next step.
-        seconds: How long each run took, by label.
-        window: Which part of the model the outputs come from, where they come part by part.
+        seconds: Duration of the iteration in seconds, by the run's label.
+        window: Number of the part of the model that the outputs come from, where they come part by part.
     """
 
     index: int
@@ -49,7 +49,7 @@ class Pace:
         on_stage: Told in words what happens next.
         ahead: Whether the next part of a model may run while the last one's tensors are looked at.
         together: Whether runs that take part in the same iterations may be activated at the same time.
-        iterations: How many there will be; 0 where that is not known.
+        iterations: Number of iterations; 0 if it is not known.
     """
 
     sequential: bool = False
@@ -80,7 +80,7 @@ def run_steps(
     Args:
         runs: The runs.
         source: The data source.
-        pace: How they take turns.
+        pace: Order in which the runs are activated and take their iterations.
         pairing: Tells which inputs are the same where runs call them otherwise; by default by the last run.
 
     Raises:

@@ -33,16 +33,16 @@ class RunStep:
 
     Attributes:
         index: The iteration, counted from 0.
-        window: Which part of the model the outputs come from, where they come part by part.
+        window: Number of the part of the model that the outputs come from, where they come part by part.
         feed: The inputs.
         made: The outputs by label of the run, as the runs made them; a run that failed is absent.
         outputs: The outputs as they are compared: those in `made`, but for what observers have changed.
-        seconds: How long each run took, by label; windows tell that in the last one of an iteration.
+        seconds: Duration of the iteration in seconds, by the run's label; with windows, only the last one has it.
         reference: The label of the run that the others are compared with; empty if nothing is compared.
         invalid: The outputs that hold NaN or infinity, where that is looked for; known when they were compared.
         compared: The verdict on each output by label of the candidate; empty until they were compared.
         sides: The outputs of candidate and reference that were compared, by label of the candidate.
-        output_names: What the reference calls outputs that the candidates call otherwise.
+        output_names: The reference's names of outputs that the candidates name differently.
     """
 
     index: int
@@ -71,7 +71,7 @@ class Observing(NamedTuple):
 
     Attributes:
         observer: The observer.
-        label: Whose it is, for messages.
+        label: Name of the plugin or feature, for messages.
         check: The command that looks into it when it fails.
     """
 
@@ -93,7 +93,7 @@ class Observers:
         observing: The observers in the order in which they are asked.
 
     Attributes:
-        errors: What went wrong in observers while the run went on without them.
+        errors: Errors of observers that did not stop the run.
     """
 
     def __init__(self, observing: Iterable[Observing] = ()) -> None:

@@ -37,7 +37,7 @@ class InputPairing:
         command: The command line, for messages.
 
     Attributes:
-        notes: Which input is fed what another one gets.
+        notes: Remarks that name the inputs which are fed the same values under different names.
     """
 
     def __init__(
@@ -77,8 +77,8 @@ class InputPairing:
         """Take the names of a model whose run does not join.
 
         Args:
-            result: What becomes of its run.
-            inputs: Its inputs.
+            result: The run's result.
+            inputs: Inputs of the run's model.
         """
         self._anchor, self._inputs = result, inputs
 
@@ -188,7 +188,7 @@ def uncertain(
     Args:
         candidate: Label and inputs of the run.
         reference: Label and inputs of the reference.
-        pairs: What is certain.
+        pairs: The pairs that are certain.
         command: The command line.
     """
     (one, mine), (two, other) = candidate, reference

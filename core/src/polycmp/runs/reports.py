@@ -97,7 +97,7 @@ class Recorders:
         """Hand on the outcome, when everything was compared.
 
         Raises:
-            PolycmpError: What a recorder raises: a file cannot be written.
+            PolycmpError: A recorder failed: a file cannot be written.
         """
         for label, recorder in self._recorders:
             with OthersCode(PluginError, "cannot record this run", whose=label):

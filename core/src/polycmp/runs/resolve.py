@@ -44,8 +44,8 @@ class ResolvedBackend:
     """One backend of a plan, with all that it takes to run it.
 
     Attributes:
-        plan: What was asked for.
-        model: Its model.
+        plan: The backend as the plan asks for it.
+        model: The model that it runs.
         contribution: The plugin's descriptor; None if only another environment knows the backend.
         make_worker: Makes its runner in a worker process; None if it runs in this one.
     """

@@ -20,10 +20,10 @@ class SavedBackendRun:
 
     Args:
         run: The run.
-        label: Its name in this session.
+        label: Label of the run in this session.
 
     Attributes:
-        result: Its record, as for a live run.
+        result: Result of the run, as for a live one.
     """
 
     def __init__(self, run: SavedRun, label: str) -> None:

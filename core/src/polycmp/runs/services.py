@@ -52,7 +52,7 @@ class MakeWorkers(Protocol):
         """Return the maker of runners whose work is done in other processes.
 
         Args:
-            data: Where inputs come from: backends may calibrate with them.
+            data: The source of inputs: backends may calibrate with them.
             timeout: Seconds after which a process that does not answer counts as hung; 0 waits for ever.
         """
 
@@ -75,9 +75,9 @@ def open_workers(registry: Registry, data: DataPlan, timeout: float, option: str
 
     Args:
         registry: The plugins.
-        data: Where inputs come from.
+        data: The source of inputs.
         timeout: Seconds to wait for an answer.
-        option: What the user asked for it with.
+        option: The option that the user asked for them with.
 
     Raises:
         PluginError: It is not there.
@@ -101,7 +101,7 @@ def open_windows(
         runs: Their runs of the whole model, in the same order.
         max_memory: Bytes for the tensors of all runs, 0 for a share of what is free.
         reference: Label of the reference; empty for the last.
-        notes: Where to put what a reader should know: what the service says, or which package brings it.
+        notes: List that remarks for the reader are appended to: those of the service, or the package to install.
     """
     registry = resolved.registry
     try:

@@ -27,7 +27,7 @@ class Tolerances(Protocol):
         """Return a compare function in place of the default one.
 
         Args:
-            options: What the default compare function is told, but for its tolerances.
+            options: Options of the default compare function, except its tolerances.
             candidate: Label of a run.
             reference: Label of the other.
             detail: Whether to compute what only a report shows, too.

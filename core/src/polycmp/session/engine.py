@@ -39,7 +39,7 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
     """Carry a plan out.
 
     Args:
-        plan: What to do.
+        plan: The plan to carry out.
         registry: The plugins to do it with.
         on_stage: Told in words what happens next.
 
@@ -183,7 +183,7 @@ class _Session:
         """Compare one step and show it to the observers; return whether to go on.
 
         Raises:
-            PolycmpError: Its outputs cannot be compared, or an observer cannot change them.
+            PolycmpError: The outputs cannot be compared, or an observer cannot change them.
         """
         self.outcome.inputs = TensorMetadata.from_feed_dict(step.feed) if step.feed else self.outcome.inputs
         self._check_names(step)

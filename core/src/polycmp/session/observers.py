@@ -30,7 +30,7 @@ def report(resolved: Resolved) -> Reporting | None:
 
     Raises:
         PluginError: A report asked for is not there, its plugin is broken, or it lacks a module.
-        UsageError: Its options cannot be right.
+        UsageError: The options contradict each other or have impossible values.
     """
     reports = resolved.reports
     lookers, watchers, recorders = reports.lookers(), reports.watchers(), reports.recorders()
@@ -43,7 +43,7 @@ class Saving(RunObserver):
     Single files appear when the run ends well; an error or an interrupt leaves what was there before.
 
     Args:
-        files: What is saved where.
+        files: The part of the plan on files that are written.
     """
 
     def __init__(self, files: FilesPlan) -> None:
@@ -122,9 +122,9 @@ class Reporting(RunObserver):
     """Shows reports what is compared, and gives them what was found.
 
     Args:
-        lookers: What looks at arrays, by the report that shows what it saw.
+        lookers: Observers of arrays, by the name of the report that shows their data.
         watchers: Called with each pair of arrays that is compared.
-        recorders: What keeps verdicts.
+        recorders: Recorders of verdicts.
     """
 
     def __init__(

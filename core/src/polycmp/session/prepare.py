@@ -27,10 +27,10 @@ class Prepared:
         runs: The backends in the plan's order, none active yet.
         source: The data source.
         names_checked: Whether the outputs named in the plan have been checked against the model.
-        pairing: Which inputs are the same where the models call them otherwise.
-        windows: How to go through the model part by part, where its outputs may be too many for the memory.
-        notes: What a reader should know of how it runs.
-        feedback: What makes further inputs of the outputs.
+        pairing: Pairs of inputs that are the same under different names.
+        windows: Runs the models part by part, where all outputs may not fit into memory; else None.
+        notes: Remarks for the reader on how the plan is run.
+        feedback: Makes further inputs of the outputs; None if inputs come from the source alone.
     """
 
     runs: list[BackendRun]
@@ -61,11 +61,11 @@ def prepare(
     """Choose how backends run; activate nothing.
 
     Args:
-        data: Where inputs come from, for the names in it.
-        compare: How outputs are compared, likewise.
+        data: The part of the plan on input data, for the names in it.
+        compare: The part of the plan on comparing, likewise.
         resolved: The backends.
-        feedback: What makes further inputs of the outputs, if anything does.
-        memory: What tensors may take.
+        feedback: Makes further inputs of the outputs; None if inputs come from the source alone.
+        memory: Memory that tensors may take.
 
     Raises:
         UsageError: A tensor named in the plan is not in the model.

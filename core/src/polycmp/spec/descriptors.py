@@ -40,7 +40,7 @@ def opt(
         help: One sentence for the help text.
         choices: The only values allowed.
         alias: A further flag, or several; one that two plugins have counts for neither: `"--providers"`.
-        metavar: What stands for the value in the help text.
+        metavar: Placeholder for the value in the help text.
         parse: Turns the text of one value into the value; raises `ValueError` with the reason.
         format: Turns one value back into text that `parse` understands. Needed only where `parse` makes something else
             than text, numbers, truth values or tuples of them; without it such a value reaches neither a worker process
@@ -82,8 +82,8 @@ class Switch:
 
     Attributes:
         option: The field of the backend's options.
-        values: What to set it to. Of an option that takes several values: all that can be left out, in any number; a
-            search finds the fewest that help, and adds them to those the user gave. Of any other option: its settings
+        values: Values to set the option to. Of one that takes several values: all that can be left out, in any number;
+            a search finds the fewest that help, and adds them to those the user gave. Of any other option: its settings
             from the one that leaves out least to the one that leaves out most.
         values_from: Optional, `"package.module:attribute"`, called as `values_from(model, options) -> Iterable` where
             the values depend on the model or on what is installed; `model` is a `ModelHandle`. It takes the place of
@@ -100,7 +100,7 @@ class RunnerSpec:
     """A backend.
 
     Attributes:
-        name: What people type after `-b`: lower case, digits, underscores.
+        name: Name to type after `-b`: lower case, digits, underscores.
         summary: One line for tables and help.
         factory: `"package.module:attribute"`, called as `factory(model, options, *, name) -> Runner`; `model` is a
             `ModelHandle`.
@@ -108,7 +108,7 @@ class RunnerSpec:
         accepts: Kinds of model it can take, the one it likes best first.
         needs: Importable modules without which it cannot run, looked for without importing them; `"a|b"` where either
             of two will do, the one to install first.
-        intermediates: How the core may look at tensors inside the model: `"graph"` if a part of the model, or the
+        intermediates: Access of the core to tensors inside the model: `"graph"` if a part of the model, or the
             model with other outputs, is a model this backend also runs (then the core cuts the graph), `"none"` if not.
         inside: Optional, called as `inside(model, options) -> str | ModelGraph`, where that depends on the instance:
             `"graph"` and `"none"` as above, or, where it runs something else than the model's file (a program that the
@@ -122,16 +122,16 @@ class RunnerSpec:
             then no fault. Types are those of `polycmp.precision.UNITS`.
         threads: The option that sets the number of threads; empty if there is none. `invariants` checks that results
             do not depend on it.
-        trial_cost: Where it is above 0, the backend starts and runs a small model in a moment, so that shapes may be
-            tried on it before a run; of several backends the one with the lowest figure is taken.
+        trial_cost: Rank by cost of a trial run. If above 0, the backend starts and runs a small model in a moment, so
+            that shapes may be tried on it before a run; of several backends the one with the lowest figure is taken.
         aliases: Other names that people try after `-b`; they get an error that names this one.
-        concurrent: Its runners may be made and run while those of other backends are, each in a thread of its own, and
-            take no more threads than `polycmp.cores.usable_cores()` then says.
+        concurrent: Whether its runners may be made and run while those of other backends are, each in a thread of its
+            own, and take no more threads than `polycmp.cores.usable_cores()` then says.
         exclusive: Options that make it run alone all the same once they are not at their default: those that choose
             another device, for example, or a number of threads.
         compiles: Making a runner compiles the model, which takes seconds or minutes: the core then looks inside it with
             few runners of large parts instead of many of small ones.
-        switches: What of its own doing can be left out, each a `Switch`, the one that leaves out least first: `locate`
+        switches: Optimisations that can be switched off, each a `Switch`, the one that leaves out least first: `locate`
             names by them what a fault hangs on, and what to type until it is mended.
         rewritten: The option that names a file into which it writes the model as it has rewritten it, in a format that
             one of the loaders reads; empty if there is none. `locate` reads there which operators became one.
@@ -246,7 +246,7 @@ class DataLoaderSpec:
     """A source of input data, chosen with `--data-loader NAME`.
 
     Attributes:
-        name: What people type.
+        name: Name to type after `--data-loader`.
         summary: One line for tables and help.
         factory: Called as `factory(options) -> callable(inputs: TensorMetadata) -> Iterable[dict[str, array]]`.
         options: Frozen dataclass with `opt()` fields, or None.
@@ -255,7 +255,7 @@ class DataLoaderSpec:
             are asked.
         compare_defaults: Options that suit compare functions better with these inputs, by the function's name and
             the option's field. What the user gives comes first.
-        compare_notes: What such an option lets pass, in words, by the same names: the result then says so.
+        compare_notes: Differences that such an option lets pass, in words, by the same names; the result names them.
         remarks: Optional, called as `remarks(options, inputs) -> Mapping[str, str]`: in words, for those inputs of
             which it is worth saying, what they hold and why.
         sizes: Sizes that suit its inputs, the likeliest first, tried before the common ones: `image` for open heights
@@ -293,13 +293,13 @@ class CompareFuncSpec:
     """A way to judge one output, chosen with `--compare NAME...`.
 
     Attributes:
-        name: What people type.
+        name: Name to type after `--compare`.
         summary: One line for tables and help.
         factory: Called as `factory(options) -> callable(candidate, reference, *, output: str) -> Verdict`.
         options: Frozen dataclass with `opt()` fields, or None.
         detail: The factory is called as `factory(options, *, detail)`, where `detail` says whether a report asks for
             what costs more, such as percentiles and a histogram in `DetailedVerdict.stats`.
-        rejudges: What the factory makes is a `RejudgingFunction`: it judges saved metrics (`check accuracy`) and their
+        rejudges: Whether the factory makes a `RejudgingFunction`: it judges saved metrics (`check accuracy`) and their
             means over the iterations (`--check-average`).
         larger_is_better: Of its metrics a larger one is better, so that an infinite one says that both sides are
             equal; those of single iterations are then left out of a mean.
@@ -331,7 +331,7 @@ class CommandSpec:
     """A command of its own.
 
     Attributes:
-        path: Its words, for example `("surgeon", "extract")`.
+        path: Words of the command, for example `("surgeon", "extract")`.
         summary: One line for the help text.
         target: `"package.module:click_command"`, imported only when that command runs; `polycmp.command` helps to write
             one.
@@ -375,7 +375,7 @@ class ToleranceSpec:
     """A way to find the tolerances of each output, chosen with `--tolerance NAME`.
 
     Attributes:
-        name: What people type.
+        name: Name to type after `--tolerance`.
         summary: One line for tables.
         factory: Called as `factory(resolved, reference) -> polycmp.runs.tolerances.Tolerances`, where `resolved` is a
             `polycmp.runs.resolve.Resolved`, and `reference` the label of a run, which need not be a backend's.
@@ -391,7 +391,7 @@ class PairingSpec:
     """A way to go side by side through models that differ, tensor by tensor, as for `--mark-all`.
 
     Attributes:
-        name: What messages call it.
+        name: Name in messages.
         summary: One line for tables.
         factory: Called as `factory(runs, reference, given, command, moved)` with a `PartitionedRun` for each model, the
             reference's label, the `polycmp.builtin.layerwise.open.GivenNames` that the user paired, the command line,
@@ -431,7 +431,7 @@ class ObserverSpec:
     """Something that takes part in every run: it changes outputs, watches them, or keeps what is found.
 
     Attributes:
-        name: What messages call it.
+        name: Name in messages.
         summary: One line for tables.
         factory: Called before a run as `factory(resolved) -> RunObserver | None`, where `resolved` is a
             `polycmp.runs.resolve.Resolved`; None where it has nothing to do in this run. Every run calls it, so what is
@@ -455,7 +455,7 @@ class ReportSpec:
         summary: One line for tables and help.
         factory: Called as `factory(result, path)`, where `options` are declared as `factory(result, path, options)`;
             `result` is a `polycmp.report.Result`. Empty for a report that only watches.
-        name: What a report without suffix is called; one with a suffix is called after it.
+        name: Name of a report without suffix; one with a suffix is named after it.
         options: Frozen dataclass with `opt()` fields, or None; its options become `--NAME-FIELD`.
         needs: Importable modules without which it cannot write, looked for without importing them.
         when: An environment variable. Where it is set, the report is also written without being asked for, with an

@@ -31,11 +31,11 @@ class Verdict:
 
     Attributes:
         passed: Whether candidate and reference agree.
-        reason: Why not, in words; may also qualify a pass.
+        reason: Reason for a failure, in words; may also qualify a pass.
         metrics: Named figures for reports.
-        inconclusive: Why the comparison tells nothing: `blind` (it could not have failed: what is no model at all would
-            have passed, too), `undecided` (rounding, or another bound, may explain anything), or empty. Where it is
-            set, `passed` is False.
+        inconclusive: Reason why the comparison is inconclusive: `blind` (it could not have failed: arrays from no model
+            at all would have passed, too), `undecided` (rounding, or another bound, may explain anything), or empty.
+            Where it is set, `passed` is False.
     """
 
     passed: bool
@@ -76,7 +76,7 @@ class SizeHint:
         least: The smallest size that leaves every operator something to work on.
         multiple: Sizes that are a multiple of this are divided evenly by all strides.
         likely: Sizes that some operator demands, the likeliest first.
-        why: What asks for them, in words: `Conv 'stft' has a kernel of 256`.
+        why: The operators that need it, in words: `Conv 'stft' has a kernel of 256`.
     """
 
     least: int = 1
@@ -246,8 +246,8 @@ class RunObserver:
     then the error, with exit status 3.
 
     Attributes:
-        whole_steps: Why it needs all outputs of an iteration at once, best of all the option that asks for that; empty
-            if outputs may come part by part, as those of all tensors inside a model do.
+        whole_steps: Reason why it needs all outputs of an iteration at once, best of all the option that asks for that;
+            empty if outputs may come part by part, as those of all tensors inside a model do.
     """
 
     whole_steps: str = ""
@@ -256,7 +256,7 @@ class RunObserver:
         """Begin; no backend is active yet.
 
         Args:
-            outcome: What will be found out. Its runs, its reference and its command are known.
+            outcome: The outcome, still to be filled. Its runs, its reference and its command are known.
         """
 
     def transform(self, step: RunStep, /) -> Mapping[str, Mapping[str, Any]] | None:
@@ -265,7 +265,7 @@ class RunObserver:
         The arrays of a step must not be written to: `step.made` holds the same, and backends may go on with them.
 
         Args:
-            step: What the runs made, and what observers before this one changed. Nothing is compared yet.
+            step: The step, as the runs made it and observers before this one changed it. Nothing is compared yet.
         """
 
     def as_made(self, step: RunStep, candidate: str, /) -> Iterable[str]:
@@ -274,7 +274,7 @@ class RunObserver:
         That is for those of which the change would hide that they cannot be compared at all.
 
         Args:
-            step: What `transform` returned, and what the runs made.
+            step: The step, with the outputs that `transform` returned and those that the runs made.
             candidate: The label of a run.
         """
         return ()

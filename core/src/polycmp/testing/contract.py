@@ -27,9 +27,9 @@ class Contract:
     """Base of the contracts.
 
     Attributes:
-        KNOWN_CAPABILITIES: What this contract can ask about, with a sentence each. A test that a later version of the
-            kit adds for a new capability does not run until a plugin declares it.
-        capabilities: What the plugin under test declares; nothing by default.
+        KNOWN_CAPABILITIES: Capabilities that this contract can ask about, with a sentence each. A test that a later
+            version of the kit adds for a new capability does not run until a plugin declares it.
+        capabilities: Capabilities that the plugin under test declares; none by default.
         expected_failures: Known failures, by the name of the test.
     """
 

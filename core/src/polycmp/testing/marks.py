@@ -16,8 +16,8 @@ class Expected:
 
     Attributes:
         kind: `notimpl`, `notyet` or `never`.
-        reason: Why, in words.
-        raises: What it fails with; any other exception is a failure nobody expected.
+        reason: Reason in words.
+        raises: Exception that the test fails with; any other one is an unexpected failure.
     """
 
     kind: str

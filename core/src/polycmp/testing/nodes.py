@@ -47,7 +47,7 @@ class NodeCase:
     """One model with one node, what it is fed, and what it must give.
 
     Attributes:
-        name: Its name in the `onnx` package.
+        name: Name of the case in the `onnx` package.
         model: An `onnx.ModelProto`.
         feed: Arrays by input.
         expected: Arrays by output.

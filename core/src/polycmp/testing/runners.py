@@ -45,7 +45,7 @@ class RunnerContract(Contract):
     (an identity): that is where buffers that are shared by mistake show.
 
     Attributes:
-        rtol: How far floating-point outputs may be from `expected`, relative to it.
+        rtol: Tolerance of floating-point outputs, relative to `expected`.
         atol: The same, absolutely.
     """
 
@@ -302,8 +302,8 @@ def assert_close(name: str, got: NDArray[Any], wanted: NDArray[Any], rtol: float
 
     Args:
         name: The output, for the message.
-        got: What the backend gave.
-        wanted: What it should have given.
+        got: The array from the backend.
+        wanted: The array that it should have returned.
         rtol: Tolerance relative to `wanted`, for floating-point types.
         atol: Absolute tolerance, for floating-point types.
     """

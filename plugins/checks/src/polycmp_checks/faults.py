@@ -97,7 +97,7 @@ def spoil(fault: str, arrays: Mapping[str, Any]) -> Arrays:
 
     Args:
         fault: A key of `ON_OUTPUTS` or `ON_INPUT`.
-        arrays: What an operator makes, or the first that it reads.
+        arrays: Outputs of an operator, or the first tensor that it reads.
     """
     function, kinds = {**ON_OUTPUTS, **ON_INPUT}[fault]
     return {

@@ -34,7 +34,7 @@ class FaultyRunner(Runner):
     Args:
         graph: Gives the model as a graph.
         make: Makes the wrapped backend's runner for what a loader gives.
-        fault: What goes wrong, a key of `polycmp_checks.plugin.FAULTS`.
+        fault: Kind of fault, a key of `polycmp_checks.plugin.FAULTS`.
         at: The operator: its name, or a tensor that it makes.
         name: The label in reports.
         whole: Whether the graph is the whole model, so that the operator must be in it; a part may lack it.

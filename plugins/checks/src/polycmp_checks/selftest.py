@@ -44,7 +44,7 @@ class Trial:
         status: `seen`, `unseen` (the comparison passed although results were changed), `skipped` (nothing in this
             model or in these inputs shows it) or `error`.
         at: The operator; empty if there was none to try.
-        reason: What was found, in words.
+        reason: Description of the finding.
     """
 
     fault: str
@@ -60,7 +60,7 @@ class SelfTest:
     Attributes:
         label: The backend in reports.
         agrees: Whether the backend agrees with itself; None if that could not be tried.
-        reason: Why not, in words.
+        reason: Reason why it does not agree, or could not be tried.
         trials: The faults in the order in which they were tried.
     """
 

@@ -17,7 +17,7 @@ def result_of(found: Sequence[SelfTest], command_line: str) -> Result:
 
     Args:
         found: The self-test of each backend.
-        command_line: What was typed.
+        command_line: The command line as typed.
     """
     exit_code = max((item.exit_code for item in found), default=EXIT_OK)
     heading, sentence = _verdict(found)

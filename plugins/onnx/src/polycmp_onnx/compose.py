@@ -21,7 +21,7 @@ def make_loader(source: Any, options: LoaderOptions | None = None) -> OnnxLoader
 
     Args:
         source: Path of the model, or a loader that gives one.
-        options: How to load, change and save it.
+        options: Options for loading, changing and saving the model; None for the defaults.
 
     Raises:
         UsageError: Options that contradict or need each other.

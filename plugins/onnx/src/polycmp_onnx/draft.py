@@ -24,7 +24,7 @@ def draft(loader: Callable[[], Any], path: str, weights: str, *, whole: bool) ->
 
     Args:
         loader: A callable that returns the part.
-        path: Where to write.
+        path: The file to write.
         weights: A folder, relative to that of `path`, whose files the part may refer to; those that earlier parts of
             the same model left there are used again. Empty for none.
         whole: Whether the file is to hold its weights if one file can.

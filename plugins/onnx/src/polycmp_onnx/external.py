@@ -60,7 +60,7 @@ class ExternalModel:
 
         Args:
             data: The file to write to.
-            location: What to call it in references.
+            location: Name of that file in references.
 
         Raises:
             OSError: Something cannot be read or written.
@@ -189,7 +189,7 @@ def external_model(model: ModelProto, file: Path, folder: Path | None = None) ->
     """Return a model with all of its large weights as external data; None if it has none.
 
     Args:
-        model: What `read_structure` returns for the file and the name that the file really has.
+        model: The model, as `read_structure` returns it for the file and the name that the file really has.
         file: The file.
         folder: Folder of the weights that lie outside the file; None for the file's own.
 

@@ -21,8 +21,8 @@ class Fault(NamedTuple):
     """Something that is wrong.
 
     Attributes:
-        kind: Who says so: `checker` or `inference`, or `weights` where some are not in their file.
-        text: What it is.
+        kind: Source of the finding: `checker` or `inference`, or `weights` where some are not in their file.
+        text: Description of the fault.
         harmless: Whether backends run the model all the same.
     """
 
@@ -36,7 +36,7 @@ def faults_of(model: Any, folder: Path | None = None) -> list[Fault]:
 
     Args:
         model: An `onnx.ModelProto` of any size, whose weights need not be loaded.
-        folder: Where the files of its weights lie; None not to look for these.
+        folder: Folder of the files with its weights; None not to look for these.
     """
     found = [] if folder is None else list(_missing_weights(model, folder))
     small = structure(model if folder is None or found else _with_small_weights(model, folder))

@@ -44,7 +44,7 @@ class FoldConstants(OnnxLoader):
 
     Args:
         model: A model, or a callable that returns one; it is not changed.
-        num_passes: How often to go through the model at most; None to go on until nothing changes.
+        num_passes: Largest number of passes over the model; None to go on until nothing changes.
         do_shape_inference: Infer shapes before each pass, so that more shapes are constants.
         fold_shapes: Replace Shape of a tensor with a fixed shape by that shape.
         size_threshold: Largest result in bytes to store; None for no limit.
@@ -90,7 +90,7 @@ class FoldConstants(OnnxLoader):
             model: The model, for its operator sets and functions.
             graph: The graph, which is changed.
             around: The constants of the graphs around it, by name.
-            values: What is known of the types of tensors, by name.
+            values: Types of tensors as far as they are known, by name.
         """
         fed = {value.name for value in graph.input}
         constants = {name: item for name, item in around.items() if name not in fed}

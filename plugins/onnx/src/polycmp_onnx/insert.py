@@ -30,9 +30,9 @@ def insert_node(
         op: The node's operator.
         inputs: Tensors that it reads; "" for an optional input that is left out.
         outputs: Tensors that it makes, in place of the nodes that made them.
-        name: Its name.
+        name: Name of the new node.
         domain: The operator's domain.
-        attributes: Its attributes.
+        attributes: Attributes of the new node.
 
     Raises:
         UsageError: A tensor is unknown, or an output is a weight or an input of the model that the node does not read.

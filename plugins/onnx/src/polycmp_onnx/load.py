@@ -175,7 +175,7 @@ def own_model(source: Any, external_data_dir: str | Path | None = None) -> Model
     """Return a model that may be changed freely: one just read from a file or from bytes, else a copy.
 
     Args:
-        source: What `given_model` takes.
+        source: The model, in any form that `given_model` takes.
         external_data_dir: As for `given_model`.
     """
     model = given_model(source, external_data_dir)

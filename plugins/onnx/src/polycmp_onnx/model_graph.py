@@ -134,8 +134,8 @@ class OnnxGraph:
         """Return the model with tensors that move at random, as `polycmp.graph.MovableGraph` describes.
 
         Args:
-            kinds: What tensors are rounded to, by name; all others under the empty name.
-            seed: Where random numbers begin.
+            kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.
+            seed: Seed of the random numbers.
         """
         if not can_move(self.model):
             return None
@@ -146,7 +146,7 @@ class OnnxGraph:
         """Return the values of weights by name, those in files mapped into memory.
 
         Args:
-            names: Which ones.
+            names: Names of the weights.
 
         Raises:
             ModelError: The files of weights cannot be read.

@@ -43,9 +43,9 @@ class _Tensor(NamedTuple):
     """A tensor to move.
 
     Attributes:
-        name: Its name.
+        name: Name of the tensor.
         kind: The type whose unit it moves by, or the step whose half.
-        element: Its element type, as ONNX counts them.
+        element: Element type, a value of `TensorProto.DataType`.
         beside_one: Whether it is approximated as exactly as numbers around 1 need.
     """
 
@@ -65,9 +65,9 @@ def moved_model(model: ModelProto, types: Mapping[str, Any], kinds: Mapping[str,
 
     Args:
         model: The model; it is not changed.
-        types: What is known of its tensors, as `ValueInfoProto` by name.
-        kinds: What tensors are rounded to, as `polycmp.graph.MovableGraph` describes.
-        seed: Where random numbers begin.
+        types: Types of its tensors as far as they are known, as `ValueInfoProto` by name.
+        kinds: Types that tensors are rounded to, as `polycmp.graph.MovableGraph` describes.
+        seed: Seed of the random numbers.
     """
     made = onnx.ModelProto()
     made.CopyFrom(model)

@@ -106,8 +106,8 @@ def widened_call(node: Any, inputs: list[Any], extra: dict[str, Any]) -> Any:
 
     Args:
         node: The operator, an instance of `OpRun`.
-        inputs: Its input arrays.
-        extra: Its other arguments.
+        inputs: Input arrays of the node.
+        extra: Other arguments of the node.
     """
     bfloat16, float16 = as_dtype("bfloat16"), np.dtype(np.float16)
     with np.errstate(all="ignore"):

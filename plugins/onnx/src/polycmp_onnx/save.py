@@ -61,7 +61,7 @@ class SaveOnnx(OnnxLoader):
 
     Args:
         model: A model, or a callable that returns one; it is not changed.
-        path: Where to write.
+        path: The file to write.
         external_data_path: File name, relative to the model's folder, for the weights; "" means the model's name with
             `.data` behind it; None keeps the weights in the model, unless it is too large for that.
         size_threshold: Tensors with fewer bytes stay in the model.
@@ -128,8 +128,8 @@ def write_model(
 
     Args:
         model: The model; it is not changed.
-        target: Where to write.
-        form: How the files are to look.
+        target: The file to write.
+        form: Form of the files: where weights are stored.
         verify: Called with the file of the whole model, under another folder's name, before it takes its place; what
             it raises leaves everything as it was.
 
@@ -202,8 +202,8 @@ def save(
 
     Args:
         loader: A callable that returns a model.
-        path: Where to write.
-        form: How the files are to look.
+        path: The file to write.
+        form: Form of the files: where weights are stored.
         verify: As for `write_model`.
     """
     external = loader.external() if isinstance(loader, OnnxLoader) else None

@@ -18,7 +18,7 @@ class Size:
 
     Attributes:
         origin: That input and axis.
-        steps: How it follows, each as a function of the size before.
+        steps: Functions that are applied in turn, each of the size before.
         stride: By how much it was divided on the way, at most.
     """
 

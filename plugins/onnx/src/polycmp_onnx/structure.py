@@ -34,7 +34,7 @@ def read_structure(file: Path, location: str = "") -> ModelProto:
 
     Args:
         file: The file.
-        location: What to call the file in references to it: if given, an initializer whose content is left out says
+        location: Name of the file in references to it: if given, an initializer whose content is left out says
             as external data where in the file that lies, and one whose content cannot be referred to keeps it.
 
     Raises:
@@ -103,9 +103,9 @@ def _rewritten(message: memoryview, number: int, change: Callable[[memoryview, i
 
     Args:
         message: The message.
-        number: Which submessages.
+        number: Field number of the submessages.
         change: Gets a submessage and where in the file it begins.
-        offset: Where in the file the message begins.
+        offset: Offset of the message in the file.
     """
     parts = []
     for field, start, end, content in fields(message):

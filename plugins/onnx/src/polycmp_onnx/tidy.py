@@ -124,7 +124,7 @@ def set_shape(value: Any, dims: Sequence[int | str]) -> None:
 
     Args:
         value: The value, which is changed.
-        dims: Its dimensions; -1 for one that is not known, or its name.
+        dims: Dimensions: a size, a name, or -1 for one that is not known.
     """
     shape = value.type.tensor_type.shape
     shape.ClearField("dim")
@@ -141,7 +141,7 @@ def make_static(model: Any, arrays: Mapping[str, Any], *, leave_open: bool = Fal
 
     Args:
         model: An `onnx.ModelProto`, which is changed.
-        arrays: What the inputs and the tensors inside were, by name.
+        arrays: Inputs and tensors inside, by name, as they were when the model ran.
         leave_open: Note of the shapes only how many dimensions they have.
     """
     import onnx

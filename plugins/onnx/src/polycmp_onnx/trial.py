@@ -32,9 +32,9 @@ class Tried:
 
     Attributes:
         loaded: Whether the backend took the file.
-        fault: What is wrong with the file; empty if nothing is.
-        note: What was not found out, and why; empty if all was.
-        compared: How many outputs were compared.
+        fault: Fault of the file; empty if there is none.
+        note: Checks that could not be made, and why; empty if all were made.
+        compared: Number of outputs that were compared.
         crashed: Whether the process ended while it loaded the file.
     """
 

@@ -52,10 +52,10 @@ class Verification:
         original: Gives what the file was made of, or None where that is no ONNX model.
         same: Whether the file is to compute what the original does, as far as both have the same tensors.
         whose: The original, for messages.
-        hint: What to type where a file is refused, besides looking at the original.
+        hint: The command to type where a file is refused, besides looking at the original.
 
     Attributes:
-        done: What was found to be right, in a few words each.
+        done: Checks that passed, in a few words each.
         crashed: Whether a backend died while it loaded the file.
     """
 
@@ -97,7 +97,7 @@ class Verification:
 
         Args:
             model: An `onnx.ModelProto`, whose weights need not be loaded.
-            folder: Where the files of its weights lie; None not to look for these.
+            folder: Folder of the files with its weights; None not to look for these.
 
         Raises:
             ModelError: It breaks one that its original keeps.
@@ -218,7 +218,7 @@ def save_part(
 
     Args:
         loader: A callable that returns an `onnx.ModelProto`.
-        path: Where to write.
+        path: The file to write.
         original: Gives the model of which it is made.
         registry: The plugins.
 
@@ -241,9 +241,9 @@ def save_verified(model: Any, path: str, registry: Registry, original: Any, whos
 
     Args:
         model: An `onnx.ModelProto`; it is not changed.
-        path: Where to write.
+        path: The file to write.
         registry: The plugins.
-        original: What it was made of.
+        original: The model that it was made from.
         whose: That, for messages.
 
     Raises:

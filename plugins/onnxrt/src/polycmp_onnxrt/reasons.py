@@ -47,7 +47,7 @@ def loading_failed(error: Exception, *, whose: str = "onnxrt", model: str = "the
     """Return the error for a session that could not be made.
 
     Args:
-        error: What ONNX Runtime raised.
+        error: The exception from ONNX Runtime.
         whose: The backend's label.
         model: The model's path, or words that stand for it.
     """

@@ -63,14 +63,14 @@ class SessionFromOnnx(Loader[Any]):
         optimization: The same under the name of the command line's option.
         disable_optimizers: Names of ONNX Runtime's optimizers to leave out.
         threads: Threads inside one operator; by default one for each core that this process may use.
-        inter_threads: How many operators may run at the same time; more than 1 turns parallel execution on.
+        inter_threads: Largest number of operators that run at the same time; more than 1 turns parallel execution on.
         op_libs: Shared libraries with custom operators.
         deterministic: Prefer kernels that give the same result in every run.
         own_arena: Give the session memory of its own, which goes back to the system with it, instead of the arena
             that all sessions of the process share.
         config: Further entries of the session's configuration.
-        save_optimized: Where to write the model as ONNX Runtime optimized it.
-        profile: Where to write ONNX Runtime's profile when the runner is deactivated.
+        save_optimized: File for the model as ONNX Runtime optimized it; None not to write it.
+        profile: File for ONNX Runtime's profile, written when the runner is deactivated; None for no profile.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ def refuse_weights_elsewhere(ort: Any, model: Any) -> None:
 
     Args:
         ort: The module `onnxruntime`.
-        model: What a session is made of.
+        model: The model of the session: a path or its bytes.
 
     Raises:
         ModelError: There are such weights, or the file cannot be read.

@@ -61,7 +61,7 @@ def from_tensor(array: NDArray[Any], dtype: np.dtype[Any], shape: tuple[int, ...
     """Return an output as an array of its own type.
 
     Args:
-        array: What OpenVINO gives; a type that NumPy lacks comes as another of the same width, or packed.
+        array: The array from OpenVINO; a type that NumPy lacks comes as another of the same width, or packed.
         dtype: The output's element type.
         shape: The output's shape.
     """

@@ -79,7 +79,7 @@ def inspect(loader: Callable[[], ReadModel], show: Any) -> str:
 
     Args:
         loader: Makes the model.
-        show: What the user wants to see; with layers, one line for each is added.
+        show: Parts that the user wants to see; with `layers`, one line for each is added.
     """
     model = loader().model
     lines = [f"OpenVINO model {model.get_friendly_name()!r}", "inputs:"]

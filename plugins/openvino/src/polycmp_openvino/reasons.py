@@ -33,7 +33,7 @@ def reading_failed(error: Exception, model: str) -> PolycmpError:
     """Return the error for a model that OpenVINO could not read.
 
     Args:
-        error: What OpenVINO raised.
+        error: The exception from OpenVINO.
         model: The model's path, or words that stand for it.
     """
     return _unsupported(error) or ModelError(

@@ -27,7 +27,7 @@ class OpenvinoRunner(Runner):
     """Runs a model in OpenVINO.
 
     Args:
-        model: What `OpenvinoModel` makes, or anything that it takes.
+        model: The model, as `OpenvinoModel` makes it, or anything that it takes.
         name: The label in reports.
         options: Device, precision and the like; by default the CPU in the model's own types.
     """

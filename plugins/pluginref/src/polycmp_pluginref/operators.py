@@ -22,8 +22,8 @@ def operators_for(model: Any, references: References, failures: list[str], whose
 
     Args:
         model: An `onnx.ModelProto`; it is not changed.
-        references: What is registered.
-        failures: Why some references could not be loaded, for the error message.
+        references: The registered references.
+        failures: Errors of references that could not be loaded, for the error message.
         whose: The backend's name, for error messages.
 
     Raises:

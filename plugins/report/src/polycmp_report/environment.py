@@ -25,7 +25,7 @@ def environments(plan: Plan, registry: Registry) -> list[Facts]:
     """Return a list of facts for each side; sides of the same environment share one.
 
     Args:
-        plan: What was run, and which outputs were read from files.
+        plan: The plan, which tells the outputs that were read from files.
         registry: The plugins, which know the modules that a backend needs.
     """
     sides: dict[tuple[tuple[str, str], ...], list[str]] = {}

@@ -24,7 +24,7 @@ def annotate(result: Result, path: str = "", environ: Mapping[str, str] = os.env
     """Print annotations and append a summary, if this runs under GitHub Actions.
 
     Args:
-        result: What was found.
+        result: The result to report.
         path: Nothing: no file is asked for.
         environ: Environment variables; `GITHUB_ACTIONS` and `GITHUB_STEP_SUMMARY` are looked at.
 

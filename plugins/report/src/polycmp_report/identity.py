@@ -22,7 +22,7 @@ class Identity:
     Attributes:
         sha256: The digest of its file.
         size: The file's size in bytes.
-        facts: What its loader says besides, by name: `opset`.
+        facts: Further facts from its loader, by name: `opset`.
     """
 
     sha256: str
@@ -54,7 +54,7 @@ def identify(models: Iterable[str], registry: Registry, folder: Path | None = No
     Args:
         models: Their paths.
         registry: The plugins, whose loaders say more of the models of their kinds.
-        folder: What relative paths are relative to; by default the current folder.
+        folder: Folder that relative paths are relative to; by default the current folder.
     """
     found = {}
     for model in dict.fromkeys(models):

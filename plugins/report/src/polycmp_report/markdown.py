@@ -38,7 +38,7 @@ def to_markdown(result: Result, failed: int = 20, passed: int = 8, length: int =
     """Return the result as Markdown.
 
     Args:
-        result: What was found.
+        result: The result to render.
         failed: Failures shown of each table that has those first.
         passed: Other rows shown of it.
         length: Characters after which blocks are left out.

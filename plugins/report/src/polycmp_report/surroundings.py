@@ -28,8 +28,8 @@ class Box:
     """An operator, or an input of the model.
 
     Attributes:
-        kind: What it does: `Conv`.
-        name: Its own name.
+        kind: Type of the operator: `Conv`.
+        name: Name of the operator.
         reads: The tensors that it reads, without weights.
         makes: The tensors that it makes.
         chosen: Whether it is the one that the diagram is about.
@@ -47,11 +47,11 @@ class Diagram:
     """Operators around one.
 
     Attributes:
-        tensor: What the one makes.
+        tensor: Output tensor of the operator in the middle.
         boxes: The operators in an order in which they can run.
-        edges: What is known of tensors, by name: ranges, errors.
-        states: What became of them.
-        left_out: How many operators within reach there was no room for.
+        edges: Labels of tensors, by name: ranges, errors.
+        states: States of tensors, by name.
+        left_out: Number of operators within reach that there was no room for.
     """
 
     tensor: str

@@ -25,8 +25,8 @@ class Past:
 
     Attributes:
         name: The case.
-        state: What became of it.
-        reason: Why.
+        state: State in which the case ended.
+        reason: Reason for the state.
         max_error: The largest absolute difference; None if nothing was compared.
         times: Median seconds of one inference by backend.
     """
@@ -45,7 +45,7 @@ class Change:
     Attributes:
         kind: `new failure`, `verdict`, `fixed`, `error grew`, `slower`, `new case`, `gone`.
         case: The case.
-        text: What it was and is.
+        text: Description of the change: the old and the new value.
         worse: Whether it makes the comparison of two runs fail.
     """
 
@@ -62,7 +62,7 @@ class Changes:
     Attributes:
         since: The run compared with.
         found: The changes.
-        notes: What could not be judged, in words.
+        notes: Comparisons that could not be made, in words.
     """
 
     since: str
@@ -89,11 +89,11 @@ def compare(
     """Compare the results of cases with past ones.
 
     Args:
-        since: What the earlier run is called.
-        before: What became of the cases then.
+        since: Name of the earlier run.
+        before: Results of the cases in that run, by name.
         times: For each case and backend the times of past runs.
-        now: What became of the cases now.
-        max_slowdown: How many times the median of past times an inference may take; 0 for no limit.
+        now: Results of the cases in this run.
+        max_slowdown: Largest ratio of an inference's time to the median of past times; 0 for no limit.
     """
     now = list(now)
     found: list[Change] = []
@@ -155,7 +155,7 @@ def slower(seconds: float, past: Sequence[float], limit: float) -> str | None:
     Args:
         seconds: The time.
         past: Past times.
-        limit: How many times their median it may be.
+        limit: Largest ratio of the time to their median.
     """
     median = statistics.median(past)
     noise = _NORMAL * statistics.median(abs(item - median) for item in past)

@@ -16,12 +16,12 @@ def make_executor(name: str, resources: Resources) -> Executor:
     """Return an executor.
 
     Args:
-        name: Its name.
-        resources: What it may use.
+        name: Name of the executor.
+        resources: Resources that it may use.
 
     Raises:
         UsageError: There is none of this name.
-        PluginError: Its plugin cannot be imported, or lacks a module.
+        PluginError: The executor's plugin cannot be imported, or lacks a module.
     """
     found, broken = find_executors()
     spec = found.get(name)

@@ -36,10 +36,10 @@ class Baseline:
     """Past runs.
 
     Attributes:
-        name: What the run to compare with is called: the last that passed, else the last.
-        cases: What became of its cases.
+        name: Name of the run to compare with: the last that passed, else the last.
+        cases: Results of its cases, by name.
         times: For each case and backend the medians of the runs, the oldest first.
-        notes: What of them could not be read.
+        notes: Remarks on what could not be read.
     """
 
     name: str
@@ -99,8 +99,8 @@ def compare_with(baseline: Baseline, results: Iterable[CaseResult], max_slowdown
 
     Args:
         baseline: The past runs.
-        results: What became of the cases now.
-        max_slowdown: How many times the median of past times an inference may take; 0 for no limit.
+        results: Results of the cases in this run.
+        max_slowdown: Largest ratio of an inference's time to the median of past times; 0 for no limit.
     """
     return compare(baseline.name, baseline.cases, baseline.times, [_past(item) for item in results], max_slowdown)
 

@@ -30,7 +30,7 @@ class Shipped:
     """A file that a case reads.
 
     Attributes:
-        path: Its path, relative to the folder in which the case is started.
+        path: Path of the file, relative to the folder in which the case is started.
         digest: The SHA-256 of its content.
     """
 
@@ -52,7 +52,7 @@ def execute(
         job: The job, with the folders of the machine that it comes from.
         files: The files that it reads.
         fetch: Gives the content that belongs to a digest; asked once a machine for each.
-        node: What tells this machine from others that share its file system.
+        node: Identifier that tells this machine from others that share its file system.
 
     Returns:
         How it ended, the files that it wrote, and how many files were fetched for it.

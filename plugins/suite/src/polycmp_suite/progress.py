@@ -25,9 +25,9 @@ class Progress:
     """Shows how far a suite is.
 
     Args:
-        total: How many cases there are.
+        total: Number of cases.
         silent: Show nothing.
-        jobs: How many run at the same time.
+        jobs: Number of cases that run at the same time.
     """
 
     def __init__(self, total: int, *, silent: bool, jobs: int) -> None:
@@ -46,7 +46,7 @@ class Progress:
         """Show that a case has ended.
 
         Args:
-            result: What became of it.
+            result: Result of the case.
             again: Whether it is tried again.
         """
         self._running.pop(result.case, None)

@@ -61,7 +61,7 @@ class CaseItem(pytest.Item):
 
     Args:
         case: The case.
-        folder: Where it is started.
+        folder: Folder in which the case is started.
     """
 
     def __init__(self, *, case: Case, folder: str, **more: Any) -> None:

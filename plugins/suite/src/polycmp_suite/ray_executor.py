@@ -34,7 +34,7 @@ class RayExecutor:
     """Runs cases as tasks of a Ray cluster.
 
     Args:
-        resources: What they may use, and where the cluster is.
+        resources: Resources that cases may use, and the address of the cluster.
 
     Raises:
         PluginError: The cluster cannot be reached.

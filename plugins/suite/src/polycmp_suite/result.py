@@ -22,28 +22,28 @@ class CaseResult:
     """What became of a case.
 
     Attributes:
-        case: Its name.
+        case: Name of the case.
         state: `passed`, `failed`, `undecided` or `blind` (the comparison tells nothing), `error` (it could not be
             compared), or `skipped`. A failure that was expected is `passed`, one that was expected and did not come is
             `failed`.
-        verdict: What the command itself found, or `skipped`.
-        reason: Why, in one sentence.
-        known: Why a failure was expected; empty if none was.
+        verdict: Verdict of the command itself, or `skipped`.
+        reason: Reason for the verdict, in one sentence.
+        known: Reason why a failure was expected; empty if none was.
         command: The command's words.
-        command_line: What to type to see it alone.
+        command_line: The command line that runs it alone.
         model: The model as the suite names it.
         backends: The labels of the backends.
         axes: The settings that the matrix chose.
-        tags: Its tags.
+        tags: Tags of the case.
         status: The exit status; negative for a signal.
-        seconds: How long the last attempt took.
-        attempts: How many there were.
+        seconds: Duration of the last attempt in seconds.
+        attempts: Number of attempts.
         memory: The most that one of its processes took, in bytes.
         where: The machine, where that is another one.
         max_error: The largest absolute difference; None if nothing was compared.
         times: Median seconds of one inference by backend.
         versions: Versions by backend.
-        folder: Its folder among the results.
+        folder: Folder of the case among the results.
         fingerprint: Stands for everything that the result depends on, as far as the suite knows.
         started: When the last attempt began, in seconds since 1970.
     """

@@ -100,7 +100,7 @@ def lacking(case: Case, provided: Collection[str], gpus: Collection[str]) -> str
 
     Args:
         case: The case.
-        provided: What there is besides modules and GPUs, by name.
+        provided: Names of what the machine has besides modules and GPUs.
         gpus: The GPUs.
     """
     return next((need for need in case.needs if not _there(need, provided, gpus)), "")
@@ -119,7 +119,7 @@ def find_gpus(text: str, environment: str | None) -> tuple[str, ...]:
     """Return the names of the GPUs that may be used.
 
     Args:
-        text: What the user says: how many, or which, with commas between; empty for all.
+        text: The user's choice: a number, or names with commas between; empty for all.
         environment: The value of CUDA_VISIBLE_DEVICES; None if it is not set.
 
     Raises:

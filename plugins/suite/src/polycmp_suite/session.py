@@ -40,8 +40,8 @@ class Session:
 
     Args:
         suite: The suite.
-        run: Where results go.
-        executor: Who runs the cases.
+        run: The run that results are stored in.
+        executor: The executor of the cases.
         pages: Whether each case writes a page.
         stop_early: Whether the first failure ends it.
         today: The day, for failures that are expected until one.
@@ -70,7 +70,7 @@ class Session:
 
         Args:
             cases: The cases.
-            skipped: Why cases are skipped, by name.
+            skipped: Reasons for skipping cases, by name.
             progress: Is told.
 
         Raises:

@@ -32,7 +32,7 @@ class ExecutorSpec:
     """A way to run cases, chosen with `--executor NAME`.
 
     Attributes:
-        name: What users type.
+        name: Name to type after `--executor`.
         summary: One line for error messages and documentation.
         factory: `"package.module:attribute"`, called as `factory(resources) -> Executor` with `Resources`.
         needs: Importable modules without which it cannot run, looked for without importing them.
@@ -63,7 +63,7 @@ class Resources:
         jobs: Cases at the same time; 0 leaves it to the executor.
         memory: Bytes that the cases running at the same time may have reserved together; 0 for all of the machine's.
         gpus: Names of the GPUs, as CUDA_VISIBLE_DEVICES has them.
-        address: Where a cluster is; empty for one of this machine's own.
+        address: Address of a cluster; empty for one of this machine's own.
     """
 
     jobs: int = 0
@@ -121,9 +121,9 @@ class Ended:
     Attributes:
         job: The job.
         status: The exit status of its process, negative for a signal.
-        seconds: How long it took.
+        seconds: Duration in seconds.
         memory: The most that one of its processes took, in bytes; 0 if not known.
-        stopped: Why the executor ended it, or could not start it; empty if it ended by itself.
+        stopped: Reason why the executor ended it, or could not start it; empty if it ended by itself.
         where: The machine, where that is another one.
     """
 

@@ -26,7 +26,7 @@ class Run:
     """One run of a suite, as it lies on disk.
 
     Attributes:
-        folder: Where it lies.
+        folder: Folder of the run.
     """
 
     folder: Path
@@ -126,7 +126,7 @@ def remove_old_runs(current: Run, keep: int) -> None:
 
     Args:
         current: The run at hand. What is no run in its folder stays.
-        keep: How many are kept, from 1.
+        keep: Number of runs to keep, from 1.
     """
     others = [run for run in runs_in(current.folder.parent) if run.folder != current.folder]
     for run in others[: max(0, len(others) + 1 - keep)]:

@@ -66,15 +66,15 @@ def summarize(
 
     Args:
         name: The suite.
-        results: What became of the cases, in the order of the suite.
-        models: What is known of each model.
-        missing: How many cases have not been run.
+        results: Results of the cases, in the order of the suite.
+        models: Identity of each model, by path.
+        missing: Number of cases that have not been run.
         interrupted: Whether it was ended early.
-        regressions: What is worse than in the baseline and is no failure by itself.
+        regressions: Changes for the worse since the baseline that are no failures by themselves.
         notes: Remarks on the whole.
-        page: Where its page lies.
-        command_line: What was typed.
-        seconds: How long it took.
+        page: Path of the page with all results.
+        command_line: The command line as typed.
+        seconds: Duration in seconds.
         document: More for the JSON report.
     """
     verdict = "error" if interrupted or not results else verdict_over(results)

@@ -29,7 +29,7 @@ def other_tools(path: str, kind: str) -> str:
 
     Args:
         path: The file or folder.
-        kind: What is to be made of it.
+        kind: Kind of file to make: `onnx`, or another, for which there is no command.
     """
     if kind != "onnx":
         return ""

@@ -14,8 +14,8 @@ class LiteModel:
 
     Args:
         path: The file.
-        signature: Which of several signatures to run.
-        threads: How many threads it takes; None for all cores that this process may use.
+        signature: Name of the signature to run, where there are several.
+        threads: Number of threads; None for all cores that this process may use.
 
     Attributes:
         inputs: The inputs by their names in the signature, else by their tensors' names.

@@ -43,12 +43,12 @@ class GraphModel:
     Args:
         tf: The module `tensorflow`.
         function: Takes tensors by name, returns tensors by name.
-        inputs: Its inputs.
+        inputs: Inputs of the function.
         graph: The function's graph, for TensorBoard; None if it has none.
-        keep: What has to live as long as the function.
+        keep: Objects that have to live as long as the function.
 
     Attributes:
-        inputs: Its inputs.
+        inputs: Inputs of the function.
         version: TensorFlow's version.
     """
 

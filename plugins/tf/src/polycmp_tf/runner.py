@@ -21,7 +21,7 @@ class TfRunner(Runner):
     """Runs a model in TensorFlow or LiteRT.
 
     Args:
-        model: What `TfFromFile` makes, or a callable that returns it.
+        model: The model, as `TfFromFile` makes it, or a callable that returns it.
         name: The label in reports.
         options: Names and layouts of inputs and outputs, and what is to be written.
     """

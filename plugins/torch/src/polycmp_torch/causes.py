@@ -30,9 +30,9 @@ def find_causes(
     Args:
         torch: The module `torch`.
         step: The operator whose result is different in the export.
-        tensors: What it reads in the module.
+        tensors: Inputs of the operator in the module, by name.
         inputs: The module's inputs.
-        made: What the export makes.
+        made: The value in the export.
     """
     wanted = to_numpy(made).astype(np.float64)
     if step.target == "batch_norm" and len(step.args) > _TRAINING and not step.args[_TRAINING]:

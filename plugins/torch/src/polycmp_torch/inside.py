@@ -128,8 +128,8 @@ class TorchGraph(OwnGraph):
         """Return the part that computes tensors from others.
 
         Args:
-            inputs: What it reads, with types and shapes.
-            outputs: What it makes.
+            inputs: Inputs of the part, with types and shapes.
+            outputs: Names of its outputs.
         """
         own = {name: inner for inner, name in self._names.items()}
         own.update({name: inner for name, inner in self._steps.outputs.items() if name not in own})
@@ -141,7 +141,7 @@ class TorchGraph(OwnGraph):
 
         Args:
             tensor: The first tensor that is different.
-            made: What the export makes.
+            made: The value in the export.
             feed: The inputs.
         """
         own = {name: inner for inner, name in self._names.items()}.get(tensor, tensor)
@@ -182,8 +182,8 @@ class TorchPart(Loader[TorchModel]):
 
     Args:
         graph: The program.
-        inputs: What the part reads.
-        outputs: What it makes.
+        inputs: Inputs of the part, with types and shapes.
+        outputs: Names of its outputs.
     """
 
     model_kind = "torch"

@@ -47,11 +47,11 @@ class TorchModel:
 
     Attributes:
         module: Anything that can be called with tensors.
-        inputs: Its inputs in the order in which it takes them.
+        inputs: Inputs of the module in the order of its arguments.
         outputs: Names for the tensors it returns, in their order; empty for their places in what it returns.
         keywords: Names of the inputs that it takes by keyword.
         types: Element types that outputs are declared to have, by name.
-        note: What readers of a report should know.
+        note: Remark for readers of a report; empty for none.
     """
 
     module: Any
@@ -147,7 +147,7 @@ class TorchFromScript(Loader[TorchModel]):
 
         Raises:
             DataError: The file or the name is missing, or the file fails to import.
-            ModelError: What it makes is no module.
+            ModelError: The script returns something that is no module.
         """
         torch = import_torch()
         path, name = split_script(self.script, "load_model")

@@ -30,7 +30,7 @@ class Left:
     Attributes:
         kind: `number`, `way` or `array`.
         value: The value.
-        line: Where: file, line and code.
+        line: Origin of the value: file, line and code.
     """
 
     kind: str
@@ -43,10 +43,10 @@ class Recording:
     """What a module did.
 
     Attributes:
-        steps: Its operators.
+        steps: Operators of the module, in their order.
         left: The values that left the tensors, in their order.
         made: Every tensor that was made.
-        returned: What the module returned.
+        returned: Tensors that the module returned.
     """
 
     steps: Steps = field(default_factory=Steps)
@@ -68,7 +68,7 @@ def record(
     Args:
         torch: The module `torch`.
         module: The module.
-        places: Its inputs by name, in the order of the call.
+        places: Input tensors by name, in the order of the call.
         keywords: Those that it takes by name.
         outputs: Names of what it returns.
         instead: Values to go on with in place of those that leave the tensors, by their place among these.

@@ -46,7 +46,7 @@ class Ref:
     """A tensor in the arguments of a step.
 
     Attributes:
-        name: Its name.
+        name: Name of the tensor.
     """
 
     name: str
@@ -57,11 +57,11 @@ class Step:
     """One call of an operator.
 
     Attributes:
-        type: What it does, by ONNX's name where there is one.
+        type: Operator type, by ONNX's name where there is one.
         target: The operator by PyTorch's name.
-        function: What is called.
-        args: Its arguments, with `Ref` in place of tensors.
-        keywords: Its arguments by name.
+        function: The function to call.
+        args: Positional arguments, with `Ref` in place of tensors.
+        keywords: Keyword arguments, likewise.
         outputs: Names of the tensors it makes.
         module: The dotted name of the module around it.
         stack: The Python lines that led to it, the innermost last.
@@ -87,7 +87,7 @@ class Step:
         """Yield the tensors it makes, by name.
 
         Args:
-            tensors: What it reads, by name.
+            tensors: Input tensors by name.
         """
         made = self.function(*_filled(self.args, tensors), **_filled(dict(self.keywords), tensors))
         yield from zip(self.outputs, made if self.several else (made,), strict=False)
@@ -102,7 +102,7 @@ class Steps:
         constants: Parameters, buffers and other tensors of the program, by name.
         inputs: Names of its inputs.
         outputs: Names of what it returns -> names of the tensors.
-        types: What is known of the tensors that are made.
+        types: Types and shapes of the tensors that the steps make, as far as they are known.
         replay: Runs a module again that was written down as it ran; None for one that was traced.
     """
 
@@ -223,7 +223,7 @@ def product_steps(torch: Any, step: Step, types: TensorMetadata) -> list[Step]:
     Args:
         torch: The module `torch`.
         step: The layer.
-        types: What is known of tensors; that of the product is added.
+        types: Types and shapes of tensors as far as they are known; that of the product is added.
     """
     x, weight, *rest = step.args
     bias = rest[0] if rest else step.keywords.get("bias")

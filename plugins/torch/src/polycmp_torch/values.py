@@ -19,8 +19,8 @@ def to_torch(torch: Any, name: str, array: NDArray[Any], device: str, dtype: Any
     Args:
         torch: The module `torch`.
         name: The input, for errors.
-        array: Its content.
-        device: Where the tensor goes.
+        array: Content of the tensor.
+        device: Device of the tensor.
         dtype: The type for real numbers; None for the array's own.
 
     Raises:

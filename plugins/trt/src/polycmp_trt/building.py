@@ -28,10 +28,10 @@ class Built:
 
     Attributes:
         label: The backend's label.
-        path: Where the engine is.
-        seconds: How long building it took, its process's start included.
-        size: Its bytes.
-        error: Why there is none; empty if there is.
+        path: The engine file.
+        seconds: Duration of the build, its process's start included.
+        size: Size of the engine in bytes.
+        error: Reason why there is no engine; empty if there is one.
         hint: The command to type next.
     """
 
@@ -53,8 +53,8 @@ def build_engines(
 
     Args:
         plan: The model, the backends and what they are built for.
-        files: Where each engine goes.
-        jobs: How many to build at the same time.
+        files: The engine file of each backend.
+        jobs: Number of builds at the same time.
         registry: The plugins.
         tell: Told in words what is being built.
 
@@ -149,8 +149,8 @@ def result_of(built: Sequence[Built], plan: Plan) -> Result:
     """Build the result of a build for reports.
 
     Args:
-        built: What became of each engine.
-        plan: What was asked for.
+        built: Result of the build of each engine.
+        plan: The plan of the builds.
     """
     failed = [item for item in built if item.error]
     rows = [

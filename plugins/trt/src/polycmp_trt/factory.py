@@ -130,10 +130,10 @@ def engine_from_source(
 
     Args:
         source: A loader of an ONNX model, or of `(builder, network[, parser])`.
-        options: What to build.
+        options: Options of the build.
         input_shapes: Shapes that inference will use, for profiles that are not given.
-        data_loader: Where calibration data comes from, if there is to be any.
-        timings: What to share with other builds; by default nothing.
+        data_loader: Source of calibration data; None for no calibration.
+        timings: Timings to share with other builds; by default none.
     """
     asked = tuple(name for name in ("tf32", "fp16", "bf16", "fp8", "int8") if getattr(options, name))
     plan = plan_precision(asked, options.strongly_typed, _is_onnx(source))
@@ -158,7 +158,7 @@ def network_from_source(source: OnnxSource | NetworkLoader, options: Options) ->
 
     Args:
         source: A loader of an ONNX model, or of `(builder, network[, parser])`.
-        options: What to change.
+        options: Options that change the network.
     """
     network: Any = _parsed(source, options) if _is_onnx(source) else source
     if options.outputs or options.exclude_outputs or options.outputs_by_type:
@@ -311,7 +311,7 @@ def save(loader: EngineSource, path: str) -> None:
 
     Args:
         loader: A callable that returns the engine.
-        path: Where to write.
+        path: The file to write.
     """
     SaveBytes(BytesFromEngine(loader), path)()
 
@@ -321,7 +321,7 @@ def save_onnx_like(loader: Callable[[], onnx.ModelProto], path: str) -> None:
 
     Args:
         loader: A callable that returns the `onnx.ModelProto`.
-        path: Where to write.
+        path: The file to write.
     """
     with atomic_write(path) as file:
         file.write(cast(bytes, loader().SerializeToString()))

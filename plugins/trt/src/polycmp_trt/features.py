@@ -43,7 +43,7 @@ class Feature:
 
     Attributes:
         needs: Dotted names inside the module, all of which must exist; a trailing `=` asks that a property be settable.
-        instead: What to do on a release without it.
+        instead: The alternative on a release without it, in words.
         replaces: Older names that the plugin uses only on releases without the feature.
     """
 
@@ -298,7 +298,7 @@ def enum_value(enum: str, text: Any, option: str, trt: ModuleType | None = None)
 
     Args:
         enum: Name of the enumeration, for example `TacticSource`.
-        text: What was typed.
+        text: Name of the member, or the member.
         option: The option it was typed for.
         trt: The TensorRT module.
 

@@ -30,7 +30,7 @@ def config_from_options(
         options: The backend's options.
         flags: The precisions that are flags of the builder on this release.
         input_shapes: Shapes that inference will use, for profiles that are not given.
-        data_loader: Where calibration data comes from.
+        data_loader: Source of calibration data.
     """
     if options.config_script:
         config: Any = InvokeFromScript(*split_script(options.config_script, "load_config"))
@@ -127,7 +127,7 @@ def converted(
         conversions: Some of `fp16`, `bf16`, `int8`.
         options: The backend's options.
         input_shapes: Shapes that inference will use.
-        data_loader: Where calibration data comes from.
+        data_loader: Source of calibration data.
     """
     from polycmp_onnx import ConvertToFp16
 

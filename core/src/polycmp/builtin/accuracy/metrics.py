@@ -49,7 +49,7 @@ class PairRecord:
     Attributes:
         candidate: Label of the candidate.
         reference: Label of the reference.
-        reason: What is wrong with the pair as a whole; empty if nothing.
+        reason: The fault of the pair as a whole; empty if there is none.
     """
 
     candidate: str
@@ -64,7 +64,7 @@ class MetricsFile:
     Attributes:
         records: In the order of iterations.
         pairs: All pairs, also those without records.
-        errors: Why a run failed, by its label.
+        errors: The error of each failed run, by its label.
         command: The command that wrote it.
         average: Whether means over iterations were judged.
     """

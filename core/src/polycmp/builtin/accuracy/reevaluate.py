@@ -60,7 +60,7 @@ def judge_file(content: MetricsFile, criteria: Criteria, registry: Registry, pat
 
     Args:
         content: The metrics.
-        criteria: How to judge them.
+        criteria: Compare functions, options and rules to judge them by.
         registry: The plugins that bring the compare functions.
         path: The file, for messages.
 
@@ -178,7 +178,7 @@ class _Evaluator:
         """Return the judge of metrics of the record's kind.
 
         Raises:
-            ComparisonError: Its function cannot judge without the tensors.
+            ComparisonError: The compare function cannot judge without the tensors.
         """
         judge = metrics_judge(self.function(record), self.spec(record))
         if judge is None:

@@ -90,7 +90,7 @@ class CompareFunc:
         """Return `l2`: the Euclidean norm of the difference.
 
         Args:
-            l2_tolerance: Its largest value; 1e-5.
+            l2_tolerance: Largest norm that passes; 1e-5.
             check_shapes: As for `simple`.
             fail_fast: As for `simple`.
         """
@@ -104,7 +104,7 @@ class CompareFunc:
         """Return `cosine_similarity`.
 
         Args:
-            cosine_similarity_threshold: Its smallest value; 0.997.
+            cosine_similarity_threshold: Smallest similarity that passes; 0.997.
             check_shapes: As for `simple`.
             fail_fast: As for `simple`.
         """
@@ -116,7 +116,7 @@ class CompareFunc:
         """Return `psnr`: the peak signal-to-noise ratio.
 
         Args:
-            psnr_tolerance: Its smallest value in dB; 30.
+            psnr_tolerance: Smallest ratio in dB that passes; 30.
             check_shapes: As for `simple`.
             fail_fast: As for `simple`.
         """
@@ -128,7 +128,7 @@ class CompareFunc:
         """Return `snr`: the signal-to-noise ratio.
 
         Args:
-            snr_tolerance: Its smallest value in dB; 20.
+            snr_tolerance: Smallest ratio in dB that passes; 20.
             check_shapes: As for `simple`.
             fail_fast: As for `simple`.
         """
@@ -140,7 +140,7 @@ class CompareFunc:
         """Return `ulp`: the distance in representable numbers.
 
         Args:
-            ulp_tolerance: Its largest value; 4.
+            ulp_tolerance: Largest distance that passes; 4.
         """
         return Ulp(_options(function_options.UlpOptions, tolerance=_per_output(ulp_tolerance)))
 

@@ -55,7 +55,7 @@ def compare(given: Any, everyone: Sequence[Settings], pairs: Pairs, *, fail_fast
     Args:
         given: Results, a stream of them, or several of either.
         everyone: The functions, each with how it is used.
-        pairs: Which runs are compared.
+        pairs: The pairs of runs to compare.
         fail_fast: Whether to stop at the first difference.
     """
     results = AccuracyResults(AccuracyResult() for _ in everyone)

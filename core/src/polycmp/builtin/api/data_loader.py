@@ -63,10 +63,10 @@ class DataLoader(DataSource):
         """Return the feeds for a model's inputs.
 
         Args:
-            inputs: What the model declares; types and shapes given to the constructor replace unknown ones.
+            inputs: The inputs that the model declares; types and shapes given to the constructor replace unknown ones.
 
         Raises:
-            UsageError: What was given does not fit the inputs.
+            UsageError: Values given to the constructor do not fit the inputs.
         """
         return self._feeds(inputs, self._options, self._shapes)
 

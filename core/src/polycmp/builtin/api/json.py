@@ -35,9 +35,9 @@ def save_json(obj: Any, dest: str | Path | IO[Any], description: str | None = No
     """Save plain values, arrays and results, nested as you like, as JSON.
 
     Args:
-        obj: What to save.
+        obj: The object to save.
         dest: A path, replaced only when everything has been written, or a file open for writing.
-        description: What it is, for the error.
+        description: Name of the content, for the error.
 
     Raises:
         FileError: It cannot be written, or something in it has no form in JSON.
@@ -60,7 +60,7 @@ def load_json(src: str | Path | IO[Any], description: str | None = None) -> Any:
 
     Args:
         src: A path, or a file open for reading.
-        description: What it is, for the error.
+        description: Name of the content, for the error.
 
     Raises:
         FileError: It cannot be read, is damaged, or holds a class that is unknown here.

@@ -136,7 +136,7 @@ class Logger:
             message: The text, or a function that makes it.
             severity: One of the constants of this class.
             mode: Whether to show a message again that was shown before.
-            stack_depth: How many calls up the line lies that the message is said to come from.
+            stack_depth: Number of callers between this method and the line that the message names as its origin.
         """
         if not self._logger.isEnabledFor(severity):
             return

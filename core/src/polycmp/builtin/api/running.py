@@ -68,8 +68,8 @@ def stream(
     Args:
         runs: The runs.
         source: Gives the inputs.
-        pace: How the runs take turns.
-        saved: What is written as well.
+        pace: Order in which the runs are activated and take their iterations.
+        saved: Files and folders that inputs and outputs are written to.
         pairing: Tells which inputs are the same where runs call them otherwise.
 
     Raises:

@@ -20,10 +20,10 @@ def data_command(
     """Return a command over files of inputs and outputs, with the options of logging.
 
     Args:
-        name: Its last word.
+        name: Last word of the command.
         run: Does the work, as `BackendCommand` says.
-        text: Its help text.
-        options: Its own options.
+        text: Help text of the command.
+        options: Options dataclasses of the command's own.
         params: Click's own parameters.
         shown: Command lines that show how it is used.
     """

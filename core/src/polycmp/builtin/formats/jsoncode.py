@@ -181,7 +181,7 @@ def decode(text: bytes | str, classes: Mapping[str, Decoder]) -> Any:
 
     Args:
         text: The JSON text.
-        classes: How to make an object of each marked class from its members; arrays and tensors are known already.
+        classes: By class mark, the function that makes an object of its members; arrays and tensors are known already.
 
     Raises:
         FileError: The text is not JSON, or an object in it is damaged or of an unknown class.

@@ -67,7 +67,7 @@ class JsonOutputsWriter:
 
     Args:
         file: The file to write to.
-        folder: Where the temporary files may lie.
+        folder: Folder for the temporary files.
     """
 
     def __init__(self, file: BinaryIO, folder: Path) -> None:

@@ -58,7 +58,7 @@ class RunResults:
 
         Args:
             out_list: Arrays by output name, one mapping an iteration.
-            runtime: What each iteration took, in seconds.
+            runtime: Duration of each iteration in seconds.
             runner_name: The runner's label.
         """
         made = [IterationResult(outputs, runtime, runner_name) for outputs in out_list]

@@ -55,7 +55,7 @@ class SafetensorsWriter:
     Args:
         file: The file to write to.
         kind: `inputs` or `outputs`.
-        path: Where it will be.
+        path: The file to write.
     """
 
     def __init__(self, file: BinaryIO, kind: str, path: Path) -> None:

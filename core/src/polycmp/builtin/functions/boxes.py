@@ -30,8 +30,8 @@ def corners(boxes: Floats, form: str) -> Floats:
 
     Args:
         boxes: Of shape (boxes, 4 or more).
-        form: What their numbers are: two corners (`xyxy`), a corner and the size (`xywh`), or the centre and the size
-            (`cxcywh`).
+        form: Meaning of the four numbers: two corners (`xyxy`), a corner and the size (`xywh`), or the centre and the
+            size (`cxcywh`).
     """
     first, second = boxes[:, :2], boxes[:, 2:4]
     if form == "xyxy":

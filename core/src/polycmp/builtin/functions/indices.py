@@ -41,7 +41,7 @@ class Indices(OutputJudge):
 
         Args:
             candidate: Indices; the last axis is one list.
-            reference: What they should be.
+            reference: The expected output.
             output: The output's name, for a tolerance of its own.
         """
         a, b = candidate, reference

@@ -74,7 +74,7 @@ class TopkAgreement:
     largest: among equal values the order says nothing. Rows that hold NaN on either side agree in nothing.
 
     Args:
-        options: How many entries, along which axis, and what share passes.
+        options: Number of entries, axis, and smallest share that passes.
     """
 
     options: TopkAgreementOptions
@@ -119,7 +119,7 @@ class KlDivergence:
     1951). It is infinite where the candidate gives no probability to what the reference thinks possible.
 
     Args:
-        options: What the outputs are, along which axis, and what divergence passes.
+        options: Form of the outputs, axis, and largest divergence that passes.
     """
 
     options: KlDivergenceOptions
@@ -182,7 +182,7 @@ class IouMatch:
     which nothing depends if the reference has them, too; the candidate's count as unmatched only if they have area.
 
     Args:
-        options: How boxes are written, and what share must match.
+        options: Form of the boxes, and smallest share that must match.
     """
 
     options: IouMatchOptions

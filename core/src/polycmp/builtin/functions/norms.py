@@ -42,7 +42,7 @@ class SquareSum:
         value: Sum of the squares of the scaled numbers.
         scale: A power of two.
         largest: Largest magnitude among the numbers, not scaled.
-        count: How many numbers.
+        count: Number of summands.
     """
 
     value: float
@@ -234,7 +234,7 @@ class Norm(OutputJudge):
     """Judge an output by one number.
 
     Args:
-        options: What it is held against.
+        options: The threshold that the number is compared with.
 
     Attributes:
         metric: The number's name.
@@ -254,7 +254,7 @@ class Norm(OutputJudge):
 
         Args:
             candidate: The array to judge.
-            reference: What it should be.
+            reference: The expected output.
             output: The output's name, for a threshold of its own.
         """
         a, b = candidate, reference

@@ -46,7 +46,7 @@ class Ulp(OutputJudge):
 
         Args:
             candidate: The array to judge.
-            reference: What it should be.
+            reference: The expected output.
             output: The output's name, for a tolerance of its own.
         """
         a, b = candidate, reference

@@ -35,7 +35,7 @@ class AtOnce(Generic[Item]):
     """Calls a function for several items: at the same time where they may, else one after the other.
 
     Args:
-        count: How many items there will be.
+        count: Number of items.
         concurrent: Whether the calls may overlap.
 
     Attributes:
@@ -76,7 +76,7 @@ class AtOnce(Generic[Item]):
 
         Args:
             function: Called once per item.
-            items: What to call it for.
+            items: The items; the function is called once for each.
         """
         self._pool = self._pool or ThreadPoolExecutor(self._threads, thread_name_prefix="polycmp-run")
         begun = []

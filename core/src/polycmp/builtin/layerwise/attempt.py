@@ -14,10 +14,10 @@ class Attempt(NamedTuple):
     """A segment with what came of running it.
 
     Attributes:
-        segment: What was to run.
-        live: What ran it.
-        outputs: What it made, None if it failed.
-        seconds: How long that took.
+        segment: The segment that was run.
+        live: The run of the backend.
+        outputs: Outputs by name; None if the segment failed.
+        seconds: Duration of the attempt in seconds.
     """
 
     segment: Segment

@@ -44,7 +44,7 @@ class InPieces:
         """Return whole numbers of a segment that shapes alone decide: a compiler has them before it runs.
 
         Args:
-            segment: What is to run; what is read behind it is not among them.
+            segment: The segment; tensors that are read after it are not spared.
         """
         idle = set(segment.last_use) - set(final_outputs(self._run.graph))
         spare = idle.intersection(self._shapes, segment.wanted)
@@ -54,8 +54,8 @@ class InPieces:
         """Run a segment in pieces as large as the backend takes; return what is wanted of it.
 
         Args:
-            segment: What failed as a whole.
-            seconds: How long that took.
+            segment: The segment that failed as a whole.
+            seconds: Duration of the failed attempt.
             keep: Whether another iteration will want the same sessions again.
 
         Returns:
@@ -86,7 +86,7 @@ class InPieces:
         """Run a segment in the pieces that worked before; return what is wanted of it.
 
         Args:
-            segment: What to run.
+            segment: The segment to run.
             keep: Whether another iteration will want the same sessions again.
 
         Returns:

@@ -36,7 +36,7 @@ class Samples(NamedTuple):
     """What a backend made of a model.
 
     Attributes:
-        exact: Its tensors.
+        exact: Its tensors as computed, nothing moved.
         moved: The same, each time with all tensors on the way moved at random.
         backend: The backend.
         inside: Whether the tensors inside the model moved; if not, its inputs alone did.
@@ -53,10 +53,10 @@ class MovedRuns:
 
     Args:
         backend: The reference.
-        graph: Its model.
+        graph: The reference's model; None where it has no graph.
 
     Attributes:
-        graph: Its model.
+        graph: The reference's model; None where it has no graph.
     """
 
     def __init__(self, backend: ResolvedBackend, graph: ModelGraph | None) -> None:
@@ -73,7 +73,7 @@ class MovedRuns:
 
         Args:
             feed: The inputs.
-            kinds: What tensors are rounded to, by name; all others under the empty name.
+            kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.
             outputs: Names of the tensors; if None the model's outputs, which moved inputs alone show if need be.
         """
         graph = self.graph

@@ -25,9 +25,9 @@ def largest_working(
 
     Args:
         works: Tries a set of tensors.
-        needed: What has to be in the set.
-        likely: What probably can be.
-        unlikely: What probably cannot; left out if the rest works without it.
+        needed: Tensors that must be in the set.
+        likely: Tensors that the backend can probably give out.
+        unlikely: Tensors that it probably cannot give out; left out if the rest works without them.
         clock: Tells the time in seconds.
     """
     start = clock()

@@ -39,7 +39,7 @@ def open_partitioned_runs(
 
     Args:
         resolved: The backends.
-        partitioned_run: What to make of each.
+        partitioned_run: The class to make for each backend.
 
     Raises:
         UsageError: A backend does not run parts of a model.
@@ -123,7 +123,7 @@ class Paired(NamedTuple):
     Attributes:
         partitioned_runs: The same runs in the same order; their graphs have the same operators between tensors of
             the same names.
-        notes: What a reader should know of how the tensors were paired.
+        notes: Remarks for the reader on how the tensors were paired.
         judge: Makes of a comparer one that knows by how much tensors of these models may differ.
     """
 
@@ -145,7 +145,7 @@ def open_windows(
         runs: Their runs of the whole model, in the same order.
         max_memory: Bytes for the tensors of all runs, 0 for a share of what is free.
         reference: Label of the reference; empty for the last.
-        notes: Where to put what a reader should know.
+        notes: List that remarks for the reader are appended to.
 
     Raises:
         ModelError: A model cannot be read.

@@ -124,7 +124,7 @@ def plan_segments(layout: Layout, budget: int, runs: int, most_weights: int | No
     Args:
         layout: The graph and the sizes of its tensors.
         budget: Bytes that the tensors of all runs may take at once.
-        runs: How many backends hold a copy of each tensor.
+        runs: Number of backends, each of which holds a copy of each tensor.
         most_weights: Bytes of weights that a segment of several operators may have; None if any number.
     """
     segments: list[Segment] = []
@@ -184,7 +184,7 @@ def memory_budget(asked: int, weights: int = 0, *, few: bool = False) -> int:
     What was asked for is meant for the whole process but the models' weights, so what it takes already counts.
 
     Args:
-        asked: What the user said; 0 for a share of what is free.
+        asked: Bytes that the user set; 0 for a share of the free memory.
         weights: Bytes of the weights that the process holds.
         few: Whether windows are expensive, so that as few as memory permits are wanted.
     """

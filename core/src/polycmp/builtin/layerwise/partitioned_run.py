@@ -37,24 +37,24 @@ class PartitionedRun:
     result, so errors add up as they do in the whole model.
 
     Args:
-        result: Where to record what becomes of it.
+        result: The backend's result, in which failures and timings are recorded.
         graph: The model.
         make: Makes the runner of a part.
         needs: Modules whose version tells which backend this is.
         compiles: Whether making a runner takes seconds or more.
         join: Makes one model of several parts, by their prefixes; None if nothing can.
-        variants: What the backend can be told otherwise; None if nothing.
+        variants: The same backend with other options; None if it has none to vary.
 
     Attributes:
-        variants: What the backend can be told otherwise; None if nothing.
+        variants: The same backend with other options; None if it has none to vary.
         make: Makes the runner of a part.
         join: Makes one model of several parts, by their prefixes; None if nothing can.
         needs: Modules whose version tells which backend this is.
-        tensors: What has been computed and is still needed, by name; the inputs included.
+        tensors: Tensors that are computed and still needed, by name; the inputs included.
         given: The model's inputs in the last iteration.
         hidden: Tensors that this backend cannot show, although it runs the model.
-        whole_seconds: How long making and running the whole model took, 0 if that has not been done.
-        forecast: How long parts take to make and run.
+        whole_seconds: Time to make and run the whole model, in seconds; 0 if that has not been done.
+        forecast: Estimate of the time that parts take to make and run.
         on_stage: Told in words what is built next.
     """
 
@@ -130,7 +130,7 @@ class PartitionedRun:
         """Run one segment and return the wanted tensors, valid until the next call; None if the backend failed.
 
         Args:
-            segment: What to run.
+            segment: The segment to run.
             keep: Whether another iteration will want the same session again.
             whole: Whether this segment is all of the model.
         """
@@ -171,7 +171,7 @@ class PartitionedRun:
         """Run a segment on what is there; nothing is recorded.
 
         Args:
-            segment: What to run.
+            segment: The segment to run.
             whole: Whether it is all of the model.
         """
         names = self.graph.inputs if whole else segment.inputs
@@ -187,7 +187,7 @@ class PartitionedRun:
         """Run a piece of a segment on what is there; return what is wanted of it, which outlives the next one.
 
         Args:
-            segment: What to run.
+            segment: The segment to run.
             keep: Whether another iteration will want the same session again.
 
         Returns:
@@ -217,8 +217,8 @@ class PartitionedRun:
         """End a segment that ran in pieces.
 
         Args:
-            tensors: What there is now.
-            dead: What of it is no longer needed when the next segment runs.
+            tensors: All tensors that are available now, by name.
+            dead: Those of them that the next segment no longer needs.
         """
         self.tensors, self._dead = tensors, set(dead)
 
@@ -262,8 +262,8 @@ class PartitionedRun:
         """Run any part of the model once on any tensors; a failure is not recorded.
 
         Args:
-            inputs: What to feed, which says where the part begins.
-            outputs: What to compute.
+            inputs: Tensors to feed; the part begins at them.
+            outputs: Names of the tensors to compute.
 
         Returns:
             The outputs, or None if this backend cannot run the part.
@@ -275,9 +275,9 @@ class PartitionedRun:
         """Run any part of the model several times in one runner; a failure is not recorded.
 
         Args:
-            inputs: What to feed, which says where the part begins.
-            outputs: What to compute.
-            times: How many times.
+            inputs: Tensors to feed; the part begins at them.
+            outputs: Names of the tensors to compute.
+            times: Number of runs.
 
         Returns:
             The outputs of each run; none where this backend cannot run the part.
@@ -303,7 +303,7 @@ class PartitionedRun:
         """Run several parts of the model at once, as one model; a failure is not recorded.
 
         Args:
-            parts: What to feed and what to compute, by any key that tells the parts apart.
+            parts: Feed and names of outputs of each part, by any key that tells the parts apart.
 
         Returns:
             The outputs by part, or None if this backend cannot run all of them together.
@@ -340,7 +340,7 @@ class PartitionedRun:
         Args:
             feed: The inputs.
             outputs: Tensors to mark in place of the model's outputs; None for those.
-            times: How many times.
+            times: Number of runs.
 
         Returns:
             The outputs of each run that succeeded.

@@ -56,8 +56,8 @@ def go_in_pieces(
         works: Runs a piece that follows the last one that worked; each attempt may take as long as a build.
         start: Position of the first operator.
         stop: Position behind the last one.
-        crossing: How many tensors cross the place before the operator at a position; None if it cannot be cut there.
-        seconds: How long all of it should take; after half as much again, what is left runs as one piece.
+        crossing: Number of tensors that cross a cut before the operator at a position; None if it cannot be cut.
+        seconds: Time that the whole run should take; after half as much again, what is left runs as one piece.
         clock: Tells the time in seconds.
         smallest: A piece of no more operators than this is not divided.
     """
@@ -136,8 +136,8 @@ class Forecast:
         """Remember how long compiling took.
 
         Args:
-            operators: How many there were.
-            seconds: How long it took.
+            operators: Number of operators compiled.
+            seconds: Time that compiling took.
         """
         self._known.append((operators, seconds))
 

@@ -16,7 +16,7 @@ def types_inside(graph: ModelGraph, feed: Feed) -> frozenset[str]:
 
     Args:
         graph: The model.
-        feed: Its inputs.
+        feed: Inputs of the model.
     """
     types = graph.types(TensorMetadata.from_feed_dict(feed)) if feed else TensorMetadata()
     made = {name for node in graph.nodes for name in node.outputs}

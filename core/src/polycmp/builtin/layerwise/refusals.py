@@ -50,7 +50,7 @@ class Refusals:
         tensors: it is not tried again as a whole.
 
         Args:
-            failed: What failed.
+            failed: The attempt that failed.
             keep: Whether another iteration will want the same sessions again.
             whole: Whether the segment is all of the model.
 

@@ -29,7 +29,7 @@ class Variants:
 
     Args:
         backend: The backend.
-        graph: Its model under the model's own names.
+        graph: The backend's model under the model's own names.
         make: Makes a run of it with other options.
         base: Makes one under the model's own names, where `make` does not.
     """
@@ -106,7 +106,7 @@ class Variants:
 
         Args:
             switch: A switch to turn; None for none.
-            value: Its value, as for `turned`.
+            value: Value of the switch, as for `turned`.
         """
         contribution = self._backend.contribution
         option = contribution.spec.rewritten if contribution is not None else ""

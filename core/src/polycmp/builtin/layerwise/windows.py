@@ -34,7 +34,7 @@ class Window:
     """One segment of one iteration.
 
     Attributes:
-        segment: What ran.
+        segment: The segment that ran.
         number: Counted from 0 within the iteration.
         last: Whether the iteration ends with it.
     """

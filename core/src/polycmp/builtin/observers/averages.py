@@ -81,7 +81,7 @@ class MetricsJudge:
 
     Attributes:
         function: The compare function.
-        larger_is_better: What its descriptor says.
+        larger_is_better: Whether larger metrics are better, as the function's descriptor says.
     """
 
     function: RejudgingFunction
@@ -107,7 +107,7 @@ def metrics_judge(function: CompareFunction, spec: CompareFuncSpec) -> MetricsJu
 
     Args:
         function: The compare function.
-        spec: Its descriptor.
+        spec: Descriptor of the compare function.
     """
     return MetricsJudge(cast("RejudgingFunction", function), spec.larger_is_better) if spec.rejudges else None
 
@@ -116,8 +116,8 @@ def no_mean(spec: CompareFuncSpec, options: Any, output: str | None = None) -> t
     """Explain why a compare function's metrics have no mean, and what to choose instead; None if they have one.
 
     Args:
-        spec: Its descriptor.
-        options: Its options.
+        spec: Descriptor of the compare function.
+        options: Options of the compare function.
         output: The output in question; by default any.
     """
     values = {} if options is None else vars(options)
@@ -252,7 +252,7 @@ def check_average_plan(plan: ComparePlan, specs: Mapping[str, CompareFuncSpec]) 
     """Check that means over iterations make sense for a plan.
 
     Args:
-        plan: How to compare.
+        plan: The part of the plan on comparing.
         specs: The descriptors of its compare functions by name.
 
     Raises:
@@ -268,8 +268,8 @@ def check_mean(spec: CompareFuncSpec, options: Any, output: str | None = None) -
     """Check that the metrics of a compare function have a mean with its options.
 
     Args:
-        spec: Its descriptor.
-        options: Its options.
+        spec: Descriptor of the compare function.
+        options: Options of the compare function.
         output: The output in question; by default any.
 
     Raises:
@@ -298,7 +298,7 @@ class PairMeans:
     """Judges the mean of each metric of a candidate over all iterations.
 
     Args:
-        judges: What judges the metrics of each compare function, by name.
+        judges: Judges of the metrics, by name of the compare function.
     """
 
     def __init__(self, judges: Mapping[str, MetricsJudge]) -> None:
@@ -359,7 +359,7 @@ class AveragingComparer:
 
     Args:
         pair: Compares the single iterations.
-        judges: What judges the metrics of each compare function, by name.
+        judges: Judges of the metrics, by name of the compare function.
     """
 
     def __init__(self, pair: Comparer, judges: Mapping[str, MetricsJudge]) -> None:

@@ -28,7 +28,7 @@ def postprocessing(resolved: Resolved) -> Postprocessing | None:
     """Make the observer that postprocesses outputs; None without `--postprocess` and `--postprocess-func-script`.
 
     Raises:
-        UsageError: What is asked for is not understood.
+        UsageError: The options cannot be understood.
         DataError: A user's function is missing.
     """
     compare = resolved.plan.compare

@@ -61,7 +61,7 @@ class PostprocessFunc:
         Equal values keep their order; NaN counts as larger than everything, so that it cannot hide.
 
         Args:
-            k: How many; or `(how many, axis)`; or one of these per output name, where the name "" stands for all
+            k: Number of indices; or `(number, axis)`; or one of these per output name, where the name "" stands for all
                 others and an output without a value is left alone. More than an axis has is all it has.
 
         Raises:
@@ -122,10 +122,10 @@ class Postprocessing(RunObserver):
     """Applies functions to the outputs of a run before they are compared.
 
     Args:
-        plan: Which outputs are replaced by the indices of their largest values, and the user's function.
+        plan: The outputs to replace by the indices of their largest values, and the user's function.
 
     Raises:
-        UsageError: What is asked for is not understood.
+        UsageError: The options cannot be understood.
         DataError: The user's script is missing, or cannot be imported.
     """
 

@@ -25,8 +25,8 @@ class CheckResult:
 
     Attributes:
         name: The plugin.
-        loaded: What could be imported, one line each.
-        problems: What is wrong, one line each; empty if all is well.
+        loaded: Modules and objects that could be imported, one line each.
+        problems: Faults, one line each; empty if there are none.
         hints: Commands that would help.
     """
 

@@ -33,8 +33,8 @@ def write_distribution(name: str, folder: Path | None = None) -> list[Path]:
     """Write a complete distribution for a backend called `name`.
 
     Args:
-        name: What people will type after `-b`.
-        folder: Where to write; by default `polycmp-NAME` in the current folder.
+        name: Name of the backend, as typed after `-b`.
+        folder: Folder to write; by default `polycmp-NAME` in the current folder.
 
     Returns:
         The files that were written.

@@ -59,8 +59,8 @@ class Served:
     """A runner and what the session may ask of it.
 
     Args:
-        inputs: Where the session puts inputs.
-        outputs: Where the outputs go.
+        inputs: Shared memory that the session writes inputs to.
+        outputs: Shared memory that the outputs are written to.
     """
 
     def __init__(self, inputs: Arena, outputs: Arena) -> None:

@@ -26,7 +26,7 @@ class Job:
     """One backend with one model.
 
     Attributes:
-        label: Its name in reports.
+        label: Label of the backend in reports.
         backend: The backend's name.
         plan: As plain values, a plan of this backend alone, its model and the shapes asked for.
         part: Whether the file holds a part cut out of a model.
@@ -50,8 +50,8 @@ def make_job(backend: BackendPlan, model: Model, data: DataPlan, part: str = "")
 
     Args:
         backend: The backend.
-        model: Its model.
-        data: Where inputs come from: backends may calibrate with them.
+        model: The model that the backend runs.
+        data: The source of inputs: backends may calibrate with them.
         part: The file with a part cut out of the model, which runs in its place.
 
     Raises:

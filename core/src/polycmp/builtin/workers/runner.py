@@ -39,7 +39,7 @@ def make_workers(data: DataPlan, timeout: float) -> MakeWorker:
     """Return the maker of runners whose work is done in worker processes.
 
     Args:
-        data: Where inputs come from: backends may calibrate with them.
+        data: The source of inputs: backends may calibrate with them.
         timeout: As for `WorkerRunner`.
 
     Raises:
@@ -64,7 +64,7 @@ class WorkerRunner(Runner):
     """Runs a job in a worker process; outputs are views of memory that the worker fills, valid until the next call.
 
     Args:
-        job: What to run.
+        job: The backend and model to run.
         python: The interpreter of the worker's environment; empty means this one.
         timeout: Seconds after which a worker that does not answer counts as hung; 0 waits for ever.
     """
@@ -202,7 +202,7 @@ class PartWorkerRunner(WorkerRunner):
     Args:
         backend: The backend.
         model: The model that the part was cut out of.
-        data: Where inputs come from.
+        data: The source of inputs.
         part: Makes the part.
         timeout: As for `WorkerRunner`.
         same_inputs: Whether the part has the model's own inputs.

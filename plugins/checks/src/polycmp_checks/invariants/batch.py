@@ -25,7 +25,7 @@ class Batch:
     Attributes:
         axes: Axis by input; inputs that are missing have no batch.
         size: Rows, where the model fixes them; None where any number may be given.
-        words: What it is, for reports.
+        words: Description of the batch, for reports.
     """
 
     axes: Mapping[str, int]
@@ -47,7 +47,7 @@ class Batch:
         """Count the rows of a feed.
 
         Raises:
-            DoesNotApplyError: Its inputs disagree.
+            DoesNotApplyError: The inputs disagree.
         """
         found = {name: int(feed[name].shape[axis]) for name, axis in self.axes.items()}
         if len(set(found.values())) != 1:

@@ -25,19 +25,19 @@ class Bench:
     """A backend under test.
 
     Args:
-        runner: Its runner, active.
+        runner: Runner of the backend, active.
         source: The data source.
-        settings: How to check.
+        settings: Settings of the checks.
         functions: Compare functions by name.
         with_threads: Makes the runner with so many threads, or returns None if the backend has no option for them.
         fixed: Makes the runner of the model with a feed's shapes written into it, or returns None if that cannot be.
-        feedback: What makes further inputs of outputs, if that was asked for.
+        feedback: Makes further inputs of outputs; None if that was not asked for.
 
     Attributes:
-        runner: Its runner.
+        runner: Runner of the backend.
         source: The data source.
         feedback: See above.
-        settings: How to check.
+        settings: Settings of the checks.
         with_threads: See above.
         fixed: See above.
     """
@@ -95,7 +95,7 @@ class Bench:
         """Make the first outputs, of one row where the model fails with several although its file leaves them open.
 
         Raises:
-            BaseException: What the backend raises where it runs with one row neither.
+            BaseException: Error of the backend, if it does not run with one row either.
         """
         rows = self.settings.batch
         try:
@@ -196,7 +196,7 @@ class Bench:
         Args:
             name: The check.
             pairs: Outputs that should be equal, and what they should be equal to.
-            what: What was compared, in words, for the result.
+            what: Description of the comparison, for the result.
         """
         comparer = PairComparer("this", "that", self._functions)
         bits, largest, nans = True, 0.0, 0

@@ -35,7 +35,7 @@ def check_invariants(
     Args:
         plan: Model, backends, inputs and compare functions.
         registry: The plugins.
-        settings: Which checks, and how.
+        settings: Choice and settings of the checks.
         on_stage: Told in words what happens next.
 
     Returns:

@@ -17,7 +17,7 @@ class Check:
     Attributes:
         name: The check.
         status: `passed`, `failed`, `skipped` (it does not apply, the reason says why) or `error` (could not be done).
-        reason: What was found, in words.
+        reason: Description of the finding.
         max_error: Largest absolute difference; None where nothing was compared.
     """
 
@@ -36,12 +36,12 @@ class Subject:
     """All checks of one backend.
 
     Attributes:
-        label: Its name in reports.
+        label: Label of the backend in reports.
         backend: The backend's name.
         version: Version of the library underneath, as far as known.
-        batch: What was taken as the batch, in words.
-        error: Why nothing could be checked; empty if it could.
-        hint: What to do about that.
+        batch: Description of the batch that was used.
+        error: Reason why nothing could be checked; empty if it could.
+        hint: The next step for the user after that; empty for none.
         checks: The checks in the order in which they were made.
     """
 

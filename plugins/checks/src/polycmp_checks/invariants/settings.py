@@ -27,8 +27,8 @@ class Settings:
     """How the checks are made.
 
     Attributes:
-        checks: Which ones.
-        repeat: How often the same inputs are given.
+        checks: Names of the checks to make.
+        repeat: Number of runs with the same inputs.
         batch: Rows of the batch, where the model leaves them open.
         batch_axis: The axis of the batch; None to find it.
         batch_dim: The name of the batch dimension; empty to find it.

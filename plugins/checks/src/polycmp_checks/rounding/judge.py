@@ -30,7 +30,7 @@ class NoiseFloor:
     Attributes:
         levels: The noise of each scale of the output.
         kind: The coarser of the types that both sides calculate in.
-        source: How that is known, in words.
+        source: Origin of the bound, in words.
     """
 
     levels: tuple[Level, ...]
@@ -53,7 +53,7 @@ class NoiseJudge(OutputJudge):
     """Judge an output by a noise floor; whole numbers are compared as `simple` does it.
 
     Args:
-        options: What `simple` is told, but for its tolerances.
+        options: Options of `simple`, except its tolerances.
         floor: Gives the noise floor of an output.
         detail: Whether to compute what only a report shows, too.
     """

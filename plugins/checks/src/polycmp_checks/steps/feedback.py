@@ -47,14 +47,14 @@ class Steps:
     """Feeds the outputs of each step back; see `polycmp.runs.feedback.Feedback`.
 
     Args:
-        options: What goes where.
+        options: The rules by which outputs become inputs.
         following: The run.
-        resolved: Its backends and models.
+        resolved: The backends and models of the plan.
 
     Attributes:
-        steps: How many steps a sequence has.
+        steps: Number of steps of a sequence.
         state: By input the output that goes into it.
-        findings: What was found.
+        findings: Verdicts and top tokens so far.
 
     Raises:
         UsageError: The options do not fit the models.

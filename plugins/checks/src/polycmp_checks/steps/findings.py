@@ -53,7 +53,7 @@ class Findings:
 
     Args:
         steps: Steps of a sequence.
-        suffix: What the label of a run on the reference's state ends with.
+        suffix: Suffix of the label of a run on the reference's state.
     """
 
     def __init__(self, steps: int, suffix: str) -> None:

@@ -37,10 +37,10 @@ class Moment:
 
     Attributes:
         step: The step that was just taken, counted from 0.
-        feed: What the run was fed in it.
-        outputs: What the run made of it.
-        reference: What the reference made.
-        tokens: How many tokens the next step brings.
+        feed: Inputs of the run in that step.
+        outputs: Outputs of the run for them.
+        reference: Outputs of the reference in that step.
+        tokens: Number of tokens that the next step takes.
     """
 
     step: int

@@ -45,7 +45,7 @@ class Handle(Runner):
 
     Args:
         shared: The shared one.
-        name: Its label.
+        name: Label of the runner.
     """
 
     outputs_stay_valid = True

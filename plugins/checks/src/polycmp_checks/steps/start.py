@@ -22,7 +22,7 @@ class Start:
         inputs: The model's inputs.
         growing: By input of the state, the axes along which it grows.
         given: Inputs of the state whose shape the user gave.
-        rules: What the other inputs hold.
+        rules: Rules for the other inputs.
         free: Whether a data loader makes the inputs up, so that the first state and lengths may be chosen here.
     """
 
@@ -57,7 +57,7 @@ class Start:
         What a file or a script holds stays as it is.
 
         Args:
-            feed: What the source gives.
+            feed: Feed from the source.
             state: The inputs of the state.
         """
         made = dict(feed)

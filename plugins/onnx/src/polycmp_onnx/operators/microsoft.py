@@ -37,9 +37,9 @@ def run_standard(op_type: str, *arrays: Any, opset: int = 17, **attributes: Any)
 
     Args:
         op_type: The operator.
-        arrays: What it reads; None where an optional input is left out.
+        arrays: Inputs of the operator; None where an optional one is left out.
         opset: The version.
-        attributes: Its attributes.
+        attributes: Attributes of the operator.
     """
     from polycmp_onnx.reference import make_evaluator  # which names the classes of this module
 
@@ -286,7 +286,7 @@ def dynamic_product(a: Any, b: Any, scale: Any, zero: Any = None) -> Any:
         a: Real numbers [..., depth].
         b: Codes [depth, width].
         scale: The steps of `b`, one or as many as it has columns.
-        zero: Its zero point, or points.
+        zero: Zero point of the quantised matrix, one or one per column.
     """
     low, high = min(0.0, float(a.min(initial=0))), max(0.0, float(a.max(initial=0)))
     step = a.dtype.type((high - low) / 255 or 1)

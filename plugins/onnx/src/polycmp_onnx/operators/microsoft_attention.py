@@ -97,7 +97,7 @@ class Attention(_Attending):
             product: Of shape [batch, length, width of query + width of key + width of value].
             mask: As `bias_of` takes it.
             past: Keys and values [2, batch, heads, length before, size]; None if there are none.
-            added: What is added to the scores; None for nothing.
+            added: Bias added to the scores; None for none.
         """
         heads = int(self.num_heads)
         width = product.shape[2] // 3
@@ -284,7 +284,7 @@ def rotated(array: Any, cosines: Any, sines: Any, turned: int, interleaved: bool
         array: Of shape [batch, heads, length, size].
         cosines: Of the angles, [batch, length, pairs].
         sines: Of the angles, likewise.
-        turned: How many of the numbers are turned.
+        turned: Number of leading entries of a head that are turned.
         interleaved: Whether pairs stand side by side; else the first half is paired with the second.
     """
     part, rest = array[..., :turned], array[..., turned:]

@@ -58,7 +58,7 @@ class _Experts(Microsoft):
             first: Weights and biases of the first layer; None where there are no biases.
             second: The same of the second.
             third: The same of the layer that the first one's result is multiplied with; weights may be None.
-            shares: What the chosen experts' results are weighted with, in place of the router's softmax; None for that.
+            shares: Weights of the chosen experts' results, in place of the router's softmax; None for that.
 
         Raises:
             NotImplementedError: The sparse mixer.

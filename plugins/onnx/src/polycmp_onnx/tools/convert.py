@@ -85,9 +85,9 @@ def _write_without_crash(call: Invocation, model: Model, output: Path, form: For
     Args:
         call: The call of the command.
         model: The model, of which all that can be of the smaller type makes a file that a backend dies of.
-        output: Where to write.
-        form: How the files are to look.
-        crash: What was said of that file.
+        output: The file to write.
+        form: Form of the files: where weights are stored.
+        crash: The error with which a backend died of that file.
 
     Returns:
         What made sure of the file that was written.

@@ -19,10 +19,10 @@ class Finding:
 
     Attributes:
         level: A key of `LEVELS`.
-        source: Who found it: `onnx.checker`, `onnxruntime`, `onnx.reference`, `onnx` or `polycmp`.
-        message: What it is.
+        source: Source of the finding: `onnx.checker`, `onnxruntime`, `onnx.reference`, `onnx` or `polycmp`.
+        message: Description of the finding.
         nodes: Names of the nodes that it is about; none for the whole model.
-        hint: What to do.
+        hint: The next step for the user; empty for none.
         op: The operator of the node that it is about.
     """
 

@@ -89,7 +89,7 @@ def open_onnx(call: Invocation, input_shapes: Iterable[str] = (), reads: Iterabl
     Args:
         call: The call of a command with a `ReadSection`.
         input_shapes: Shapes asked for, as `--input-shapes` spells them.
-        reads: What else is read, by what it is called.
+        reads: Other files that are read, each with the name of its kind.
 
     Raises:
         UsageError: There is none, or options contradict each other.
@@ -176,9 +176,9 @@ def write(call: Invocation, model: Model, proto: Any, what: str = "", verificati
 
     Args:
         call: The call of a command with the option `--output` and a `OutsideSection`.
-        model: What it came from: weights outside the file stay outside.
+        model: The model that it was made from: weights outside the file stay outside.
         proto: The `onnx.ModelProto`.
-        what: What became of it, in a few words.
+        what: Summary of the change, in a few words.
         verification: Makes sure of the file before it takes its place; None to write it as it is.
 
     Raises:
@@ -207,8 +207,8 @@ def tell(output: Path, what: str, verification: Verification | None) -> None:
 
     Args:
         output: The file.
-        what: What became of it, in a few words; may be empty.
-        verification: What made sure of it; None if nothing did.
+        what: Summary of the change, in a few words; may be empty.
+        verification: The checks of the written file; None if there were none.
     """
     size = f"wrote {output} ({output.stat().st_size} bytes)"
     echo(visible(f"{size}: {what}" if what else size))

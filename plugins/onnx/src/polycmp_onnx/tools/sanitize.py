@@ -26,8 +26,8 @@ def sanitize(
 
     Args:
         proto: An `onnx.ModelProto`, which is changed.
-        section: What to do.
-        fold: How to fold constants.
+        section: The changes to make.
+        fold: Options for folding constants.
         shapes: Other shapes of the inputs.
         run_for_shapes: Notes the types and shapes that a run of the model shows.
 

@@ -24,7 +24,7 @@ def save_visual(proto: Any, path: str, errors: str = "", info: Mapping[str, Mapp
 
     Args:
         proto: An `onnx.ModelProto`, which need not hold its external weights.
-        path: Where to write.
+        path: The file to write.
         errors: A JSON report of `locate` whose errors colour the nodes; empty for none.
         info: Statistics by tensor to show with it.
 

@@ -40,7 +40,7 @@ def roi_align(
         output_height: Rows of the result.
         output_width: Columns of the result.
         sampling_ratio: Samples per bin in each direction; 0 takes the bin's size, rounded up.
-        spatial_scale: What to multiply the regions with.
+        spatial_scale: Factor that the regions are multiplied with.
 
     Returns:
         [R, C, output_height, output_width].
@@ -104,7 +104,7 @@ def deformable_attention(value: Any, shapes: Any, starts: Any, locations: Any, w
     Args:
         value: The maps, flattened, one after another [N, S, M, D].
         shapes: Height and width of each map [L, 2].
-        starts: Where each map starts in S [L].
+        starts: Index in S at which each map begins [L].
         locations: x and y from 0 to 1 [N, Q, M, L, P, 2].
         weights: [N, Q, M, L, P].
 
@@ -150,7 +150,7 @@ def deformable_convolution(
         weight: [O, C / group, rows, columns].
         bias: [O].
         stride: Steps between places of the kernel.
-        padding: How far the kernel reaches over the edge.
+        padding: Rows and columns of zeros that the kernel reaches over the edge.
         dilation: Steps between elements of the kernel.
         group: Number of groups of channels that are convolved separately.
         deformable_group: Number of groups of channels with offsets and masks of their own.

@@ -108,8 +108,8 @@ def _suppress(
         boxes: Corners [B, 4], best first.
         groups: Only boxes of the same group compete [B].
         drops: Says for overlaps (intersection over union) which of them are too large.
-        limit: How many indices are wanted.
-        pixels: What to add to each side of a box, and of an intersection, where corners are pixels.
+        limit: Largest number of indices to return.
+        pixels: Numbers added to each side of a box, and of an intersection, where corners are pixels.
     """
     boxes = _ordered(boxes)
     low, high = boxes[:, :2], boxes[:, 2:]

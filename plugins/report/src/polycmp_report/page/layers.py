@@ -30,7 +30,7 @@ class Layers:
         boxes: For each box its place from the left, in widths of a box, and its layer.
         bends: For each edge, from the box that is read to the reader, the places between in the same units.
         width: The widest layer.
-        height: How many layers there are.
+        height: Number of layers.
     """
 
     boxes: tuple[tuple[float, int], ...]

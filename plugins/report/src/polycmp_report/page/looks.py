@@ -23,9 +23,9 @@ class Element:
     """One element of an output.
 
     Attributes:
-        index: Where it is.
-        candidate: Its value there.
-        reference: Its value in the reference.
+        index: Position of the element.
+        candidate: Value in the candidate.
+        reference: Value in the reference.
         error: The absolute difference.
     """
 
@@ -43,7 +43,7 @@ class Look:
         iteration: That iteration, counted from 0.
         error: The largest absolute error.
         image: Absolute errors, `[rows, columns]`, each pixel the largest below it; `NOTHING` where no element is.
-        image_of: What the image shows, in words.
+        image_of: Description of the content of the image.
         reference: Reference values of some elements, the worst among them.
         candidate: The candidate's values of the same elements.
         edges: Borders of the bins in which both sides are counted; empty if no value is finite.

@@ -39,8 +39,8 @@ class Group:
     """A module.
 
     Attributes:
-        name: Its name inside the module around it.
-        items: What is in it, in the order of the graph: places, and modules where their first place is.
+        name: Name of the module inside the module around it.
+        items: Content in the order of the graph: places, and modules where their first place is.
     """
 
     name: str = ""
@@ -86,7 +86,7 @@ def worst(measure: Measure, values: Sequence[float | None]) -> float | None:
     """Return the worst of some figures; None if there is none.
 
     Args:
-        measure: What they are.
+        measure: The measure of the figures.
         values: The figures; NaN is worse than any number.
     """
     known = [value for value in values if value is not None]

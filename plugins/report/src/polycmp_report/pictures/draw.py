@@ -45,7 +45,7 @@ class ErrorPlots:
     """Draws what the options ask for.
 
     Args:
-        options: Which pictures, and where they go.
+        options: Choice of pictures, and their folder.
 
     Raises:
         PluginError: matplotlib is missing.

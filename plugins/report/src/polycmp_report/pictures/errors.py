@@ -31,8 +31,8 @@ class Images:
     Attributes:
         absolute: Largest absolute error below each pixel, `[images, rows, columns]`; infinite for NaN.
         relative: Likewise the relative error.
-        numbers: Which image of the output each one is.
-        total: How many images the output has.
+        numbers: Positions of the images among those of the output.
+        total: Number of images of the output.
         shape: Rows and columns of an image in elements.
         folded: Whether a vector was folded into rows.
     """

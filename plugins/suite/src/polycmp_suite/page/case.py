@@ -22,10 +22,10 @@ def case_page(result: CaseResult, folder: Path, facts: Identity | None, past: Se
     """Return the page.
 
     Args:
-        result: What became of the case.
-        folder: Where its files lie.
-        facts: What is known of its model.
-        past: What past runs said of it.
+        result: Result of the case.
+        folder: Folder of its files.
+        facts: Identity of its model; None if it is not known.
+        past: Results of the case in past runs.
     """
     words = result.model + (f" ({facts.words})" if facts else "")
     model = [tag("p", words, class_="soft model")] if words else []

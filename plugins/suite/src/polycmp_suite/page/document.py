@@ -13,8 +13,8 @@ def page(title: str, body: Markup, *, script: bool = False) -> str:
     """Return a page.
 
     Args:
-        title: Its title.
-        body: Its content.
+        title: Title of the page.
+        body: Content of the page.
         script: Whether it has the script of the index.
     """
     foot = tag("footer", f"polycmp {__version__}")

@@ -25,9 +25,9 @@ def write_index(run: Run, result: Result, cases: Sequence[CaseResult], models: M
 
     Args:
         run: The run.
-        result: What was found over all.
-        cases: What became of each case.
-        models: What is known of each model.
+        result: Result of the whole run.
+        cases: Results of the cases.
+        models: Identity of each model, by path.
 
     Raises:
         FileError: A page cannot be written.

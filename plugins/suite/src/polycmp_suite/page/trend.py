@@ -18,7 +18,7 @@ def past_results(run: Run, cases: int) -> Mapping[str, Sequence[CaseResult]]:
 
     Args:
         run: The run.
-        cases: How many cases it has; of large suites fewer runs are read.
+        cases: Number of cases of the suite; of large suites fewer runs are read.
     """
     depth = min(_RUNS, max(1, _RESULTS // max(cases, 1)))
     found: dict[str, list[CaseResult]] = {}

@@ -21,7 +21,7 @@ class LocalExecutor:
     """Runs cases as processes of this machine.
 
     Args:
-        resources: What they may use.
+        resources: Resources that cases may use.
     """
 
     def __init__(self, resources: Resources) -> None:

@@ -31,7 +31,7 @@ def result_of(case: Case, ended: Ended, today: datetime.date) -> CaseResult:
 
     Args:
         case: The case.
-        ended: How its process ended.
+        ended: Exit status and duration of its process.
         today: The day, for failures that are expected until one.
     """
     folder = Path(ended.job.output)

@@ -26,13 +26,13 @@ class CaseProcess:
     """A case that runs.
 
     Args:
-        job: What to run.
+        job: The job to run.
         environment: Environment variables to set.
         where: The machine, for readers of the events.
         devices: The GPUs that it is given.
 
     Attributes:
-        job: What runs.
+        job: The job that runs.
         devices: The GPUs that it was given, for its owner to take back.
     """
 

@@ -19,9 +19,9 @@ def run_case(case: Case, folder: str, output: Path, resources: Resources) -> Cas
 
     Args:
         case: The case.
-        folder: Where it is started.
+        folder: Folder in which the case is started.
         output: An existing folder for its report and log.
-        resources: What it may use.
+        resources: Resources that the case may use.
     """
 
     def make(case: Case, attempt: int) -> Job:

@@ -14,8 +14,8 @@ class Expected:
     """A failure that is known.
 
     Attributes:
-        reason: Why.
-        verdict: What is expected: `failed`, `undecided`, `blind`, `error`, or any of them where empty.
+        reason: Reason for the failure.
+        verdict: Expected verdict: `failed`, `undecided`, `blind`, `error`, or any of them where empty.
         until: The last day on which it is; None for ever.
     """
 
@@ -33,24 +33,24 @@ class Case:
     """A case.
 
     Attributes:
-        id: Its name, which no other case of the suite has.
+        id: Name of the case, unique in the suite.
         command: The command's words: `run`.
         words: The words of the command line behind `polycmp`, without reports.
         model: The model as the suite names it.
         backends: The labels of the backends.
         axes: The settings that the matrix chose, as text.
-        tags: Its tags.
-        needs: What the machine must have.
+        tags: Tags of the case.
+        needs: Requirements on the machine.
         files: The files that it reads, relative to the suite's folder.
         written: The files and folders that it writes, relative to the suite's folder.
         versions: Names and versions of what its backends are made of, in this environment and in others.
         timeout: Seconds after which it is ended; 0 for never.
-        retries: How often it is tried again after it could not be compared.
+        retries: Number of further attempts after it could not be compared.
         memory: Bytes that it may take; 0 for no limit.
         gpus: GPUs that it takes.
         resources: Further resources that it takes, by name.
         expected: The failure that is known, if there is one.
-        line: Where the suite file has it.
+        line: Line of the case in the suite file.
     """
 
     id: str
@@ -84,7 +84,7 @@ class Suite:
     """A suite.
 
     Attributes:
-        name: What it is called.
+        name: Name of the suite.
         path: The file.
         folder: The absolute path of the folder in which the file lies, and in which commands are started.
         cases: The cases, in the order of the file.

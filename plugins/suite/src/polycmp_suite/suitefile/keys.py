@@ -92,7 +92,7 @@ class OwnKey:
 
     Attributes:
         read: Turns its value into what a case holds.
-        default: What a case holds without it.
+        default: Value of a case that does not have the key.
     """
 
     read: Callable[[Any], Any]

@@ -30,7 +30,7 @@ def read_suite(path: str, registry: Registry, rules: Rules | None = None) -> Sui
     Args:
         path: The file.
         registry: The plugins: options are checked as their commands do.
-        rules: What the file's cases may do; by default run code, and write below its folder.
+        rules: Permissions of the file's cases; by default to run code, and to write below its folder.
 
     Raises:
         FileError: The file cannot be read.

@@ -32,8 +32,8 @@ class Given(NamedTuple):
 
     Attributes:
         key: The option as the suite file names it.
-        field: Its declaration.
-        value: Its value.
+        field: Declaration of the option.
+        value: Value of the option.
     """
 
     key: str
@@ -75,7 +75,7 @@ def refuse_code(options: Iterable[Given], models: Iterable[str], backends: Itera
     Args:
         options: The options that the case gives.
         models: The models that it names.
-        backends: Its backends.
+        backends: Backends of the case.
 
     Raises:
         UsageError: It names a script, a library or an interpreter.

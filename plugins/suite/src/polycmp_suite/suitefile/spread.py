@@ -19,7 +19,7 @@ class Settings:
     """What one case is made of.
 
     Attributes:
-        id: Its name.
+        id: Name of the case.
         own: Values of the suite's own keys.
         options: Values of the command's options, as a run file has them.
         axes: The settings that the matrix chose, as text.
@@ -74,7 +74,7 @@ def spread(own: dict[str, Any], options: dict[str, Any], folder: Path) -> Iterat
     Args:
         own: Values of the suite's own keys, as they stand in the file.
         options: Values of the command's options.
-        folder: Where paths begin.
+        folder: Folder that paths are relative to.
 
     Raises:
         UsageError: A model is missing, or the matrix is none.

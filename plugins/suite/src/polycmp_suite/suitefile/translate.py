@@ -31,8 +31,8 @@ class Translator:
 
     Args:
         registry: The plugins.
-        folder: Where paths begin.
-        rules: What cases may do.
+        folder: Folder that paths are relative to.
+        rules: Permissions of the cases.
     """
 
     def __init__(self, registry: Registry, folder: Path, rules: Rules) -> None:

@@ -72,7 +72,7 @@ class _Calibration:
     """What all calibrators do, whichever class of TensorRT they derive from.
 
     Attributes:
-        data_loader: Where the data comes from.
+        data_loader: The source of the data.
         error: The first error of a callback; the build has not seen the data after it.
         num_batches: Feeds used so far.
     """

@@ -41,7 +41,7 @@ def guarded(default: Any) -> Callable[[F], F]:
     """Make a method keep its exception as `self.error` and return `default`, also in all later calls.
 
     Args:
-        default: What TensorRT gets instead of an answer.
+        default: Value returned to TensorRT in place of an answer.
     """
 
     def decorate(method: Any) -> Any:

@@ -79,7 +79,7 @@ class CreateConfig(Loader["trt.IBuilderConfig"]):
         restricted: Restrict the engine to what the safety runtime supports.
         use_dla: Run on the deep learning accelerator by default.
         allow_gpu_fallback: Let the GPU run layers that the accelerator cannot.
-        profiling_verbosity: How much the engine records about its layers; `detailed` by default.
+        profiling_verbosity: Level of detail that the engine records about its layers; `detailed` by default.
         memory_pool_limits: Bytes per memory pool.
         refittable: Allow the weights to be replaced later.
         strip_plan: Leave refittable weights out of the engine.

@@ -137,7 +137,7 @@ class EngineFromNetwork(Loader["trt.ICudaEngine"]):
             By default `CreateConfig()`.
         save_timing_cache: A path, or an open file: what the build measured is merged into it.
         runtime: A `tensorrt.Runtime` to load the engine with, or a callable that makes one.
-        dla_workspace_allocation_strategy: How the accelerator's workspace is shared, where the release has it.
+        dla_workspace_allocation_strategy: Strategy for sharing the accelerator's workspace, where the release has it.
 
     Attributes:
         timings: Timings to share with other builds in this process; by default there are none. They belong to a run and
@@ -188,7 +188,7 @@ def _deserialize(
         runtime: The runtime to use, a callable that makes one, or None for a new one.
         dla_strategy: See `EngineFromNetwork`.
         trusted: It may contain host code: it was built here, or the user trusts its source.
-        what: What to call it in errors.
+        what: Name of the engine in errors.
     """
     made = resolve(runtime)
     if made is None:
@@ -231,7 +231,7 @@ class EngineFromBytes(Loader["trt.ICudaEngine"]):
     Args:
         serialized_engine: The bytes, or a callable that returns them.
         runtime: A `tensorrt.Runtime`, or a callable that makes one: `LoadRuntime(path)`.
-        dla_workspace_allocation_strategy: How the accelerator's workspace is shared, where the release has it.
+        dla_workspace_allocation_strategy: Strategy for sharing the accelerator's workspace, where the release has it.
         engine_host_code_allowed: Let the engine run host code that it carries. Only for engines you trust.
     """
 
@@ -276,7 +276,7 @@ class EngineFromPath(Loader["trt.ICudaEngine"]):
     Args:
         path: The file.
         runtime: A `tensorrt.Runtime`, or a callable that makes one: `LoadRuntime(path)`.
-        dla_workspace_allocation_strategy: How the accelerator's workspace is shared, where the release has it.
+        dla_workspace_allocation_strategy: Strategy for sharing the accelerator's workspace, where the release has it.
         engine_host_code_allowed: Let the engine run host code that it carries. Only for engines you trust.
     """
 
@@ -361,7 +361,7 @@ class SaveEngine(Loader["trt.ICudaEngine"]):
 
     Args:
         engine: The engine, or a callable that makes it.
-        path: Where to write.
+        path: The file to write.
     """
 
     def __init__(self, engine: EngineSource, path: str | Path) -> None:

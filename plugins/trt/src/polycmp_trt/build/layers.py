@@ -45,8 +45,8 @@ class Layer:
     """One layer of an engine.
 
     Attributes:
-        name: Its name; several fused layers are joined by TensorRT with ` + `.
-        kind: Its type; empty where the engine was built to record only names.
+        name: Name of the layer; the names of fused layers are joined by TensorRT with ` + `.
+        kind: Type of the layer; empty where the engine was built to record only names.
         inputs: Tensor name -> shape and format, as text.
         outputs: Tensor name -> shape and format, as text.
         details: Everything else that TensorRT reports, by key: tactic, origin, parameters.
@@ -175,7 +175,7 @@ def report_build(engine: trt.ICudaEngine, config: trt.IBuilderConfig, size: int,
         engine: The `tensorrt.ICudaEngine`.
         config: The `tensorrt.IBuilderConfig` of the build.
         size: Bytes of the serialised engine.
-        seconds: How long the build took.
+        seconds: Duration of the build.
 
     Returns:
         Layers per precision.

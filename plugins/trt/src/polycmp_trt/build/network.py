@@ -168,8 +168,8 @@ class ParserProblem(NamedTuple):
     Attributes:
         position: The node's position in the graph, -1 if it is not about a node.
         node: The node's name.
-        operator: What the node does.
-        reason: What is wrong.
+        operator: Operator type of the node.
+        reason: Description of the error.
     """
 
     position: int

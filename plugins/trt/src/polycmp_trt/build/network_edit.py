@@ -58,7 +58,7 @@ class PostprocessNetwork(_NetworkLoader):
     Args:
         network: `(builder, network[, parser])` or a callable that returns it.
         func: Called as `func(network=network)`; it changes the network in place.
-        name: What to call the function in messages.
+        name: Name of the function in messages.
     """
 
     def __init__(self, network: NetworkSource, func: Callable[..., Any], name: str | None = None) -> None:

@@ -68,7 +68,7 @@ class Profile(MutableMapping[str, ShapeTuple]):
 
         Args:
             network: A `tensorrt.INetworkDefinition`.
-            default_shape_value: What unknown dimensions, and the values of shape tensors, become.
+            default_shape_value: Size of unknown dimensions, and value of shape tensors.
         """
         for tensor in network_inputs(network):
             if self._key(tensor.name) is not None:

@@ -36,8 +36,8 @@ class BuildHistory:
 
         Args:
             kind: The precisions that were allowed.
-            layers: How many layers the network has.
-            seconds: How long it took.
+            layers: Number of layers of the network.
+            seconds: Duration of the build.
         """
         self._known.setdefault(kind, []).append((layers, seconds))
 
@@ -60,8 +60,8 @@ def watch_build(network: trt.INetworkDefinition, config: trt.IBuilderConfig) -> 
     """Return a context manager around a build that says how far it is.
 
     Args:
-        network: What is built.
-        config: How; on releases that have one it is given a progress monitor, unless it has one.
+        network: The network to build.
+        config: The configuration; on releases that have one it is given a progress monitor, unless it has one.
     """
     phases: dict[str, tuple[int, int]] = {}
     if supports("progress_monitor") and config.progress_monitor is None:
@@ -75,10 +75,10 @@ class BuildProgress:
     """Says every few seconds how far a build is, on a release that tells with the phase that it is in.
 
     Args:
-        layers: How many layers the network has.
+        layers: Number of layers of the network.
         kind: The precisions that are allowed besides float32, as text.
-        phases: What is under way: steps done, and steps in all.
-        known: What earlier builds took.
+        phases: Phases under way: steps done, and steps in all, by name.
+        known: Durations of earlier builds; None if they are not known.
         every: Seconds between two messages.
     """
 
@@ -128,7 +128,7 @@ def progress_monitor(phases: dict[str, tuple[int, int]]) -> Any:
     """Return a `tensorrt.IProgressMonitor` that notes how many steps of each phase under way are done.
 
     Args:
-        phases: Where to note it: steps done, and steps in all.
+        phases: Mapping to update: steps done, and steps in all, by name of the phase.
     """
     trt = import_tensorrt()
 

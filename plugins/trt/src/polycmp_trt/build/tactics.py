@@ -45,8 +45,8 @@ class TensorInfo:
     """Memory layout of one input or output of an algorithm.
 
     Attributes:
-        dtype: Its type by TensorRT's name, for example `DataType.FLOAT`.
-        strides: Its strides in elements.
+        dtype: TensorRT's name of the element type, for example `DataType.FLOAT`.
+        strides: Strides in elements.
         vectorized_dim: The dimension whose elements are packed into vectors; -1 or None without one.
         components_per_element: Elements in a vector.
         tensor_format: The format's name where TensorRT reports it; older Polygraphy needs it. It is redundant, so it
@@ -89,7 +89,7 @@ class Algorithm:
 
     Attributes:
         implementation: TensorRT's number for the implementation.
-        tactic: Its number for the tactic.
+        tactic: TensorRT's number for the tactic.
         inputs: Memory layouts of the inputs.
         outputs: Memory layouts of the outputs.
     """

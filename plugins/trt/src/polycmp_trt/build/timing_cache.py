@@ -208,7 +208,7 @@ class SharedTimings:
         reads: Whether builds take over what others measured. A whole model is timed anew and only adds its timings.
 
     Attributes:
-        notes: What a reader of the report should know, in words.
+        notes: Remarks for the reader of the report, in words.
     """
 
     def __init__(self, device: int = 0, *, reads: bool = True) -> None:

@@ -28,13 +28,13 @@ class TensorInfo:
     """What an engine says of one input or output, read once.
 
     Attributes:
-        name: Its name.
+        name: Name of the tensor.
         dtype: Element type.
         shape: Dimensions in the engine, -1 where dynamic.
         on_host: TensorRT reads or writes it in host memory: a shape tensor.
         vectorized: The dimension that its format splits into vectors, -1 for none.
         components: Elements in a vector, 1 for none.
-        linear: Its format is plain row-major.
+        linear: Whether its format is plain row-major.
         alias: For an output, the input whose memory it shares; empty if none.
     """
 
@@ -84,11 +84,11 @@ class Binding:
     """The memory of one tensor, ready for one shape at a time.
 
     Attributes:
-        info: What the engine says of it.
+        info: Name, type, shape and format of the tensor, as the engine declares them.
         shape: The present shape.
         view: The host array of that shape: staging for an input, the result for an output.
         raw: The same memory as bytes, what is copied to or from the device.
-        layout: How the elements lie on the device, None where they lie as in NumPy.
+        layout: Layout of the elements on the device; None where it is the same as in NumPy.
         device: The memory on the device.
         host: The pinned memory.
         last_address: The address that TensorRT was given last.

@@ -141,7 +141,7 @@ def errors_as(what: str, whose: str) -> Iterator[None]:
     """Turn CUDA's errors into `BackendError`.
 
     Args:
-        what: What was being done, for the error's first line.
+        what: The operation, for the error's first line.
         whose: The runner or loader.
     """
     cuda = driver()
@@ -186,8 +186,8 @@ class DeviceBuffer:
     """Device memory that only grows; needs a current context to resize and to free.
 
     Attributes:
-        address: Where it starts; 0 before the first `reserve`.
-        capacity: Its size in bytes.
+        address: Address of the memory; 0 before the first `reserve`.
+        capacity: Size in bytes.
     """
 
     def __init__(self) -> None:

@@ -123,7 +123,7 @@ def launcher(
     Args:
         context: The execution context.
         is_own: Nobody else changes it.
-        listener: What is told of debug tensors, if there are any.
+        listener: Listener for debug tensors; None if there are none.
         bindings: All tensors.
         whose: The runner, for errors.
 

@@ -30,7 +30,7 @@ class PagelockedHostAllocation:
 
     Args:
         api: CUDA.
-        nbytes: Its size, above 0.
+        nbytes: Size in bytes, above 0.
     """
 
     def __init__(self, api: DriverApi, nbytes: int) -> None:
@@ -45,7 +45,7 @@ class DeviceAllocation:
 
     Args:
         api: CUDA.
-        nbytes: Its size, above 0.
+        nbytes: Size in bytes, above 0.
     """
 
     def __init__(self, api: DriverApi, nbytes: int) -> None:
@@ -135,7 +135,7 @@ class CudaStream:
         api: CUDA.
 
     Attributes:
-        handle: Its address, as TensorRT takes it.
+        handle: Address of the stream, as TensorRT takes it.
     """
 
     def __init__(self, api: DriverApi) -> None:

@@ -77,7 +77,7 @@ class FastPath:
         """Return the outputs by name.
 
         Args:
-            feed: What it takes.
+            feed: Inputs by name.
             timed: Whether to record the events that tell how long it took.
 
         Raises:
@@ -153,7 +153,7 @@ class DevicePath:
         """Return views of the outputs by name.
 
         Args:
-            feed: What it takes.
+            feed: Inputs by name.
             timed: Whether to record the events that tell how long it took.
 
         Raises:
@@ -188,7 +188,7 @@ def fast_path(
         lane: Stream, context and events.
         inputs: The inputs, ready.
         outputs: The outputs, ready.
-        made: What the run returned.
+        made: Outputs that the run returned, by name.
         on_host: Whether its outputs were copied to the host.
     """
     if not on_host:

@@ -25,7 +25,7 @@ def profile_metadata(engine: trt.ICudaEngine, profile: int, infos: Iterable[Tens
     Args:
         engine: The engine.
         profile: The profile's index.
-        infos: Its inputs.
+        infos: The inputs of the engine.
     """
     entries = {}
     for info in infos:
@@ -59,7 +59,7 @@ def take_in(feed: Mapping[str, Any], bindings: Mapping[str, Binding], stream: in
     """Return a feed as NumPy arrays and device views.
 
     Args:
-        feed: What was passed to `infer`.
+        feed: Inputs by name, as they were passed to `infer`.
         bindings: The inputs by name.
         stream: The stream that will read them.
         device: The device of that stream.

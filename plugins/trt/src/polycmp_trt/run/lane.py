@@ -45,7 +45,7 @@ class Lane:
 
         Args:
             binding: The input.
-            value: Where it is.
+            value: The view of the input on the device.
             aliased: Inputs whose memory TensorRT writes outputs to.
         """
         if value.stream not in {None, 1}:  # CUDA orders the stream behind the default stream by itself

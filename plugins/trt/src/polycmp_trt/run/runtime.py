@@ -127,7 +127,7 @@ def new_object(make: Callable[[trt.ILogger], T | None], what: str) -> T:
 
     Args:
         make: Takes TensorRT's logger and returns the object.
-        what: What it is, for the error.
+        what: Name of the object, for the error.
 
     Raises:
         BackendError: TensorRT could not start: no device, or a driver too old for it.
@@ -181,7 +181,7 @@ class LoadPlugins(Loader[Any]):
 
     Args:
         plugins: Paths of shared libraries.
-        obj: What to return, or a callable that makes it once the libraries are loaded.
+        obj: The object to return, or a callable that makes it once the libraries are loaded.
     """
 
     def __init__(self, plugins: Iterable[str | Path] | None = None, obj: Any = None) -> None:

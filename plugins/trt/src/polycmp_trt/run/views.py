@@ -39,7 +39,7 @@ class DeviceView:
         shape: Dimensions.
         dtype: Element type.
         strides: Bytes from one element to the next in each dimension, None if contiguous.
-        owner: What keeps the memory alive.
+        owner: Owner of the memory, which the view keeps alive.
         stream: The stream on which its content is made, None if it is there already.
         device: The number of the CUDA device, None for the one it is used on.
 

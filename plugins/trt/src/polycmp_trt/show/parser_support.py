@@ -29,7 +29,7 @@ class Problem:
     Attributes:
         operator: The operator at fault.
         node: The node's name, or its number in the part.
-        reason: What TensorRT says.
+        reason: Reason given by TensorRT.
         functions: The local functions around the node, outermost first.
         nodes: First and last node of the part it was found in; None for the whole model.
     """
@@ -128,7 +128,7 @@ def partition_model(path: str, folder: str) -> Capability:
 
     Args:
         path: An ONNX file.
-        folder: Where `supported_subgraph-nodes-A-B.onnx` and `unsupported_subgraph-nodes-A-B.onnx` go; A and B are
+        folder: Folder for `supported_subgraph-nodes-A-B.onnx` and `unsupported_subgraph-nodes-A-B.onnx`; A and B are
             the numbers of the first and the last node.
 
     Raises:
@@ -255,7 +255,7 @@ def cut_out(model: onnx.ModelProto, nodes: Sequence[int], values: Mapping[str, A
     Args:
         model: An `onnx.ModelProto`; it is not changed.
         nodes: Numbers of nodes.
-        values: What is known of its tensors' types and shapes; by default inferred now.
+        values: Types and shapes of its tensors as far as they are known, by name; by default inferred now.
     """
     import onnx
 

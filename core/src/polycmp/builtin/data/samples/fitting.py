@@ -29,11 +29,11 @@ class Filling(NamedTuple):
     """What an input is given.
 
     Attributes:
-        words: What it is.
+        words: Description of the content.
         make: Makes the array of an iteration, counted from 0.
         real: Whether it is a sample, and not only what goes with one.
         pictures: The pictures that iterations take in turn.
-        rows: How many of them an iteration shows.
+        rows: Number of pictures that an iteration shows.
     """
 
     words: str

@@ -47,7 +47,7 @@ def scale_for(entry: TensorEntry, asked: str) -> str:
 
     Args:
         entry: The input.
-        asked: What the user asked for; empty for nothing.
+        asked: The range that the user asked for; empty for none.
     """
     whole = entry.dtype is not None and dtype_class(entry.dtype) == "integer"
     if whole or (entry.role == "pixels" and not asked):
@@ -60,7 +60,7 @@ def fill(entry: TensorEntry, layout: Layout, names: tuple[str, ...], scale: str)
 
     Args:
         entry: The input, with its sizes.
-        layout: Where it has what.
+        layout: Axes of channels, height and width.
         names: The pictures, the first row's first.
         scale: A key of `SCALES`.
     """
@@ -106,8 +106,8 @@ def resized(image: NDArray[Any], height: int, width: int) -> NDArray[np.float32]
 
     Args:
         image: The picture.
-        height: Its new height.
-        width: Its new width.
+        height: New height in pixels.
+        width: New width in pixels.
     """
     down, across = _weights(image.shape[0], height), _weights(image.shape[1], width)
     rows = np.tensordot(down, image.astype(np.float32), axes=(1, 0))

@@ -33,8 +33,8 @@ class _Found:
     Attributes:
         options: With which options the data loader `sample` makes them.
         inputs: The inputs, with their sizes.
-        silent: How many outputs they do not reach.
-        spread: How far the numbers of the outputs are apart.
+        silent: Number of outputs that the samples do not reach.
+        spread: Distance between the numbers of the outputs.
     """
 
     options: SampleOptions
