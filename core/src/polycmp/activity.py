@@ -1,4 +1,4 @@
-"""What the backends of this process are doing, kept where the parent process can read it after a crash.
+"""Record of the current activity of each backend, kept where the parent process can read it after a crash.
 
 Native code may end a process at any time without a word. Whoever waits for such a process (`polycmp.supervisor`) gives
 it memory that both share, and here stands in it what was going on.
@@ -18,7 +18,7 @@ _HEAD = 4
 
 
 class Record:
-    """What the threads of a process are doing, in memory that another process may read.
+    """Activities of the threads of a process, in memory that another process may read.
 
     Args:
         page: The memory, `SIZE` bytes; without it nothing is kept.

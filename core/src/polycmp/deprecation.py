@@ -16,7 +16,7 @@ def deprecated(name: str, *, since: str, until: str, instead: str, stacklevel: i
         name: Name of the deprecated thing, as users write it: `polycmp.example.old()`, `--old-option`.
         since: The version that warns first.
         until: The version in which it is gone. `core/tests/test_stability.py` fails when that version is reached.
-        instead: Its replacement, as users write it.
+        instead: Replacement, as users write it.
         stacklevel: 1 for the caller of the function that calls this, 2 for one further out.
     """
     text = f"{name} is deprecated since polycmp {since} and will be removed in {until}; use {instead}"

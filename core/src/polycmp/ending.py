@@ -1,4 +1,4 @@
-"""How a process ends: although threads go on that a backend left behind, and as by Ctrl-C if a signal asks for it."""
+"""End of the process: although a backend left threads running, and as by Ctrl-C if a signal asks for it."""
 
 from __future__ import annotations
 

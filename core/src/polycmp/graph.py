@@ -1,4 +1,4 @@
-"""How the core looks inside a model: its operators in order, what they read and make, and parts cut out of it."""
+"""The core's view of a model's graph: its operators in order, what they read and make, and parts cut out of it."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ __all__ = ["Model", "ModelSettings"]
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """What the command line says about models in general.
+    """Settings for models in general, from the command line.
 
     Attributes:
         loader_options: An options instance per loader name; a missing one means defaults.

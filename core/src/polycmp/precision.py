@@ -1,4 +1,4 @@
-"""How coarse the types of real numbers are, and which of them a backend may calculate in."""
+"""Precision of the types of real numbers, and the types that a backend may calculate in."""
 
 from __future__ import annotations
 

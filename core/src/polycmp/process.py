@@ -35,7 +35,7 @@ Say = Callable[[dict[str, Any]], None]
 
 @dataclass(frozen=True)
 class Ending:
-    """How a process ended.
+    """End of a process: its exit status, and the reason.
 
     Attributes:
         status: Exit status; minus the number of the signal that ended it.
@@ -110,7 +110,7 @@ class ChildProcess:
 
     @property
     def is_running(self) -> bool:
-        """Whether it has not ended."""
+        """Whether the process has not ended."""
         return self._process.poll() is None
 
     def send(self, message: Mapping[str, Any]) -> None:

@@ -88,7 +88,7 @@ def _next_signal(numbers: set[int]) -> tuple[int, bool]:
 
 
 def _after_crash(crash: signal.Signals, page: mmap.mmap, words: Sequence[str]) -> int:
-    """Say what a crash interrupted, and return the exit status."""
+    """Print what a crash interrupted, and return the exit status."""
     doing, status = activity.read(page)
     if crash == signal.SIGKILL:
         name = "SIGKILL: killed by somebody, or by the system for lack of memory"

@@ -343,7 +343,7 @@ class TensorMetadata(Mapping[str, TensorEntry]):
 
 @dataclass(frozen=True)
 class ModelDescription:
-    """What a model file says of itself before anything is loaded for running.
+    """Description of a model file before anything is loaded for running.
 
     Attributes:
         inputs: Inputs of the model.

@@ -1,4 +1,4 @@
-"""Where text becomes terminal text: nothing that a model or an error holds can act on a terminal or on a CI system.
+"""Output to the terminal: nothing that a model or an error holds can act on a terminal or on a CI system.
 
 Names and messages come from downloaded files and from libraries. An escape code in one could rewrite the verdict on the
 screen, and a line that begins with `::` is a command to GitHub Actions. `visible` makes characters that do something

@@ -1,4 +1,4 @@
-"""What the core itself contributes, through the hooks of all plugins."""
+"""Contributions of the core itself, through the hooks of all plugins."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 class Invocation:
-    """What a user asked a `BackendCommand` for.
+    """One call of a `BackendCommand`, with the options that the user gave.
 
     A command makes a plan (`plan`), says that it begins (`begin`: whatever can be wrong usage is found by then), does
     its work inside `progress`, and ends with `present`.
@@ -163,7 +163,7 @@ class Invocation:
         return made
 
     def begin(self, plan: Plan | None = None, *, reads: Iterable[tuple[str, str]] = ()) -> None:
-        """Find who writes the reports, and set logging up as the options say.
+        """Find the writers of the reports, and set logging up as the options say.
 
         Args:
             plan: The plan, where there is one.
@@ -190,7 +190,7 @@ class Invocation:
         )
 
     def warn(self, texts: Iterable[str]) -> None:
-        """Say what the user should know before anything runs."""
+        """Print the warnings that the user should see before anything runs."""
         for text in texts:
             logging.getLogger("polycmp.command").warning("%s", text)
 
@@ -226,7 +226,7 @@ class Invocation:
         return status
 
     def tell_written(self) -> None:
-        """Say which of the files that the options name were written since the call began."""
+        """Print the files named by options that were written since the call began."""
         log = self.section(LogSection)
         if log.silent:
             return

@@ -1,4 +1,4 @@
-"""Why a comparison could not have failed, and what an output holds, in words."""
+"""Explanations, in words, of why a comparison could not have failed, and of an output's content."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def is_named(name: str, patterns: Iterable[str]) -> bool:
 
 
 class Watch:
-    """What is known of one output: the impostors that every iteration so far let pass.
+    """Watch over the comparison of one output: keeps the impostors that every iteration so far let pass.
 
     Args:
         functions: The compare functions that judge the output, by name.

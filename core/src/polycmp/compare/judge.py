@@ -1,4 +1,4 @@
-"""What all built-in compare functions share: they take two arrays or two iterations, and compare text alike."""
+"""Shared part of all built-in compare functions: they take two arrays or two iterations, and compare text alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rounding explains of a tensor: the one error model by which all commands judge.
+"""Estimate of the error that rounding explains: the one error model by which all commands judge.
 
 *What is moved.* The reference's model runs as it is, and again with every tensor that an operator calculates moved;
 numbers that operators only hand on stay. Where a side's type is coarser than the model's, its weights are rounded to
@@ -107,7 +107,7 @@ class Scales:
 
 @dataclass(frozen=True)
 class Level:
-    """How large the noise of a tensor, or of its part of one scale, is.
+    """Size of the noise of a tensor, or of its part of one scale.
 
     What an estimate does not tell is infinite.
 
@@ -142,7 +142,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Explained:
-    """What rounding explains of an error.
+    """Part of an error that rounding explains.
 
     Attributes:
         word: "" if it explains all, "undecided" if it may explain anything, "fault" if it does not explain this.

@@ -316,7 +316,7 @@ def tolerances(options: SimpleOptions, output: str, *, whole: bool) -> tuple[flo
 
 @dataclass(frozen=True)
 class _Figures:
-    """What is known of an output, and the tolerances.
+    """Figures of an output, and the tolerances.
 
     Attributes:
         metrics: Figures by name.

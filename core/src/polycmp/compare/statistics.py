@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Limits:
-    """What makes an element fail.
+    """Tolerances of an element, and the rules for NaN and infinity.
 
     Attributes:
         atol: Absolute tolerance.
@@ -130,7 +130,7 @@ class Irregular:
 
 
 class BlockErrors:
-    """What one thread uses to get the errors of a block; the arrays it gives are overwritten by the next block.
+    """Calculator of the errors of a block, one per thread; the arrays it gives are overwritten by the next block.
 
     Args:
         difference: Gives absolute errors and magnitudes.

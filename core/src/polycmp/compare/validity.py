@@ -15,7 +15,7 @@ CHUNK = 1 << 18
 
 @dataclass(frozen=True)
 class InvalidValues:
-    """What is wrong with one output.
+    """NaNs and infinities of one output.
 
     Attributes:
         output: Name of the output.

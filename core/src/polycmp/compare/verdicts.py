@@ -1,4 +1,4 @@
-"""What comparing says: one output over all iterations, in constant memory; one pair of runs."""
+"""Results of comparing: one output over all iterations, in constant memory; one pair of runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Judged(Protocol):
 
     @property
     def passed(self) -> bool:
-        """Whether it passed."""
+        """Whether the output passed."""
 
     @property
     def inconclusive(self) -> str:

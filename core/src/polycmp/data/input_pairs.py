@@ -1,4 +1,4 @@
-"""Which inputs of two models are the same one where they have other names: what is certain, and never a guess."""
+"""Matching of inputs of two models that name them differently: only where it is certain, never a guess."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Alike = Callable[[str, str, int], bool]
 
 @dataclass(frozen=True)
 class InputPairs:
-    """Which inputs of a model are those of another.
+    """Matching of the inputs of one model with those of another.
 
     Attributes:
         names: The other model's names, by the model's own, where they differ.

@@ -20,7 +20,7 @@ FEW = 2
 
 
 class Number(NamedTuple):
-    """What an input holds, and what its name says it is."""
+    """Value of an input, and its meaning by the input's name."""
 
     values: tuple[int, ...]
     meaning: str

@@ -47,7 +47,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class DataPlan:
-    """Where the inputs come from: files if there are any, else a script, else a data loader.
+    """Source of the inputs: files if there are any, else a script, else a data loader.
 
     Attributes:
         loader: The data loader.
@@ -78,7 +78,7 @@ class DataPlan:
 
 @dataclass(frozen=True)
 class ComparePlan:
-    """How outputs are compared.
+    """Choices for comparing outputs.
 
     Attributes:
         functions: The compare functions; an output passes if all of them do.
@@ -113,7 +113,7 @@ class ComparePlan:
 
 @dataclass(frozen=True)
 class FilesPlan:
-    """What is read and written besides the model.
+    """Files that are read and written besides the model.
 
     Attributes:
         save_inputs: File or folder that inputs are saved to; empty for none.

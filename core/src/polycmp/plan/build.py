@@ -39,7 +39,7 @@ def _pair_texts(mapping: Mapping[str, str]) -> tuple[str, ...]:
 
 
 class Place(NamedTuple):
-    """Where a plan holds an option of the core's.
+    """Location of one of the core's options in a plan.
 
     Attributes:
         path: The attribute of the plan.

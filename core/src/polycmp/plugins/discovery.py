@@ -1,4 +1,4 @@
-"""What is known of plugins and of what they contribute; and how plugins are found.
+"""Records of plugins and of their contributions; and discovery of plugins.
 
 They are found by their metadata alone: no module of any plugin is imported here.
 """
@@ -181,7 +181,7 @@ class PluginRecord:
 
     @property
     def is_builtin(self) -> bool:
-        """Whether it comes with the core."""
+        """Whether the plugin comes with the core."""
         return BUILTIN_PLUGINS.get(self.name) == self.module
 
     @property

@@ -1,4 +1,4 @@
-"""What is not installed, and which package brings it: the only place where the core names what others contribute."""
+"""Suggestions for what is not installed: the only place where the core names what others contribute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who gets which name and which flag where several plugins want it."""
+"""Assignment of names and flags that several plugins claim."""
 
 from __future__ import annotations
 

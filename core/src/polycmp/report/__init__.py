@@ -1,4 +1,4 @@
-"""What a command found, in the one form that every report renders: for commands and reports of plugins.
+"""Result of a command, in the one form that every report renders: for commands and reports of plugins.
 
 A command makes a `Result`; a report, contributed through the hook `polycmp_reports`, writes one::
 

@@ -1,4 +1,4 @@
-"""What was measured along a model's graph, with the modules around each place: commands make it, reports draw it."""
+"""Figures along a model's graph, with the modules around each place: commands make them, reports draw them."""
 
 from __future__ import annotations
 

@@ -39,8 +39,8 @@ def tag(name: str, *children: object, **attributes: object) -> Markup:
     """Return an element.
 
     Args:
-        name: Its name.
-        children: Its content, of which a void element such as `input` has none; None is left out.
+        name: Name of the element.
+        children: Content of the element; None is left out, and a void element such as `input` has none.
         attributes: `class_` stands for `class`, other `_` for `-`; None and False leave an attribute out, True gives it
             without a value.
     """
@@ -57,10 +57,10 @@ def page(title: str, *body: object, style: str, scripts: Sequence[str] = ()) -> 
     """Return a page that needs nothing else: nothing is fetched, and only its own scripts may run.
 
     Args:
-        title: Its title.
-        body: Its content.
-        style: Its CSS.
-        scripts: Its scripts, which stand at its end and run in this order.
+        title: Title of the page.
+        body: Content of the page.
+        style: CSS of the page.
+        scripts: Scripts of the page, at its end, run in this order.
     """
     digests = (f"'sha256-{base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()}'" for code in scripts)
     allowed = f"script-src {' '.join(digests)}; " if scripts else ""

@@ -303,7 +303,7 @@ _B = TypeVar("_B", Table, Facts, Series, Problem, Note, Repeat, NextStep)
 
 @dataclass(frozen=True)
 class Result:
-    """What a command found.
+    """Result of a command.
 
     Attributes:
         command: The command: `run`, `locate`.

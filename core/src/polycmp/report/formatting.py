@@ -1,4 +1,4 @@
-"""What results and reports share: numbers and cells as text, short forms of tables, parts that many results have."""
+"""Shared parts of results and reports: numbers and cells as text, short forms of tables, common blocks."""
 
 from __future__ import annotations
 

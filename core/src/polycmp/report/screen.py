@@ -1,4 +1,4 @@
-"""What tables and sentences on the terminal are made of; the only place that makes rich's texts.
+"""Building blocks of tables and sentences on the terminal; the only place that makes rich's texts.
 
 Every text is made visible here, so that a name can neither move the cursor nor pass for a line of polycmp's own.
 """

@@ -1,4 +1,4 @@
-"""Finding who writes a report, before anything runs; and showing and writing a result when there is one."""
+"""Finding the writers of reports before anything runs; showing and writing a result when there is one."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _find(path: str, registry: Registry) -> Contributed[ReportSpec]:
 
 
 class Subject(NamedTuple):
-    """What a result is about.
+    """Plan and model that a result is about.
 
     Attributes:
         plan: The plan of the run; None for a command without one.

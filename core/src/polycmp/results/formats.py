@@ -80,7 +80,7 @@ class StoredRun:
 
 @dataclass
 class Stored:
-    """What one file holds.
+    """Content of one file.
 
     Attributes:
         kind: `inputs`, `outputs`, or `arrays` if the file does not say.

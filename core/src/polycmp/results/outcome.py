@@ -1,4 +1,4 @@
-"""What a run ends with: backends, comparisons, a verdict. Reports show it; they decide nothing."""
+"""Outcome of a run: backends, comparisons, a verdict. Reports show it; they decide nothing."""
 
 from __future__ import annotations
 

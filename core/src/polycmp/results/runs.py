@@ -1,4 +1,4 @@
-"""What a runner gave in one iteration."""
+"""Outputs of a runner in one iteration."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _Writer:
-    """What both writers share: a single file that appears at the end, or a folder that fills up.
+    """Shared part of both writers: a single file that appears at the end, or a folder that fills up.
 
     Attributes:
         added: Number of iterations saved, by label; that of inputs is empty.

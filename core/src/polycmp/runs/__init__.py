@@ -1,1 +1,1 @@
-"""How backends run: one backend, one loop, inputs, saved runs."""
+"""Execution of backends: one backend, one loop, inputs, saved runs."""

@@ -60,7 +60,7 @@ class BackendRun:
 
     @property
     def is_active(self) -> bool:
-        """Whether it can infer."""
+        """Whether the runner is active, so that it can infer."""
         return self._runner is not None
 
     @property

@@ -1,4 +1,4 @@
-"""What compares the runs of a session: compare functions, or a user's script."""
+"""Comparers of the runs of a session: compare functions, or a user's script."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class FeedbackObserver(RunObserver):
 
 @dataclass(frozen=True)
 class Following:
-    """What a run tells that which feeds outputs back.
+    """Description of a run for the plugin that feeds outputs back.
 
     Attributes:
         data: The part of the plan on input data; its `followers` are asked for.

@@ -41,7 +41,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Pace:
-    """How the runs take turns.
+    """Order in which runs are activated and take their iterations.
 
     Attributes:
         sequential: One run does all iterations before the next is activated.
@@ -60,7 +60,7 @@ class Pace:
     iterations: int = 0
 
     def tell(self, index: int, seconds: float) -> None:
-        """Say which iteration comes next, counted from 0, and how long the rest takes if it goes on like this."""
+        """Announce the next iteration, counted from 0, and how long the rest takes if it goes on like this."""
         text = f"iteration {index + 1}"
         if self.iterations > 1:
             left = seconds / index * (self.iterations - index) if index else 0.0

@@ -1,4 +1,4 @@
-"""What observers of a run are shown, and the fence around them."""
+"""View of a run that observers get, and the isolation of their errors."""
 
 from __future__ import annotations
 

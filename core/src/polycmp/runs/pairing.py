@@ -149,7 +149,7 @@ def check_given(given: Mapping[str, str], inputs: Iterable[str]) -> None:
 
 
 def fed_notes(pairs: InputPairs, candidate: str, reference: str) -> Iterator[str]:
-    """Yield which inputs of a run are fed what others of the reference get, and how that is known.
+    """Yield a note for each input of a run that is fed as another of the reference, with how that is known.
 
     Args:
         pairs: The pairs.
@@ -168,7 +168,7 @@ def fed_notes(pairs: InputPairs, candidate: str, reference: str) -> Iterator[str
 
 
 def alone_notes(pairs: InputPairs, candidate: str, reference: str) -> Iterator[str]:
-    """Yield which inputs only one of two models has.
+    """Yield notes on the inputs that only one of two models has.
 
     Args:
         pairs: The pairs.

@@ -1,4 +1,4 @@
-"""What operators read the inputs of a model, to tell inputs of two models apart that look alike."""
+"""Operators that read the inputs of a model, to tell inputs of two models apart that look alike."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def readers(one: ModelGraph, two: ModelGraph) -> Alike:
 
 
 class _Readers:
-    """What reads the inputs of one graph.
+    """Operators that read each input of one graph.
 
     Args:
         graph: The graph.

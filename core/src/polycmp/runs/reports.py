@@ -75,7 +75,7 @@ class PlannedReports:
 
 
 class Recorders:
-    """What reports keep of a run, each behind a fence: whatever one raises is an error of its plugin.
+    """Recorders of reports. Their errors are isolated: an exception in one is an error of its plugin.
 
     Args:
         recorders: The recorders, each with the label of its report.

@@ -67,7 +67,7 @@ class ResolvedBackend:
 
     @property
     def runs_parts(self) -> bool | None:
-        """Whether it runs parts of a model; None if only another environment knows."""
+        """Whether the backend runs parts of a model; None if only another environment knows."""
         return None if self.contribution is None else self.inside == "graph"
 
     @cached_property
@@ -150,7 +150,7 @@ class ResolvedBackend:
 
 @dataclass(frozen=True)
 class Resolved:
-    """What a plan names.
+    """Backends, models and source of inputs that a plan names.
 
     Attributes:
         backends: The backends in the plan's order.
@@ -226,7 +226,7 @@ def open_samples(backends: Sequence[ResolvedBackend], registry: Registry) -> Rea
 
 
 class MakeReach(Protocol):
-    """What `DataLoaderSpec.steps_in` names."""
+    """Factory that `DataLoaderSpec.steps_in` names."""
 
     def __call__(self, backends: Sequence[ResolvedBackend], registry: Registry, /) -> Reach:
         """Open the source of inputs for outputs that drawn ones do not reach."""

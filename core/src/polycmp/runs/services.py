@@ -1,4 +1,4 @@
-"""What runs leave to plugins: how such a service is asked for, what it gives, and what a run does without it."""
+"""Services of plugins to runs: how such a service is requested, what it returns, and what a run does without it."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Trial:
 def open_trial(
     backends: Sequence[ResolvedBackend], registry: Registry, inputs: TensorMetadata, *, plain: bool = False
 ) -> Iterator[Trial | None]:
-    """Give what runs feeds; None where no backend is quick enough.
+    """Open a backend for trial runs of feeds; None where no backend is quick enough.
 
     Args:
         backends: The backends of the run.

@@ -1,4 +1,4 @@
-"""What to type after a run that could not have failed."""
+"""Commands to type after a run that could not have failed."""
 
 from __future__ import annotations
 

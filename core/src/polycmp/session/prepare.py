@@ -21,7 +21,7 @@ MANY_OUTPUTS = 8
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a session starts with.
+    """Backends, inputs and options that a session starts with.
 
     Attributes:
         runs: The backends in the plan's order, none active yet.
@@ -44,7 +44,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Memory:
-    """What the tensors of a run may take.
+    """Memory that the tensors of a run may take.
 
     Attributes:
         most: Bytes for the tensors of all runs, 0 for a share of what is free.

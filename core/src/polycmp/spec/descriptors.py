@@ -488,5 +488,5 @@ class ReportSpec:
 
     @property
     def attends(self) -> bool:
-        """Whether it takes part in a run: only commands that tell it what is compared have its options."""
+        """Whether the report takes part in a run: only commands that tell it what is compared have its options."""
         return bool(self.watch or self.record or self.instead)

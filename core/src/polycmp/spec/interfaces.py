@@ -1,4 +1,4 @@
-"""What the core and a plugin's heavy code give each other: Protocols, `Verdict`, `Compared`.
+"""Interfaces between the core and a plugin's heavy code: Protocols, `Verdict`, `Compared`.
 
 No class has to derive from the Protocols: they are what a type checker holds a plugin's functions against. The classes
 named in them are imported by type checkers only.
@@ -27,7 +27,7 @@ IMPOSTORS = ("zeros", "constant", "negated", "halved", "larger", "row", "iterati
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a compare function says of one output.
+    """Verdict of a compare function on one output.
 
     Attributes:
         passed: Whether candidate and reference agree.
@@ -70,7 +70,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class SizeHint:
-    """What the operators of a model ask of a dimension that an input leaves open.
+    """Constraints of a model's operators on a dimension that an input leaves open.
 
     Attributes:
         least: The smallest size that leaves every operator something to work on.
@@ -86,7 +86,7 @@ class SizeHint:
 
 
 class InputHints(Protocol):
-    """What a model's graph says of its inputs beyond their declared shapes; see `LoaderSpec.hints`."""
+    """Constraints of a model's graph on its inputs beyond their declared shapes; see `LoaderSpec.hints`."""
 
     def sizes(self, inputs: TensorMetadata, /) -> Mapping[tuple[str, int], SizeHint]:
         """Return hints by input and axis for dimensions that are open in `inputs`, as far as anything is known."""

@@ -17,7 +17,7 @@ Pair = tuple[NDArray[Any], NDArray[Any]]
 
 
 class CompareFuncContract(Contract):
-    """What every compare function must do. Write the factory and `different`."""
+    """Requirements on every compare function. Write the factory and `different`."""
 
     KNOWN_CAPABILITIES: ClassVar[Mapping[str, str]] = {
         "integer": "judges integers",

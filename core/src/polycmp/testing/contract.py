@@ -1,4 +1,4 @@
-"""What all contract classes share: capabilities closed by default, and expected failures that are strict."""
+"""Base of all contract classes: capabilities closed by default, and expected failures that are strict."""
 
 from __future__ import annotations
 

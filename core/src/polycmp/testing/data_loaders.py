@@ -17,7 +17,7 @@ DataLoader = Callable[[TensorMetadata], Iterable[dict[str, Any]]]
 
 
 class DataLoaderContract(Contract):
-    """What every data loader must do. Write the factory, and `inputs` if it serves only some models."""
+    """Requirements on every data loader. Write the factory, and `inputs` if it serves only some models."""
 
     KNOWN_CAPABILITIES: ClassVar[Mapping[str, str]] = {
         "dynamic_shapes": "chooses sizes for unknown dimensions",

@@ -16,7 +16,7 @@ from polycmp.testing.contract import Contract, needs
 
 
 class LoaderContract(Contract):
-    """What every loader must do. Write the factories."""
+    """Requirements on every loader. Write the factories."""
 
     KNOWN_CAPABILITIES: ClassVar[Mapping[str, str]] = {
         "broken_source": "can be given a source that cannot be read: write `make_broken`",

@@ -65,7 +65,7 @@ class NodeCase:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a case did not pass.
+    """Reason why a case did not pass.
 
     Attributes:
         reason: In words.

@@ -53,7 +53,7 @@ def _compared(step: RunStep) -> RunStep:
 
 
 class ObserverContract(Contract):
-    """What every observer must do. Write the factory."""
+    """Requirements on every observer. Write the factory."""
 
     def make_observer(self) -> RunObserver:
         """Return an observer that has something to do."""

@@ -103,7 +103,7 @@ def _causal(text: str) -> Table:
 
 
 class ReportContract(Contract):
-    """What every report must do. Write the factory.
+    """Requirements on every report. Write the factory.
 
     Attributes:
         suffix: The suffix of its files.

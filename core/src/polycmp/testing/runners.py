@@ -39,7 +39,7 @@ class _Watch:
 
 
 class RunnerContract(Contract):
-    """What every runner must do.
+    """Requirements on every runner.
 
     Write the four factories. Give the model at least two outputs if the backend can, and one of them equal to another
     (an identity): that is where buffers that are shared by mistake show.

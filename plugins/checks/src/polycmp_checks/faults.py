@@ -1,4 +1,4 @@
-"""What can go wrong at an operator: functions of what it reads, or of what it makes."""
+"""Faults to apply to an operator: functions of its inputs, or of its outputs."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Trial:
 
 @dataclass
 class SelfTest:
-    """What the self-test of one backend found.
+    """Result of the self-test of one backend.
 
     Attributes:
         label: The backend in reports.

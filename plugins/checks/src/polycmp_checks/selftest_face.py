@@ -1,4 +1,4 @@
-"""What self-tests found in the form that reports render."""
+"""Results of self-tests in the form that reports render."""
 
 from __future__ import annotations
 

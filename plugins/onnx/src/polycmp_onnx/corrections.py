@@ -1,4 +1,4 @@
-"""Which operators of ONNX's reference evaluator are replaced, and for which opsets."""
+"""Operators of ONNX's reference evaluator that are replaced, and the opsets for which they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model file says of itself before it is loaded, as the loader's options will make it."""
+"""Description of a model file before it is loaded, as the loader's options will make it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tells ONNX models apart besides their digest, read without the weights."""
+"""Facts that tell ONNX models apart besides their digest, read without the weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a model by ONNX's rules: the checker's, and those of strict inference of types and shapes."""
+"""Faults of a model by ONNX's rules: the checker's, and those of strict inference of types and shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operators of an ONNX model ask of dimensions that its inputs leave open.
+"""Constraints of an ONNX model's operators on dimensions that its inputs leave open.
 
 Each open dimension is followed forward through the graph as a function of its size. An operator that would be left
 without elements gives a smallest size, one that fits a weight or a constant shape gives sizes to try.
@@ -37,7 +37,7 @@ def open_hints(source: Any, _options: Any = None) -> GraphHints:
 
 @dataclass
 class _Asked:
-    """What was found out about one dimension."""
+    """Constraints found on one dimension."""
 
     least: int = 1
     stride: int = 1

@@ -151,7 +151,7 @@ class _Narrowing:
         self._tell_of_later()
 
     def _tell_of_later(self) -> None:
-        """Say which operators stay in float32 for the model's opset alone, and which one would let them be smaller."""
+        """Warn of operators that stay in float32 for the opset alone, and name the opset that would change that."""
         opset = self._opsets.get("ai.onnx", 1)
         for first in sorted(set(self._later.values())):
             names = [name for name, version in self._later.items() if version == first]

@@ -1,4 +1,4 @@
-"""Which inputs are pictures that the model itself normalises: values of 0 to 255, by the constants it begins with."""
+"""Detection of image inputs that the model itself normalises: values of 0 to 255, by the constants it begins with."""
 
 from __future__ import annotations
 

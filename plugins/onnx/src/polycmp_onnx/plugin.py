@@ -1,4 +1,4 @@
-"""What polycmp-onnx contributes: the loader `onnx` and the backend `onnx`. Light: no ONNX is imported here."""
+"""Contributions of polycmp-onnx: the loader `onnx` and the backend `onnx`. Light: no ONNX is imported here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from polycmp.spec import CommandSpec, LoaderSpec, RunnerSpec, hookimpl, opt, par
 
 @dataclass(frozen=True)
 class LoaderOptions:
-    """How to load an ONNX model, what to change in it, and where to save the result."""
+    """Options for loading an ONNX model, changing it, and saving the result."""
 
     outputs: tuple[str, ...] = opt(
         (),
@@ -78,7 +78,7 @@ class LoaderOptions:
 
 @dataclass(frozen=True)
 class RunnerOptions:
-    """How the reference evaluator calculates."""
+    """Options of the reference evaluator."""
 
     dtype: str = opt(
         "",

@@ -27,7 +27,7 @@ _PLAIN_FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 @dataclass(frozen=True)
 class Precision:
-    """What to do with every real-valued tensor.
+    """Precision in which real-valued tensors are stored and rounded.
 
     Attributes:
         name: As people type it; "" leaves everything alone.

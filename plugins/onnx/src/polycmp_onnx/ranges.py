@@ -1,4 +1,4 @@
-"""Which values a model's inputs can take, as far as its graph shows: indices, divisors, pixels."""
+"""Ranges of a model's inputs, as far as its graph shows them: indices, divisors, pixels."""
 
 from __future__ import annotations
 

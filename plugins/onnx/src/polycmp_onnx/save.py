@@ -105,7 +105,7 @@ save_onnx = immediate(SaveOnnx)
 
 @dataclass(frozen=True)
 class Form:
-    """How a model's files are to look.
+    """Form of a model's files.
 
     Attributes:
         external_data_path: As for `SaveOnnx`.

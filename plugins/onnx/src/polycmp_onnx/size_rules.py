@@ -1,4 +1,4 @@
-"""How sizes go through ONNX operators: by operator, the sizes of its outputs and what it needs of its inputs'."""
+"""Rules for sizes of ONNX operators: by operator, the sizes of its outputs and its constraints on its inputs'."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Sizes = list[Dim]
 
 @dataclass(frozen=True)
 class Need:
-    """What an operator needs of a size: at least something, or exactly something."""
+    """Constraint of an operator on a size: a least value, or an exact one."""
 
     size: Size
     node: Any

@@ -28,7 +28,7 @@ PATIENCE = 120.0
 
 @dataclass(frozen=True)
 class Tried:
-    """What became of a trial.
+    """Result of a trial.
 
     Attributes:
         loaded: Whether the backend took the file.

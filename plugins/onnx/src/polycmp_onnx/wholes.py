@@ -1,4 +1,4 @@
-"""What a model does with inputs of whole numbers: calculates with them, divides by them, or takes them as places."""
+"""Use of integer inputs by a model: it calculates with them, divides by them, or takes them as indices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How people spell execution providers and optimization levels. Standard library only: the light module needs it."""
+"""Spellings of execution providers and optimization levels. Standard library only: the light module needs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session is given for a model: the path of a file, or bytes."""
+"""Model in the form that a session takes: the path of a file, or bytes."""
 
 from __future__ import annotations
 

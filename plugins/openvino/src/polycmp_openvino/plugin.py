@@ -1,4 +1,4 @@
-"""What this plugin offers, described without importing anything heavy."""
+"""Contributions of this plugin, described without importing anything heavy."""
 
 from __future__ import annotations
 

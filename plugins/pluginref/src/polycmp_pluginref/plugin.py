@@ -1,4 +1,4 @@
-"""What the core reads to learn about this backend: names, options and needs, and no heavy import."""
+"""Light module that the core reads for this backend's name, options and needs; no heavy import."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from polycmp.spec import RunnerSpec, hookimpl, opt
 
 @dataclass(frozen=True)
 class Options:
-    """What can be said about this backend; each field becomes the flag `--pluginref-FIELD`.
+    """Options of this backend; each field becomes the flag `--pluginref-FIELD`.
 
     Attributes:
         dtype: The type to calculate in.

@@ -1,4 +1,4 @@
-"""What reports of files show beside what was found: the models' identity, both sides' environment, the graph."""
+"""Context that reports show beside a result: the models' identity, both sides' environment, the graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What identifies a model in reports: its file's digest and size, and what its loader reads of it: the opset."""
+"""Identity of a model in reports: its file's digest and size, and the facts that its loader reads: the opset."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Identity:
-    """What identifies a model.
+    """Identity of a model.
 
     Attributes:
         sha256: The digest of its file.

@@ -1,4 +1,4 @@
-"""What a Python environment and its machine are. Also a program: run by another interpreter, it tells of that one.
+"""Facts about a Python environment and its machine. Also a program that another interpreter runs to describe its own.
 
 Only the standard library is imported, since the other environment need not have anything of polycmp's.
 """

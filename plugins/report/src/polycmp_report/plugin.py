@@ -1,4 +1,4 @@
-"""What this package contributes: the light module that polycmp reads."""
+"""Contributions of this package: the light module that polycmp reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from polycmp.spec import ReportSpec, hookimpl, opt
 
 @dataclass(frozen=True)
 class PictureOptions:
-    """Which pictures are drawn, and where they go."""
+    """Choice of pictures, and their folders."""
 
     heatmaps: str = opt(
         "",

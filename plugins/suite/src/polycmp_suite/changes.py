@@ -1,4 +1,4 @@
-"""What has changed between runs of a suite: verdicts, errors, times."""
+"""Changes between runs of a suite: verdicts, errors, times."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BEYOND, _NORMAL = 3.0, 1.4826
 
 @dataclass(frozen=True)
 class Past:
-    """What became of a case in one run.
+    """Result of a case in one run.
 
     Attributes:
         name: The case.
@@ -57,7 +57,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Changes:
-    """What has changed.
+    """Changes since an earlier run.
 
     Attributes:
         since: The run compared with.

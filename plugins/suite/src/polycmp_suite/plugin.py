@@ -1,4 +1,4 @@
-"""What this package contributes. Light: it imports only the standard library and the two contracts."""
+"""Contributions of this package. Light: it imports only the standard library and the two contracts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What standard error shows while a suite runs: a line per case that has ended, and on a terminal what runs now."""
+"""Progress on standard error while a suite runs: a line per case that has ended, and on a terminal what runs now."""
 
 from __future__ import annotations
 

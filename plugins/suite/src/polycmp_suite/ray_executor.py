@@ -174,7 +174,7 @@ def _execute(job: Job, files: list[Shipped], contents: Mapping[str, Any]) -> tup
 
 
 def _ended(task: Any, job: Job, begun: float) -> Ended:
-    """Return how a task ended, with its files in the job's folder."""
+    """Return the exit status and times of a task, with its files in the job's folder."""
     try:
         ended, files, fetched = ray.get(task)
     except Exception as error:  # noqa: BLE001 - whatever became of the machine, the case has ended

@@ -1,4 +1,4 @@
-"""What became of a case, as it stands in its JSON file."""
+"""Result of a case, as stored in its JSON file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class CaseResult:
-    """What became of a case.
+    """Result of a case.
 
     Attributes:
         case: Name of the case.

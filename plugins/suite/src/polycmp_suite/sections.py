@@ -30,7 +30,7 @@ def _factor(text: str) -> float:
 
 @dataclass(frozen=True)
 class ChoiceSection:
-    """Which cases."""
+    """Choice of cases."""
 
     select: str = opt("", help="-k: only cases whose names or tags fit: words, and, or, not, ().", metavar="EXPR")
     tag: tuple[str, ...] = opt((), help="Only cases with one of these tags.", metavar="TAG")
@@ -69,7 +69,7 @@ class RunningSection:
 
 @dataclass(frozen=True)
 class TrustSection:
-    """What SUITE.toml may do."""
+    """Permissions of SUITE.toml."""
 
     no_scripts: bool = opt(
         False, help="Refuse a suite that names code to run: scripts, libraries of operators, other interpreters."

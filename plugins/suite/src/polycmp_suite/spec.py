@@ -57,7 +57,7 @@ class ExecutorHooks:
 
 @dataclass(frozen=True)
 class Resources:
-    """What a suite may use.
+    """Resources that a suite may use.
 
     Attributes:
         jobs: Cases at the same time; 0 leaves it to the executor.

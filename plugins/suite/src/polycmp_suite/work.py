@@ -1,4 +1,4 @@
-"""What `polycmp suite SUITE.toml` does."""
+"""Work of `polycmp suite SUITE.toml`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of TensorFlow's files by their names, without TensorFlow."""
+"""Facts about TensorFlow's files from their names, without TensorFlow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why an export makes something else than its module: causes that are known, each confirmed by a trial."""
+"""Causes of differences between an export and its module: known ones, each confirmed by a trial."""
 
 from __future__ import annotations
 

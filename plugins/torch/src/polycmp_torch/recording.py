@@ -40,7 +40,7 @@ class Left:
 
 @dataclass
 class Recording:
-    """What a module did.
+    """Operators that a module called, and the values that they made.
 
     Attributes:
         steps: Operators of the module, in their order.

@@ -191,7 +191,7 @@ class _Reader:
         self.found.steps += product_steps(self.torch, step, self.found.types) if target == "linear" else [step]
 
     def _passes_on(self, node: Any, target: str) -> bool:
-        """Give what only hands its tensor on the name of that tensor; return whether it does."""
+        """Map a node that only hands its tensor on to the name of that tensor; return whether it does."""
         kind, value = TYPES.get(target, ""), node.meta.get("val")
         name = self.names.get(node.args[0]) if node.args and hasattr(node.args[0], "op") else None
         if not isinstance(name, str) or not hasattr(value, "dtype"):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Built:
-    """What became of one engine.
+    """Result of building one engine.
 
     Attributes:
         label: The backend's label.

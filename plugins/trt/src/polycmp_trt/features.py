@@ -1,4 +1,4 @@
-"""What the installed TensorRT can do: the only place that knows that releases differ.
+"""Features of the installed TensorRT: the only place that knows that releases differ.
 
 Every query looks for names in the module itself (`BuilderFlag.FP16`, `OnnxParser.supports_model_v2`), never at a
 version number, so an unknown release is judged by what it has. Queries take the module, or import it.

@@ -1,4 +1,4 @@
-"""What the loaders of this package take, in words for type checkers; TensorRT's classes are only named.
+"""Argument types of this package's loaders, for type checkers; TensorRT's classes are only named.
 
 Each alias is a text, so that TensorRT need not be installed to read it.
 """

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class MetricRecord:
-    """What one compare function said of one output in one iteration.
+    """Verdict of one compare function on one output in one iteration.
 
     Attributes:
         candidate: Label of the candidate.

@@ -10,7 +10,7 @@ from polycmp.spec import CommandSpec, ReportSpec, hookimpl, opt
 
 @dataclass(frozen=True)
 class AccuracyOptions:
-    """Where the metrics of a run go."""
+    """Destination of the metrics of a run."""
 
     results: str = opt(
         "",

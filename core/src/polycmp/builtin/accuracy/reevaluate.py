@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Criteria:
-    """How to judge.
+    """Rules for judging saved metrics.
 
     Attributes:
         functions: The compare functions to look at; empty means all that the file has.

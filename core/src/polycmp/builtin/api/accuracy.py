@@ -1,4 +1,4 @@
-"""What `Comparator.compare_accuracy` returns."""
+"""Result of `Comparator.compare_accuracy`."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from polycmp.spec import CompareFuncSpec
 
 @dataclass(frozen=True)
 class Pairs:
-    """Which runs are compared.
+    """Selection of the pairs of runs to compare.
 
     Attributes:
         positions: Pairs of positions, candidate first; None for every run with the reference.
@@ -167,7 +167,7 @@ def _star(labels: Sequence[str], reference: str) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Settings:
-    """How two runs are compared.
+    """Settings for comparing two runs.
 
     Attributes:
         function: The compare function.

@@ -14,7 +14,7 @@ __all__ = ["G_LOGGER", "SEVERITIES", "LogMode", "Logger"]
 
 
 class LogMode(Enum):
-    """How often the same message is shown."""
+    """Policy for repeated messages: show each one, or the same one once."""
 
     EACH = 0
     ONCE = 1

@@ -1,4 +1,4 @@
-"""What this package contributes. Light: only the standard library and `polycmp.spec` are imported here."""
+"""Contributions of this package. Light: only the standard library and `polycmp.spec` are imported here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from polycmp.spec import ReportSpec, hookimpl, opt
 
 @dataclass(frozen=True)
 class ScriptOptions:
-    """Where the script goes."""
+    """Destination of the script."""
 
     file: str = opt(
         "",

@@ -24,7 +24,7 @@ _LOG = logging.getLogger("polycmp.data")
 
 @dataclass(frozen=True)
 class Saved:
-    """Where inputs and outputs are written as well; None for nowhere.
+    """Files and folders to write inputs and outputs to; None for those that are not written.
 
     Attributes:
         inputs: A file or a folder.

@@ -1,4 +1,4 @@
-"""What the commands of this package share: their options, and reading files of whatever kind."""
+"""Shared parts of this package's commands: their options, and reading files in any format."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ BINS = 10
 
 @dataclass(frozen=True)
 class DataView:
-    """How much to show.
+    """Amount of detail to show.
 
     Attributes:
         every: Every iteration, not only the first.

@@ -41,13 +41,13 @@ _SHARED = ("polycmp.report.console",)
 
 @dataclass(frozen=True)
 class Checked:
-    """What a check said.
+    """Result of checking one step.
 
     Attributes:
-        passed: Its verdict.
-        status: Its exit status; minus the number of the signal that ended it; None where the user was asked.
-        output: What it printed.
-        seconds: How long it took.
+        passed: Whether the step passed.
+        status: Exit status of the check; minus the number of the signal that ended it; None where the user was asked.
+        output: Output of the check.
+        seconds: Duration of the check in seconds.
     """
 
     passed: bool
@@ -84,7 +84,7 @@ class CommandCheck:
 
     Args:
         words: The command.
-        section: What counts as a failure, and what is shown.
+        section: Criteria of failure, and what is shown.
         registry: The plugins.
 
     Raises:
@@ -103,7 +103,7 @@ class CommandCheck:
 
     @property
     def reads_in_place(self) -> bool:
-        """Whether it is a command of ours."""
+        """Whether the command is one of polycmp's own."""
         return self.words[0] == _SERVED
 
     def start(self) -> None:

@@ -23,10 +23,10 @@ class Step:
 
     Attributes:
         index: Counted from 0.
-        checked: What the check said, or what came in its place.
-        error: Why there was nothing to check; empty if there was.
+        checked: Result of the check, or of what came in its place.
+        error: Reason why there was nothing to check; empty if there was.
         known: Whether the verdict comes from an earlier search.
-        files: Where its artifacts are.
+        files: Paths of its artifacts.
     """
 
     index: int
@@ -38,7 +38,7 @@ class Step:
 
 @dataclass
 class Repeated:
-    """What became of the steps.
+    """Results of all steps.
 
     Attributes:
         until: `good`, `bad`, or a number.
@@ -54,12 +54,12 @@ class Repeated:
 
     @property
     def good(self) -> int:
-        """How many passed."""
+        """Number of steps that passed."""
         return sum(step.checked.passed for step in self.steps)
 
     @property
     def bad(self) -> int:
-        """How many failed."""
+        """Number of steps that failed."""
         return len(self.steps) - self.good
 
     @property
@@ -141,15 +141,15 @@ def _step(index: int, stepper: Stepper, prepare: Callable[[], None] | None) -> S
 
 
 def result_of(done: Repeated, command: str, typed: str, seconds: float) -> Result:
-    """Return what became of the steps as reports render it.
+    """Build the result of the steps for reports.
 
     Exit status 0: there is what was looked for, or nothing failed; 1: something failed, and it is not there.
 
     Args:
         done: The steps.
         command: The words of the command: `debug repeat`.
-        typed: What was typed.
-        seconds: How long it took.
+        typed: The command line as typed.
+        seconds: Duration in seconds.
     """
     verdict = _verdict(done)
     return Result(

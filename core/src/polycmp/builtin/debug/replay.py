@@ -22,10 +22,10 @@ class Replay:
 
     Args:
         load: The file of an earlier search; empty for none.
-        save: Where each verdict is kept as soon as it is known; empty for nowhere.
+        save: File to which each verdict is saved as soon as it is known; empty for none.
 
     Attributes:
-        taken: How many verdicts came from the earlier search.
+        taken: Number of verdicts taken from the earlier search.
 
     Raises:
         FileError: The file cannot be read, or holds something else.
@@ -48,8 +48,8 @@ class Replay:
 
         Args:
             index: The step, counted from 0.
-            suffix: Which part of the search it belongs to; empty for the whole.
-            state: What was tried, as plain values.
+            suffix: Name of the part of the search that it belongs to; empty for the whole.
+            state: The state that was tried, as plain values.
             passed: The verdict.
 
         Raises:

@@ -27,7 +27,7 @@ class Server:
     """A process that runs one command after the other.
 
     Args:
-        modules: What the commands will import: the process does so while it waits for the first one.
+        modules: Modules that the commands will import: the process imports them while it waits for the first command.
         registry: The plugins; None if the process is to look for them itself.
         words: The command that is expected, so that its options are put together while the process waits.
     """
@@ -49,7 +49,7 @@ class Server:
         """Run a command; return its exit status, or None if the process ended with it.
 
         Args:
-            words: What stands behind `polycmp`.
+            words: Words of the command line after `polycmp`.
             output: The file that takes everything it prints.
         """
         try:

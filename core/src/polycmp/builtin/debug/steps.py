@@ -23,7 +23,7 @@ class Stepper:
 
     Args:
         check: The check.
-        section: Which files.
+        section: Choice of files and their folders.
         artifact: The file that each step writes for the check; empty for none.
 
     Raises:
@@ -75,8 +75,8 @@ class Stepper:
 
         Args:
             index: The step.
-            passed: Its verdict.
-            suffix: Which part of a search it belongs to; empty for the whole.
+            passed: Whether the step passed.
+            suffix: Name of the part of a search that it belongs to; empty for the whole.
 
         Raises:
             FileError: One cannot be moved.

@@ -1,4 +1,4 @@
-"""What this package contributes: the light module that polycmp reads."""
+"""Contributions of this package: the light module that polycmp reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runners gave, in memory: the iterations of several runners, saved and loaded in every format."""
+"""Results of runners in memory: the iterations of several runners, saved and loaded in every format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who owns the tensors of a window: one object, which lets go of them all when the next window is wanted."""
+"""Owner of the tensors of a window: one object, which releases them all when the next window is wanted."""
 
 from __future__ import annotations
 

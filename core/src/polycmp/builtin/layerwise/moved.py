@@ -33,10 +33,10 @@ _NOTICEABLE = 2.0
 
 
 class Samples(NamedTuple):
-    """What a backend made of a model.
+    """Tensors of a model as a backend computes them, without and with random movement.
 
     Attributes:
-        exact: Its tensors as computed, nothing moved.
+        exact: Tensors as computed, nothing moved.
         moved: The same, each time with all tensors on the way moved at random.
         backend: The backend.
         inside: Whether the tensors inside the model moved; if not, its inputs alone did.
@@ -135,7 +135,7 @@ def coarsest(kinds: Mapping[str, Rounding]) -> str:
 
 
 def _announce(kinds: Mapping[str, Rounding], backend: ResolvedBackend, seconds: float) -> None:
-    """Say how long measuring takes, of how long one run took."""
+    """Log an estimate of how long measuring takes, from the time of one run."""
     if SAMPLES * seconds >= _NOTICEABLE:
         about = coarsest(kinds), backend.label, SAMPLES * seconds
         log.warning("measuring what rounding to %s does, with %s: about %.0f s", *about)

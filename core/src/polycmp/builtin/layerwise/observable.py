@@ -1,4 +1,4 @@
-"""Which tensors inside a model a backend can show, where it cannot show all of them at once."""
+"""Search for the tensors inside a model that a backend can show, where it cannot show all of them at once."""
 
 from __future__ import annotations
 

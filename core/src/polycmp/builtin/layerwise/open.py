@@ -106,7 +106,7 @@ def _maker(backend: ResolvedBackend, own: ModelGraph) -> MakeRunner:
 
 
 class GivenNames(NamedTuple):
-    """Which tensors of models that differ the user said are the same.
+    """Pairs of tensors that the user declared to be the same in models that differ.
 
     Attributes:
         inputs: Names of one input in two models, whichever way round.

@@ -47,7 +47,7 @@ class Segment:
 
 
 class Layout:
-    """Where a graph can be cut, and what that costs.
+    """Possible cuts of a graph, and their cost.
 
     Args:
         graph: The graph.

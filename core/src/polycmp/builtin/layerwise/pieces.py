@@ -127,7 +127,7 @@ def shape_tensors(graph: ModelGraph) -> dict[str, frozenset[str] | None]:
 
 
 class Forecast:
-    """How long it will take to compile operators, told by how long it took before."""
+    """Estimate of the time to compile operators, from earlier compilations."""
 
     def __init__(self) -> None:
         self._known: list[tuple[int, float]] = []

@@ -1,4 +1,4 @@
-"""What this package contributes. Light: only the standard library and `polycmp.spec` are imported here."""
+"""Contributions of this package. Light: only the standard library and `polycmp.spec` are imported here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which types a model holds, and which tensors of a model another file of it rounds to steps of a scale."""
+"""Types of a model's tensors, and the tensors of a model that another file of it rounds to steps of a scale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a backend refuses to show, although it runs the model: finding out, and saying so."""
+"""Tensors that a backend refuses to show, although it runs the model: finding them, and telling the user."""
 
 from __future__ import annotations
 

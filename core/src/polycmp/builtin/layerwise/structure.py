@@ -1,4 +1,4 @@
-"""What the structure of a graph says, whatever model it is of: who makes what, what depends on weights alone."""
+"""Structure of a graph of any format: which node makes a tensor, which tensors depend on weights alone."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _LARGEST = 1 << 30
 
 
 class Variants:
-    """What a backend can be told otherwise.
+    """Variants of a backend: the same one with other options.
 
     Args:
         backend: The backend.

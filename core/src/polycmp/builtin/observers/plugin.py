@@ -1,4 +1,4 @@
-"""What takes part in a run. Light: only the standard library and `polycmp.spec` are imported here."""
+"""Observers of a run. Light: only the standard library and `polycmp.spec` are imported here."""
 
 from __future__ import annotations
 

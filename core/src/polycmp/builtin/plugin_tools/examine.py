@@ -21,7 +21,7 @@ CHECK_TIMEOUT = 120.0
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What `check_plugin` found.
+    """Findings of `check_plugin`.
 
     Attributes:
         name: The plugin.

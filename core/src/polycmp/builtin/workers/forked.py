@@ -71,7 +71,7 @@ class ForkedProcess:
 
     @property
     def is_running(self) -> bool:
-        """Whether it has not ended."""
+        """Whether the process has not ended."""
         return self._process.is_alive()
 
     def send(self, message: Mapping[str, Any]) -> None:

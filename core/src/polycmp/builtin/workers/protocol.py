@@ -1,4 +1,4 @@
-"""What a session and its worker tell each other, in plain values: either may have other versions of everything.
+"""Messages between a session and its worker, in plain values: either may have other versions of everything.
 
 Tensors are named by their place in shared memory, see `memory`.
 """

@@ -15,12 +15,12 @@ Arrays = dict[str, Any]
 
 
 class DoesNotApplyError(Exception):
-    """Why a check does not apply."""
+    """A check does not apply; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Where the batch is among the inputs.
+    """Batch axes of the inputs.
 
     Attributes:
         axes: Axis by input; inputs that are missing have no batch.

@@ -1,4 +1,4 @@
-"""What must hold of decoders: the cache changes nothing, and neither does padding on the left."""
+"""Invariants of decoders: the cache changes nothing, and neither does padding on the left."""
 
 from __future__ import annotations
 

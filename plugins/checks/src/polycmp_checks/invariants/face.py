@@ -1,4 +1,4 @@
-"""What the checks found in the form that reports render."""
+"""Findings of the checks in the form that reports render."""
 
 from __future__ import annotations
 

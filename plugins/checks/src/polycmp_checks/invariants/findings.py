@@ -1,4 +1,4 @@
-"""What the checks found."""
+"""Findings of the checks."""
 
 from __future__ import annotations
 

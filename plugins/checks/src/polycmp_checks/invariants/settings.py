@@ -1,4 +1,4 @@
-"""How the checks are made."""
+"""Settings of the checks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OF_STEPS = ("cached", "left-padded")
 
 @dataclass(frozen=True)
 class Settings:
-    """How the checks are made.
+    """Settings of the checks.
 
     Attributes:
         checks: Names of the checks to make.

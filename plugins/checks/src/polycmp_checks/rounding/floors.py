@@ -1,4 +1,4 @@
-"""How far rounding takes the outputs of a model, measured by running the reference's with its tensors moved."""
+"""Rounding error of a model's outputs, measured by running the reference's model with its tensors moved."""
 
 from __future__ import annotations
 

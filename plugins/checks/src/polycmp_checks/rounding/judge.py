@@ -25,7 +25,7 @@ BY_THE_TASK = "judge with real inputs and a metric of the task (--compare …, -
 
 @dataclass(frozen=True)
 class NoiseFloor:
-    """How far rounding takes an output from the exact result, on both sides together.
+    """Bound on the rounding error of an output, on both sides together.
 
     Attributes:
         levels: The noise of each scale of the output.

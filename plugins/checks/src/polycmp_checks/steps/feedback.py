@@ -232,7 +232,7 @@ class Steps:
         self.findings.add(candidate, reference, found)
 
     def finish(self, outcome: Outcome) -> None:
-        """Say where the runs part, and whether it is the step or the state."""
+        """Report the step at which the runs part, and whether the step or the state is the cause."""
         assert self._start is not None or not outcome.inputs
         outcome.notes[:0] = self.findings.sentences()
         outcome.blocks += self.findings.tables()

@@ -1,4 +1,4 @@
-"""What the steps come to: where a candidate parts from the reference, and whether it is the step or the state."""
+"""Findings on steps: where a candidate parts from the reference, and whether it is the step or the state."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Findings:
         self._tokens: dict[tuple[str, str], dict[Place, list[int]]] = {}
 
     def begin(self, sequence: int, step: int) -> None:
-        """Say which step comes next."""
+        """Announce the next step."""
         self._place = (sequence, step)
         self._sequences = sequence + 1
 

@@ -1,4 +1,4 @@
-"""What the other inputs hold in the next step: the rules of `--feed`, and those that decoders are known to want."""
+"""Rules for the other inputs in the next step: those of `--feed`, and those that decoders are known to want."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TOKENS, _LOGITS = "input_ids", "logits"
 
 @dataclass(frozen=True)
 class Moment:
-    """What a rule may look at.
+    """Values that a rule may use.
 
     Attributes:
         step: The step that was just taken, counted from 0.

@@ -16,7 +16,7 @@ from polycmp_checks.steps.rules import Rules
 
 @dataclass(frozen=True)
 class Start:
-    """How sequences begin.
+    """Initial inputs of sequences.
 
     Attributes:
         inputs: The model's inputs.

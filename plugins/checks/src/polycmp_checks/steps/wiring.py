@@ -1,4 +1,4 @@
-"""Which output goes into which input: the patterns of `--state`, held against a model."""
+"""Matching of outputs to the inputs that they are fed to: the patterns of `--state`, applied to a model."""
 
 from __future__ import annotations
 

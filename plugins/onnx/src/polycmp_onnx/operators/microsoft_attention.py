@@ -10,7 +10,7 @@ from polycmp_onnx.operators.microsoft import Microsoft, centred, normalised
 
 
 class _Attending(Microsoft):
-    """What attention operators have in common; queries, keys and values are [batch, heads, length, size]."""
+    """Common parts of attention operators; queries, keys and values are [batch, heads, length, size]."""
 
     def heads_of(self, array: Any, heads: int) -> Any:
         """Return [batch, length, heads * size] as [batch, heads, length, size]."""

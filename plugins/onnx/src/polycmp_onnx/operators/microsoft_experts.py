@@ -39,7 +39,7 @@ _ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
 
 
 class _Experts(Microsoft):
-    """What both operators have in common: weights are [experts, wide, narrow], tokens [tokens, narrow].
+    """Common parts of both operators: weights are [experts, wide, narrow], tokens [tokens, narrow].
 
     Attributes:
         over_chosen: Whether the softmax is taken over the chosen experts alone.

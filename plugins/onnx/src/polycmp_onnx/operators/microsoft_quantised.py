@@ -95,7 +95,7 @@ class QLinearConcat(Microsoft):
 
 
 class QLinearWhere(Microsoft):
-    """Where on quantised tensors."""
+    """ONNX's `Where` on quantised tensors."""
 
     def _run(
         self, condition: Any, x: Any, x_scale: Any, x_zero: Any, y: Any, y_scale: Any, y_zero: Any, *to: Any, **_: Any

@@ -45,7 +45,7 @@ class AveragePool_19(OpRun):  # type: ignore[misc]
 
 
 class _Windows:
-    """Where the windows of a pooling lie, by the formulas of ONNX's specification of MaxPool and AveragePool."""
+    """Positions of the windows of a pooling, by the formulas of ONNX's specification of MaxPool and AveragePool."""
 
     def __init__(self, size: Sequence[int], attributes: dict[str, Any]) -> None:
         rank = len(size)

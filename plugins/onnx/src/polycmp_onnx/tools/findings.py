@@ -1,4 +1,4 @@
-"""What `check lint` finds, and how it is told: as text, and as a JSON report."""
+"""Findings of `check lint`, as text and as a JSON report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands over ONNX models share: reading a model, making sure of what became of it, and writing it."""
+"""Shared steps of the commands over ONNX models: reading a model, verifying the new one, and writing it."""
 
 from __future__ import annotations
 

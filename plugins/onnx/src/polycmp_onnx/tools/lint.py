@@ -68,7 +68,7 @@ def _name_nodes(graph: Any, report: LintReport) -> None:
 
 
 def _check_rules(proto: Any, report: LintReport) -> set[str]:
-    """Find what ONNX's rules forbid; return the names of nodes whose operators ONNX does not know."""
+    """Add findings on breaches of ONNX's rules; return the names of nodes whose operators ONNX does not know."""
     import onnx
 
     context = onnx.checker.DEFAULT_CONTEXT.__class__()

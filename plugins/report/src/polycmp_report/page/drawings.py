@@ -56,7 +56,7 @@ def _share(count: int, peak: int) -> float:
 
 
 class _Scale:
-    """Where an error lies on the axis."""
+    """Mapping from errors to positions on the axis."""
 
     def __init__(self, histogram: Histogram) -> None:
         low, high = histogram.edges[0], histogram.edges[-1]

@@ -1,4 +1,4 @@
-"""Where the boxes of a small graph lie: in layers, from those that read nothing down to those that nobody reads.
+"""Layout of the boxes of a small graph in layers, from those that read nothing down to those that are not read.
 
 The layers are by longest path. Crossings are reduced by sorting each layer by the mean place of its neighbours, as in
 Sugiyama, Tagawa and Toda, Methods for Visual Understanding of Hierarchical System Structures, 1981. Edges over several
@@ -24,7 +24,7 @@ Item = int | tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Layers:
-    """Where everything lies.
+    """Positions of boxes and edges.
 
     Attributes:
         boxes: For each box its place from the left, in widths of a box, and its layer.

@@ -1,4 +1,4 @@
-"""What a page shows of two arrays: their error as an image, both sides against each other, and the worst elements."""
+"""Data about two arrays for a page: their error as an image, both sides against each other, and the worst elements."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Element:
 
 @dataclass(frozen=True)
 class Look:
-    """What is shown of one output, in the iteration with its largest error.
+    """Data about one output for a page, from the iteration with its largest error.
 
     Attributes:
         iteration: That iteration, counted from 0.

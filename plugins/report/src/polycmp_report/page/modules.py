@@ -1,4 +1,4 @@
-"""Which neighbours in a model belong together: those whose names begin with the same module."""
+"""Grouping of neighbours in a model: those whose names begin with the same module."""
 
 from __future__ import annotations
 

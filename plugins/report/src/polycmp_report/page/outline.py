@@ -181,7 +181,7 @@ class _Drawer:
 
 
 class _Scale:
-    """How long the bars of a measure are."""
+    """Mapping from figures of a measure to lengths of bars."""
 
     def __init__(self, measure: Measure, values: Sequence[float | None]) -> None:
         self._measure = measure

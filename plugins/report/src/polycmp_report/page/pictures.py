@@ -1,4 +1,4 @@
-"""What was seen of two arrays as elements of a page: an image, a scatter plot, histograms, and a table."""
+"""Data about two arrays as elements of a page: an image, a scatter plot, histograms, and a table."""
 
 from __future__ import annotations
 

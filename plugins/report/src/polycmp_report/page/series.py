@@ -62,7 +62,7 @@ def _svg(series: Series, places: Mapping[str, str]) -> Markup:
 
 
 class _Place:
-    """Where a point and a value lie."""
+    """Mapping from points and values to coordinates of a drawing."""
 
     def __init__(self, points: Sequence[Point]) -> None:
         known = [point.value for point in points] + [point.ring for point in points if point.ring is not None]

@@ -1,4 +1,4 @@
-"""What past runs said of a case, as a small drawing: a bar per run, as high as the time, coloured as the verdict."""
+"""Drawing of a case's past runs: a bar per run, as high as the time, coloured as the verdict."""
 
 from __future__ import annotations
 

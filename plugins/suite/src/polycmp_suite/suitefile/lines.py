@@ -15,7 +15,7 @@ from polycmp.toml import parse_toml
 
 @dataclass
 class Place:
-    """Where a table stands.
+    """Lines of a table in a file.
 
     Attributes:
         line: The line of its header, counted from 1.
@@ -38,7 +38,7 @@ class Place:
 
 @dataclass
 class Lines:
-    """Where everything in a file stands.
+    """Lines of all keys and tables in a file.
 
     Attributes:
         top: The file's own keys and tables.

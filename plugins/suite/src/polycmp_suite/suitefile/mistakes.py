@@ -1,4 +1,4 @@
-"""What is wrong with a suite file: all of it, each with its line."""
+"""Mistakes in a suite file: all of them, each with its line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SHOWN = 20
 
 
 class Mistakes:
-    """What is wrong with a file.
+    """Mistakes in a file.
 
     Args:
         path: The file.

@@ -1,4 +1,4 @@
-"""What a suite file may do: which code it may name, and where its cases may write."""
+"""Rules for suite files: the code that one may name, and the places where its cases may write."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rules:
-    """What is allowed to the cases of a suite file.
+    """Permissions of the cases of a suite file.
 
     Attributes:
         scripts: Whether a case may name code: scripts, libraries of operators, other interpreters.

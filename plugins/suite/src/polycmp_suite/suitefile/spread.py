@@ -16,7 +16,7 @@ from polycmp_suite.suitefile.keys import OWN, SYNONYMS
 
 @dataclass
 class Settings:
-    """What one case is made of.
+    """Settings of one case.
 
     Attributes:
         id: Name of the case.

@@ -1,4 +1,4 @@
-"""Which releases a case runs with, read without importing anything: another release may give another result."""
+"""Releases that a case runs with, read without importing anything: another release may give another result."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def _wants_metadata(function: Callable[..., Any]) -> bool:
 
 @remember_errors
 class _Calibration:
-    """What all calibrators do, whichever class of TensorRT they derive from.
+    """Common part of all calibrators, of any of TensorRT's base classes.
 
     Attributes:
         data_loader: The source of the data.
@@ -91,7 +91,7 @@ class _Calibration:
         self.num_batches = 0
 
     def set_input_metadata(self, input_metadata: TensorMetadata) -> None:
-        """Say what the network's inputs are, so that data can be made for them and checked.
+        """Take the metadata of the network's inputs, so that data can be made for them and checked.
 
         `CreateConfig` does this. Real-valued inputs become float32, which is what TensorRT calibrates with.
         """

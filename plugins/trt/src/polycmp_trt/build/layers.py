@@ -1,4 +1,4 @@
-"""What is inside a built engine: its layers as TensorRT reports them, and the precisions they actually have."""
+"""Content of a built engine: its layers as TensorRT reports them, and the precisions they actually have."""
 
 from __future__ import annotations
 

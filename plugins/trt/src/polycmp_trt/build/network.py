@@ -62,7 +62,7 @@ class CreateNetwork(Loader[tuple["trt.Builder", "trt.INetworkDefinition"]]):
 
 @dataclass(repr=False, eq=False)
 class _FromOnnx(Loader[tuple["trt.Builder", "trt.INetworkDefinition", "trt.OnnxParser"]]):
-    """What both ways of reading ONNX share.
+    """Common part of both ways to read ONNX.
 
     The arguments are fields, so that they are written down once; what is read comes first, from `_FromPath` or
     `_FromBytes`.

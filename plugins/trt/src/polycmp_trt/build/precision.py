@@ -29,7 +29,7 @@ LAYER_NAMES = {"fp16": "FP16", "bf16": "BF16", "int8": "INT8", "fp8": "FP8"}
 
 @dataclass(frozen=True)
 class PrecisionPlan:
-    """How the requested precisions are obtained on this release.
+    """Means of obtaining the requested precisions on this release.
 
     Attributes:
         flags: Those that are flags of the builder.

@@ -1,4 +1,4 @@
-"""How far a build is, told from time to time, and how long it may take by what earlier ones took."""
+"""Progress of a build, shown from time to time, and how long it may take by earlier ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FLAGS = ("FP16", "BF16", "INT8", "FP8", "TF32")
 
 
 class BuildHistory:
-    """What builds in this process took."""
+    """Durations of builds in this process."""
 
     def __init__(self) -> None:
         self._known: dict[str, list[tuple[int, float]]] = {}

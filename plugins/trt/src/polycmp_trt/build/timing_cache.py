@@ -180,7 +180,7 @@ def _size(cache: trt.ITimingCache) -> int:
 
 @dataclass
 class _Held:
-    """What builds in this process measured on one device.
+    """Timings that builds in this process measured on one device.
 
     Attributes:
         timings: All that TensorRT takes over.
@@ -198,7 +198,7 @@ def timings_of_process() -> dict[int, _Held]:
 
 
 class SharedTimings:
-    """What engines of a model and of its parts measured, shared in memory by those that are built in one process.
+    """Timings measured while building engines of a model and of its parts, shared by the builds of one process.
 
     TensorRT tells the layers in a timing cache apart by all that matters to their times, so one cache serves engines of
     any precision. Timings are merged, never serialised and read: TensorRT 8.6 refuses to read some caches of its own.

@@ -1,4 +1,4 @@
-"""What TensorRT calls back while it runs: memory for outputs of unknown size, and debug tensors."""
+"""Callbacks for TensorRT while it runs: memory for outputs of unknown size, and debug tensors."""
 
 from __future__ import annotations
 

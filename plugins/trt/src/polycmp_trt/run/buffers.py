@@ -25,7 +25,7 @@ PIECE = 4 << 20
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """What an engine says of one input or output, read once.
+    """Declaration of one input or output by an engine, read once.
 
     Attributes:
         name: Name of the tensor.

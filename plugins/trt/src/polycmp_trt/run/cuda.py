@@ -235,7 +235,7 @@ class HostBuffer:
 
     @property
     def address(self) -> int:
-        """Where it starts."""
+        """Address at which the memory starts."""
         return int(self.raw.ctypes.data)
 
     def free(self) -> None:

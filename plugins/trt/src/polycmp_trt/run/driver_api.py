@@ -87,7 +87,7 @@ class Context:
 
 
 class _Contexts:
-    """What `pycuda.driver.Context` offers of whichever context is current."""
+    """Methods of `pycuda.driver.Context` on the current context, whichever it is."""
 
     def __init__(self, api: DriverApi) -> None:
         self._api = api
@@ -115,7 +115,7 @@ class Device:
 
 
 class _Devices:
-    """What `pycuda.driver.Device` offers as a class."""
+    """Class methods of `pycuda.driver.Device`."""
 
     def __init__(self, api: DriverApi) -> None:
         self._api = api

@@ -1,4 +1,4 @@
-"""What every run of one engine goes through: context, stream, events; and inputs that are on a device already."""
+"""Resources that all runs of one engine share: context, stream, events; and inputs that are on a device already."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lane:
-    """What every run of an engine goes through.
+    """Resources that all runs of one engine share.
 
     Attributes:
         cuda: `pycuda.driver`.

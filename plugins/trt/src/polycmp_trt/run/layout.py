@@ -102,7 +102,7 @@ def unpack(raw: np.ndarray[Any, Any], shape: Sequence[int], dtype: np.dtype[Any]
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the elements of a tensor lie in TensorRT's memory.
+    """Layout of a tensor's elements in TensorRT's memory.
 
     TensorRT may group `components` neighbours along one dimension into a vector (CHW4, CHW32, HWC8, …) and order the
     dimensions freely (HWC); strides say the rest. One rule covers every format: split the vectorised dimension into

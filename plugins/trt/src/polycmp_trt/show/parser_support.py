@@ -1,4 +1,4 @@
-"""Which parts of an ONNX model TensorRT can parse, and why not the others."""
+"""Parts of an ONNX model that TensorRT can parse, and the reasons why it cannot parse the others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RESULTS = "results.txt"
 
 @dataclass(frozen=True)
 class Problem:
-    """Why something cannot be parsed.
+    """Reason why an operator cannot be parsed.
 
     Attributes:
         operator: The operator at fault.

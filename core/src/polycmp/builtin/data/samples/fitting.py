@@ -1,4 +1,4 @@
-"""Which sample fits an input, chosen by its type, its shape and its name."""
+"""Choice of the sample that fits an input, by its type, its shape and its name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BESIDE: Mapping[str, str] = {"mask": "ones", "type": "zeros", "segment": "zeros"
 
 
 class Filling(NamedTuple):
-    """What an input is given.
+    """Samples chosen for one input.
 
     Attributes:
         words: Description of the content.

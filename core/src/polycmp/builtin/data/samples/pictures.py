@@ -20,7 +20,7 @@ LINE, HEADING = 128, 96
 
 
 class Layout(NamedTuple):
-    """Where an input has what."""
+    """Axes of an image in an input's shape."""
 
     channels: int
     height: int

@@ -1,4 +1,4 @@
-"""How to repeat a failure alone, where the data loader's feeds say what they are."""
+"""Commands that repeat a failure alone, where the data loader labels its feeds."""
 
 from __future__ import annotations
 
