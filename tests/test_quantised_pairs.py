@@ -359,3 +359,35 @@ def test_a_recurrent_operator_that_rounds_while_it_runs_is_not_accused(usual, tm
     assert "DynamicQuantizeLSTM" in {node.op_type for node in onnx.load(made).graph.node}
     done, found = usual("locate", made, good)
     assert done.status == 0, found["sentence"]
+
+
+def on_an_offset(path: Path, offset: float) -> Path:
+    """Write a network whose signal lies on an offset that is taken off again behind two products."""
+    rng = np.random.default_rng(0)
+    first, second = (rng.normal(size=(16, 16)).astype(np.float32) / 4 for _ in range(2))
+    held = np.full(16, offset, np.float32)
+    nodes = [
+        helper.make_node("MatMul", ["x", "first"], ["hidden"]),
+        helper.make_node("Add", ["hidden", "held"], ["lifted"]),
+        helper.make_node("MatMul", ["lifted", "second"], ["mixed"]),
+        helper.make_node("Sub", ["mixed", "taken"], ["lowered"]),
+        helper.make_node("Tanh", ["lowered"], ["y"]),
+    ]
+    weights = [("first", first), ("second", second), ("held", held), ("taken", held @ second)]
+    onnx.save(graph_model(nodes, [("x", FLOAT, [4, 16])], [("y", FLOAT, [4, 16])], weights), path)
+    return path
+
+
+@pytest.mark.parametrize(("offset", "status", "word"), [(0.5, 0, "passed"), (10.0, 3, "undecided")])
+def test_steps_that_take_more_than_a_share_of_the_outputs_are_decided_by_no_command(
+    polycmp, tmp_path, offset, status, word
+):
+    good = on_an_offset(tmp_path / "good.onnx", offset)
+    made = pairs.dynamic_int8(good, tmp_path / "int8.onnx")
+    for words in (["locate"], ["run", "--tolerance", "auto"]):
+        done = polycmp(
+            words[0], made, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}", *words[1:],
+            "--report", "found.json",
+        )  # fmt: skip
+        found = json.loads((tmp_path / "found.json").read_text())
+        assert (done.status, found["verdict"]) == (status, word), done.out

@@ -347,7 +347,7 @@ def explained(
         unit: Unit roundoff of the coarser of the types of both.
         kind: That type's name.
     """
-    least = MARGIN * operator_rounding(UNITS["float32"]) * float(_magnitudes(reference).max(initial=0.0))
+    least = _least_error(reference)
     dead = _dead_channels(candidate, reference, scales, unit, least)
     if dead.word == "fault":
         return dead
@@ -359,15 +359,37 @@ def explained(
         fault = _beyond(made, with_clipping(level, other, kind), unit, is_steps=is_steps(kind))
         if fault:
             return Explained("fault", f"{fault}{where}")
-        spread, reach = _spread(other, scales.axis)
-        share, what = max(
-            (_over(made.largest, max(EXPLAINED_SHARE * reach, least)), f"up to {MARGIN * level.largest:.2g}"),
-            (_over(made.rms, max(EXPLAINED_SHARE * spread, least)), f"{MARGIN * level.rms:.2g} on average"),
-        )
-        if share > 1.0 and not undecided.word:
+        of_largest, of_rms, reach = _too_far(made, other, scales.axis, least)
+        if max(of_largest, of_rms) > 1.0 and not undecided.word:
+            bound = f"up to {MARGIN * level.largest:.2g}", f"{MARGIN * level.rms:.2g} on average"
+            what = bound[0] if of_largest >= of_rms else bound[1]
             text = f"rounding to {kind} may explain anything {what} of values that vary by {reach:.2g}{where}"
             undecided = Explained("undecided", text)
     return undecided
+
+
+def is_too_far(candidate: Array, reference: Array) -> bool:
+    """Return whether two tensors of one shape are so far apart that no bound, however wide, may explain it.
+
+    Args:
+        candidate: The tensor to judge.
+        reference: What it should be.
+    """
+    least, scales = _least_error(reference), scales_of(reference)
+    parts = zip(scales.parts(candidate), scales.parts(reference), strict=True)
+    return any(max(_too_far(_level(own, other), other, scales.axis, least)[:2]) > 1.0 for own, other in parts)
+
+
+def _least_error(reference: Array) -> float:
+    """Return the error that every tensor may have, however little it varies."""
+    return MARGIN * operator_rounding(UNITS["float32"]) * float(_magnitudes(reference).max(initial=0.0))
+
+
+def _too_far(made: Level, reference: Array, axis: int | None, least: float) -> tuple[float, float, float]:
+    """Return how many times its limit the largest error is, and the average one, and by how much values vary."""
+    spread, reach = _spread(reference, axis)
+    of_largest = _over(made.largest, max(EXPLAINED_SHARE * reach, least))
+    return of_largest, _over(made.rms, max(EXPLAINED_SHARE * spread, least)), reach
 
 
 def _beyond(made: Level, noise: Level, unit: float, *, is_steps: bool) -> str:

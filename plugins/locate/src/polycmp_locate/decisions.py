@@ -203,6 +203,11 @@ def is_touched(row: Row) -> bool:
     return row.relative > worth_running(max(row.unit, row.path_unit))
 
 
+def needs_explaining(row: Row) -> bool:
+    """Return whether the two sides differ in a tensor by more than one operator rounds."""
+    return (row.stats is None or row.relative > worth_running(row.unit)) and not row.is_matched
+
+
 def is_constant(row: Row) -> bool:
     """Return whether one side alone holds the same number everywhere."""
     mine, other = row.candidate, row.reference

@@ -10,8 +10,10 @@ from typing import Any
 
 from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.builtin.layerwise.structure import final_outputs
-from polycmp.tensors import Feed
+from polycmp.compare.noise import is_too_far
+from polycmp.tensors import Feed, is_floating, to_numpy
 from polycmp_locate.between_steps import Ties, is_wrong_between_steps, ties_that_grow
+from polycmp_locate.decisions import is_right_alone, needs_explaining
 from polycmp_locate.flow import Flow
 from polycmp_locate.fusion import (
     Turned,
@@ -31,7 +33,13 @@ from polycmp_locate.probe import check_probe, moved_text
 from polycmp_locate.probing import SHARE, explains, is_fusion, is_moved, is_removed
 from polycmp_locate.repeating import Unsteady, describe_unsteady, find_unsteady
 from polycmp_locate.result import BENIGN, NARROWED, UNDECIDED, WITHIN_ROUNDING, Located, Row
-from polycmp_locate.rounding.thresholds import accumulated_limit, least_scale, quantisation_limit, worth_running
+from polycmp_locate.rounding.thresholds import (
+    NO_DIGIT_LEFT,
+    accumulated_limit,
+    least_scale,
+    quantisation_limit,
+    worth_running,
+)
 from polycmp_locate.search import Sweep, Sweeper
 from polycmp_locate.setting import Setting, Stage, Tensors
 from polycmp_locate.switches import TRIALS
@@ -281,10 +289,11 @@ class FullSearch:
         )
 
     def _is_unexplained(self) -> bool:
-        """Return whether the outputs are wrong by more than rounding, and operators were not looked at closely."""
-        if self.probe.plain_passed or not self._beyond:
+        """Return whether the outputs are further off than rounding is told by, and operators not looked at closely."""
+        if self.probe.plain_passed:
             return False
-        return any(row.standalone is None and row.relative > worth_running(row.unit) for row in self.found.rows)
+        rows = self.found.rows if self._beyond else self._before_too_far()
+        return any(row.standalone is None and needs_explaining(row) for row in rows)
 
     def _leads(self, row: Row, outputs: Set[str]) -> bool:
         """Return whether a tensor's error leads to that of some outputs, by a trial; True if none can be made."""
@@ -321,7 +330,30 @@ class FullSearch:
         if self._beyond:
             if not self.probe.trusted:  # what was seen is another computation, whose tensors explain nothing here
                 found.verdict, found.turning = UNDECIDED, None
+            self._doubt()
             return
         found.verdict = WITHIN_ROUNDING if found.turning is None else found.verdict
+        self._doubt()
         if self.probe.relative and not self.probe.trusted:
             self.probe.sentence = f"{moved_text(self.probe)}, no more than rounding explains"
+
+    def _doubt(self) -> None:
+        """Leave undecided what is so far off that rounding may explain anything.
+
+        That each operator on the way is right by itself still decides it, but where no digit of a tensor is left.
+        """
+        found = self.found
+        if found.verdict == WITHIN_ROUNDING and found.turning is None:
+            rows = self._before_too_far()
+            if any(not is_right_alone(row) or row.relative > NO_DIGIT_LEFT for row in rows):
+                found.verdict = UNDECIDED
+
+    def _before_too_far(self) -> list[Row]:
+        """Return the tensors that differ on the way to outputs that are too far off for rounding to be told."""
+        outputs = {name for name in self.failing if self._is_too_far(name)}
+        before = outputs.union(*map(self.flow.before, outputs))
+        return [row for row in self.found.rows if row.tensor in before and needs_explaining(row)]
+
+    def _is_too_far(self, name: str) -> bool:
+        own, other = to_numpy(self.plain[name]), to_numpy(self.expected[name])
+        return own.shape == other.shape and is_floating(other.dtype) and is_too_far(own, other)

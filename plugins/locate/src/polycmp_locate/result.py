@@ -9,6 +9,7 @@ from typing import Any
 from polycmp.compare.verdicts import ErrorStats, OutputComparison
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
 from polycmp.graph import GraphNode
+from polycmp.report import Verdict, verdict_of
 from polycmp.results.outcome import BackendResult
 from polycmp.tensors import Feed
 from polycmp_locate.pairing.result import Pairing
@@ -281,6 +282,13 @@ class Located:
     def failed_backends(self) -> list[BackendResult]:
         """The runs that ended with an error."""
         return [backend for backend in self.backends if backend.error]
+
+    @property
+    def status(self) -> Verdict:
+        """The verdict that reports render: `undecided` only where nothing else kept the search from one."""
+        if self.verdict == UNDECIDED and not self.failed_backends:
+            return "undecided"
+        return verdict_of(self.exit_code)
 
     @property
     def exit_code(self) -> int:

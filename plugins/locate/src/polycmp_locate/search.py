@@ -15,12 +15,12 @@ from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
 from polycmp.spec import Compared
 from polycmp.tensors import Feed, dtype_of, is_floating, to_numpy
-from polycmp_locate.decisions import needs_measuring
+from polycmp_locate.decisions import needs_explaining, needs_measuring
 from polycmp_locate.measure import OperatorTester, allowed_type, distance, make_row, unit_of
 from polycmp_locate.pairing.parts import rounds_to_steps
 from polycmp_locate.result import Row
 from polycmp_locate.rounding.figures import figures, rounding
-from polycmp_locate.rounding.thresholds import accumulated_limit, least_scale, worth_running
+from polycmp_locate.rounding.thresholds import accumulated_limit, least_scale
 from polycmp_locate.setting import Look
 from polycmp_locate.stepping import SteppingRun
 
@@ -190,7 +190,7 @@ class Sweeper:
         if rounds_to_steps(row.node, row.unit):
             return not row.is_matched and bool(row.max_abs)
         if self._distrust:
-            return (row.stats is None or row.relative > worth_running(row.unit)) and not row.is_matched
+            return needs_explaining(row)
         return needs_measuring(row, accumulated_limit(position, row.unit, 0.0))
 
     def _look_closer(self, rows: list[Row], made: Tensors, expected: Tensors) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from polycmp.errors import EXIT_DIFFERENT, EXIT_OK
 from polycmp_locate.pairing.modules import path_of
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.result import Pairing
@@ -14,11 +13,10 @@ from polycmp_locate.rounding.figures import Figures
 
 def document_of(found: Located) -> dict[str, Any]:
     """Return the document."""
-    status = {EXIT_OK: "passed", EXIT_DIFFERENT: "failed"}.get(found.exit_code, "error")
     return {
         "schema": 1,
         "kind": "locate",
-        "verdict": status,
+        "verdict": found.status,
         "words": found.verdict,
         "sentence": found.sentence,
         "explanation": found.explain,

@@ -21,7 +21,6 @@ from polycmp.report import (
     duration,
     error_histogram,
     figure,
-    verdict_of,
 )
 from polycmp.report import Row as ReportRow
 from polycmp_locate.pairing.parts import PartNode
@@ -55,7 +54,7 @@ def result_of(found: Located, *, explain: bool = False) -> Result:
         sentence = found.sentence.removeprefix(f"{UNDECIDED}: ")  # the heading says so
     return Result(
         command="locate",
-        verdict=verdict_of(found.exit_code),
+        verdict=found.status,
         heading=heading,
         sentence=sentence,
         title=found.candidate,

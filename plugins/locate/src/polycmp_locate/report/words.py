@@ -306,7 +306,7 @@ def _undecided(found: Located) -> str:
             return f"{UNDECIDED}: {summed}"
         return (
             f"{UNDECIDED}: the outputs are off by {error}, and no tensor seen inside the model is off by more than "
-            "rounding explains"
+            "rounding explains, which is too far to tell rounding from a fault with these inputs"
         )
     why = "was not run alone, to save time" if row.was_postponed else "could not be judged alone"
     first = f"{row.tensor!r} is the first tensor off by more than rounding explains"
