@@ -19,7 +19,6 @@ ERRORS = "reference/errors.md"
 OTHERS = "<!-- other public modules -->"
 #: Other names of modules that are shown, and packages whose modules are.
 ALIASES = {
-    **{f"polycmp.{name}": f"polycmp.builtin.api.{name}" for name in ("comparator", "func", "json", "logger")},
     "polycmp": "polycmp.spec",
     "polycmp_onnx": "polycmp_onnx.load",
 }

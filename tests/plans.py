@@ -8,7 +8,7 @@ from functools import cache
 
 from hypothesis import strategies as st
 
-from polycmp.builtin_options import NAN_POLICIES, STATISTICS
+from polycmp._builtin_options import NAN_POLICIES, STATISTICS
 from polycmp.cli.run import run_command
 from polycmp.command import Invocation
 from polycmp.errors import UsageError

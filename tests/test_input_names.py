@@ -19,7 +19,7 @@ from toys import graph_model
 from polycmp.comparator import Comparator
 from polycmp.data.input_pairs import pair_inputs
 from polycmp.errors import UsageError
-from polycmp.runs.readers import readers
+from polycmp.runs.input_readers import readers
 from polycmp.tensors import TensorMetadata
 from polycmp_onnx.model_graph import OnnxGraph
 from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx

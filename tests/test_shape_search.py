@@ -8,8 +8,8 @@ import pytest
 from open_models import CASES, FLOAT, make, node, weight
 from toys import graph_model
 
-from polycmp.builtin_options import RandomOptions
-from polycmp.inputs import make_source
+from polycmp._builtin_options import RandomOptions
+from polycmp._inputs import make_source
 from polycmp.plan import Choice, DataPlan
 from polycmp.plugins import Registry
 from polycmp.tensors import TensorMetadata

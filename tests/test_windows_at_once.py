@@ -16,10 +16,10 @@ import pytest
 from fakes import FakeSite
 
 from polycmp.builtin.layerwise.at_once import sharing_cores
-from polycmp.cores import all_cores, usable_cores
 from polycmp.plan import BackendPlan
 from polycmp.plugins import Registry
-from polycmp.runs.resolve import ResolvedBackend
+from polycmp.runner import all_cores, usable_cores
+from polycmp.runs.resolution import ResolvedBackend
 from polycmp_onnxrt.plugin import Options
 
 SHAPES = {guilty.chain: ["x:[1,4,16,16]"], guilty.residual: ["x:[5,8]"]}
@@ -42,7 +42,7 @@ PLUGIN = """
 #: Notes in a file when it begins and ends to run; `meet` waits until two of them run at the same time.
 IMPL = """
     import os, threading, time
-    from polycmp.cores import all_cores, usable_cores
+    from polycmp.runner import all_cores, usable_cores
     from polycmp_onnxrt.runner import OnnxrtRunner
     from polycmp_onnxrt.session import SessionFromOnnx
 

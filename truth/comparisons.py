@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from polycmp.cli.main import main as main_of_polycmp
 from polycmp.comparator import Comparator, CompareFunc, IterationResult, RunResults
-from polycmp.compare.pair import PairComparer
+from polycmp.compare import PairComparer
 
 Array = NDArray[Any]
 #: A verdict by exact arithmetic: it must pass, it must fail, or float64 may decide either way.

@@ -23,15 +23,11 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from polycmp.builtin.layerwise.open import open_partitioned_runs
-from polycmp.builtin.layerwise.structure import final_outputs
-from polycmp.builtin.layerwise.windows import Windows
-from polycmp.plan.text import from_values
+from polycmp.layerwise import Windows, final_outputs, open_partitioned_runs
+from polycmp.plan import from_values
 from polycmp.plugins import Registry
 from polycmp.precision import UNITS, operator_rounding
-from polycmp.runs.compare_functions import make_functions
-from polycmp.runs.loop import open_feeds
-from polycmp.runs.resolve import resolve
+from polycmp.runs import make_functions, open_feeds, resolve
 from polycmp_locate.measure import OperatorTester
 from polycmp_locate.result import Row
 from polycmp_locate.search import Sweeper

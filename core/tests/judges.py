@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from polycmp.builtin_options import SimpleOptions
+from polycmp._builtin_options import SimpleOptions
 from polycmp.compare.simple import Simple
 
 PER_OUTPUT = ("atol", "rtol", "error_quantile")

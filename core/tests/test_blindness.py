@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from polycmp.builtin_options import SimpleOptions
+from polycmp._builtin_options import SimpleOptions
 from polycmp.compare.blindness import without_elements
 from polycmp.compare.pair import PairComparer
 from polycmp.compare.simple import Simple

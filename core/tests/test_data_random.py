@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from polycmp.builtin_options import RandomOptions
+from polycmp._builtin_options import RandomOptions
 from polycmp.data.random import make_random, remarks
 from polycmp.data.shapes import apply_input_shapes
 from polycmp.errors import UsageError

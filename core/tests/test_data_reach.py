@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polycmp.builtin_options import RandomOptions, SimpleOptions
+from polycmp._builtin_options import RandomOptions, SimpleOptions
 from polycmp.compare.blindness import silent_outputs
 from polycmp.compare.pair import PairComparer
 from polycmp.compare.simple import Simple

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from toymodels import small
 
-from polycmp.inputs import make_source
+from polycmp._inputs import make_source
 from polycmp.plan import Choice, DataPlan
 from polycmp.plugins import Registry
 from polycmp.results.files import open_inputs

@@ -6,9 +6,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from polycmp.arrays import checked_outputs, copied, read_only
+from polycmp._arrays import checked_outputs, copied, read_only
 from polycmp.errors import BackendError, DataError, OthersCode, describe_exception, is_users_failure
-from polycmp.runs.sharing import sharing
+from polycmp.runs.buffer_reuse import sharing
 
 ARRAYS = [
     np.ones((2, 3), np.float32),

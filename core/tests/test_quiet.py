@@ -7,8 +7,7 @@ import logging
 
 import pytest
 
-from polycmp.messages import setup_logging
-from polycmp.quiet import only_errors
+from polycmp.messages import only_errors, setup_logging
 
 
 @pytest.mark.parametrize(

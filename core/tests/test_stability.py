@@ -9,7 +9,7 @@ import pytest
 from packaging.version import Version
 
 import polycmp
-from polycmp.deprecation import deprecated
+from polycmp._deprecation import deprecated
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted([*ROOT.glob("core/src/**/*.py"), *ROOT.glob("plugins/*/src/**/*.py")])

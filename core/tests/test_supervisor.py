@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from polycmp.supervisor import supervised
+from polycmp._supervisor import supervised
 
 PROGRAM = """
 import ctypes, os, signal, sys
-from polycmp.activity import HERE
-from polycmp.supervisor import supervised
+from polycmp._activity import HERE
+from polycmp._supervisor import supervised
 
 def command():
     with HERE.doing("while it was activated: frail with m.onnx"):

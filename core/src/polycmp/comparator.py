@@ -19,6 +19,7 @@ from polycmp.builtin.api.comparator import (
     SnrCompareFunc,
     StreamingDataLoader,
     TopKPostprocessFunc,
+    parse_postprocess,
 )
 
 __all__ = [
@@ -38,4 +39,5 @@ __all__ = [
     "SnrCompareFunc",
     "StreamingDataLoader",
     "TopKPostprocessFunc",
+    "parse_postprocess",
 ]

@@ -9,8 +9,8 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
+from polycmp._script import load_script
 from polycmp.errors import FileError, describe_exception
-from polycmp.script import load_script
 
 __all__ = [
     "BytesFromPath",
@@ -22,6 +22,7 @@ __all__ = [
     "bytes_from_path",
     "immediate",
     "invoke_from_script",
+    "load_script",
     "resolve",
     "save_bytes",
     "to_source",

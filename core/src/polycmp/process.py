@@ -15,7 +15,24 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from polycmp.ending import end_with
+from polycmp._ending import abandon_threads, end_with
+
+__all__ = [
+    "LONGEST_MESSAGE",
+    "OUTPUT_SECONDS",
+    "STOP_SECONDS",
+    "ChildProcess",
+    "Connection",
+    "DiedError",
+    "Ending",
+    "Say",
+    "abandon_threads",
+    "answer_one",
+    "ask_child",
+    "beside_standard",
+    "end_with",
+    "is_child",
+]
 
 #: How long a child may take to end when it is asked to, and its last output to arrive afterwards, in seconds.
 STOP_SECONDS = 5.0

@@ -8,8 +8,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from polycmp.compare import ErrorStats
 from polycmp.precision import UNITS
-from polycmp.verdicts import ErrorStats
 from polycmp_locate import decisions as d
 from polycmp_locate.judge import Judgement
 from polycmp_locate.measure import OperatorTester

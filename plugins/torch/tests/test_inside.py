@@ -10,8 +10,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from polycmp._script import load_script
 from polycmp.cli.main import main
-from polycmp.script import load_script
 
 torch = pytest.importorskip("torch", reason="needs PyTorch: make test-torch")
 

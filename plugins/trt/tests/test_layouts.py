@@ -139,7 +139,7 @@ class TestViews:
         assert not is_pinned(np.zeros(4))
 
     def test_a_view_that_can_only_be_read_is_pinned_where_its_memory_is(self):
-        from polycmp.arrays import read_only
+        from polycmp._arrays import read_only
 
         assert is_pinned(read_only(np.asarray(RegisteredHostMemory())))
         assert not is_pinned(read_only(np.zeros(4)))

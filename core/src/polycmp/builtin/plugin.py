@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from polycmp.builtin_options import RandomOptions, SimpleOptions
+from polycmp._builtin_options import RandomOptions, SimpleOptions
 from polycmp.spec import CommandSpec, CompareFuncSpec, DataLoaderSpec, ObserverSpec, ReportSpec, hookimpl
 
 

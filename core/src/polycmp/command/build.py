@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from polycmp._toml import parse_toml
 from polycmp.command.paths import refuse_collisions
 from polycmp.errors import FileError, UsageError, describe_exception
 from polycmp.files import atomic_write
@@ -14,7 +15,6 @@ from polycmp.options import FlagTable, Key, OptionValues, make_options
 from polycmp.options.text import read_plain, refuse_empty
 from polycmp.plan import Plan
 from polycmp.plan.build import make_plan
-from polycmp.toml import parse_toml
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from polycmp.model import Model
     from polycmp.options import FlagTable
     from polycmp.plugins import Registry
+    from polycmp.results import Outcome
 
 T = TypeVar("T")
 
@@ -133,8 +134,8 @@ class Invocation:
             UsageError: No model was given, or an option's value cannot be right.
             ModelError: There is no such file, or nothing reads it.
         """
+        from polycmp._inputs import asked_shapes, make_source
         from polycmp.command.build import runner_options
-        from polycmp.inputs import asked_shapes, make_source
         from polycmp.model import Model, ModelSettings
         from polycmp.plan.build import data_plan, loader_options
 
@@ -207,6 +208,12 @@ class Invocation:
             outcome = run_plan(plan, self.registry, on_stage)
         self._errors = outcome.errors
         return result_of(outcome)
+
+    def result_of(self, outcome: Outcome, name: str) -> Result:
+        """Return the result that an outcome makes, for a command of this name that compares without a run."""
+        from polycmp.report.run_result import result_of
+
+        return result_of(outcome, name)
 
     def present(self, result: Result) -> int:
         """Show a result, write its reports, and return the exit status.

@@ -1,1 +1,104 @@
-"""Comparing: kernels, compare functions, and the verdicts they give."""
+"""Comparing arrays, feeds of backends and whole runs: verdicts, figures, noise, and what a pass is worth."""
+
+from __future__ import annotations
+
+from polycmp._builtin_options import SimpleOptions
+from polycmp._verdicts import DetailedVerdict, ErrorStats, Histogram, Worst
+from polycmp.compare.blindness import PairImpostors, blind, blind_by_figures, impostors_judge, without_elements
+from polycmp.compare.blocks import BLOCK, Pair, for_each_block
+from polycmp.compare.difference import difference_of, is_extended
+from polycmp.compare.judge import OutputJudge, compare_strings, require_metric
+from polycmp.compare.noise import (
+    CLIPPED_BY,
+    MARGIN,
+    SAMPLES,
+    Explained,
+    Level,
+    Scales,
+    explained,
+    is_too_far,
+    moved_inputs,
+    one_rounding,
+    sampled_levels,
+    scales_of,
+    with_clipping,
+)
+from polycmp.compare.pair import CompareFunction, PairComparer
+from polycmp.compare.scripted import (
+    PairFunction,
+    as_pair_function,
+    as_verdict,
+    judging,
+    load_compare_script,
+    read_only_outputs,
+)
+from polycmp.compare.simple import Simple
+from polycmp.compare.statistics import differences, mean_of
+from polycmp.compare.validity import find_invalid
+from polycmp.compare.verdicts import (
+    OutputComparison,
+    PairComparison,
+    WorstIterations,
+    inconclusive,
+    judged_together,
+    named_reason,
+    verdict_over,
+)
+from polycmp.compare.words import as_scalar, at_index, shape_reason, worst_reason
+
+__all__ = [
+    "BLOCK",
+    "CLIPPED_BY",
+    "MARGIN",
+    "SAMPLES",
+    "CompareFunction",
+    "DetailedVerdict",
+    "ErrorStats",
+    "Explained",
+    "Histogram",
+    "Level",
+    "OutputComparison",
+    "OutputJudge",
+    "Pair",
+    "PairComparer",
+    "PairComparison",
+    "PairFunction",
+    "PairImpostors",
+    "Scales",
+    "Simple",
+    "SimpleOptions",
+    "Worst",
+    "WorstIterations",
+    "as_pair_function",
+    "as_scalar",
+    "as_verdict",
+    "at_index",
+    "blind",
+    "blind_by_figures",
+    "compare_strings",
+    "difference_of",
+    "differences",
+    "explained",
+    "find_invalid",
+    "for_each_block",
+    "impostors_judge",
+    "inconclusive",
+    "is_extended",
+    "is_too_far",
+    "judged_together",
+    "judging",
+    "load_compare_script",
+    "mean_of",
+    "moved_inputs",
+    "named_reason",
+    "one_rounding",
+    "read_only_outputs",
+    "require_metric",
+    "sampled_levels",
+    "scales_of",
+    "shape_reason",
+    "verdict_over",
+    "with_clipping",
+    "without_elements",
+    "worst_reason",
+]

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.cores import usable_cores
+from polycmp._cores import usable_cores
 
 T = TypeVar("T")
 Array = NDArray[Any]

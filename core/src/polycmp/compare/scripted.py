@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp._script import load_script
 from polycmp.compare.verdicts import OutputComparison
 from polycmp.errors import ComparisonError, OthersCode
-from polycmp.script import load_script
 from polycmp.spec import Verdict
 from polycmp.tensors import TensorMetadata, dtype_name, format_shape, to_numpy
 

@@ -40,7 +40,7 @@ from polycmp.spec import Verdict
 from polycmp.tensors import dtype_class
 
 if TYPE_CHECKING:
-    from polycmp.builtin_options import SimpleOptions
+    from polycmp._builtin_options import SimpleOptions
 
 Array = NDArray[Any]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from polycmp._verdicts import DetailedVerdict, ErrorStats, Histogram, Worst
 from polycmp.spec import Verdict
-from polycmp.verdicts import DetailedVerdict, ErrorStats, Histogram, Worst
 
 __all__ = [
     "DetailedVerdict",

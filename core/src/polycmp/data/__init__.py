@@ -1,1 +1,26 @@
-"""Input data: random numbers, scripts, shapes, and fitting a feed to a model."""
+"""Input data: random numbers, shapes, pairs of inputs, and fitting a feed to a model."""
+
+from __future__ import annotations
+
+from polycmp._builtin_options import RandomOptions
+from polycmp.data.coerce import coerce_feed
+from polycmp.data.dimensions import merge_inputs
+from polycmp.data.input_pairs import InputPairs, pair_inputs, renamed
+from polycmp.data.random import make_random, remarks
+from polycmp.data.scalars import usual_numbers
+from polycmp.data.script import make_script_loader
+from polycmp.data.shapes import feeds_in_turn
+
+__all__ = [
+    "InputPairs",
+    "RandomOptions",
+    "coerce_feed",
+    "feeds_in_turn",
+    "make_random",
+    "make_script_loader",
+    "merge_inputs",
+    "pair_inputs",
+    "remarks",
+    "renamed",
+    "usual_numbers",
+]

@@ -23,7 +23,7 @@ from polycmp.options.values import pick, unknown_names
 from polycmp.tensors import TensorEntry, TensorMetadata, as_dtype, dtype_class, dtype_name, is_low_bit
 
 if TYPE_CHECKING:
-    from polycmp.builtin_options import RandomOptions
+    from polycmp._builtin_options import RandomOptions
 
 Range = tuple[float, float]
 Draw = Callable[[str, TensorEntry], Any]

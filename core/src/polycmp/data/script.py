@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from typing import Any
 
+from polycmp._script import load_script
 from polycmp.errors import DataError, OthersCode
-from polycmp.script import load_script
 from polycmp.tensors import TensorMetadata
 
 

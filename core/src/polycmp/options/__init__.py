@@ -7,10 +7,41 @@ An options dataclass declares fields with `polycmp.spec.opt`; `OptionField` says
 
 from __future__ import annotations
 
+from polycmp._toml import parse_toml
 from polycmp.options.declared import changed_options, find_field, make_options, option_fields
 from polycmp.options.field import KINDS, OptionField
 from polycmp.options.given import OptionValues
 from polycmp.options.table import FlagTable, Key, Target
+from polycmp.options.text import read_plain, words_of
+from polycmp.options.values import (
+    bracketed,
+    check_values,
+    dimension_text,
+    is_empty_value,
+    is_flag,
+    join_pair,
+    parse_bool,
+    parse_dimensions,
+    parse_json,
+    parse_named,
+    parse_named_shapes,
+    parse_range,
+    parse_real,
+    parse_shape,
+    parse_shape_sets,
+    parse_size,
+    parse_tolerance,
+    pick,
+    quote,
+    spell,
+    split_list,
+    split_name,
+    split_pair,
+    split_script,
+    unique_label,
+    unknown_names,
+    unquote,
+)
 
 __all__ = [
     "KINDS",
@@ -19,8 +50,38 @@ __all__ = [
     "OptionField",
     "OptionValues",
     "Target",
+    "bracketed",
     "changed_options",
+    "check_values",
+    "dimension_text",
     "find_field",
+    "is_empty_value",
+    "is_flag",
+    "join_pair",
     "make_options",
     "option_fields",
+    "parse_bool",
+    "parse_dimensions",
+    "parse_json",
+    "parse_named",
+    "parse_named_shapes",
+    "parse_range",
+    "parse_real",
+    "parse_shape",
+    "parse_shape_sets",
+    "parse_size",
+    "parse_tolerance",
+    "parse_toml",
+    "pick",
+    "quote",
+    "read_plain",
+    "spell",
+    "split_list",
+    "split_name",
+    "split_pair",
+    "split_script",
+    "unique_label",
+    "unknown_names",
+    "unquote",
+    "words_of",
 ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.options import OptionField, changed_options, find_field, make_options, option_fields
 from polycmp.options.values import is_empty_value, spell, split_list, unique_label, unquote
-from polycmp.plan import BackendPlan
+from polycmp.plan.plan import BackendPlan
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from polycmp.errors import UsageError
 from polycmp.options import Key, OptionValues, changed_options, find_field, make_options, option_fields
 from polycmp.options.values import dimension_text, join_pair, parse_dimensions, parse_shape_sets, spell, split_pair
-from polycmp.plan import Choice, ComparePlan, DataPlan, FilesPlan, Plan
 from polycmp.plan.backends import plan_backends
+from polycmp.plan.plan import Choice, ComparePlan, DataPlan, FilesPlan, Plan
 from polycmp.plan.sections import SECTIONS
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from polycmp.options import FlagTable
 from polycmp.options.text import plain_values, read_plain, read_words, words_of
 from polycmp.options.values import split_name
-from polycmp.plan import Plan
 from polycmp.plan.backends import plain_backends, spec_texts
 from polycmp.plan.build import SHAPES, make_plan, plan_values
 from polycmp.plan.flags import build_table
+from polycmp.plan.plan import Plan
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry

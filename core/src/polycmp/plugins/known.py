@@ -7,9 +7,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from polycmp._toml import parse_toml
 from polycmp.errors import PluginError, PolycmpError, UsageError, did_you_mean
 from polycmp.plugins.discovery import WORDS, Contribution, Kind, PluginRecord
-from polycmp.toml import parse_toml
 
 FOLDER_SUFFIX = ".npz"
 """What the files are of which a folder of inputs or outputs is made, one for each iteration."""

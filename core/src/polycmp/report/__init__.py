@@ -12,6 +12,8 @@ A command makes a `Result`; a report, contributed through the hook `polycmp_repo
 
 from __future__ import annotations
 
+from polycmp._commands import NextStep, Repeat
+from polycmp.report.along import AlongGraph, Measure, Place
 from polycmp.report.face import (
     BAD,
     Bar,
@@ -34,10 +36,10 @@ from polycmp.report.face import (
     verdict_of,
 )
 from polycmp.report.formatting import Excerpt, backend_failure, cell_text, duration, error_histogram, excerpt, figure
-from polycmp.results.commands import NextStep, Repeat
 
 __all__ = [
     "BAD",
+    "AlongGraph",
     "Bar",
     "Block",
     "Cell",
@@ -47,8 +49,10 @@ __all__ = [
     "Fact",
     "Facts",
     "Histogram",
+    "Measure",
     "NextStep",
     "Note",
+    "Place",
     "Point",
     "Problem",
     "Repeat",

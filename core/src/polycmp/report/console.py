@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 from rich.text import Text
 
+from polycmp._commands import NextStep, Repeat
 from polycmp.report.face import BAD, Column, Facts, Note, Problem, Result, Row, Series, State, Table
 from polycmp.report.formatting import Excerpt, cell_text, excerpt
 from polycmp.report.layout import Heading, Line, print_table
 from polycmp.report.screen import STYLES, Lines, Screen, Sentence, cell, standard_output, whole_line, words
-from polycmp.results.commands import NextStep, Repeat
 from polycmp.terminal import visible
 
 _ROW_STYLES: dict[State, str] = {

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from polycmp._commands import NextStep, Repeat
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
-from polycmp.results.commands import NextStep, Repeat
 
 State: TypeAlias = Literal["passed", "failed", "blind", "undecided", "error", "skipped", "info"]
 Verdict: TypeAlias = Literal["passed", "failed", "blind", "undecided", "error"]

@@ -1,1 +1,41 @@
-"""Results in memory, files of inputs and outputs in the formats of plugins, and the outcome of a run."""
+"""What comes of runs: outcomes in memory, and the forms in which formats of plugins read and write them."""
+
+from __future__ import annotations
+
+from polycmp.results.formats import (
+    ARRAYS,
+    INPUTS,
+    OUTPUTS,
+    TEXT_SUFFIX,
+    Formats,
+    FormatWriter,
+    Stored,
+    StoredRun,
+    format_code,
+)
+from polycmp.results.outcome import BackendResult, Invalid, Outcome, Timing, describe_environment
+from polycmp.results.packing import STRING, pack, read_npy_header, texts_as_objects, unpack
+from polycmp.results.runs import IterationResult
+
+__all__ = [
+    "ARRAYS",
+    "INPUTS",
+    "OUTPUTS",
+    "STRING",
+    "TEXT_SUFFIX",
+    "BackendResult",
+    "FormatWriter",
+    "Formats",
+    "Invalid",
+    "IterationResult",
+    "Outcome",
+    "Stored",
+    "StoredRun",
+    "Timing",
+    "describe_environment",
+    "format_code",
+    "pack",
+    "read_npy_header",
+    "texts_as_objects",
+    "unpack",
+]

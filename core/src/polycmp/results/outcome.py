@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 import polycmp
+from polycmp._commands import NextStep, Repeat
 from polycmp.compare.verdicts import PairComparison, verdict_over
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, PolycmpError
-from polycmp.results.commands import NextStep, Repeat
 from polycmp.tensors import TensorMetadata
 
 __all__ = ["BackendResult", "Invalid", "Outcome", "Timing", "describe_environment"]

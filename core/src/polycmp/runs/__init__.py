@@ -1,1 +1,73 @@
-"""Execution of backends: one backend, one loop, inputs, saved runs."""
+"""How backends run: what a plan names resolved, one loop over steps, comparers, inputs, and what hooks are given."""
+
+from __future__ import annotations
+
+from polycmp._inputs import Reach, Reached, RenamedFeeds, Silent, asked_shapes, make_source, renamed_source
+from polycmp.runs.backend_run import BackendRun, copy_outputs
+from polycmp.runs.buffer_reuse import sharing
+from polycmp.runs.compare_functions import make_functions, takes_any_shape
+from polycmp.runs.comparers import Comparer, comparer_maker
+from polycmp.runs.feedback import Feedback, Following, open_feedback
+from polycmp.runs.input_readers import readers
+from polycmp.runs.loop import Pace, Step, copy_feed, open_feeds, run_steps
+from polycmp.runs.observers import Observers, Observing, Outputs, RunStep
+from polycmp.runs.pairing import InputPairing, Structure, alone_notes, check_given, fed_notes, uncertain
+from polycmp.runs.resolution import MakeReach, MakeWorker, Resolved, ResolvedBackend, open_samples, resolve
+from polycmp.runs.services import MakeWindows, MakeWorkers, Windows, held_at_once, open_windows, open_workers
+from polycmp.runs.sizes import ShapeSearch
+from polycmp.runs.tolerances import Tolerances, open_tolerances
+from polycmp.runs.trial import Arrays, Trial, open_trial
+
+__all__ = [
+    "Arrays",
+    "BackendRun",
+    "Comparer",
+    "Feedback",
+    "Following",
+    "InputPairing",
+    "MakeReach",
+    "MakeWindows",
+    "MakeWorker",
+    "MakeWorkers",
+    "Observers",
+    "Observing",
+    "Outputs",
+    "Pace",
+    "Reach",
+    "Reached",
+    "RenamedFeeds",
+    "Resolved",
+    "ResolvedBackend",
+    "RunStep",
+    "ShapeSearch",
+    "Silent",
+    "Step",
+    "Structure",
+    "Tolerances",
+    "Trial",
+    "Windows",
+    "alone_notes",
+    "asked_shapes",
+    "check_given",
+    "comparer_maker",
+    "copy_feed",
+    "copy_outputs",
+    "fed_notes",
+    "held_at_once",
+    "make_functions",
+    "make_source",
+    "open_feedback",
+    "open_feeds",
+    "open_samples",
+    "open_tolerances",
+    "open_trial",
+    "open_windows",
+    "open_workers",
+    "readers",
+    "renamed_source",
+    "resolve",
+    "run_steps",
+    "sharing",
+    "takes_any_shape",
+    "uncertain",
+]

@@ -10,12 +10,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from polycmp.activity import HERE
-from polycmp.calls import infer, input_metadata
+from polycmp._activity import HERE
 from polycmp.data.coerce import coerce_feed
 from polycmp.errors import PolycmpError, WorkerError, describe_exception, is_users_failure
 from polycmp.results.outcome import BackendResult, Timing
-from polycmp.runner import Runner
+from polycmp.runner import Runner, infer, input_metadata
 from polycmp.tensors import Feed, FeedPerRun, TensorMetadata
 
 T = TypeVar("T")

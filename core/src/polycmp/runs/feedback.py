@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from polycmp.plan import DataPlan, Plan
     from polycmp.results.outcome import Outcome
     from polycmp.runs.observers import RunStep
-    from polycmp.runs.resolve import Resolved
+    from polycmp.runs.resolution import Resolved
 
 
 class Feedback(Recorder, Protocol):

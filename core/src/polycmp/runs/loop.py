@@ -10,11 +10,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-from polycmp.arrays import copied
+from polycmp._arrays import copied
 from polycmp.errors import DataError, OthersCode
 from polycmp.runs.backend_run import BackendRun, copy_outputs
+from polycmp.runs.buffer_reuse import sharing
 from polycmp.runs.pairing import InputPairing
-from polycmp.runs.sharing import sharing
 from polycmp.tensors import DataSource, Feed, Source, TensorMetadata
 
 __all__ = ["Pace", "Step", "copy_feed", "open_feeds", "run_steps"]

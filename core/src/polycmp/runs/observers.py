@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from polycmp.plan import Plan
     from polycmp.plugins import Contributed, Registry
-    from polycmp.runs.resolve import Resolved
+    from polycmp.runs.resolution import Resolved
     from polycmp.spec import ObserverSpec
 
 __all__ = ["Observers", "Observing", "Outputs", "RunStep"]

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from polycmp.data.dimensions import merge_inputs
 from polycmp.data.input_pairs import GIVEN, Alike, InputPairs, fits, pair_inputs, renamed
 from polycmp.errors import UsageError, did_you_mean
-from polycmp.runs.readers import readers
+from polycmp.runs.input_readers import readers
 from polycmp.tensors import TensorMetadata, format_shape
 
 if TYPE_CHECKING:
     from polycmp.results.outcome import BackendResult
     from polycmp.runs.backend_run import BackendRun
-    from polycmp.runs.resolve import Resolved
+    from polycmp.runs.resolution import Resolved
 
 __all__ = ["InputPairing", "Structure", "alone_notes", "check_given", "fed_notes", "uncertain"]
 

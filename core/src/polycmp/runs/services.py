@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from polycmp.plugins import Registry
     from polycmp.runs.backend_run import BackendRun
     from polycmp.runs.loop import Pace, Step
-    from polycmp.runs.resolve import MakeWorker, Resolved
+    from polycmp.runs.resolution import MakeWorker, Resolved
     from polycmp.tensors import Source
 
 __all__ = ["MakeWindows", "MakeWorkers", "Windows", "open_windows", "open_workers"]

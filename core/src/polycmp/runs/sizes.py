@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polycmp._inputs import Chosen
 from polycmp.data.dimensions import USUAL, OpenDimension, filled, open_dimensions
 from polycmp.data.input_pairs import pair_inputs, renamed
 from polycmp.errors import DataError
-from polycmp.inputs import Chosen
 from polycmp.runs.trial import Arrays, Trial, open_trial
 from polycmp.tensors import Feed, TensorEntry, TensorMetadata, dtype_class, format_shape
 
 if TYPE_CHECKING:
     from polycmp.model import Model
     from polycmp.plugins import Registry
-    from polycmp.runs.resolve import ResolvedBackend
+    from polycmp.runs.resolution import ResolvedBackend
     from polycmp.spec import SizeHint
 
 _LOG = logging.getLogger("polycmp.data")

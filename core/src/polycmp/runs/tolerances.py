@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from polycmp.errors import OthersCode, PluginError, PolycmpError
 
 if TYPE_CHECKING:
-    from polycmp.runs.resolve import Resolved
+    from polycmp.runs.resolution import Resolved
     from polycmp.spec import CompareFunction
     from polycmp.tensors import Feed
 

@@ -10,21 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from polycmp.calls import infer, input_metadata
 from polycmp.data.coerce import coerce_feed
 from polycmp.data.input_pairs import pair_inputs
 from polycmp.errors import PolycmpError, describe_exception, is_users_failure
+from polycmp.messages import only_errors
 from polycmp.model import Model
 from polycmp.options import make_options
 from polycmp.plan import BackendPlan
 from polycmp.plugins import missing_modules
-from polycmp.quiet import only_errors
-from polycmp.runner import Runner
+from polycmp.runner import Runner, infer, input_metadata
 from polycmp.tensors import Feed, TensorMetadata, to_numpy
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
-    from polycmp.runs.resolve import ResolvedBackend
+    from polycmp.runs.resolution import ResolvedBackend
 
 _LOG = logging.getLogger("polycmp.data")
 Arrays = Mapping[str, NDArray[Any]]

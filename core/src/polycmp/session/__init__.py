@@ -1,1 +1,8 @@
 """Carrying a plan out: runs in lockstep, compared as they go, in memory that does not grow with the iterations."""
+
+from __future__ import annotations
+
+from polycmp.session.engine import run_plan
+from polycmp.session.names import check_names
+
+__all__ = ["check_names", "run_plan"]

@@ -23,10 +23,10 @@ from polycmp.runs.feedback import FeedbackObserver, Following, open_feedback
 from polycmp.runs.loop import Pace, Step, run_steps
 from polycmp.runs.observers import Observers, RunStep
 from polycmp.runs.output_pairs import suggest_output_names
-from polycmp.runs.resolve import Resolved, resolve
+from polycmp.runs.resolution import Resolved, resolve
 from polycmp.runs.saved_run import SavedBackendRun, next_outputs, open_saved
 from polycmp.runs.tolerances import open_tolerances
-from polycmp.session.check_names import check_output_names
+from polycmp.session.names import check_output_names
 from polycmp.session.next_steps import out_of_blindness
 from polycmp.session.prepare import Memory, Prepared, needs_all_outputs, prepare
 from polycmp.tensors import TensorMetadata

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from polycmp._commands import NextStep
 from polycmp.plan import Plan
 from polycmp.plan.defaults import DEFAULT_DATA_LOADER
-from polycmp.results.commands import NextStep
 from polycmp.results.outcome import Outcome
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from polycmp.spec import Compared, RunObserver
 
 if TYPE_CHECKING:
     from polycmp.results.files import InputsWriter, OutputsWriter
-    from polycmp.runs.resolve import Resolved
+    from polycmp.runs.resolution import Resolved
 
 
 def save(resolved: Resolved) -> Saving | None:

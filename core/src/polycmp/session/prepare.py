@@ -10,9 +10,9 @@ from polycmp.plan import ComparePlan, DataPlan, Plan
 from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.feedback import Feedback
 from polycmp.runs.pairing import InputPairing
-from polycmp.runs.resolve import Resolved, ResolvedBackend
+from polycmp.runs.resolution import Resolved, ResolvedBackend
 from polycmp.runs.services import Windows, held_at_once, open_windows
-from polycmp.session.check_names import check_names
+from polycmp.session.names import check_names
 from polycmp.tensors import DataSource
 
 #: From this many outputs of one model on, it is worth loading it as a graph to see whether they fit the memory.

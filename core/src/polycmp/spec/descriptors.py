@@ -126,7 +126,7 @@ class RunnerSpec:
             that shapes may be tried on it before a run; of several backends the one with the lowest figure is taken.
         aliases: Other names that people try after `-b`; they get an error that names this one.
         concurrent: Whether its runners may be made and run while those of other backends are, each in a thread of its
-            own, and take no more threads than `polycmp.cores.usable_cores()` then says.
+            own, and take no more threads than `polycmp.runner.usable_cores()` then says.
         exclusive: Options that make it run alone all the same once they are not at their default: those that choose
             another device, for example, or a number of threads.
         compiles: Making a runner compiles the model, which takes seconds or minutes: the core then looks inside it with
@@ -262,7 +262,7 @@ class DataLoaderSpec:
             and widths, `series` for the open length of what has no other dimension but a batch.
         gives_way: Options that say which values are drawn. Where none of them is given, and its numbers do not reach
             a model's outputs, real samples take their place. None: its feeds stay, whatever comes of them.
-        steps_in: Optional, called as `steps_in(backends, registry) -> polycmp.inputs.Reach`: it may give real inputs in
+        steps_in: Optional, called as `steps_in(backends, registry) -> polycmp.runs.Reach`: it may give real inputs in
             place of those that `gives_way`, tried on a quick backend.
         python: `"package.module:attribute"` of a class that makes the same inputs in a Python program, called with
             the options' fields, `input_shapes` and `dimensions` as keyword arguments. Without it `--gen-script` is
@@ -378,7 +378,7 @@ class ToleranceSpec:
         name: Name to type after `--tolerance`.
         summary: One line for tables.
         factory: Called as `factory(resolved, reference) -> polycmp.runs.tolerances.Tolerances`, where `resolved` is a
-            `polycmp.runs.resolve.Resolved`, and `reference` the label of a run, which need not be a backend's.
+            `polycmp.runs.Resolved`, and `reference` the label of a run, which need not be a backend's.
     """
 
     name: str
@@ -434,7 +434,7 @@ class ObserverSpec:
         name: Name in messages.
         summary: One line for tables.
         factory: Called before a run as `factory(resolved) -> RunObserver | None`, where `resolved` is a
-            `polycmp.runs.resolve.Resolved`; None where it has nothing to do in this run. Every run calls it, so what is
+            `polycmp.runs.Resolved`; None where it has nothing to do in this run. Every run calls it, so what is
             expensive to import is imported in it, when it is needed.
         changes: It changes outputs before they are compared, or verdicts afterwards. In every step and at the end,
             such observers are asked before those that only look.

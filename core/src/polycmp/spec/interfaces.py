@@ -185,7 +185,7 @@ class CompareFunction(Protocol):
     def __call__(self, candidate: Any, reference: Any, /, *, output: str) -> Verdict:
         """Return the verdict on two arrays of any shape and type.
 
-        A `polycmp.verdicts.DetailedVerdict` also fills the columns and histograms of reports.
+        A `polycmp.compare.DetailedVerdict` also fills the columns and histograms of reports.
         """
         ...
 

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from polycmp.errors import PolycmpError
-from polycmp.loader import Loader
-from polycmp.script import load_script
+from polycmp.loader import Loader, load_script
 from polycmp.testing.contract import Contract, needs
 
 

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from polycmp.compare.verdicts import OutputComparison, PairComparison
-from polycmp.results.outcome import BackendResult, Outcome
-from polycmp.results.runs import IterationResult
-from polycmp.runs.observers import RunStep
+from polycmp.compare import OutputComparison, PairComparison
+from polycmp.results import BackendResult, IterationResult, Outcome
+from polycmp.runs import RunStep
 from polycmp.spec import RunObserver, Verdict
 from polycmp.testing.contract import Contract
 

@@ -13,8 +13,7 @@ import pytest
 
 from polycmp.errors import FileError, UsageError
 from polycmp.logger import G_LOGGER
-from polycmp.messages import setup_logging
-from polycmp.quiet import only_errors
+from polycmp.messages import only_errors, setup_logging
 
 
 @pytest.fixture(autouse=True)

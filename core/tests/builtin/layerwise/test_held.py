@@ -10,12 +10,11 @@ import pytest
 from toymodels import chain
 
 from polycmp.builtin.layerwise.held import WindowTensors
-from polycmp.builtin.layerwise.open import open_partitioned_runs
-from polycmp.builtin.layerwise.windows import Windows
 from polycmp.errors import InvalidValueError
-from polycmp.plan.text import from_values
+from polycmp.layerwise import Windows, open_partitioned_runs
+from polycmp.plan import from_values
 from polycmp.plugins import Registry
-from polycmp.runs.resolve import resolve
+from polycmp.runs import resolve
 
 
 class Array(np.ndarray):

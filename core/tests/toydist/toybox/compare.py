@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from polycmp.compare import DetailedVerdict, ErrorStats, Histogram
 from polycmp.spec import Verdict
-from polycmp.verdicts import DetailedVerdict, ErrorStats, Histogram
 from toybox.plugin import GapOptions, SignsOptions
 
 

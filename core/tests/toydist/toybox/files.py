@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pickle
 
-from polycmp.results.formats import Stored, StoredRun
-from polycmp.results.runs import IterationResult
+from polycmp.results import IterationResult, Stored, StoredRun
 
 
 def read(path):

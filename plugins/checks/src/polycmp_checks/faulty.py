@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from polycmp.builtin.layerwise.structure import static_tensors
 from polycmp.errors import BackendError, ModelError, UsageError, did_you_mean
 from polycmp.graph import GraphNode, ModelGraph
+from polycmp.layerwise import static_tensors
 from polycmp.loader import Loader
 from polycmp.model import Model
 from polycmp.options import make_options
-from polycmp.plan.backends import options_from_texts
+from polycmp.plan import options_from_texts
 from polycmp.runner import Runner
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, dtype_of, to_numpy
 from polycmp_checks.faults import ON_INPUT, ON_OUTPUTS, ROUNDING, concerns, end_fatally, spoil

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from polycmp.command import BackendCommand, examples
-from polycmp.plan.sections import DataSection
+from polycmp.plan import DataSection
 from polycmp.spec import opt
 from polycmp_checks.invariants.settings import CHECKS, OF_STEPS
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from polycmp.builtin.layerwise.structure import static_tensors
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, ModelError, PolycmpError, describe_exception
 from polycmp.graph import GraphNode, ModelGraph
+from polycmp.layerwise import static_tensors
 from polycmp.model import Model, ModelSettings
-from polycmp.plan import BackendPlan, Plan
-from polycmp.plan.backends import option_texts
-from polycmp.results.outcome import Outcome
-from polycmp.session.engine import run_plan
+from polycmp.plan import BackendPlan, Plan, option_texts
+from polycmp.results import Outcome
+from polycmp.session import run_plan
 from polycmp.tensors import TensorMetadata, dtype_class
 from polycmp_checks.faults import ON_INPUT, ON_OUTPUTS, concerns
 from polycmp_checks.faulty import NO_EFFECT, find_node

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
+from polycmp.layerwise import PartitionedRun
 from polycmp.tensors import Feed, to_numpy
 from polycmp_locate.flow import Flow
 from polycmp_locate.measure import distance

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from polycmp.builtin.layerwise.observable import real_numbers
-from polycmp.builtin.layerwise.partition import Layout, crossing
-from polycmp.compare.pair import PairComparer
+from polycmp.compare import PairComparer
+from polycmp.layerwise import Layout, crossing, real_numbers
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_locate.decisions import is_off
 from polycmp_locate.flow import Flow

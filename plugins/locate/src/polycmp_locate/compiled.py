@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
+from polycmp.layerwise import PartitionedRun
 from polycmp.tensors import Feed
 
 #: Attempts to compile operators together, where not all of them can be at once; each may take a minute.

@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from polycmp.builtin.layerwise.observable import a_few
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
-from polycmp.builtin.layerwise.structure import final_outputs
 from polycmp.graph import GraphNode, ModelGraph
+from polycmp.layerwise import PartitionedRun, a_few, final_outputs
 from polycmp.loader import Loader
 from polycmp.runner import Runner
 from polycmp.tensors import Feed, TensorMetadata, dtype_of, to_numpy

@@ -8,21 +8,24 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from polycmp.builtin.layerwise.moved import moved_runs
-from polycmp.builtin.layerwise.observable import a_few
-from polycmp.builtin.layerwise.open import open_partitioned_runs, open_precise_run
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
-from polycmp.builtin.layerwise.structure import final_outputs, same_structure, tensors_behind
-from polycmp.builtin.layerwise.windows import Windows
-from polycmp.compare.pair import PairComparer
-from polycmp.data.dimensions import merge_inputs
-from polycmp.data.input_pairs import InputPairs, renamed
+from polycmp.compare import PairComparer
+from polycmp.data import InputPairs, merge_inputs, renamed
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK, ModelError, UsageError, did_you_mean
 from polycmp.graph import GraphNode
+from polycmp.layerwise import (
+    PartitionedRun,
+    Windows,
+    a_few,
+    final_outputs,
+    moved_runs,
+    open_partitioned_runs,
+    open_precise_run,
+    same_structure,
+    tensors_behind,
+)
 from polycmp.plan import Plan
 from polycmp.precision import UNITS
-from polycmp.runs.compare_functions import make_functions
-from polycmp.runs.resolve import Resolved, resolve
+from polycmp.runs import Resolved, make_functions, resolve
 from polycmp.spec import Compared
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_locate.bisect import bisect, judge_bisected

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
-from polycmp.builtin.layerwise.windows import Windows
 from polycmp.graph import GraphNode, ModelGraph
+from polycmp.layerwise import PartitionedRun, Windows
 from polycmp.tensors import Feed, TensorEntry, dtype_of
 from polycmp_locate.pairing.view import SharedGraph
 from polycmp_locate.result import Row

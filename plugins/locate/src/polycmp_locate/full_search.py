@@ -8,9 +8,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
-from polycmp.builtin.layerwise.structure import final_outputs
-from polycmp.compare.noise import is_too_far
+from polycmp.compare import is_too_far
+from polycmp.layerwise import PartitionedRun, final_outputs
 from polycmp.tensors import Feed, is_floating, to_numpy
 from polycmp_locate.between_steps import Ties, is_wrong_between_steps, ties_that_grow
 from polycmp_locate.decisions import is_right_alone, needs_explaining

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from polycmp.builtin.layerwise.observable import a_few
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.graph import GraphNode, ModelGraph
+from polycmp.layerwise import PartitionedRun, a_few
 from polycmp.tensors import Feed, to_numpy
 from polycmp_locate.between_steps import Ties
 from polycmp_locate.ddmin import ddmin

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
-from polycmp.compare.verdicts import ErrorStats, OutputComparison
+from polycmp.compare import ErrorStats, OutputComparison
 from polycmp.graph import GraphNode
+from polycmp.layerwise import PartitionedRun
 from polycmp.precision import UNITS
 from polycmp.tensors import dtype_of, is_floating, to_numpy
 from polycmp_locate.compiled import run_together

@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
-from polycmp.builtin.layerwise.quantised import quantised_tensors, types_inside
-from polycmp.compare.noise import MARGIN as NOISE_MARGIN
-from polycmp.compare.noise import Scales, sampled_levels
+from polycmp.compare import MARGIN as NOISE_MARGIN
+from polycmp.compare import Scales, sampled_levels
 from polycmp.graph import Rounding
+from polycmp.layerwise import PartitionedRun, quantised_tensors, types_inside
 from polycmp.tensors import Feed, dtype_of, is_floating
 from polycmp_locate.measure import allowed_type, distance
 from polycmp_locate.pairing.pair_noise import rounded_to

@@ -6,15 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from polycmp.builtin.layerwise.partition import Segment
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.errors import FileError, UsageError, did_you_mean
-from polycmp.options.values import unique_label
+from polycmp.layerwise import PartitionedRun, Segment
+from polycmp.options import unique_label
 from polycmp.plan import Plan
+from polycmp.results import BackendResult
 from polycmp.results.files import SavedRun, open_runs
-from polycmp.results.outcome import BackendResult
-from polycmp.runs.loop import open_feeds
-from polycmp.runs.resolve import Resolved
+from polycmp.runs import Resolved, open_feeds
 from polycmp.tensors import Feed, TensorMetadata, dtype_of, to_numpy
 from polycmp_locate.pairing.modules import pair_modules
 from polycmp_locate.pairing.names import pair_names

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
+from polycmp.layerwise import PartitionedRun
 from polycmp.tensors import Feed
 from polycmp_locate.measure import distance
 from polycmp_locate.probing import SHARE

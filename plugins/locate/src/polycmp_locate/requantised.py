@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.graph import weight_values
+from polycmp.layerwise import PartitionedRun
 from polycmp.precision import UNITS
 from polycmp.tensors import dtype_of, is_floating, to_numpy
 from polycmp_locate.pairing.parts import PartNode

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from polycmp.compare.verdicts import ErrorStats, OutputComparison
+from polycmp.compare import ErrorStats, OutputComparison
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
 from polycmp.graph import GraphNode
 from polycmp.report import Verdict, verdict_of
-from polycmp.results.outcome import BackendResult
+from polycmp.results import BackendResult
 from polycmp.tensors import Feed
 from polycmp_locate.pairing.result import Pairing
 from polycmp_locate.rounding.figures import Figures

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from polycmp.builtin.layerwise.structure import makers, static_tensors
 from polycmp.graph import GraphNode, ModelGraph
+from polycmp.layerwise import makers, static_tensors
 
 
 @dataclass(frozen=True)

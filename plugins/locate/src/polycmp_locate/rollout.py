@@ -9,16 +9,11 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from polycmp.compare.pair import PairComparer
+from polycmp.compare import PairComparer
 from polycmp.errors import UsageError
 from polycmp.options import make_options
-from polycmp.plan import Choice, Plan
-from polycmp.plan.defaults import DEFAULT_COMPARE
-from polycmp.runs.backend_run import BackendRun
-from polycmp.runs.compare_functions import make_functions
-from polycmp.runs.feedback import Feedback, Following, open_feedback
-from polycmp.runs.loop import copy_feed, open_feeds
-from polycmp.runs.resolve import Resolved
+from polycmp.plan import DEFAULT_COMPARE, Choice, Plan
+from polycmp.runs import BackendRun, Feedback, Following, Resolved, copy_feed, make_functions, open_feedback, open_feeds
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_locate.result import Located
 from polycmp_locate.setting import Stage, Tensors

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from polycmp.builtin.layerwise.windows import Window, Windows
-from polycmp.compare.pair import PairComparer
+from polycmp.compare import PairComparer
 from polycmp.graph import GraphNode
+from polycmp.layerwise import Window, Windows
 from polycmp.precision import UNITS
 from polycmp.spec import Compared
 from polycmp.tensors import Feed, dtype_of, is_floating, to_numpy

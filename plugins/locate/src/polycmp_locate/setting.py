@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from polycmp.builtin.layerwise.moved import MovedRuns
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
-from polycmp.compare.pair import PairComparer
+from polycmp.compare import PairComparer
 from polycmp.graph import ModelGraph
+from polycmp.layerwise import MovedRuns, PartitionedRun
 from polycmp.spec import Compared
 from polycmp_locate.pairing.result import Pairing
 

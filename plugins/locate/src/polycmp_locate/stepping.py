@@ -8,11 +8,8 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from polycmp.builtin.layerwise.partition import Layout, Segment
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
-from polycmp.builtin.layerwise.structure import final_outputs
-from polycmp.builtin.layerwise.windows import Windows
 from polycmp.graph import GraphNode
+from polycmp.layerwise import Layout, PartitionedRun, Segment, Windows, final_outputs
 from polycmp.tensors import Feed
 from polycmp_locate.result import NOT_JUDGED, Located
 from polycmp_locate.setting import Setting, all_tensors

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
-from polycmp.builtin.layerwise.variants import Variants
+from polycmp.layerwise import PartitionedRun, Variants
 from polycmp.spec import Switch
 from polycmp_locate.ddmin import ddmin
 

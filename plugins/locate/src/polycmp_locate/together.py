@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
-from polycmp.builtin.layerwise.structure import final_outputs
 from polycmp.graph import GraphNode
+from polycmp.layerwise import PartitionedRun, final_outputs
 from polycmp.tensors import Feed, TensorEntry, dtype_of
 from polycmp_locate.reduce.parts import Part, Parts
 from polycmp_locate.reduce.search import Reducer, State, Wishes

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polycmp.errors import BackendError, UsageError
-from polycmp.options.values import split_script
+from polycmp.loader import load_script
+from polycmp.options import split_script
 from polycmp.runner import Runner
-from polycmp.script import load_script
 from polycmp.tensors import TensorMetadata, dtype_class, to_numpy
 from polycmp_onnx.graph import graph_inputs, tensor_metadata
 

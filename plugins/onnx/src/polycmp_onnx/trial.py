@@ -18,7 +18,7 @@ from polycmp.process import DiedError, Say, answer_one, ask_child
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
-    from polycmp.runs.resolve import Resolved
+    from polycmp.runs import Resolved
 
 _LOADING, _RUNNING = "loading it", "running it"
 _OF_THE_ORIGINAL = "looking at the original"
@@ -135,7 +135,7 @@ def _answer(request: Mapping[str, Any], say: Say) -> None:
 def _resolved(path: str, backend: str, registry: Registry) -> Resolved:
     from polycmp.options import make_options
     from polycmp.plan import BackendPlan, Choice, ComparePlan, DataPlan, Plan
-    from polycmp.runs.resolve import resolve
+    from polycmp.runs import resolve
 
     loader = DataPlan().loader.name
     data = DataPlan(Choice(loader, make_options(registry.find_data_loader(loader).spec.options, {}, loader)))

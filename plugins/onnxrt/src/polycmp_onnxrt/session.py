@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from polycmp.cores import usable_cores
 from polycmp.errors import BackendError, UsageError
 from polycmp.loader import Loader, also_called, immediate
+from polycmp.runner import usable_cores
 from polycmp_onnxrt.choices import OPTIMIZATION_LEVELS, parse_optimization
 from polycmp_onnxrt.logs import captured, severity
 from polycmp_onnxrt.providers import Provider, require_providers, resolve_providers

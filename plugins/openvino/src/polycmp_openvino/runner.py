@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from polycmp.cores import usable_cores
 from polycmp.errors import BackendError, UsageError
 from polycmp.loader import resolve
-from polycmp.runner import Runner
+from polycmp.runner import Runner, usable_cores
 from polycmp.tensors import Shape, TensorMetadata, to_numpy
 from polycmp_openvino.arrays import element_type, from_tensor, to_tensor
 from polycmp_openvino.model import OpenvinoModel, ReadModel, import_openvino

@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from polycmp.errors import describe_exception
-from polycmp.script import load_script
+from polycmp.loader import load_script
 from polycmp_pluginref import ops as _ours  # noqa: F401  (importing registers)
 from polycmp_pluginref.registry import References, registered
 

@@ -7,8 +7,7 @@ from importlib import resources
 
 from polycmp import __version__
 from polycmp.files import atomic_write, to_bytes
-from polycmp.report import Facts, Result, Series, Table
-from polycmp.report.along import AlongGraph
+from polycmp.report import AlongGraph, Facts, Result, Series, Table
 from polycmp.report.elements import Markup, page, tag
 from polycmp_report.models import named
 from polycmp_report.page.diagram import STYLE as GRAPH

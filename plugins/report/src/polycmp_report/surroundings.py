@@ -7,12 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from polycmp.builtin.layerwise.structure import makers, static_tensors
 from polycmp.errors import PolycmpError
 from polycmp.graph import GraphNode, ModelGraph
+from polycmp.layerwise import makers, static_tensors
 from polycmp.plan import Plan
 from polycmp.report import Result, Row, Table
-from polycmp.runs.resolve import resolve
+from polycmp.runs import resolve
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from polycmp.errors import FileError, describe_exception
-from polycmp.options.values import parse_json
+from polycmp.options import parse_json
 from polycmp_suite.changes import Changes, Past, compare
 from polycmp_suite.result import CaseResult
 from polycmp_suite.store import Run, is_run, runs_in

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from polycmp.options.values import parse_json
+from polycmp.options import parse_json
 
 State: TypeAlias = Literal["passed", "failed", "undecided", "blind", "error", "skipped"]
 #: States that make a run of a suite fail.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polycmp.options.values import parse_size
+from polycmp.options import parse_size
 from polycmp.spec import opt
 
 

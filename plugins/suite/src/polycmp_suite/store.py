@@ -13,7 +13,7 @@ from typing import Any
 
 from polycmp.errors import FileError, describe_exception
 from polycmp.files import write_document
-from polycmp.options.values import parse_json
+from polycmp.options import parse_json
 from polycmp_suite.result import CaseResult, read_result
 from polycmp_suite.suitefile.case import Case, Suite
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polycmp.errors import BackendError, UsageError
-from polycmp.plan.sections import LogSection
+from polycmp.plan import LogSection
 from polycmp.terminal import echo, visible
 from polycmp_report.identity import identify
 from polycmp_suite.executors import make_executor

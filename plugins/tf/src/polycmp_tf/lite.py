@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from polycmp.cores import usable_cores
 from polycmp.errors import ModelError, PluginError, describe_exception
+from polycmp.runner import usable_cores
 from polycmp.tensors import TensorMetadata
 
 

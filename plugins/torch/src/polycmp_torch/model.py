@@ -12,9 +12,8 @@ from typing import Any
 from zipfile import is_zipfile
 
 from polycmp.errors import BackendError, ModelError, PluginError, describe_exception
-from polycmp.loader import Loader, resolve
-from polycmp.options.values import split_script
-from polycmp.script import load_script
+from polycmp.loader import Loader, load_script, resolve
+from polycmp.options import split_script
 from polycmp.tensors import TensorMetadata, as_dtype, dtype_of
 
 #: Types of single numbers in TorchScript.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import PolycmpError, describe_exception
 from polycmp.files import make_folder
-from polycmp.plan.text import from_values, to_values
+from polycmp.plan import from_values, to_values
 from polycmp.process import ChildProcess, Connection
 from polycmp.report import Column, Problem, Result, Row, Table
 from polycmp_trt.options import Options
@@ -129,7 +129,7 @@ def _gone(child: ChildProcess) -> str:
 def main(arguments: list[str]) -> int:
     """Build the engine of a plan that the parent sends, and tell it what became of it."""
     from polycmp.plugins import Registry
-    from polycmp.session.engine import run_plan
+    from polycmp.session import run_plan
 
     connection = Connection(int(arguments[0]))
     request = connection.receive()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from polycmp.builtin.debug.repeating import CheckSection, repeat_with_check, repeating_command
 from polycmp.command import examples
+from polycmp.debug import CheckSection, repeat_with_check, repeating_command
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from polycmp.errors import ModelError
 from polycmp.files import atomic_write
 from polycmp.loader import InvokeFromScript, Loader, SaveBytes, resolve
-from polycmp.options.values import parse_size, split_script
+from polycmp.options import parse_size, split_script
 from polycmp_onnx import OnnxLoader
 from polycmp_trt.build.engine import BytesFromEngine, EngineFromNetwork, EngineFromPath, SaveEngine
 from polycmp_trt.build.network import NetworkFromOnnxBytes, NetworkFromOnnxPath

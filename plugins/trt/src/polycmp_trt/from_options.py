@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from polycmp.loader import InvokeFromScript
-from polycmp.options.values import split_script
+from polycmp.options import split_script
 from polycmp_trt.build.calibrator import CalibratorFromData
 from polycmp_trt.build.config import CreateConfig, PostprocessConfig
 from polycmp_trt.build.profile import profiles_from_options

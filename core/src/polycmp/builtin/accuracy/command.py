@@ -53,7 +53,6 @@ def _accuracy(call: Invocation) -> int:
     # None of this is needed for a help text, which has to come at once.
     from polycmp.builtin.accuracy.metrics_file import load_metrics, save_metrics
     from polycmp.builtin.accuracy.reevaluate import judge_file, judged_metrics
-    from polycmp.report.run_result import result_of
 
     file, command = call.params["file"], call.options.command
     criteria = _criteria(call)
@@ -65,7 +64,7 @@ def _accuracy(call: Invocation) -> int:
     save_as = call.section(JudgeSection).save_accuracy_results
     if save_as:
         save_metrics(judged_metrics(content, criteria, call.registry, command), save_as)
-    return call.present(result_of(outcome, "check accuracy"))
+    return call.present(call.result_of(outcome, "check accuracy"))
 
 
 def _criteria(call: Invocation) -> Criteria:

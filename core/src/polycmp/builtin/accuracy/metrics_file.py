@@ -12,7 +12,7 @@ from polycmp.builtin.accuracy.metrics import MetricRecord, MetricsFile, PairReco
 from polycmp.builtin.accuracy.polygraphy_file import check_passed, from_accuracy_results
 from polycmp.errors import FileError, describe_exception
 from polycmp.files import write_document
-from polycmp.options.values import parse_json
+from polycmp.options import parse_json
 
 FORMAT = "polycmp metrics"
 SCHEMA = 1

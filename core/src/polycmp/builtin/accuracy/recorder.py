@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from polycmp.builtin.accuracy.metrics import MetricRecord, MetricsFile, PairRecord
 from polycmp.builtin.accuracy.metrics_file import save_metrics
 from polycmp.builtin.observers.averages import recorded_metrics, settings_of
-from polycmp.compare.verdicts import DetailedVerdict, OutputComparison
+from polycmp.compare import DetailedVerdict, OutputComparison
 from polycmp.plan import ComparePlan
-from polycmp.results.outcome import Outcome
+from polycmp.results import Outcome
 from polycmp.spec import Verdict
 
 if TYPE_CHECKING:

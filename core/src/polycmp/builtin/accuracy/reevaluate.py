@@ -15,21 +15,21 @@ from polycmp.builtin.observers.averages import (
     metrics_judge,
     tolerances_matter,
 )
-from polycmp.compare.blindness import blind, blind_by_figures
-from polycmp.compare.verdicts import (
+from polycmp.compare import (
     DetailedVerdict,
     ErrorStats,
     OutputComparison,
     PairComparison,
     WorstIterations,
+    blind,
+    blind_by_figures,
     inconclusive,
     judged_together,
     verdict_over,
 )
 from polycmp.errors import ComparisonError, UsageError, did_you_mean
-from polycmp.options import make_options, option_fields
-from polycmp.options.values import pick, unknown_names
-from polycmp.results.outcome import BackendResult, Outcome
+from polycmp.options import make_options, option_fields, pick, unknown_names
+from polycmp.results import BackendResult, Outcome
 from polycmp.spec import CompareFuncSpec, CompareFunction, Verdict
 
 if TYPE_CHECKING:

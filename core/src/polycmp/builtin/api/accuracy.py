@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polycmp.compare.verdicts import OutputComparison, verdict_over
+from polycmp.compare import OutputComparison, verdict_over
 
 
 class AccuracyResult(dict[tuple[str, str], list[dict[str, OutputComparison]]]):

@@ -20,13 +20,12 @@ from polycmp.builtin.api.named import (
 )
 from polycmp.builtin.api.running import Saved, make_runs, make_source, stream
 from polycmp.builtin.formats.run_results import RunResults, StreamingDataLoader
-from polycmp.builtin.observers.postprocess import PostprocessFunc
-from polycmp.compare.validity import find_invalid
+from polycmp.builtin.observers.postprocess import PostprocessFunc, parse_postprocess
+from polycmp.compare import find_invalid
 from polycmp.errors import DataError
-from polycmp.results.runs import IterationResult
+from polycmp.results import IterationResult
 from polycmp.runner import Runner
-from polycmp.runs.loop import Pace
-from polycmp.runs.pairing import InputPairing
+from polycmp.runs import InputPairing, Pace
 from polycmp.tensors import Feed, Source
 
 __all__ = [
@@ -46,6 +45,7 @@ __all__ = [
     "SnrCompareFunc",
     "StreamingDataLoader",
     "TopKPostprocessFunc",
+    "parse_postprocess",
 ]
 
 

@@ -9,8 +9,7 @@ from polycmp.builtin.functions import options as function_options
 from polycmp.builtin.functions.indices import Indices
 from polycmp.builtin.functions.norms import L2, CosineSimilarity, Psnr, Snr
 from polycmp.builtin.functions.ulp import Ulp
-from polycmp.builtin_options import SimpleOptions
-from polycmp.compare.simple import Simple
+from polycmp.compare import Simple, SimpleOptions
 from polycmp.errors import InvalidValueError
 
 T = TypeVar("T")

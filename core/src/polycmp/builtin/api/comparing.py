@@ -13,13 +13,19 @@ from polycmp.builtin.api.accuracy import AccuracyResult, AccuracyResults
 from polycmp.builtin.formats.run_results import RunResults
 from polycmp.builtin.functions import plugin as functions
 from polycmp.builtin.observers.averages import AveragingComparer, MetricsJudge, metrics_judge, no_mean
-from polycmp.compare.blindness import PairImpostors, blind, impostors_judge, without_elements
-from polycmp.compare.pair import PairComparer
-from polycmp.compare.scripted import PairFunction, as_pair_function
-from polycmp.compare.verdicts import OutputComparison
+from polycmp.compare import (
+    OutputComparison,
+    PairComparer,
+    PairFunction,
+    PairImpostors,
+    as_pair_function,
+    blind,
+    impostors_judge,
+    without_elements,
+)
 from polycmp.errors import ComparisonError, DataError, InvalidValueError, did_you_mean
-from polycmp.options.values import unique_label
-from polycmp.results.runs import IterationResult
+from polycmp.options import unique_label
+from polycmp.results import IterationResult
 from polycmp.spec import CompareFuncSpec
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from polycmp.builtin_options import RandomOptions
+from polycmp.data import RandomOptions
 from polycmp.errors import UsageError
 from polycmp.loader import also_called
-from polycmp.options.values import pick
+from polycmp.options import pick
 from polycmp.tensors import DataSource, Feed, TensorMetadata
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -96,9 +96,7 @@ class DataLoader(DataSource):
         return self.input_metadata
 
     def _feeds(self, inputs: TensorMetadata, options: RandomOptions, shapes: Sequence[Shapes]) -> Iterable[Feed]:
-        from polycmp.data.dimensions import merge_inputs
-        from polycmp.data.random import make_random
-        from polycmp.data.shapes import feeds_in_turn
+        from polycmp.data import feeds_in_turn, make_random, merge_inputs
 
         given = {
             name: entry.static_shape() for name, entry in self._given.items() if entry.shape and not entry.is_dynamic()

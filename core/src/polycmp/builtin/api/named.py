@@ -12,7 +12,7 @@ from polycmp.builtin.api.compare_functions import CompareFunc, PerOutput, refuse
 from polycmp.builtin.functions.indices import Indices
 from polycmp.builtin.functions.norms import L2, CosineSimilarity, Psnr, Snr
 from polycmp.builtin.observers.postprocess import Postprocess, PostprocessFunc
-from polycmp.compare.simple import Simple
+from polycmp.compare import Simple
 
 __all__ = [
     "CosineSimilarityCompareFunc",

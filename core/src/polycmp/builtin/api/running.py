@@ -9,14 +9,11 @@ from dataclasses import dataclass
 
 from polycmp.builtin.api.data_loader import DataLoader
 from polycmp.builtin.formats.run_results import RunResults
-from polycmp.options.values import unique_label
+from polycmp.options import unique_label
+from polycmp.results import BackendResult, IterationResult
 from polycmp.results.files import InputsWriter, OutputsWriter, save_input_blob
-from polycmp.results.outcome import BackendResult
-from polycmp.results.runs import IterationResult
 from polycmp.runner import Runner
-from polycmp.runs.backend_run import BackendRun, copy_outputs
-from polycmp.runs.loop import Pace, Step, run_steps
-from polycmp.runs.pairing import InputPairing
+from polycmp.runs import BackendRun, InputPairing, Pace, Step, copy_outputs, run_steps
 from polycmp.tensors import Feed, Source
 
 _LOG = logging.getLogger("polycmp.data")

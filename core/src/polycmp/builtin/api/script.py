@@ -14,13 +14,11 @@ from polycmp import __version__
 from polycmp.errors import UsageError
 from polycmp.files import atomic_write, to_bytes
 from polycmp.loader import Loader, to_source
-from polycmp.options import changed_options, option_fields
-from polycmp.options.values import split_script
-from polycmp.plan import Choice, Plan
-from polycmp.plan.build import core_values
+from polycmp.options import changed_options, option_fields, split_script
+from polycmp.plan import Choice, Plan, core_values
 from polycmp.plugins import Registry
 from polycmp.runner import Runner
-from polycmp.runs.resolve import resolve
+from polycmp.runs import resolve
 
 if TYPE_CHECKING:
     from polycmp.builtin.api.plugin import ScriptOptions
@@ -159,15 +157,15 @@ def _data(script: _Script, plan: Plan, registry: Registry) -> None:
         opened = script.use("polycmp.results.files", "open_inputs")
         script.add(f"data_loader = {opened}({to_source(list(data.files))})")
         if data.map_input:
-            renamed = script.use("polycmp.inputs", "RenamedFeeds")
+            renamed = script.use("polycmp.runs", "RenamedFeeds")
             script.add(f"data_loader = {renamed}(data_loader, {to_source(dict(data.map_input))})")
         return
     if data.script:
         path, name = split_script(data.script, "load_data")
-        made = script.use("polycmp.data.script", "make_script_loader")
+        made = script.use("polycmp.data", "make_script_loader")
         script.add(f"data_loader = {made}({path!r}, {name!r})")
         if data.map_input:
-            renamed = script.use("polycmp.inputs", "renamed_source")
+            renamed = script.use("polycmp.runs", "renamed_source")
             script.add(f"data_loader = {renamed}(data_loader, {to_source(dict(data.map_input))})")
         return
     python = registry.find_data_loader(data.loader.name).spec.python
@@ -216,13 +214,13 @@ def _run(script: _Script, plan: Plan, names: list[str]) -> None:
 def _postprocess(script: _Script, plan: Plan) -> None:
     compare = plan.compare
     if compare.postprocess:
-        function = script.use("polycmp.builtin.observers.postprocess", "PostprocessFunc")
-        parse = script.use("polycmp.builtin.observers.postprocess", "parse_postprocess")
+        function = script.use("polycmp.comparator", "PostprocessFunc")
+        parse = script.use("polycmp.comparator", "parse_postprocess")
         wanted = ", ".join(f"{name!r}: {parse}({text!r})" for name, text in compare.postprocess.items())
         script.add(f"results = Comparator.postprocess(results, {function}.top_k({{{wanted}}}))")
     if compare.postprocess_script:
         path, name = split_script(compare.postprocess_script, "postprocess_outputs")
-        load = script.use("polycmp.script", "load_script")
+        load = script.use("polycmp.loader", "load_script")
         script.add(f"results = Comparator.postprocess(results, {load}({path!r}, {name!r}))")
 
 
@@ -262,7 +260,7 @@ def _compare(script: _Script, plan: Plan, registry: Registry, several: bool) -> 
 def _functions(script: _Script, plan: Plan, registry: Registry) -> list[str]:
     if plan.compare.script:
         path, name = split_script(plan.compare.script, "compare_outputs")
-        return [f"{script.use('polycmp.compare.scripted', 'load_compare_script')}({path!r}, {name!r})"]
+        return [f"{script.use('polycmp.compare', 'load_compare_script')}({path!r}, {name!r})"]
     return [_function(script, choice, registry) for choice in plan.compare.functions]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from polycmp.errors import FileError, describe_exception
 from polycmp.files import atomic_write, to_bytes
-from polycmp.options.values import parse_json
+from polycmp.options import parse_json
 
 __all__ = ["HINT", "Replay"]
 

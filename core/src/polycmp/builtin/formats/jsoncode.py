@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.builtin.formats.pack import STRING, pack, read_npy_header, texts_as_objects, unpack
 from polycmp.errors import FileError, describe_exception, did_you_mean
-from polycmp.results.runs import IterationResult
+from polycmp.results import STRING, IterationResult, pack, read_npy_header, texts_as_objects, unpack
 from polycmp.tensors import to_numpy
 
 CLASS = "polygraphy_class"

@@ -13,8 +13,7 @@ from typing import IO, Any, BinaryIO
 from polycmp.builtin.formats.jsoncode import decode_file, encode
 from polycmp.builtin.formats.run_results import RUN_CLASSES, RunResults
 from polycmp.errors import FileError
-from polycmp.results.formats import INPUTS, OUTPUTS, FormatWriter, Stored, StoredRun
-from polycmp.results.runs import IterationResult
+from polycmp.results import INPUTS, OUTPUTS, FormatWriter, IterationResult, Stored, StoredRun
 from polycmp.tensors import to_numpy
 
 

@@ -6,11 +6,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from polycmp.builtin.formats.pack import pack, unpack
 from polycmp.errors import FileError
-from polycmp.options.values import parse_json
-from polycmp.results.formats import ARRAYS, OUTPUTS, Stored, StoredRun
-from polycmp.results.runs import IterationResult
+from polycmp.options import parse_json
+from polycmp.results import ARRAYS, OUTPUTS, IterationResult, Stored, StoredRun, pack, unpack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

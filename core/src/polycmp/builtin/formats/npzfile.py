@@ -19,9 +19,8 @@ import numpy as np
 
 from polycmp.builtin.formats.manifest import Manifest, stored_from_arrays, stored_from_manifest
 from polycmp.builtin.formats.openfile import OpenFile
-from polycmp.builtin.formats.pack import read_npy_header
 from polycmp.errors import FileError, describe_exception
-from polycmp.results.formats import Stored
+from polycmp.results import Stored, read_npy_header
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

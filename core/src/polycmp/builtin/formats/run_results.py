@@ -9,8 +9,8 @@ from typing import IO, Any
 from polycmp.builtin.formats import jsoncode
 from polycmp.errors import DataError, FileError, did_you_mean
 from polycmp.files import atomic_write
+from polycmp.results import IterationResult
 from polycmp.results.files import OutputsWriter, open_inputs, open_runs
-from polycmp.results.runs import IterationResult
 
 
 class RunResults:

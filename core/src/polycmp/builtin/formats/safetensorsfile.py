@@ -15,8 +15,8 @@ import numpy as np
 from polycmp.builtin.formats.manifest import Manifest, stored_from_arrays, stored_from_manifest
 from polycmp.builtin.formats.openfile import OpenFile
 from polycmp.errors import FileError, describe_exception
-from polycmp.options.values import parse_json
-from polycmp.results.formats import Stored
+from polycmp.options import parse_json
+from polycmp.results import Stored
 from polycmp.tensors import as_dtype
 
 if TYPE_CHECKING:

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.compare.judge import OutputJudge
-from polycmp.compare.verdicts import DetailedVerdict
-from polycmp.compare.words import as_scalar, at_index, shape_reason
-from polycmp.options.values import pick
+from polycmp.compare import DetailedVerdict, OutputJudge, as_scalar, at_index, shape_reason
+from polycmp.options import pick
 from polycmp.tensors import dtype_class, is_low_bit
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from polycmp.builtin.functions.boxes import corners, match
 from polycmp.builtin.functions.metric_options import IouMatchOptions, KlDivergenceOptions, TopkAgreementOptions
-from polycmp.options.values import pick
+from polycmp.options import pick
 from polycmp.spec import Verdict
 from polycmp.tensors import to_numpy
 

@@ -15,13 +15,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.compare.blocks import BLOCK, Pair, for_each_block
-from polycmp.compare.difference import difference_of, is_extended
-from polycmp.compare.judge import OutputJudge, compare_strings, require_metric
-from polycmp.compare.statistics import differences
-from polycmp.compare.verdicts import DetailedVerdict
-from polycmp.compare.words import shape_reason, worst_reason
-from polycmp.options.values import pick
+from polycmp.compare import (
+    BLOCK,
+    DetailedVerdict,
+    OutputJudge,
+    Pair,
+    compare_strings,
+    difference_of,
+    differences,
+    for_each_block,
+    is_extended,
+    require_metric,
+    shape_reason,
+    worst_reason,
+)
+from polycmp.options import pick
 from polycmp.tensors import dtype_class
 
 if TYPE_CHECKING:

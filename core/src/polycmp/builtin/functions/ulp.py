@@ -10,13 +10,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.compare.blocks import Pair, for_each_block
-from polycmp.compare.difference import difference_of, is_extended
-from polycmp.compare.judge import OutputJudge, compare_strings, require_metric
-from polycmp.compare.statistics import differences
-from polycmp.compare.verdicts import DetailedVerdict, Worst
-from polycmp.compare.words import as_scalar, shape_reason, worst_reason
-from polycmp.options.values import pick
+from polycmp.compare import (
+    DetailedVerdict,
+    OutputJudge,
+    Pair,
+    Worst,
+    as_scalar,
+    compare_strings,
+    difference_of,
+    differences,
+    for_each_block,
+    is_extended,
+    require_metric,
+    shape_reason,
+    worst_reason,
+)
+from polycmp.options import pick
 from polycmp.tensors import dtype_class, is_floating, is_low_bit
 
 if TYPE_CHECKING:

@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
-from polycmp.cores import HERE, all_cores
+from polycmp.runner import all_cores, sharing_cores
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 
 #: Seconds that the other threads get to end by themselves where this one is interrupted.
 _GRACE = 1.0
-
-
-@contextmanager
-def sharing_cores(sharers: int) -> Iterator[None]:
-    """Have this thread leave cores to others for the length of a block.
-
-    Args:
-        sharers: Threads that calculate at the same time, this one included.
-    """
-    before = getattr(HERE, "sharers", 1)
-    HERE.sharers = sharers
-    try:
-        yield
-    finally:
-        HERE.sharers = before
 
 
 class AtOnce(Generic[Item]):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from polycmp.builtin.layerwise.partition import Segment
-from polycmp.runs.backend_run import BackendRun
+from polycmp.runs import BackendRun
 
 
 class Attempt(NamedTuple):

@@ -10,18 +10,17 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
-from polycmp.compare.noise import SAMPLES, moved_inputs
+from polycmp.compare import SAMPLES, moved_inputs
 from polycmp.errors import PolycmpError
 from polycmp.graph import ModelGraph, MovableGraph, Rounding
 from polycmp.loader import Loader
+from polycmp.messages import only_errors
 from polycmp.options import make_options
 from polycmp.plan import BackendPlan
 from polycmp.plugins import missing_modules
 from polycmp.precision import unit_of
-from polycmp.quiet import only_errors
-from polycmp.results.outcome import BackendResult
-from polycmp.runs.backend_run import BackendRun, copy_outputs
-from polycmp.runs.resolve import Resolved, ResolvedBackend
+from polycmp.results import BackendResult
+from polycmp.runs import BackendRun, Resolved, ResolvedBackend, copy_outputs
 from polycmp.tensors import Feed, to_numpy
 
 Tensors = Mapping[str, NDArray[Any]]

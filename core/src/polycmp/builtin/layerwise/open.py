@@ -17,13 +17,9 @@ from polycmp.graph import ModelGraph
 from polycmp.loader import Loader
 from polycmp.options import make_options
 from polycmp.plan import BackendPlan
-from polycmp.results.outcome import BackendResult
+from polycmp.results import BackendResult
 from polycmp.runner import Runner
-from polycmp.runs.backend_run import BackendRun
-from polycmp.runs.comparers import Comparer
-from polycmp.runs.pairing import InputPairing
-from polycmp.runs.resolve import Resolved, ResolvedBackend
-from polycmp.runs.services import held_at_once
+from polycmp.runs import BackendRun, Comparer, InputPairing, Resolved, ResolvedBackend, held_at_once
 
 __all__ = ["MANY_OUTPUTS", "Graphs", "Paired", "open_partitioned_runs", "open_precise_run", "open_windows"]
 

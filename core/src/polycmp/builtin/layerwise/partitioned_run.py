@@ -14,11 +14,10 @@ from polycmp.builtin.layerwise.refusals import Refusals
 from polycmp.builtin.layerwise.variants import Variants
 from polycmp.graph import ModelGraph
 from polycmp.loader import Loader
-from polycmp.quiet import only_errors
-from polycmp.results.outcome import BackendResult, Timing
+from polycmp.messages import only_errors
+from polycmp.results import BackendResult, Timing
 from polycmp.runner import Runner
-from polycmp.runs.backend_run import BackendRun
-from polycmp.runs.sharing import sharing
+from polycmp.runs import BackendRun, sharing
 from polycmp.tensors import Feed, TensorMetadata, dtype_of
 
 __all__ = ["JoinParts", "MakeRunner", "PartitionedRun"]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import PolycmpError
 from polycmp.graph import GraphNode, ModelGraph
+from polycmp.messages import only_errors
 from polycmp.model import Model
-from polycmp.plan.backends import spec_texts
-from polycmp.quiet import only_errors
-from polycmp.runs.resolve import ResolvedBackend
+from polycmp.plan import spec_texts
+from polycmp.runs import ResolvedBackend
 from polycmp.spec import Switch
 
 if TYPE_CHECKING:

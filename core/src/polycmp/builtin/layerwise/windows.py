@@ -9,18 +9,15 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
-from polycmp.builtin.layerwise.at_once import AtOnce, sharing_cores
+from polycmp.builtin.layerwise.at_once import AtOnce
 from polycmp.builtin.layerwise.held import WindowTensors
 from polycmp.builtin.layerwise.partition import MOST_WEIGHTS, Layout, Segment, memory_budget, plan_segments
 from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.builtin.layerwise.structure import final_outputs, same_structure
 from polycmp.graph import ModelGraph
-from polycmp.quiet import only_errors
-from polycmp.runs.backend_run import BackendRun, copy_outputs
-from polycmp.runs.comparers import Comparer
-from polycmp.runs.loop import Pace, Step, copy_feed, open_feeds
-from polycmp.runs.pairing import InputPairing
-from polycmp.runs.sharing import sharing
+from polycmp.messages import only_errors
+from polycmp.runner import sharing_cores
+from polycmp.runs import BackendRun, Comparer, InputPairing, Pace, Step, copy_feed, copy_outputs, open_feeds, sharing
 from polycmp.tensors import Feed, Source, TensorMetadata
 
 __all__ = ["Window", "Windows", "comparable", "suits"]

@@ -7,27 +7,27 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from polycmp.compare.scripted import as_verdict, judging
-from polycmp.compare.statistics import mean_of
-from polycmp.compare.verdicts import (
+from polycmp.compare import (
     DetailedVerdict,
     OutputComparison,
     PairComparison,
+    as_verdict,
     inconclusive,
     judged_together,
+    judging,
+    mean_of,
     named_reason,
     verdict_over,
 )
 from polycmp.errors import UsageError
-from polycmp.options.values import pick
+from polycmp.options import pick
 from polycmp.plan import ComparePlan
-from polycmp.runs.comparers import Comparer
+from polycmp.runs import Comparer
 from polycmp.spec import CompareFuncSpec, CompareFunction, RejudgingFunction, RunObserver, Verdict
 
 if TYPE_CHECKING:
-    from polycmp.results.outcome import Outcome
-    from polycmp.runs.observers import RunStep
-    from polycmp.runs.resolve import Resolved
+    from polycmp.results import Outcome
+    from polycmp.runs import Resolved, RunStep
 
 Outputs = Mapping[str, Any]
 Functions = Mapping[str, CompareFunction]

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from polycmp.builtin.observers.averages import Averages
     from polycmp.builtin.observers.follow_ups.collect import FollowUps
     from polycmp.builtin.observers.postprocess import Postprocessing
-    from polycmp.runs.resolve import Resolved
+    from polycmp.runs import Resolved
 
 
 def averages(resolved: Resolved) -> Averages | None:

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.compare.scripted import read_only_outputs
+from polycmp.compare import read_only_outputs
 from polycmp.errors import DataError, InvalidValueError, OthersCode, UsageError
 from polycmp.files import same_folder
-from polycmp.options.values import pick, split_script
+from polycmp.loader import load_script
+from polycmp.options import pick, split_script
 from polycmp.plan import ComparePlan
-from polycmp.results.runs import IterationResult
-from polycmp.script import load_script
+from polycmp.results import IterationResult
 from polycmp.spec import RunObserver
 from polycmp.tensors import dtype_class, is_floating, is_low_bit, to_numpy
 
 if TYPE_CHECKING:
-    from polycmp.runs.observers import RunStep
+    from polycmp.runs import RunStep
 
 __all__ = [
     "Outputs",

@@ -11,15 +11,13 @@ from typing import Any
 from polycmp import __version__
 from polycmp.builtin.workers.memory import Arena
 from polycmp.builtin.workers.protocol import PROTOCOL, error_to_json
-from polycmp.calls import infer, input_metadata
-from polycmp.ending import abandon_threads
 from polycmp.errors import is_users_failure
-from polycmp.inputs import asked_shapes, make_source
 from polycmp.model import Model, ModelSettings
-from polycmp.plan.text import from_values
+from polycmp.plan import from_values
 from polycmp.plugins import Registry
-from polycmp.process import Connection
-from polycmp.runner import Runner
+from polycmp.process import Connection, abandon_threads
+from polycmp.runner import Runner, infer, input_metadata
+from polycmp.runs import asked_shapes, make_source
 from polycmp.tensors import DataSource, Feed, TensorMetadata, dtype_name
 
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp import errors
 from polycmp.errors import BackendError, PolycmpError, describe_exception
-from polycmp.plan import BackendPlan, DataPlan, Plan
-from polycmp.plan.text import to_values
+from polycmp.plan import BackendPlan, DataPlan, Plan, to_values
 
 if TYPE_CHECKING:
     from polycmp.model import Model

@@ -21,7 +21,7 @@ from polycmp.model import Model
 from polycmp.plan import BackendPlan, DataPlan
 from polycmp.process import ChildProcess
 from polycmp.runner import Runner
-from polycmp.runs.resolve import MakeWorker, ResolvedBackend
+from polycmp.runs import MakeWorker, ResolvedBackend
 from polycmp.tensors import TensorMetadata
 
 if TYPE_CHECKING:

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from polycmp.calls import infer, input_metadata
-from polycmp.compare.pair import CompareFunction, PairComparer
-from polycmp.data.coerce import coerce_feed
+from polycmp.compare import CompareFunction, PairComparer
+from polycmp.data import coerce_feed
 from polycmp.errors import DataError, ModelError, describe_exception, is_users_failure
-from polycmp.runner import Runner
-from polycmp.runs.feedback import Feedback
-from polycmp.runs.loop import open_feeds
+from polycmp.runner import Runner, infer, input_metadata
+from polycmp.runs import Feedback, open_feeds
 from polycmp.tensors import Feed, Source, TensorMetadata, to_numpy
 from polycmp_checks.invariants.batch import Arrays, Batch, DoesNotApplyError, find_batch, take
 from polycmp_checks.invariants.findings import Check

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 from polycmp.errors import PolycmpError, UsageError, describe_exception, is_users_failure
 from polycmp.plan import Plan
 from polycmp.runner import Runner
-from polycmp.runs.compare_functions import make_functions
-from polycmp.runs.feedback import Following, open_feedback
-from polycmp.runs.resolve import ResolvedBackend, resolve
-from polycmp.session.check_names import check_names
+from polycmp.runs import Following, ResolvedBackend, make_functions, open_feedback, resolve
+from polycmp.session import check_names
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_checks.invariants.batch import Batch, DoesNotApplyError
 from polycmp_checks.invariants.bench import Bench

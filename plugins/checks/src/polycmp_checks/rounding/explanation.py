@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from polycmp.compare.verdicts import PairComparison
-from polycmp.results.outcome import Outcome
+from polycmp.compare import PairComparison
+from polycmp.results import Outcome
 from polycmp.spec import RunObserver
 
 if TYPE_CHECKING:
-    from polycmp.runs.observers import RunStep
-    from polycmp.runs.resolve import Resolved
+    from polycmp.runs import Resolved, RunStep
     from polycmp.tensors import Feed
 
 Explain = Callable[[str, str, float], str]

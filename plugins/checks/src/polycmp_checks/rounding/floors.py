@@ -9,14 +9,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from polycmp.builtin.layerwise.moved import MovedRuns, Samples, coarsest
-from polycmp.builtin.layerwise.quantised import quantised_tensors, types_inside
-from polycmp.builtin.layerwise.structure import same_structure
-from polycmp.compare.noise import Scales, one_rounding, sampled_levels
+from polycmp.compare import Scales, one_rounding, sampled_levels
 from polycmp.errors import UsageError
 from polycmp.graph import ModelGraph, Rounding
+from polycmp.layerwise import MovedRuns, Samples, coarsest, quantised_tensors, same_structure, types_inside
 from polycmp.precision import UNITS, allowed_precision, operator_rounding
-from polycmp.runs.resolve import Resolved, ResolvedBackend
+from polycmp.runs import Resolved, ResolvedBackend
 from polycmp.tensors import Feed
 from polycmp_checks.rounding.judge import BY_THE_TASK, NoiseFloor, NoiseJudge
 

@@ -8,16 +8,23 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import NDArray
 
-from polycmp.compare.judge import OutputJudge
-from polycmp.compare.noise import MARGIN, Level, Scales, explained, scales_of, with_clipping
-from polycmp.compare.simple import Simple
-from polycmp.compare.verdicts import DetailedVerdict
+from polycmp.compare import (
+    MARGIN,
+    DetailedVerdict,
+    Level,
+    OutputJudge,
+    Scales,
+    Simple,
+    explained,
+    scales_of,
+    with_clipping,
+)
 from polycmp.precision import UNITS
 from polycmp.spec import IMPOSTORS
 from polycmp.tensors import dtype_class
 
 if TYPE_CHECKING:
-    from polycmp.builtin_options import SimpleOptions
+    from polycmp.compare import SimpleOptions
 
 #: What to do where rounding may explain anything.
 BY_THE_TASK = "judge with real inputs and a metric of the task (--compare …, --postprocess …)"

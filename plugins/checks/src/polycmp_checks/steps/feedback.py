@@ -8,9 +8,7 @@ from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import UsageError
-from polycmp.runs.backend_run import BackendRun
-from polycmp.runs.feedback import Following
-from polycmp.runs.loop import copy_feed, open_feeds
+from polycmp.runs import BackendRun, Following, copy_feed, open_feeds
 from polycmp.tensors import DataSource, Feed, FeedPerRun, Source, TensorMetadata
 from polycmp_checks.steps.findings import Findings
 from polycmp_checks.steps.rules import Moment, Rules, make_rules, top_token
@@ -19,9 +17,9 @@ from polycmp_checks.steps.start import Start, given_shapes, growing_axes
 from polycmp_checks.steps.wiring import check_declared, check_made, shown, suggestion, wire
 
 if TYPE_CHECKING:
-    from polycmp.compare.verdicts import OutputComparison
-    from polycmp.results.outcome import Outcome
-    from polycmp.runs.resolve import Resolved, ResolvedBackend
+    from polycmp.compare import OutputComparison
+    from polycmp.results import Outcome
+    from polycmp.runs import Resolved, ResolvedBackend
     from polycmp_checks.plugin import StepsOptions
 
 #: What is added to a backend's label for the run that is fed with the reference's state.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.report import Cell, CellValue, Column, Row, State, Table
 
 if TYPE_CHECKING:
-    from polycmp.compare.verdicts import OutputComparison
+    from polycmp.compare import OutputComparison
 
 #: A step: number of the sequence, number in it, both counted from 0.
 Place = tuple[int, int]

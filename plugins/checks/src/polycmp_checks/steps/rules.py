@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.errors import DataError, OthersCode, UsageError, did_you_mean
-from polycmp.options.values import split_script
-from polycmp.script import load_script
+from polycmp.loader import load_script
+from polycmp.options import split_script
 from polycmp.tensors import Feed, to_numpy
 from polycmp_checks.steps.wiring import shown
 

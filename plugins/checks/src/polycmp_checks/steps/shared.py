@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from polycmp.calls import infer, input_metadata
-from polycmp.runner import Runner
-from polycmp.runs.loop import copy_feed
+from polycmp.runner import Runner, infer, input_metadata
+from polycmp.runs import copy_feed
 from polycmp.tensors import TensorMetadata
 
 

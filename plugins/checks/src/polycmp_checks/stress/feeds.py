@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.data.scalars import usual_numbers
+from polycmp.data import usual_numbers
 from polycmp.errors import DataError, UsageError, did_you_mean
-from polycmp.options.values import pick, unknown_names
+from polycmp.options import pick, unknown_names
 from polycmp.tensors import LabelledFeed, TensorEntry, TensorMetadata, as_dtype, dtype_class, format_shape, is_low_bit
 from polycmp_checks.stress.shapes import Shapes, shape_sweep
 

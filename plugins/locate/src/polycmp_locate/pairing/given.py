@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
-from polycmp.builtin.layerwise.structure import tensors_behind
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.graph import ModelGraph
+from polycmp.layerwise import PartitionedRun, tensors_behind
 
 
 def given_pairs(candidate: PartitionedRun, reference: PartitionedRun, given: Mapping[str, str]) -> dict[str, str]:

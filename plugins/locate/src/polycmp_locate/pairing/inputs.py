@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
-from polycmp.data.input_pairs import InputPairs, pair_inputs, renamed
+from polycmp.data import InputPairs, pair_inputs, renamed
 from polycmp.errors import ModelError
 from polycmp.graph import GraphNode, ModelGraph, weight_values
+from polycmp.layerwise import PartitionedRun
 from polycmp.loader import Loader
 from polycmp.runner import Runner
-from polycmp.runs.pairing import uncertain
-from polycmp.runs.readers import readers
+from polycmp.runs import readers, uncertain
 from polycmp.tensors import TensorMetadata
 
 

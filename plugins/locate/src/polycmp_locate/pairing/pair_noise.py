@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.builtin.layerwise.moved import MovedRuns, Samples
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
-from polycmp.compare.noise import MARGIN, Explained, Level, explained, one_rounding, sampled_levels, scales_of
+from polycmp.compare import MARGIN, Explained, Level, explained, one_rounding, sampled_levels, scales_of
 from polycmp.graph import Rounding
+from polycmp.layerwise import MovedRuns, PartitionedRun, Samples
 from polycmp.precision import UNITS, is_steps, unit_of
 from polycmp.tensors import dtype_of, is_floating, to_numpy
 from polycmp_locate.pairing.parts import PartNode

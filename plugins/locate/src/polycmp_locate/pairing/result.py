@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from polycmp.data.input_pairs import InputPairs
+from polycmp.data import InputPairs
 from polycmp.graph import GraphNode
 
 #: How two tensors were matched.

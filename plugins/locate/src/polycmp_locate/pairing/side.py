@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from polycmp.builtin.layerwise.structure import final_outputs, static_tensors
 from polycmp.graph import GraphNode, ModelGraph
+from polycmp.layerwise import final_outputs, static_tensors
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, dtype_name, is_floating
 from polycmp_locate.pairing.codes import code_tensors
 from polycmp_locate.pairing.source import module_of

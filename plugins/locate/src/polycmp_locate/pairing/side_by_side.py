@@ -8,14 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from polycmp.builtin.layerwise.moved import MovedRuns
-from polycmp.builtin.layerwise.open import GivenNames, Paired
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
-from polycmp.builtin.layerwise.quantised import quantised_tensors
-from polycmp.builtin.layerwise.structure import same_structure
-from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison, inconclusive, verdict_over
-from polycmp.data.dimensions import merge_inputs
-from polycmp.runs.comparers import Comparer
+from polycmp.compare import DetailedVerdict, OutputComparison, PairComparison, inconclusive, verdict_over
+from polycmp.data import merge_inputs
+from polycmp.layerwise import GivenNames, MovedRuns, Paired, PartitionedRun, quantised_tensors, same_structure
+from polycmp.runs import Comparer
 from polycmp.tensors import dtype_of, is_floating, to_numpy
 from polycmp_locate.pairing.given import given_pairs
 from polycmp_locate.pairing.inputs import input_pairs, own_names, with_inputs

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.builtin.layerwise.partitioned_run import JoinParts, PartitionedRun
-from polycmp.builtin.layerwise.structure import tensor_outputs
-from polycmp.data.dimensions import merge_inputs
+from polycmp.data import merge_inputs
 from polycmp.graph import GraphNode, weight_values
+from polycmp.layerwise import JoinParts, PartitionedRun, tensor_outputs
 from polycmp.loader import Loader
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, dtype_of, is_floating, to_numpy

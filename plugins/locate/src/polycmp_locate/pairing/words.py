@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polycmp.builtin.layerwise.observable import a_few
-from polycmp.data.input_pairs import InputPairs
-from polycmp.runs.pairing import alone_notes, fed_notes
+from polycmp.data import InputPairs
+from polycmp.layerwise import a_few
+from polycmp.runs import alone_notes, fed_notes
 from polycmp_locate.pairing.result import Pairing
 
 #: So many activations that codes do are named.

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.builtin.debug.sections import CheckingCommand, CheckSection, ReplaySection, check_option
 from polycmp.command import common_params, examples
+from polycmp.debug import CheckingCommand, CheckSection, ReplaySection, check_option
 from polycmp.spec import opt
 from polycmp_locate.options import MODEL_AND_INPUTS
 
 if TYPE_CHECKING:
-    from polycmp.builtin.debug.replay import Replay
-    from polycmp.builtin.debug.steps import Stepper
     from polycmp.command import Invocation
+    from polycmp.debug import Replay, Stepper
     from polycmp.report import Result
 
 EPILOG = """\b
@@ -139,9 +138,7 @@ def _with_backends(call: Invocation) -> int:
 
 
 def _with_check(call: Invocation) -> int:
-    from polycmp.builtin.debug.check import make_check
-    from polycmp.builtin.debug.replay import Replay
-    from polycmp.builtin.debug.steps import Stepper
+    from polycmp.debug import Replay, Stepper, make_check
     from polycmp_onnx import save_verified
 
     checking, replays = call.section(CheckSection), call.section(ReplaySection)

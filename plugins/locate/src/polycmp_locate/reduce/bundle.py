@@ -17,10 +17,10 @@ from typing import Any
 
 from polycmp.errors import EXIT_DIFFERENT, EXIT_OK, ModelError, PolycmpError
 from polycmp.files import atomic_write, to_bytes
-from polycmp.options.values import split_script
+from polycmp.options import split_script
 from polycmp.plugins import Registry
+from polycmp.results import describe_environment
 from polycmp.results.files import InputsWriter, OutputsWriter, open_inputs, open_runs
-from polycmp.results.outcome import describe_environment
 from polycmp_locate.reduce.case import EXPECTED, INPUTS, SCRIPT, Case, run_in
 
 ENVIRONMENT = "environment.json"

@@ -6,8 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from polycmp.builtin.debug.replay import Replay
-from polycmp.builtin.debug.steps import Stepper
+from polycmp.debug import Replay, Stepper
 from polycmp.errors import ModelError
 from polycmp.files import make_folder
 from polycmp.graph import ModelGraph
@@ -78,12 +77,11 @@ class Shapes:
     def _run(self, names: list[str]) -> None:
         """Run the model on an installed backend that shows what is inside."""
         # Few models need this, and what it imports takes as long as several steps.
-        from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
+        from polycmp.layerwise import PartitionedRun
         from polycmp.options import make_options
         from polycmp.plan import BackendPlan
-        from polycmp.results.outcome import BackendResult
-        from polycmp.runs.loop import open_feeds
-        from polycmp.runs.resolve import ResolvedBackend
+        from polycmp.results import BackendResult
+        from polycmp.runs import ResolvedBackend, open_feeds
 
         registry, source = self._model.registry, self._model.data_loader
         if source is None or not names:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from polycmp.builtin.debug.sections import CheckingCommand, CheckSection, ReplaySection, check_option
 from polycmp.command import common_params, examples
+from polycmp.debug import CheckingCommand, CheckSection, ReplaySection, check_option
 from polycmp.spec import opt
 from polycmp_locate.options import MODEL_AND_INPUTS
 
 if TYPE_CHECKING:
-    from polycmp.builtin.debug.replay import Replay
     from polycmp.command import Invocation
+    from polycmp.debug import Replay
     from polycmp_locate.reduce.reduction import Reduction
     from polycmp_locate.reduce.search import Wishes
     from polycmp_locate.reduce.searching import Wanted
@@ -76,7 +76,7 @@ def _reduce(call: Invocation) -> int:
 def _asked(call: Invocation) -> tuple[Wishes, Wanted, Replay]:
     """Return how to search, what is to be written, and what keeps the steps."""
     # None of this is needed for a help text, which has to come at once.
-    from polycmp.builtin.debug.replay import Replay
+    from polycmp.debug import Replay
     from polycmp_locate.reduce.search import Wishes
     from polycmp_locate.reduce.searching import Wanted
 
@@ -98,8 +98,7 @@ def _with_backends(call: Invocation) -> Reduction:
 
 
 def _with_check(call: Invocation) -> Reduction:
-    from polycmp.builtin.debug.check import make_check
-    from polycmp.builtin.debug.steps import Stepper
+    from polycmp.debug import Stepper, make_check
     from polycmp.errors import UsageError
 
     if call.options.backends:

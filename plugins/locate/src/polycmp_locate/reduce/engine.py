@@ -6,11 +6,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polycmp.builtin.debug.replay import Replay
+from polycmp.debug import Replay
 from polycmp.model import Model
 from polycmp.plan import Plan
 from polycmp.report import backend_failure
-from polycmp.runs.resolve import resolve
+from polycmp.runs import resolve
 from polycmp_locate.reduce.judging import BackendJudge, WholeModel
 from polycmp_locate.reduce.parts import Part, Parts
 from polycmp_locate.reduce.reduction import Reduction, told_in

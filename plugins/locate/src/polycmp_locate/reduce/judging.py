@@ -6,17 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from polycmp.builtin.layerwise.open import open_partitioned_runs
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
-from polycmp.builtin.layerwise.structure import same_structure
-from polycmp.compare.pair import PairComparer
+from polycmp.compare import PairComparer
 from polycmp.errors import ModelError, UsageError, did_you_mean
+from polycmp.layerwise import PartitionedRun, open_partitioned_runs, same_structure
 from polycmp.plan import ComparePlan, Plan
-from polycmp.results.outcome import BackendResult
-from polycmp.runs.compare_functions import make_functions, takes_any_shape
-from polycmp.runs.comparers import comparer_maker
-from polycmp.runs.loop import Pace, copy_feed, run_steps
-from polycmp.runs.resolve import Resolved
+from polycmp.results import BackendResult
+from polycmp.runs import Pace, Resolved, comparer_maker, copy_feed, make_functions, run_steps, takes_any_shape
 from polycmp.tensors import Feed
 from polycmp_locate.reduce.narrowed import for_outputs
 from polycmp_locate.reduce.parts import Part

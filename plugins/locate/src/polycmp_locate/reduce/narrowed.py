@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from polycmp.options import option_fields
-from polycmp.options.values import unknown_names
+from polycmp.options import option_fields, unknown_names
 from polycmp.plan import Choice, ComparePlan
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from polycmp.builtin.layerwise.structure import makers, static_tensors
 from polycmp.graph import ModelGraph
+from polycmp.layerwise import makers, static_tensors
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED
 from polycmp.files import make_folder
 from polycmp.model import Model
-from polycmp.plan import BackendPlan, ComparePlan, DataPlan, FilesPlan, Plan
-from polycmp.plan.build import without_written_files
-from polycmp.plan.text import to_words
+from polycmp.plan import BackendPlan, ComparePlan, DataPlan, FilesPlan, Plan, to_words, without_written_files
 from polycmp.results.files import InputsWriter, OutputsWriter
 from polycmp_locate.reduce.case import EXPECTED, INPUTS, Case
 from polycmp_locate.reduce.judging import BackendJudge

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from polycmp.builtin.debug.replay import Replay
+from polycmp.debug import Replay
 from polycmp_locate.reduce.parts import Part, Parts
 from polycmp_locate.reduce.reduction import Reduction
 from polycmp_locate.reduce.search import Judge, Reducer, State, Wishes

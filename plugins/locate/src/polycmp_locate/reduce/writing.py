@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import FileError, describe_exception
-from polycmp.options import option_fields
-from polycmp.options.values import split_script
+from polycmp.options import option_fields, split_script
 from polycmp.plan import BackendPlan
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from polycmp.graph import GraphNode
-from polycmp.report import Point
-from polycmp.report.along import AlongGraph, Measure, Place
+from polycmp.report import AlongGraph, Measure, Place, Point
 from polycmp_locate.pairing.modules import path_of
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.result import Pairing

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from polycmp.builtin.layerwise.observable import a_few
-from polycmp.builtin.layerwise.structure import static_tensors
 from polycmp.graph import GraphNode, ModelGraph, OwnGraph, weight_values
+from polycmp.layerwise import a_few, static_tensors
 from polycmp.tensors import Feed, is_floating, to_numpy
 from polycmp_locate.measure import distance
 from polycmp_locate.pairing.parts import PartNode

@@ -11,18 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp.builtin.layerwise.open import open_partitioned_runs
-from polycmp.builtin.layerwise.structure import makers, static_tensors
-from polycmp.compare.pair import PairComparer
+from polycmp.compare import PairComparer
 from polycmp.errors import EXIT_DIFFERENT
 from polycmp.files import atomic_write, make_folder, to_bytes
 from polycmp.graph import ModelGraph
-from polycmp.plan import DataPlan, FilesPlan, Plan
-from polycmp.plan.build import without_written_files
-from polycmp.plan.text import to_words
+from polycmp.layerwise import makers, open_partitioned_runs, static_tensors
+from polycmp.plan import DataPlan, FilesPlan, Plan, to_words, without_written_files
 from polycmp.results.files import InputsWriter, OutputsWriter
-from polycmp.runs.compare_functions import make_functions
-from polycmp.runs.resolve import resolve
+from polycmp.runs import make_functions, resolve
 from polycmp.tensors import Feed
 from polycmp_locate.reduce.case import remade_by
 from polycmp_locate.reduce.narrowed import for_outputs

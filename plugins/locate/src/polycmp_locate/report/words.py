@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from polycmp.builtin.layerwise.observable import a_few
 from polycmp.graph import GraphNode
+from polycmp.layerwise import a_few
 from polycmp.precision import UNITS
 from polycmp_locate.decisions import (
     in_place_is_rounding,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.compare.noise import CLIPPED_BY
+from polycmp.compare import CLIPPED_BY
 
 #: The factor between a quantised result and the exact one may be off from 1 by this. Errors of rounding have both
 #: signs, so it is near 1: measured on MiniLM, products of 8-bit numbers are off by at most 0.006 and single tensors by

@@ -10,7 +10,7 @@ from typing import Any
 
 from polycmp.errors import FileError, describe_exception
 from polycmp.files import atomic_write, to_bytes
-from polycmp.options.values import parse_json
+from polycmp.options import parse_json
 from polycmp.report.elements import Markup, embedded_json, page, tag
 from polycmp.tensors import format_shape
 from polycmp_onnx.graph import graph_inputs, reads, subgraphs, tensor_metadata

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from polycmp.errors import UsageError
-from polycmp.options.values import split_list, split_name
+from polycmp.options import split_list, split_name
 from polycmp.tensors import TensorMetadata, as_dtype
 
 AUTO = "auto"

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from polycmp.report import BAD, figure
-from polycmp.report.along import AlongGraph, Measure, Place
+from polycmp.report import BAD, AlongGraph, Measure, Place, figure
 from polycmp.report.elements import Markup, join, tag
 from polycmp_report.page.tables import breakable
 

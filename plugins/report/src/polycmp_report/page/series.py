@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from polycmp.report import Point, Series
-from polycmp.report.along import AlongGraph
+from polycmp.report import AlongGraph, Point, Series
 from polycmp.report.elements import Markup, join, tag
 from polycmp_report.page.modules import groups_of
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib.metadata import distribution
 from typing import cast
 
-from polycmp.ending import end_with
+from polycmp.process import end_with
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from polycmp.errors import EXIT_DIFFERENT, EXIT_FAILED, EXIT_OK
-from polycmp.options.values import parse_json
+from polycmp.options import parse_json
 from polycmp.terminal import shorten
 from polycmp_suite.result import CaseResult, State
 from polycmp_suite.running.process import LOG

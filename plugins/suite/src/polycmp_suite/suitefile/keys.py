@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from polycmp.errors import UsageError, did_you_mean
-from polycmp.options.values import parse_size
+from polycmp.options import parse_size
 from polycmp_suite.suitefile.case import Expected
 
 #: Other names of options, as issue trackers and people use them.

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from polycmp.toml import parse_toml
+from polycmp.options import parse_toml
 
 
 @dataclass

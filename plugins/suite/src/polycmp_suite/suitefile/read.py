@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import FileError, PolycmpError, UsageError, describe_exception, did_you_mean
-from polycmp.toml import parse_toml
+from polycmp.options import parse_toml
 from polycmp_suite.suitefile.case import Case, Suite
 from polycmp_suite.suitefile.keys import OWN, text
 from polycmp_suite.suitefile.lines import Place, find_lines

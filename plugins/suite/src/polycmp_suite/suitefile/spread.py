@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from polycmp.errors import UsageError
-from polycmp.options.values import split_script
+from polycmp.options import split_script
 from polycmp_suite.suitefile.keys import OWN, SYNONYMS
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from polycmp.command import BackendCommand
 from polycmp.errors import PolycmpError, UsageError
 from polycmp.model import Model
-from polycmp.options.text import read_plain, words_of
-from polycmp.plan.backends import plan_backends, spec_texts
+from polycmp.options import read_plain, words_of
+from polycmp.plan import plan_backends, spec_texts
 from polycmp_suite.suitefile.case import Case
 from polycmp_suite.suitefile.keys import FORBIDDEN, OWN
 from polycmp_suite.suitefile.rules import Rules, given_options, refuse_code, refuse_writing_outside, written_by

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, describe_exception, did_you_mean
 from polycmp.loader import Loader, immediate, resolve
-from polycmp.options.values import unknown_names
+from polycmp.options import unknown_names
 from polycmp_trt.build.network_parts import (
     layer_inputs,
     layer_outputs,

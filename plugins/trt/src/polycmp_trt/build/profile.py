@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from polycmp.errors import BackendError, UsageError, describe_exception, did_you_mean
-from polycmp.options.values import parse_named_shapes, pick
+from polycmp.options import parse_named_shapes, pick
 from polycmp_trt.build.network_parts import network_inputs
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from polycmp.errors import BackendError, DataError, ModelError, PluginError, describe_exception
 from polycmp.files import atomic_write
 from polycmp.loader import resolve
-from polycmp.options.values import pick
+from polycmp.options import pick
 from polycmp.tensors import TensorMetadata, to_numpy
 from polycmp_onnx import ConvertToBf16
 from polycmp_onnx.load import OnnxLoader

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from polycmp.builtin.data.samples.fitting import Filling, fillings
 from polycmp.builtin.data.samples.options import PICTURES, SampleOptions
-from polycmp.builtin_options import RandomOptions
-from polycmp.data.random import make_random
-from polycmp.data.random import remarks as random_remarks
+from polycmp.data import RandomOptions, make_random
+from polycmp.data import remarks as random_remarks
 from polycmp.errors import DataError
 from polycmp.tensors import LabelledFeed, TensorMetadata
 

@@ -11,14 +11,12 @@ import numpy as np
 from polycmp.builtin.data.samples.fitting import fillings
 from polycmp.builtin.data.samples.loader import make_sample, remarks
 from polycmp.builtin.data.samples.options import PICTURES, SIZES, SampleOptions
-from polycmp.inputs import Reached, Silent
-from polycmp.runs.sizes import ShapeSearch
-from polycmp.runs.trial import Arrays, Trial, open_trial
+from polycmp.runs import Arrays, Reached, ShapeSearch, Silent, Trial, open_trial
 from polycmp.tensors import Feed, TensorEntry, TensorMetadata, dtype_class, format_shape
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
-    from polycmp.runs.resolve import ResolvedBackend
+    from polycmp.runs import ResolvedBackend
 
 #: In this order ranges of pictures' values are tried; the first in which a picture reaches all outputs is taken.
 SCALES = ("0..1", "imagenet", "0..255")

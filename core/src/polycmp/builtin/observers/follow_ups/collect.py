@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from polycmp.builtin.observers.follow_ups.commands import Commands
 from polycmp.builtin.observers.follow_ups.repeats import Repeats
 from polycmp.errors import EXIT_DIFFERENT
-from polycmp.results.outcome import BackendResult, Outcome
-from polycmp.runs.observers import RunStep
-from polycmp.runs.resolve import Resolved
+from polycmp.results import BackendResult, Outcome
+from polycmp.runs import Resolved, RunStep
 from polycmp.spec import RunObserver
 
 

@@ -10,9 +10,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import PolycmpError
-from polycmp.plan import DataPlan, Plan
-from polycmp.plan.build import without_written_files
-from polycmp.plan.text import to_command, to_words
+from polycmp.plan import DataPlan, Plan, to_command, to_words, without_written_files
 from polycmp.report import NextStep
 from polycmp.tensors import Feed, LabelledFeed
 

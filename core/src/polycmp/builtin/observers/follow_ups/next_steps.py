@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from polycmp.builtin.layerwise.structure import final_outputs, same_structure
 from polycmp.errors import PolycmpError
-from polycmp.results.outcome import Outcome
+from polycmp.results import Outcome
 
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
-    from polycmp.runs.resolve import ResolvedBackend
+    from polycmp.runs import ResolvedBackend
 
 
 def differ_inside(backends: Iterable[ResolvedBackend], outcome: Outcome) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from polycmp.compare.verdicts import OutputComparison
+from polycmp.compare import OutputComparison
 from polycmp.report import Repeat
-from polycmp.results.outcome import BackendResult, Invalid
+from polycmp.results import BackendResult, Invalid
 from polycmp.tensors import Feed, LabelledFeed
 
 #: Outputs named in one line.

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.errors import ModelError
 from polycmp.graph import ModelGraph
-from polycmp.results.outcome import BackendResult
-from polycmp.runs.backend_run import BackendRun
-from polycmp.runs.resolve import ResolvedBackend
+from polycmp.layerwise import PartitionedRun
+from polycmp.results import BackendResult
+from polycmp.runs import BackendRun, ResolvedBackend
 from polycmp.tensors import Feed, TensorMetadata, to_numpy
 
 if TYPE_CHECKING:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from polycmp.builtin.layerwise.structure import makers
 from polycmp.graph import ModelGraph
-from polycmp.report import Point
-from polycmp.report.along import AlongGraph, Measure, Place
+from polycmp.layerwise import makers
+from polycmp.report import AlongGraph, Measure, Place, Point
 from polycmp_locate.pairing.modules import path_of
 from polycmp_locate.precision.rank.result import LayerFigures, Ranking
 from polycmp_locate.report.along import places_alone

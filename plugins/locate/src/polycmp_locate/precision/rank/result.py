@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from polycmp.results.outcome import BackendResult
+from polycmp.results import BackendResult
 from polycmp_locate.pairing.result import Pairing
 
 if TYPE_CHECKING:

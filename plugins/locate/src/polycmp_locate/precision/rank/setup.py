@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from polycmp.builtin.layerwise.open import open_partitioned_runs
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.errors import ModelError, UsageError, did_you_mean
 from polycmp.graph import ModelGraph
+from polycmp.layerwise import PartitionedRun, open_partitioned_runs
 from polycmp.plan import Plan
-from polycmp.runs.backend_run import copy_outputs
-from polycmp.runs.loop import copy_feed, open_feeds
-from polycmp.runs.resolve import Resolved, ResolvedBackend, resolve
+from polycmp.runs import Resolved, ResolvedBackend, copy_feed, copy_outputs, open_feeds, resolve
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_locate.onnx_extra import require_onnx
 from polycmp_locate.pairing import Pairing, pair_graphs

@@ -6,10 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from polycmp.plan import ComparePlan
-from polycmp.results.outcome import BackendResult
-from polycmp.runs.backend_run import BackendRun, copy_outputs
-from polycmp.runs.comparers import comparer_maker
-from polycmp.runs.resolve import ResolvedBackend
+from polycmp.results import BackendResult
+from polycmp.runs import BackendRun, ResolvedBackend, comparer_maker, copy_outputs
 from polycmp.tensors import Feed, to_numpy
 from polycmp_locate.precision.rank.figures import ratio_db
 from polycmp_locate.precision.rank.result import Trial

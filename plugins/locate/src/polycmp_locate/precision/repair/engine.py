@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import UsageError
 from polycmp.files import atomic_write, to_bytes
-from polycmp.options.values import parse_json
+from polycmp.options import parse_json
 from polycmp.plan import Plan
 from polycmp_locate.precision.rank.search import Found, guided
 from polycmp_locate.precision.rank.setup import Cases, Setup, Stage

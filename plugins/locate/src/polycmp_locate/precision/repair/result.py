@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from polycmp.results.outcome import BackendResult
+from polycmp.results import BackendResult
 from polycmp_locate.precision.rank.result import Trial
 
 #: What lies at the root of a fault: what the model expects as input, a weight, an attribute, or the operators.

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 from polycmp.errors import ModelError
-from polycmp.runs.resolve import ResolvedBackend
+from polycmp.layerwise import PartitionedRun
+from polycmp.runs import ResolvedBackend
 from polycmp.tensors import Feed
 from polycmp_locate.precision.rank.alone import Tensors, chunks_of, make_alone, shown
 from polycmp_locate.precision.rank.figures import ratio_db

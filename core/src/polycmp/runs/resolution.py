@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from polycmp.builtin_options import SimpleOptions
+from polycmp._builtin_options import SimpleOptions
+from polycmp._inputs import PlanSource, Reach, Reached, Silent, asked_shapes, make_source
 from polycmp.compare.blindness import silent_outputs
 from polycmp.compare.impostors import is_ours
 from polycmp.compare.simple import Simple
 from polycmp.errors import OthersCode, PluginError, UsageError
-from polycmp.inputs import PlanSource, Reach, Reached, Silent, asked_shapes, make_source
 from polycmp.loader import Loader
 from polycmp.model import Model, ModelSettings
 from polycmp.options import changed_options, find_field

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polycmp.errors import DataError, FileError
-from polycmp.options.values import parse_json
+from polycmp.options import parse_json
 from polycmp.tensors import as_dtype, dtype_name, is_low_bit, to_numpy
 
 if TYPE_CHECKING:

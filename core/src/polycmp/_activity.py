@@ -1,6 +1,6 @@
 """Record of the current activity of each backend, kept where the parent process can read it after a crash.
 
-Native code may end a process at any time without a word. Whoever waits for such a process (`polycmp.supervisor`) gives
+Native code may end a process at any time without a word. Whoever waits for such a process (`polycmp._supervisor`) gives
 it memory that both share, and here stands in it what was going on.
 """
 

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
-from polycmp import activity
-from polycmp.ending import end_with
+from polycmp import _activity as activity
+from polycmp._ending import end_with
 from polycmp.errors import EXIT_FAILED
 
 #: Signals by which the system or a library ends a process whose code is at fault.

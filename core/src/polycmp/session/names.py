@@ -10,7 +10,7 @@ from polycmp.options import option_fields
 from polycmp.options.values import unknown_names
 from polycmp.plan import Choice, ComparePlan, DataPlan
 from polycmp.runs.pairing import check_given
-from polycmp.runs.resolve import Resolved
+from polycmp.runs.resolution import Resolved
 
 
 def check_names(data: DataPlan, compare: ComparePlan, resolved: Resolved) -> bool:

@@ -1,0 +1,75 @@
+"""Looking inside a model in bounded memory: windows of its graph, run one after another on several backends."""
+
+from __future__ import annotations
+
+from polycmp.builtin.layerwise.moved import MovedRuns, Samples, coarsest, moved_runs
+from polycmp.builtin.layerwise.observable import a_few, real_numbers
+from polycmp.builtin.layerwise.open import (
+    MANY_OUTPUTS,
+    GivenNames,
+    Graphs,
+    Paired,
+    open_partitioned_runs,
+    open_precise_run,
+    open_windows,
+)
+from polycmp.builtin.layerwise.partition import (
+    MOST_WEIGHTS,
+    Layout,
+    Segment,
+    crossing,
+    memory_budget,
+    plan_segments,
+    tensor_sizes,
+)
+from polycmp.builtin.layerwise.partitioned_run import JoinParts, MakeRunner, PartitionedRun
+from polycmp.builtin.layerwise.quantised import quantised_tensors, types_inside
+from polycmp.builtin.layerwise.structure import (
+    final_outputs,
+    makers,
+    same_structure,
+    static_tensors,
+    tensor_outputs,
+    tensors_behind,
+)
+from polycmp.builtin.layerwise.variants import Variants
+from polycmp.builtin.layerwise.windows import Window, Windows, comparable, suits
+
+__all__ = [
+    "MANY_OUTPUTS",
+    "MOST_WEIGHTS",
+    "GivenNames",
+    "Graphs",
+    "JoinParts",
+    "Layout",
+    "MakeRunner",
+    "MovedRuns",
+    "Paired",
+    "PartitionedRun",
+    "Samples",
+    "Segment",
+    "Variants",
+    "Window",
+    "Windows",
+    "a_few",
+    "coarsest",
+    "comparable",
+    "crossing",
+    "final_outputs",
+    "makers",
+    "memory_budget",
+    "moved_runs",
+    "open_partitioned_runs",
+    "open_precise_run",
+    "open_windows",
+    "plan_segments",
+    "quantised_tensors",
+    "real_numbers",
+    "same_structure",
+    "static_tensors",
+    "suits",
+    "tensor_outputs",
+    "tensor_sizes",
+    "tensors_behind",
+    "types_inside",
+]
