@@ -1,6 +1,6 @@
 """polycmp: does this model still compute what it should, on the backend I want to ship it on?
 
-Importing this package does no work and loads no dependency; import the room you need, for example
+Importing this package does no work and loads no dependency; import the module you need, for example
 `polycmp.comparator` or `polycmp.spec`.
 """
 

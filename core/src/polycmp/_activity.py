@@ -1,7 +1,7 @@
 """Record of the current activity of each backend, kept where the parent process can read it after a crash.
 
-Native code may end a process at any time without a word. Whoever waits for such a process (`polycmp._supervisor`) gives
-it memory that both share, and here stands in it what was going on.
+Native code may end a process at any time without a word. The process that waits for it (`polycmp._supervisor`) gives it
+memory that both share, and this module records there what is going on.
 """
 
 from __future__ import annotations

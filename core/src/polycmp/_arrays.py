@@ -1,4 +1,4 @@
-"""Tensors on their way between the core and a backend: inputs that nobody can write to, outputs that are arrays."""
+"""Tensors on their way between the core and a backend: read-only inputs, outputs that are arrays."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from polycmp.errors import BackendError
 from polycmp.tensors import dtype_name, is_low_bit, native
 
-#: What an array that is not NumPy's has one of: how others get at its numbers.
+#: Attributes of which an array that is not NumPy's has one: the ways to get at its numbers.
 _INTERFACES = ("detach", "numpy", "__dlpack__", "__array__", "__cuda_array_interface__")
 #: Kinds of element types that tensors have; those of ml_dtypes come in addition.
 _KINDS = frozenset("biufcOUS")
-#: What NumPy says to those who write to memory that they may only read.
+#: Message of NumPy on writing to read-only memory.
 _REFUSALS = ("is read-only", "WRITEABLE flag")
 
 

@@ -44,7 +44,7 @@ class SimpleOptions:
     )
     check_error_stat: Mapping[str, tuple[str, ...]] = opt(
         {"": ("elemwise",)},
-        help=f"Statistic of the errors that is held against the tolerances: {', '.join(STATISTICS)}. "
+        help=f"Statistic of the errors that is compared with the tolerances: {', '.join(STATISTICS)}. "
         "Several are all checked.",
         alias="--check-error-stat",
         metavar="[OUTPUT:]STATISTIC",

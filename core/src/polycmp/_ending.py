@@ -88,7 +88,7 @@ def ended_by_signals() -> Iterator[None]:
     """Let the signals raise `Ended` in the main thread for the length of a block.
 
     A signal that is ignored stays so, as under `nohup`. A main thread that does not notice in time is not waited for:
-    what is half written is removed, and the process ends with the status that the signal stands for.
+    what is half written is removed, and the process ends with the status of the signal.
     """
     mine = [number for number in ENDING if signal.getsignal(number) == signal.SIG_DFL]
     if not mine or threading.current_thread() is not threading.main_thread():

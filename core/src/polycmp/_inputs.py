@@ -67,7 +67,7 @@ class Reach(Protocol):
 
         Args:
             inputs: The model's inputs, with the shapes that were asked for; others may be open.
-            feed: The first feed that was drawn; what was made of it says nothing in some outputs, or is not known.
+            feed: The first feed that was drawn; some outputs for it tell nothing, or are not known.
             iterations: Number of feeds that are wanted.
             silent: Tells which outputs say nothing: a comparison of them is blind.
         """
@@ -223,7 +223,7 @@ class PlanSource(DataSource):
         return found.feeds(asked)
 
     def _may_give_way(self) -> bool:
-        """Return whether the data loader leaves its place to real samples, and nobody said which values to draw."""
+        """Return whether the data loader leaves its place to real samples, and no values to draw were asked for."""
         if not self._free or self._plan.further_shapes:
             return False
         options = self.loader.spec.gives_way

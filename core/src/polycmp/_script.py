@@ -1,4 +1,4 @@
-"""Import one name from a user's file, in isolation whatever the file is called."""
+"""Import one name from a user's file, in isolation from modules of the same name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def load_script(path: str, name: str) -> Any:
     """Return attribute `name` of the Python file `path`.
 
     The file becomes a module of its own under a name that cannot clash, so it may be called `json.py`; its folder
-    is importable while it loads and for as long as it lives, behind everything else. A file that did not change is
+    is importable while it loads and for as long as it lives, after everything else. A file that did not change is
     executed once per process.
 
     Raises:

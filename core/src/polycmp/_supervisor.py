@@ -37,7 +37,7 @@ def supervised(command: Callable[[], int], words: Sequence[str]) -> int:
 
     Args:
         command: Runs the command and returns its exit status; called in the child, where this function returns, too.
-        words: The words behind `polycmp`, for what is said.
+        words: The words after `polycmp`, for the message.
     """
     if not hasattr(os, "fork"):
         return command()

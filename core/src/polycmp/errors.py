@@ -77,7 +77,7 @@ def _rebuild(cls: type[PolycmpError], what: str, whose: str, why: str, hint: str
 
 
 class UsageError(PolycmpError):
-    """Options, names or values that cannot be right, whatever the backends do (exit 2)."""
+    """Options, names or values that cannot be right with any backend (exit 2)."""
 
     exit_code = EXIT_USAGE
 
@@ -138,7 +138,7 @@ def _text_of(error: BaseException) -> str:
 
 
 def is_users_failure(error: BaseException) -> bool:
-    """Return whether an exception is the failure of the code that was called, whatever kind of exception it is.
+    """Return whether an exception is the failure of the code that was called, of any kind of exception.
 
     A `SystemExit` of a user's function ends the function and not the command, and a `BaseException` that is no
     `Exception`, as extensions in Rust raise it, is a failure like any other.

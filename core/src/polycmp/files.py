@@ -56,7 +56,7 @@ def located(path: str | Path) -> Path:
 
 @contextmanager
 def same_folder(whose: str) -> Iterator[None]:
-    """Begin a block of others' code in the folder in which the command was started, and go back there behind it.
+    """Begin a block of others' code in the folder in which the command was started, and go back there after it.
 
     Args:
         whose: Name of the code to blame if the block changed the folder.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["GraphNode", "ModelGraph", "MovableGraph", "OwnGraph", "Rounding", "weight_values"]
 
 
-#: What a tensor is rounded to: a type, by its name in `polycmp.precision`, or steps of this size; "" for nothing.
+#: Target of a rounding: a type, by its name in `polycmp.precision`, or steps of this size; "" for no rounding.
 Rounding: TypeAlias = "str | float"
 
 

@@ -78,7 +78,7 @@ class _Formatter(logging.Formatter):
 
 
 class StderrHandler(logging.Handler):
-    """Writes to a stream, or to whatever `sys.stderr` is at the time, which tests and notebooks replace."""
+    """Writes to a stream, or to the current `sys.stderr`, which tests and notebooks replace."""
 
     def __init__(self, parts: Sequence[str] = (), stream: TextIO | None = None) -> None:
         super().__init__()
@@ -124,7 +124,7 @@ def setup_logging(
         quiet: Number of `-q` on the command line.
         verbosity: `LEVEL` for everything, or `MODULE:LEVEL` for one module (`onnxrt`, `session`, …); the most specific
             module wins, and `LEVEL` wins over `-v` and `-q`.
-        silent: Show critical messages only, whatever else is said.
+        silent: Show critical messages only, whatever the other options say.
         log_format: Any of `timestamp`, `line-info`, `no-colors`.
         log_file: Also write to this file, which is emptied, and what commands print; missing folders are made.
         stream: Stream to write to; None means `sys.stderr`, never standard output.
@@ -198,7 +198,7 @@ def logger_name(module: str) -> str:
 
 
 def parse_severity(name: str) -> int:
-    """Return the level of a severity's name, in whatever case.
+    """Return the level of a severity's name, in any case.
 
     Raises:
         UsageError: There is no such severity.

@@ -46,7 +46,7 @@ class Model:
     """One model file, and every form of it that the installed loaders can make.
 
     Args:
-        path: The file; a Python file may name a function behind a colon.
+        path: The file; a Python file may name a function after a colon.
         registry: The plugins to look in.
         settings: Settings for models from the command line; None for the defaults.
 
@@ -213,7 +213,7 @@ class Model:
             path: The file to write.
 
         Returns:
-            What was made sure of, in a few words each; nothing where the model's loader cannot tell.
+            The checks that passed, in a few words each; none where the model's loader cannot tell.
 
         Raises:
             ModelError: Something is wrong with it that is not wrong with the model, or the model's loader cannot write.

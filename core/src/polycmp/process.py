@@ -34,7 +34,7 @@ __all__ = [
     "is_child",
 ]
 
-#: How long a child may take to end when it is asked to, and its last output to arrive afterwards, in seconds.
+#: Seconds that a child may take to end when it is asked to, and its last output to arrive afterwards.
 STOP_SECONDS = 5.0
 OUTPUT_SECONDS = 1.0
 _LAST_STANDARD = 2
@@ -173,7 +173,7 @@ class ChildProcess:
         """Make sure that no process and no descriptor is left.
 
         Args:
-            grace: Seconds to wait for it to notice that nobody asks it any more.
+            grace: Seconds to wait for it to notice that its connection is closed.
         """
         os.close(self._writing)
         self._wait(grace)

@@ -35,7 +35,7 @@ class Runner(Recorded):
         backend_version: Version of the library underneath, if the runner knows it once it is active.
         notes: Remarks for the reader of the report, in words: a fallback, a setting that had no effect.
         outputs_stay_valid: Set by a class whose `infer` returns arrays that outlive later calls and deactivation, so
-            that nobody has to copy them.
+            that no copy is needed.
     """
 
     outputs_stay_valid = False

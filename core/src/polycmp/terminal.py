@@ -2,7 +2,7 @@
 
 Names and messages come from downloaded files and from libraries. An escape code in one could rewrite the verdict on the
 screen, and a line that begins with `::` is a command to GitHub Actions. `visible` makes characters that do something
-into characters that say what they are; `guarded` keeps a line from being a command. Whatever polycmp writes to standard
+into characters that say what they are; `guarded` keeps a line from being a command. All that polycmp writes to standard
 output or standard error goes through both; plugins' commands use `echo`.
 """
 
@@ -32,7 +32,7 @@ __all__ = [
 
 #: Characters of one message that a terminal shows; reports keep more.
 SHOWN = 4000
-#: A workflow command of GitHub Actions stands at the beginning of a line, which is trimmed before; colours may precede.
+#: A workflow command of GitHub Actions begins a line, which is trimmed before; colours may precede.
 _COMMAND = re.compile(r"^((?:\x1b\[[\d;]*m|[^\S\n])*):(?=:)", re.MULTILINE)
 #: Its older spelling, and those of Azure Pipelines and TeamCity, count anywhere in a line.
 _OLD_COMMAND = re.compile(r"#(?=#\w*\[)")

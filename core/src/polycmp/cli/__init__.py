@@ -1,1 +1,1 @@
-"""The command line: the only room that knows click."""
+"""The command line: the only package that knows click."""

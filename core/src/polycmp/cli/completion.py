@@ -7,7 +7,7 @@ from click.shell_completion import get_completion_class
 
 from polycmp.terminal import echo
 
-#: These part words in bash, and stand between a backend's name, its options and their values.
+#: These separate words in bash, and a backend's name, its options and their values.
 _BASH = "COMP_WORDBREAKS=${COMP_WORDBREAKS//[:=]}\n"
 
 

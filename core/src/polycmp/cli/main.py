@@ -41,7 +41,7 @@ class CommandGroup(click.Group):
         self.path = path
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse; options of messages may stand before the command that they are for, except behind the program."""
+        """Parse; options of messages may precede the command that they are for, except right after the program."""
         if not self.path:
             ctx.meta["polycmp.typed"] = tuple(args)  # `polycmp.command.params.TYPED`, which is not imported for this
         if self.path and args[:1] and args[0].startswith("-"):
@@ -218,7 +218,7 @@ def run(args: Sequence[str] | None = None, registry: Registry | None = None) -> 
 
 
 def _status(words: list[str], registry: Registry | None, verbose: bool) -> int:
-    """Run a command and turn whatever comes of it into words and an exit status."""
+    """Run a command and turn its result or exception into words and an exit status."""
     try:
         result = cli.main(args=_spelled(words), prog_name="polycmp", standalone_mode=False, obj=registry)
     except PolycmpError as error:

@@ -25,7 +25,7 @@ STYLES = {"ok": "green", "broken": "red", "excluded": "red", "incomplete": "yell
 @click.command("list", help=_LIST)
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of a table.")
 def list_command(as_json: bool) -> None:
-    """Print the table of plugins; exit status 0 whatever state they are in."""
+    """Print the table of plugins; exit status 0 in whatever state they are."""
     import polycmp
     from polycmp.plan.flags import CORE_FLAGS, core_targets
     from polycmp.plugins.isolated import list_plugins

@@ -112,7 +112,7 @@ class BackendCommand(click.Command):
         return [*self.params, *_context(ctx).table_params, *([help_option] if help_option else [])]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse, several values behind one flag included; a process of many commands parses the same words once."""
+        """Parse, several values after one flag included; a process of many commands parses the same words once."""
         if ctx.resilient_parsing:  # the shell asks what may come next; the words are not complete
             return super().parse_args(ctx, args)
         registry, words = registry_of(ctx), take_topic(ctx, args)
@@ -151,7 +151,7 @@ def _call(**_: Any) -> None:
 
 
 def examples(*commands: str) -> str:
-    """Return the end of a command's `help` that shows these command lines; it stands before all options."""
+    """Return the end of a command's `help` that shows these command lines; it comes before all options."""
     return "\n\n\b\nExamples:\n" + "\n".join(f"  {command}" for command in commands)
 
 

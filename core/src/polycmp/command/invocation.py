@@ -42,7 +42,7 @@ T = TypeVar("T")
 class Invocation:
     """One call of a `BackendCommand`, with the options that the user gave.
 
-    A command makes a plan (`plan`), says that it begins (`begin`: whatever can be wrong usage is found by then), does
+    A command makes a plan (`plan`), says that it begins (`begin`: all wrong usage is found by then), does
     its work inside `progress`, and ends with `present`.
 
     Args:

@@ -20,12 +20,12 @@ _NAMES = ("verbose", "quiet", "verbosity", "silent", "log_format", "log_file")
 
 
 def behind_the_command(words: Sequence[str], commands: Collection[str]) -> list[str]:
-    """Return the words of a group of commands with the options of messages moved behind those of the command.
+    """Return the words of a group of commands with the options of messages moved after those of the command.
 
     `inspect -v model m.onnx` means the same as `inspect model m.onnx -v`.
 
     Args:
-        words: The words behind the group's name.
+        words: The words after the group's name.
         commands: Words that may come next: names of commands.
     """
     position = 0
@@ -51,7 +51,7 @@ def _is_about_messages(word: str) -> bool:
 
 
 def with_messages(command: click.Command) -> click.Command:
-    """Give a command that works whatever plugins do the options of messages that all others have.
+    """Give a command that does not depend on plugins the options of messages that all others have.
 
     Args:
         command: The command; its function does not see these options.

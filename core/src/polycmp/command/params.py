@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 
 JOINT = "\x1f"
-#: A flag for several values with none behind it, which is not the same as one that is empty.
+#: A flag for several values that none follows, which is not the same as one that is empty.
 NOTHING = JOINT
-#: Where the context holds the plugin whose options help is to show; "all" for those of everybody.
+#: Key of the context for the plugin whose options help is to show; "all" for those of all plugins.
 TOPIC = "polycmp.help"
-#: Where the context holds the words that were typed behind `polycmp`.
+#: Key of the context for the words that were typed after `polycmp`.
 TYPED = "polycmp.typed"
 
-#: How alike a flag has to be to one that there is to be taken for a slip of the fingers.
+#: Similarity to a known flag from which an unknown one is taken for a typing mistake.
 _SLIP = 0.8
 
-#: Flags outside the table whose value stands behind them as a word of its own.
+#: Flags outside the table whose value follows them as a word of its own.
 TAKES_A_WORD = frozenset({"-b", "--backend", "-o", "--output"})
 
 
@@ -52,7 +52,7 @@ def registry_of(ctx: click.Context) -> Registry:
 
 
 def take_topic(ctx: click.Context, words: Sequence[str]) -> list[str]:
-    """Return the words without the name behind `--help`, which the context keeps for the help text."""
+    """Return the words without the name after `--help`, which the context keeps for the help text."""
     at = next((index for index, word in enumerate(words[:-1]) if word in {"-h", "--help"}), None)
     if at is None or is_flag(words[at + 1]):
         return list(words)
@@ -64,7 +64,7 @@ def rewrite(words: Sequence[str], ctx: click.Context, table: FlagTable, registry
     """Return the words as click understands them.
 
     Raises:
-        UsageError: A flag that several plugins claim, or that nobody has.
+        UsageError: Several plugins claim a flag, or it is unknown.
         PluginError: A flag of a backend that is known but not installed.
     """
     # For a short option click first makes an error with names that are like it among all the long ones.
@@ -115,7 +115,7 @@ def _belongs(target: Target, word: str, *, first: bool) -> bool:
     try:
         target.field.convert([[word]])
     except UsageError:
-        # Whatever cannot be a further value is an argument: `--rtol 1e-3 model.onnx`.
+        # A word that cannot be a further value is an argument: `--rtol 1e-3 model.onnx`.
         return Path(word).suffix == "" or not Path(word).exists()
     return True
 
@@ -124,7 +124,7 @@ def _refuse(flag: str, ctx: click.Context, table: FlagTable, words: Sequence[str
     """Raise for a flag of plugins that are not there, or of several; return for one that click knows or explains.
 
     Raises:
-        UsageError: Nobody has it, or several plugins claim it.
+        UsageError: It is unknown, or several plugins claim it.
         PluginError: The plugin that brings the flag is not there; the error names its package, or the backend to use.
     """
     if not flag.startswith("--"):
@@ -248,7 +248,7 @@ class BackendOption(click.Option):
     """`-b SPEC`: completes the backend's name, then its options."""
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the backends, or behind a colon or comma the keys of the one that is named."""
+        """Return the backends, or after a colon or comma the keys of the one that is named."""
         from click.shell_completion import CompletionItem
 
         backends = registry_of(ctx).runners

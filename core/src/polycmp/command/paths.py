@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _IS_PATH = re.compile(r"\b(FILE|PATH|DIR)\b")
 
-#: Seconds by which the clock of a file system may be behind.
+#: Seconds by which the clock of a file system may be slow.
 _GRAIN = 0.05
 
 Named = tuple[str, str]  # an option or what else it is, and the path as it was typed

@@ -51,7 +51,7 @@ class Watch:
     def __init__(self, functions: Functions, output: str) -> None:
         self._functions, self._output = functions, output
         kinds = [kind for kind in IMPOSTORS if any(kind not in ignored_by(item) for item in functions.values())]
-        #: What let each impostor pass, in words, so far; empty where it was the reference itself.
+        #: Reasons why each impostor passed so far, in words; empty where it was the reference itself.
         self._alive = dict.fromkeys(kinds, "")
         self._previous: Array | None = None
         self._left = math.inf if all(map(is_ours, functions.values())) else _ASKED
@@ -111,7 +111,7 @@ class Watch:
 def silent_outputs(outputs: Mapping[str, Any], functions: Functions, accepted: Iterable[str] = ()) -> list[str]:
     """Return the outputs that tell nothing of the model that made them, as a comparison with themselves shows.
 
-    What is empty, text, or differs from itself, as NaN does, is no reason to look for other inputs.
+    An output that is empty, text, or differs from itself, as NaN does, is no reason to look for other inputs.
 
     Args:
         outputs: Arrays by name.

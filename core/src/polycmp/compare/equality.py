@@ -11,7 +11,7 @@ from polycmp.compare.blocks import BLOCK, Pair, for_each_block
 
 Array = NDArray[Any]
 
-#: Elements held against each other at once: no buffers have to fit the cache, too, and threads wait less for each other
+#: Elements compared at once: no buffers have to fit the cache, too, and threads wait less for each other
 #: than with smaller blocks.
 _SPAN = 4 * BLOCK
 

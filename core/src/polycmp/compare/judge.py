@@ -16,7 +16,7 @@ from polycmp.compare.words import kind_reason
 from polycmp.errors import ComparisonError, InvalidValueError
 from polycmp.tensors import dtype_class, to_numpy
 
-#: What other libraries' arrays have one of.
+#: Attributes of which other libraries' arrays have one.
 _ARRAY_METHODS = ("__array__", "__dlpack__", "detach", "numpy")
 
 

@@ -10,7 +10,7 @@ several times, by up to two. Whole numbers stay, being mostly exact, and results
 a scale, each number moves by up to half a step: that of the file where it is known, or else of 255 over the tensor's
 range. Rounding is random: its errors have both signs, they add up like a random walk, and no row keeps a factor
 because of it (Higham and Mary, A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41(5),
-2019). Running the model with moved tensors measures what it makes of them, whatever amplifies or damps them.
+2019). Running the model with moved tensors measures their effect, however it is amplified or damped.
 
 *How often.* `SAMPLES` times, with other random numbers each time. The noise of a tensor (`Level`) is the largest error
 of any sample, the root mean square of all, and the largest factor. Both sides round: their noises are added.
@@ -21,7 +21,7 @@ of any sample, the root mean square of all, and the largest factor. Both sides r
 *Undecided.* A bound wider than a share of what the tensor itself varies by would let a wrong tensor pass, too: errors
 between `EXPLAINED_SHARE` and the bound are undecided.
 
-Where no backend can run a model so, the noise is estimated (`one_rounding`), and whoever reports it says so.
+Where no backend can run a model so, the noise is estimated (`one_rounding`), and the report says so.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
 from polycmp.tensors import dtype_class, dtype_name, is_floating, to_numpy
 
 Array = NDArray[Any]
-#: How often a model is run with its tensors moved (choice: the largest of four samples of a normal distribution is less
-#: than an eighth of its width in one of 10,000 cases).
+#: Number of runs of a model with its tensors moved (choice: the largest of four samples of a normal distribution is
+#: less than an eighth of its width in one of 10,000 cases).
 SAMPLES = 4
 #: By how much two correct backends may be further apart than the sum of one sample of the rounding of each. Measured:
 #: at most 3.4 times, in 60 comparisons of ten trained models (silero-vad, magika, PP-OCR; recurrent, convolutional and
@@ -109,7 +109,7 @@ class Scales:
 class Level:
     """Size of the noise of a tensor, or of its part of one scale.
 
-    What an estimate does not tell is infinite.
+    Figures that an estimate does not give are infinite.
 
     Attributes:
         largest: The largest error of any element.

@@ -282,7 +282,7 @@ def _is_constant(array: Array) -> bool:
 def judge_errors(options: SimpleOptions, metrics: Mapping[str, float], output: str) -> DetailedVerdict:
     """Return the verdict of `simple` on figures.
 
-    Statistics are held against the tolerances like those of tensors. Whether every element passes is only known if one
+    Statistics are compared with the tolerances like those of tensors. Whether every element passes is only known if one
     tolerance alone lets all of them pass, or if the element that is known fails both.
 
     Raises:

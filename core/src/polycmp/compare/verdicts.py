@@ -72,7 +72,7 @@ class OutputComparison:
         reference_type: Likewise of the reference's.
         inconclusive: `blind` or `undecided` where it neither passed nor failed, as in `polycmp.spec.Verdict`.
         is_empty: Whether it had no elements in any iteration.
-        is_inner: Whether it is a tensor inside the model, of which nobody asks whether it could have differed.
+        is_inner: Whether it is a tensor inside the model, which is not checked for comparisons that cannot fail.
     """
 
     output: str

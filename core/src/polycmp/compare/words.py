@@ -49,7 +49,7 @@ def at_index(index: tuple[int, ...]) -> str:
 def passing_tolerances(required_abs: float, required_rel: float) -> str:
     """Name the absolute and the relative tolerance that would pass, each alone; empty where neither would.
 
-    A relative tolerance above 1 lets anything pass that has the right sign, so nobody is told of it, unless it is all
+    A relative tolerance above 1 lets anything pass that has the right sign, so it is not reported, unless it is all
     there is.
     """
     needed = [("atol", required_abs), ("rtol", required_rel)]

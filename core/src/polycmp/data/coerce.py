@@ -29,7 +29,7 @@ def coerce_feed(feed: Mapping[str, Any], inputs: TensorMetadata, owner: str) -> 
     """Return one array per input of a model.
 
     Names must be equal. An array of another element type is converted, with a warning, if its values survive that;
-    shapes are never changed. Arrays that fit are handed on as they are, on whatever device they live.
+    shapes are never changed. Arrays that fit are handed on as they are, on the device that they are on.
 
     Args:
         feed: Arrays by name: NumPy, torch, or anything with DLPack.

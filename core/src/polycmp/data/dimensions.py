@@ -16,8 +16,8 @@ _SEQUENCE = frozenset(
     | {"token", "frames", "samples", "past", "total", "s", "l"}
 )
 _IMAGE = frozenset({"height", "width", "h", "w", "rows", "cols", "columns"})
-#: What a dimension becomes of which only the kind is known: a batch stays small, and a sequence of one token would
-#: let attention and recurrence pass whatever they do.
+#: Size of a dimension of which only the kind is known: a batch stays small, and a sequence of one token would
+#: let attention and recurrence pass, right or wrong.
 USUAL: Mapping[str, int] = {"batch": 1, "sequence": 8, "image": 64, "": 8}
 
 

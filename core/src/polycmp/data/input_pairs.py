@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class
 
-#: How an input was found to be the other model's, in words.
+#: The ways in which an input was found to be the other model's, in words.
 GIVEN, SPELLING, FITTING, READERS, ORDER = (
     "as given",
     "by the spelling",
@@ -16,11 +16,11 @@ GIVEN, SPELLING, FITTING, READERS, ORDER = (
     "by what reads them",
     "which can be exchanged for each other",
 )
-#: How many operators behind inputs are looked at to tell those apart that are alike: all of them, or few where the
+#: Number of operators after inputs that are looked at to tell those apart that are alike: all of them, or few where the
 #: models have other operators further on.
 WHOLE = 1 << 30
 _DEPTHS = (WHOLE, 4, 2, 1)
-#: What TensorFlow, PyTorch's compiler and torch.export put around names.
+#: Prefixes and suffixes that TensorFlow, PyTorch's compiler and torch.export put around names.
 _AROUND = re.compile(r"^(?:serving_default_|kwargs_)|^l_(?=.*_$)|(?::\d+)$")
 
 #: Returns whether an input of one model is read as one of the other is, looking so many operators far.
@@ -53,7 +53,7 @@ def pair_inputs(
     """Pair the inputs of two models.
 
     Equal names are one input. Else names that differ by a converter's spelling alone, then inputs of which only one
-    fits by kind of elements and shape, then what operators read them. Whatever is not certain is left alone.
+    fits by kind of elements and shape, then what operators read them. All that is not certain is left alone.
 
     Args:
         mine: The model's inputs.

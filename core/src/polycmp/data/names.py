@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def by_names_of(inputs: Iterable[str], values: Mapping[str, T], others: Sequence[Mapping[str, str]]) -> dict[str, T]:
-    """Return values by the names of some inputs; what nobody knows stays as it is.
+    """Return values by the names of some inputs; an unknown name stays as it is.
 
     Args:
         inputs: The names wanted.
@@ -35,7 +35,7 @@ def by_names_of(inputs: Iterable[str], values: Mapping[str, T], others: Sequence
 
 
 def dimensions_of(inputs: TensorMetadata, sizes: Mapping[str, int], others: Iterable[TensorMetadata]) -> dict[str, int]:
-    """Return sizes by the names that dimensions have in some inputs; what nobody knows stays as it is.
+    """Return sizes by the names that dimensions have in some inputs; an unknown name stays as it is.
 
     Args:
         inputs: The inputs with the names wanted.

@@ -29,7 +29,7 @@ Range = tuple[float, float]
 Draw = Callable[[str, TensorEntry], Any]
 #: Draws whole numbers between two ends, both included, in an array of a shape.
 Whole = Callable[[int, int, tuple[int, ...]], Any]
-#: What others are divided by lies between these.
+#: Range of the numbers that others are divided by.
 DIVISORS: Range = (1.0, 8.0)
 
 
@@ -63,7 +63,7 @@ def _iterate(
     for iteration in range(options.iterations):
         draw = make_draw((options.seed + iteration) % 2**32, options)
         feed = {name: draw(name, entry) for name, entry in inputs.items()}
-        for name, number in known.items():  # drawn all the same, so that the inputs behind them stay what they are
+        for name, number in known.items():  # drawn all the same, so that the inputs after them stay what they are
             number.put_into(feed[name])
         yield feed
 
@@ -175,7 +175,7 @@ def _padding_mask(shape: tuple[int, ...], whole: Whole) -> NDArray[np.bool_]:
 
 
 def _is_free(name: str, options: RandomOptions) -> bool:
-    """Return whether nobody asked for a range."""
+    """Return whether no range was asked for."""
     return pick(options.val_range, name, None) in {None, (0.0, 1.0)}
 
 

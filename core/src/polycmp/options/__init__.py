@@ -1,8 +1,8 @@
 """Options: how they are declared, and the way of their values from words and run files to a plan and back.
 
 An options dataclass declares fields with `polycmp.spec.opt`; `OptionField` says what each takes and converts it, and
-`OptionValues` holds what was given, whoever gave it. `polycmp.options.values` reads single values as people type them,
-`polycmp.options.text` writes values down.
+`OptionValues` holds the options that were given, from any source. `polycmp.options.values` reads single values as
+people type them, `polycmp.options.text` writes values down.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class OptionField:
         name: The field's name.
         kind: One of `KINDS`.
         item: The type of one value.
-        default: The value when nobody says anything.
+        default: The value where none is given.
         help: One sentence.
         choices: The only values allowed, or None.
         aliases: Further flags wanted.

@@ -21,7 +21,7 @@ class OptionValues:
         classes: The options dataclasses of the core's and the command's own sections, by owner.
         model: The model file; empty if none was named.
         backends: The instances: as typed, or tables as in a run file.
-        wins: Per backend, values that count whatever a table of `backends` says.
+        wins: Per backend, values that override those of a table of `backends`.
         whose: Origin of the tables, for errors.
         command: The command line, for reports.
         sections: An instance of each section, by owner.

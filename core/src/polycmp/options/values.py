@@ -1,6 +1,6 @@
 """Values as people type them: shapes, ranges, sizes, values per tensor, references to scripts.
 
-Functions take text and either return the value or raise `UsageError` with the corrected spelling; those that stand in
+Functions take text and either return the value or raise `UsageError` with the corrected spelling; those inside
 `opt(parse=…)` raise `ValueError` with the reason.
 """
 
@@ -47,7 +47,7 @@ __all__ = [
 T = TypeVar("T")
 
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
-#: Text in quotes, where a quote of the same kind that belongs to the text stands twice.
+#: Text in quotes, where a quote of the same kind that belongs to the text is doubled.
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 _DIMENSION = re.compile(rf"(?P<name>{_QUOTED.pattern}|[^'\"\[\]():=,][^'\"\[\]():=,]*)=(?P<size>[0-9]+)")
 _SIZE = r"(?P<number>[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?)\s*(?P<unit>[kmgt]?)(?:i?b)?"
@@ -94,7 +94,7 @@ def split_list(text: str, separator: str = ",") -> list[str]:
 
 
 def unquote(text: str) -> str:
-    """Return text without the quotes around it; a quote inside that stands twice is one."""
+    """Return text without the quotes around it; a doubled quote inside is one."""
     if not _QUOTED.fullmatch(text):
         return text
     mark = text[0]
@@ -143,7 +143,7 @@ def parse_size(text: str) -> int:
     """Return a number of bytes from `1048576`, `1e9`, `512M`, `2G`, `2GiB` (units are powers of 1024)."""
     match = re.fullmatch(_SIZE, text.strip(), re.IGNORECASE)
     if not match:
-        raise UsageError(f"{text!r} is not a size", hint="write a number with K, M or G behind it, for example 512M")
+        raise UsageError(f"{text!r} is not a size", hint="write a number with K, M or G after it, for example 512M")
     return int(float(match["number"]) * _UNITS[match["unit"].lower()])
 
 
@@ -375,7 +375,7 @@ def unknown_names(values: Iterable[str], known: Iterable[str]) -> list[str]:
 
 
 def unique_label(label: str, used: Iterable[str]) -> str:
-    """Return the label, with `#2`, `#3`, … behind it if it is taken."""
+    """Return the label, with `#2`, `#3`, … appended if it is taken."""
     taken = set(used)
     candidate, number = label, 1
     while candidate in taken:

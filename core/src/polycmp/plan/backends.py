@@ -79,7 +79,7 @@ def plan_backends(
         asked: The instances as typed, or as `plain_backends` writes them.
         defaults: Per backend, the values that `--NAME-FIELD` gives to all its instances.
         registry: The plugins.
-        wins: Per backend, values that count whatever an instance says.
+        wins: Per backend, values that override those of an instance.
         whose: Origin of instances that are no texts, for errors.
 
     Raises:
@@ -98,7 +98,7 @@ def plan_backends(
 
 
 def _from_plain(plain: Mapping[str, Any], whose: str) -> Instance:
-    """Return the instance that one of `plain_backends` stands for."""
+    """Return the instance that one of `plain_backends` describes."""
     wrong = [key for key in plain if key not in {"backend", "options", "texts", *RESERVED}]
     tables = [plain.get(key, {}) for key in ("options", "texts")]
     names = [plain.get(key, "") for key in ("backend", *RESERVED)]

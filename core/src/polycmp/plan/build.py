@@ -206,7 +206,7 @@ def _functions(values: OptionValues, loader: DataLoaderSpec, registry: Registry)
 
 
 def _group(name: str, registry: Registry) -> tuple[str, ...]:
-    """Return the compare functions that a name stands for."""
+    """Return the compare functions with a name."""
     return tuple(key for key, item in registry.compare_funcs.items() if name in item.spec.groups) or (name,)
 
 

@@ -11,7 +11,7 @@ from polycmp.spec import opt, parse_size
 REPORT_HELP = "Write what was found; the suffix says how: .json, or what plugins write (polycmp plugins list)."
 FORMAT_HELP = ": .json, a type of file that plugins bring (polycmp plugins list), or a folder."
 
-# Nobody compares or prints these, and making the methods for it costs every help text a millisecond.
+# These are never compared or printed, and making the methods for it costs every help text a millisecond.
 
 
 def _positive(text: str) -> int:

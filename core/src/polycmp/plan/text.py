@@ -59,7 +59,7 @@ def to_words(
     Args:
         plan: The plan.
         registry: The plugins.
-        instead: Options to give whatever the plan says, as in a run file or as words; shapes of other inputs stay.
+        instead: Options that override the plan's, as in a run file or as words; shapes of other inputs stay.
         command: The words of the command.
         table: The options of the command, where it has not all of those of `run`; what it lacks is left out.
 

@@ -193,7 +193,7 @@ class PluginRecord:
 
 @dataclass(frozen=True)
 class Candidate:
-    """An entry point and what its distribution says of itself.
+    """An entry point and the metadata of its distribution.
 
     Attributes:
         record: The record so far; only a candidate whose state is `"ok"` may be imported.

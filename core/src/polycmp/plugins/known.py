@@ -92,7 +92,7 @@ def explain_kind(kind: str) -> str:
 def not_found(
     kind: Kind, name: str, table: Mapping[str, Contribution], records: Iterable[PluginRecord]
 ) -> PolycmpError:
-    """Return the error for a name that nobody has, with what to do about it.
+    """Return the error for an unknown name, with what to do about it.
 
     Args:
         kind: Kind of contribution that was asked for.
@@ -119,7 +119,7 @@ def not_found(
     install = known_names().backends.get(usual, "") if kind == "runner" else brought_by[1]
     if install:
         return PluginError(what, why="the package that brings it is not installed", hint=install)
-    # Backends come and go with packages; any other name that nobody has is a slip of the fingers.
+    # Backends come and go with packages; any other unknown name is a typing mistake.
     kind_of_error = PluginError if kind == "runner" else UsageError
     return kind_of_error(what, why=did_you_mean(name, table), hint="polycmp plugins list")
 

@@ -39,7 +39,7 @@ def assign_flags(
     """Decide who owns each flag.
 
     The flags in `reserved` stay the core's. Next come the flags of the core's own contributions, then the generated
-    flags of plugins, then the plugins' aliases; on each step a flag goes to the only one that wants it, and to nobody
+    flags of plugins, then the plugins' aliases; on each step a flag goes to the only one that wants it, and to none
     if there are several.
 
     Args:
@@ -98,7 +98,7 @@ def is_hidden(contribution: Contribution) -> bool:
 class Names:
     """The owner of each name.
 
-    A name belongs to the core's own contribution, else to the only one that claims it, else to nobody. A command that
+    A name belongs to the core's own contribution, else to the only one that claims it, else to none. A command that
     is also the beginning of another (`inspect` and `inspect model`) cannot be had, nor can the other; nothing is in the
     way of the core's own.
 

@@ -185,7 +185,7 @@ class Registry:
         return self._find("loader", name, self.loaders)
 
     def find_data_loader(self, name: str) -> Contributed[DataLoaderSpec]:
-        """Return a data loader; errors as in `find_runner`, but a name nobody has is a `UsageError`."""
+        """Return a data loader; errors as in `find_runner`, but an unknown name is a `UsageError`."""
         return self._find("data_loader", name, self.data_loaders)
 
     def find_compare_func(self, name: str) -> Contributed[CompareFuncSpec]:
@@ -278,7 +278,7 @@ class Registry:
         """Import the factory of a contribution, or another `"package.module:attribute"` of its plugin.
 
         Raises:
-            PluginError: That fails, in whatever way; the error names the plugin, its package and the missing module.
+            PluginError: That fails, in any way; the error names the plugin, its package and the missing module.
         """
         target = factory_string or getattr(contribution.spec, "factory", None) or contribution.spec.target
         module_name, _, attribute = target.partition(":")

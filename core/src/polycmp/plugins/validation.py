@@ -1,4 +1,4 @@
-"""Import one light module, call its hooks, and check what they give; whatever goes wrong becomes a reason."""
+"""Import one light module, call its hooks, and check what they give; any failure becomes a reason."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _FaultError(Exception):
 
 
 def validate(candidate: Candidate, manager: pluggy.PluginManager | None = None) -> PluginRecord:
-    """Return the finished record of one candidate, importing its light module if nothing speaks against it.
+    """Return the finished record of one candidate, importing its light module unless its metadata rules it out.
 
     Only `KeyboardInterrupt` gets out: a `SystemExit` in a plugin is the plugin's fault, not the end of the program.
     What the module prints goes to stderr, since stdout is for results.

@@ -32,7 +32,7 @@ class Place:
         texts: Texts, one for each heading: its counterpart, how that was found.
         figures: Figures, one for each measure; None for one that was not measured.
         state: State to show; `skipped` for a place without counterpart.
-        chosen: Whether it is one of those that the verdict speaks of.
+        chosen: Whether it is one of those that the verdict names.
     """
 
     name: str

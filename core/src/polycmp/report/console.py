@@ -25,7 +25,7 @@ _ROW_STYLES: dict[State, str] = {
 }
 #: A reason up to this length says no more of a row that passed than its mark: "within tolerance".
 _SHORT = 16
-#: A longer reason stands below its row in any case, so that it does not stretch the table.
+#: A longer reason is printed below its row in any case, so that it does not stretch the table.
 _INLINE = 40
 _MARKS: dict[State, str] = {
     "passed": "ok",
@@ -60,7 +60,7 @@ def print_result(result: Result, *, verbose: bool = False, quiet: bool = False, 
             out.print(Sentence(f"iteration {block.iteration} ({block.inputs}): {block.failed}"))
             out.print(whole_line(f"  repeat: {block.command}"), soft_wrap=True)  # a broken command cannot be copied
         elif isinstance(block, NextStep):
-            continue  # what to do next stands behind what was found
+            continue  # what to do next comes after what was found
         elif isinstance(block, Problem):
             out.print(Sentence(block.line or _sentence(block), _ROW_STYLES[block.state]))
             _hint(out, block)
@@ -131,7 +131,7 @@ def _rows(table: Table, columns: list[Column], verbose: bool) -> Iterable[Line]:
 
 
 def _remark(table: Table, columns: list[Column], name: str = "", reason: str = "", mark: Text | None = None) -> Line:
-    """Return a row that stands for others, or for the table as a whole."""
+    """Return a row about others that are left out, or about the table as a whole."""
     first = [mark or cell("")] if table.judged else []
     empty = [cell("")] * (len(columns) + bool(table.type_title))
     return Line([*first, cell(name), *empty], words(reason) if table.reason_title else cell(""))

@@ -41,7 +41,7 @@ def tag(name: str, *children: object, **attributes: object) -> Markup:
     Args:
         name: Name of the element.
         children: Content of the element; None is left out, and a void element such as `input` has none.
-        attributes: `class_` stands for `class`, other `_` for `-`; None and False leave an attribute out, True gives it
+        attributes: `class_` means `class`, other `_` mean `-`; None and False leave an attribute out, True gives it
             without a value.
     """
     written = "".join(_attribute(key, value) for key, value in attributes.items())

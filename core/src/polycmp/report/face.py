@@ -35,7 +35,7 @@ class Column:
         title: Heading of the column.
         kind: `text`, `number`, or `duration` (in seconds).
         digits: Significant digits of a number.
-        wide: Whether it is left out where room is short: on a terminal, in Markdown.
+        wide: Whether it is left out where space is short: on a terminal, in Markdown.
     """
 
     title: str
@@ -89,7 +89,7 @@ class Bar:
     """Bars over each other.
 
     Attributes:
-        shares: Their lengths as shares of the room there is, between 0 and 1, the longest first.
+        shares: Their lengths as shares of the available width, between 0 and 1, the longest first.
     """
 
     shares: tuple[float, ...]
@@ -223,7 +223,7 @@ class Row:
         mark: Word or sign that a terminal prints for the state; by default a word of the report's own.
         type: A second line under the name: element type and shape.
         tags: Further properties: `reference`.
-        chosen: Whether it is the one that the verdict speaks of.
+        chosen: Whether it is the one that the verdict names.
         remarks: Further sentences on it.
         details: More on it, for a page.
         drawing: A small drawing beside it.
@@ -268,7 +268,7 @@ class Table:
         problem: Failure of the table as a whole.
         judged: Whether the rows are verdicts, and so test cases. Else they only inform.
         failures_first: Whether failures come first, and a short form leaves out what passed.
-        causal: Whether each row follows from those before it: failures behind the chosen row are no failures of their
+        causal: Whether each row follows from those before it: failures after the chosen row are no failures of their
             own, and a short form shows the rows around that one.
     """
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from polycmp.report.face import BAD, Cell, CellValue, Column, Histogram, Problem, Row, Table
 
-#: Rows of a short form: failures, rows that passed, and rows before and behind the chosen one.
+#: Rows of a short form: failures, rows that passed, and rows before and after the chosen one.
 FAILED_ROWS, PASSED_ROWS = 20, 8
 _BEFORE, _BEHIND = 3, 6
 

@@ -1,4 +1,4 @@
-"""A table on a terminal of any width: columns that do not fit are left out, reasons stand below their rows."""
+"""A table on a terminal of any width: columns that do not fit are left out, reasons are printed below their rows."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from rich.text import Text
 from polycmp.report.screen import Screen, Sentence, cell, wrapped
 
 GAP = "   "
-#: Columns that a name keeps before others are left out for it, and how far what stands below a row is moved in.
+#: Columns that a name keeps before others are left out for it, and the indentation of lines below a row.
 _NAME, _INDENT = 24, 4
-#: Where a name may be broken, best behind these.
+#: A name is broken after one of these where possible.
 _JOINTS = "/.:_- "
 
 
@@ -23,8 +23,8 @@ class Heading:
 
     Attributes:
         title: Text of the heading.
-        right: Whether it holds figures, which stand to the right.
-        rank: When it is left out where room is short: the highest rank first, 0 never.
+        right: Whether it holds figures, which are aligned to the right.
+        rank: Order in which columns are left out where space is short: the highest rank first, 0 never.
         breaks: Whether its texts may take several lines.
     """
 
@@ -54,14 +54,14 @@ class Line:
 def print_table(
     out: Screen, title: str, headings: Sequence[Heading], rows: Iterable[Line], reason_title: str = ""
 ) -> None:
-    """Print a table, and an empty line behind it.
+    """Print a table, and an empty line after it.
 
     Args:
         out: Screen to print to.
         title: Title above the table; may be empty.
         headings: The columns.
         rows: The rows.
-        reason_title: The heading over the reasons that stand behind their rows.
+        reason_title: The heading over the reasons that are printed after their rows.
     """
     lines = list(rows)
     kept, widths = _columns(headings, lines, out.width)
@@ -88,7 +88,7 @@ def print_table(
 
 
 def _columns(headings: Sequence[Heading], lines: Sequence[Line], width: int) -> tuple[list[int], list[int]]:
-    """Return the columns that there is room for, and the width of each of all."""
+    """Return the columns that fit, and the width of each of all."""
     widths = [
         max([cell_len(heading.title), *(line.cells[at].cell_len for line in lines)])
         for at, heading in enumerate(headings)
@@ -135,7 +135,7 @@ def _joined(
 
 
 def _broken(text: Text, width: int) -> list[Text]:
-    """Return a name in parts that fit, broken behind a joint where there is one."""
+    """Return a name in parts that fit, broken after a joint where there is one."""
     parts = []
     while text.cell_len > width:
         head = text.plain[:width]

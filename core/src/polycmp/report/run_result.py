@@ -55,7 +55,7 @@ _OUTPUT_COLUMNS = (
 )
 #: Metrics of one compare function that a page shows.
 _METRICS = 8
-#: What outputs do that did not pass, and what is to be said of those that neither passed nor failed.
+#: Words for outputs that did not pass, and the remark on those that neither passed nor failed.
 _SHORT_WORDS = {"failed": "differ", "undecided": "undecided", "blind": "blind"}
 _LONG_WORDS = {
     "undecided": "could not be decided: the bound may explain anything",
@@ -231,7 +231,7 @@ def _cells(stats: ErrorStats) -> tuple[CellValue, ...]:
 def _asked_metrics(outputs: Iterable[OutputComparison]) -> list[tuple[str, str]]:
     """Return by function the metric that it judges by, for the functions that were asked for beside the default.
 
-    What a function puts first among its metrics is what it judges by.
+    A function judges by the metric that it puts first.
     """
     found: dict[str, str] = {}
     for output in outputs:

@@ -77,7 +77,7 @@ def make_console(width: int | None = None, stream: TextIO | None = None) -> Cons
 
 
 def cell(text: str, style: str = "") -> Text:
-    """Return a name, a type or a figure: one line, whatever it holds."""
+    """Return a name, a type or a figure as one line."""
     return Text(visible(shorten(text)), style=style)
 
 

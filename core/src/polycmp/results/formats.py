@@ -48,7 +48,7 @@ _OF_OTHERS = tuple(
     )
     for name in names.split()
 )
-#: How much alike suffixes are of which one is a slip of the fingers.
+#: Similarity of suffixes from which one is taken for a typing mistake.
 _SLIP = 0.75
 
 
@@ -227,9 +227,9 @@ def _holds_json(path: Path) -> bool:
 
 @contextmanager
 def format_code(what: str, label: str, path: Path) -> Iterator[None]:
-    """Run a format's code: its errors get the file's name, and whatever else it raises is an error of its plugin.
+    """Run a format's code: its errors get the file's name, and any other exception is an error of its plugin.
 
-    Errors of the system pass: a full disk is nobody's fault, and who opened the file says what to do.
+    Errors of the system pass: a full disk is no fault of the format, and the code that opened the file says what to do.
 
     Raises:
         PolycmpError: The code failed.

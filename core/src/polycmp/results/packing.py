@@ -26,7 +26,7 @@ def pack(name: str, value: Any) -> tuple[NDArray[Any], str]:
     """Return an array of a plain NumPy type with the same bits, and the real type's name where it differs, else "".
 
     Types of ml_dtypes become unsigned integers of their width. Strings become the UTF-8 bytes of a JSON list, because
-    NumPy's own fixed-width text drops trailing zeros and takes the longest item's room for each.
+    NumPy's own fixed-width text drops trailing zeros and takes the longest item's space for each.
 
     Args:
         name: The tensor's name, for the error.

@@ -1,4 +1,4 @@
-"""A backend taking part in a session: whatever it raises becomes its result, never the session's end."""
+"""A backend taking part in a session: an exception that it raises becomes its result, never the session's end."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class BackendRun:
 
 
 def _sentence(error: BaseException, when: str) -> str:
-    if isinstance(error, WorkerError):  # it says what became of a process, and `when` completes the sentence
+    if isinstance(error, WorkerError):  # it says how a process ended, and `when` completes the sentence
         return f"{error.what} {when}" + (f" ({error.why})" if error.why else "")
     return f"{describe_exception(error)} ({when})"
 

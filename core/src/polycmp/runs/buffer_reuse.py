@@ -31,7 +31,7 @@ def _spans(arrays: Iterable[Any]) -> list[_Span]:
 
 
 def _is_constant(array: Any) -> bool:
-    """Return whether nobody can write to an array, nor to what it is a view of, such as the inputs of a call."""
+    """Return whether an array is read-only, and so is the memory that it is a view of, such as the inputs of a call."""
     while isinstance(array, np.ndarray):
         if array.flags.writeable:
             return False

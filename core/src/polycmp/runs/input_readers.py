@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from polycmp.data.input_pairs import WHOLE, Alike
 from polycmp.graph import ModelGraph
 
-#: What only passes an input on, so that converted models have it, or do not.
+#: Operators that only pass an input on, so that converted models have them, or do not.
 _PASSING = frozenset({"Cast", "Identity", "QuantizeLinear", "DequantizeLinear", "Dropout"})
 _COMMUTATIVE = frozenset({"Add", "Mul", "And", "Or", "Max", "Min", "Sum", "Equal", "Xor", "Mean"})
 

@@ -113,7 +113,7 @@ def _streaming(runs: Sequence[BackendRun], source: Source, pace: Pace, pairing: 
 def _begun(
     runs: Sequence[BackendRun], source: Source, inputs: TensorMetadata, pace: Pace
 ) -> Iterator[tuple[Feed, dict[str, Mapping[str, Any]] | None]]:
-    """Yield the feeds, the first with what the runs made of it: only that tells whether the source has better ones."""
+    """Yield the feeds, the first with the runs' outputs for it: only they tell whether the source has better ones."""
     feeds = open_feeds(source.drawn if isinstance(source, DataSource) else source, inputs)
     first = next(feeds, None)
     if first is None:
@@ -245,7 +245,7 @@ def open_feeds(source: Source, inputs: TensorMetadata) -> Iterator[Feed]:
 
 
 def copy_feed(feed: Feed) -> Feed:
-    """Return a feed that stays what it is when its source goes on; whatever else it says of itself is kept."""
+    """Return a feed that stays as it is when its source goes on; its other attributes are kept."""
     kept: dict[str, Any] = copy.copy(feed) if isinstance(feed, dict) else dict(feed)
     for name, array in feed.items():
         kept[name] = copied(array)

@@ -85,7 +85,7 @@ class Observing(NamedTuple):
 
 
 class Observers:
-    """The observers of one run, each behind a fence: whatever one raises is an error that names it.
+    """The observers of one run. Their errors are isolated: an exception in one becomes an error that names it.
 
     As a context manager they are closed at the end of the block.
 

@@ -44,7 +44,7 @@ def run_plan(plan: Plan, registry: Registry, on_stage: Callable[[str], None] = l
         on_stage: Told in words what happens next.
 
     Returns:
-        What was found; a backend that failed is part of it.
+        The outcome; a backend that failed is part of it.
 
     Raises:
         PolycmpError: Nothing could be run: wrong names, no model, no data, an unreadable file.

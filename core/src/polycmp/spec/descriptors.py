@@ -36,7 +36,7 @@ def opt(
     a name applies to all and has the key `""`).
 
     Args:
-        default: The value when nobody says anything; immutable.
+        default: The value where none is given; immutable.
         help: One sentence for the help text.
         choices: The only values allowed.
         alias: A further flag, or several; one that two plugins have counts for neither: `"--providers"`.
@@ -75,7 +75,7 @@ def opt(
 
 @dataclass(frozen=True)
 class Switch:
-    """An option that leaves out something a backend does of its own accord, such as a pass of its optimiser.
+    """An option that leaves out something a backend does by default, such as a pass of its optimiser.
 
     What a model computes does not depend on it as long as the backend is right. So a fault that goes away with it lies
     in what is left out: searches turn switches on a model that fails, name what helps, and the option as a way round.
@@ -115,7 +115,7 @@ class RunnerSpec:
             file was exported from, say), a `polycmp.graph.ModelGraph` of what it runs, with the names of its own
             tensors. Its runners are then given the loaders that this graph's `cut` and `mark` return, and `locate`
             pairs its tensors with the other side's.
-        precise: Options, as pairs of field and value, with which it calculates in float64 whatever the model says;
+        precise: Options, as pairs of field and value, with which it calculates in float64 for any model;
             empty if it cannot. `locate` uses such a backend to tell rounding from faults.
         narrows: Options that let it calculate in a coarser type than the model's, as pairs of field and type
             (`("fp16", "float16")`); an empty type means that the field's value names it. What such a type rounds is
@@ -261,7 +261,7 @@ class DataLoaderSpec:
         sizes: Sizes that suit its inputs, the likeliest first, tried before the common ones: `image` for open heights
             and widths, `series` for the open length of what has no other dimension but a batch.
         gives_way: Options that say which values are drawn. Where none of them is given, and its numbers do not reach
-            a model's outputs, real samples take their place. None: its feeds stay, whatever comes of them.
+            a model's outputs, real samples take their place. None: its feeds stay in any case.
         steps_in: Optional, called as `steps_in(backends, registry) -> polycmp.runs.Reach`: it may give real inputs in
             place of those that `gives_way`, tried on a quick backend.
         python: `"package.module:attribute"` of a class that makes the same inputs in a Python program, called with

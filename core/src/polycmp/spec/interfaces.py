@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from polycmp.tensors import DataSource, Feed, TensorMetadata
 
 
-#: What a broken model might return instead of the reference. A comparison that lets one pass could not have failed. A
-#: compare function that is made to let some of them pass says so in an attribute `ignores`.
+#: Kinds of array that a broken model might return instead of the reference. A comparison that lets one pass could not
+#: have failed. A compare function that is made to let some of them pass says so in an attribute `ignores`.
 IMPOSTORS = ("zeros", "constant", "negated", "halved", "larger", "row", "iteration")
 
 
@@ -56,7 +56,7 @@ class Compared:
         candidate: The candidate's label.
         reference: The reference's label.
         output: The output's name in the candidate.
-        made: The candidate's array, or whatever holds it; valid until the watcher returns.
+        made: The candidate's array, or an object that holds it; valid until the watcher returns.
         expected: The reference's, likewise.
     """
 

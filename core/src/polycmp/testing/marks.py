@@ -34,7 +34,7 @@ class Expected:
 
 
 def notimpl(reason: str, *, raises: Raises = AssertionError) -> Expected:
-    """Mark what this plugin could do, but nobody has written it."""
+    """Mark what this plugin could do, but which is not written yet."""
     return Expected("notimpl", reason, raises)
 
 

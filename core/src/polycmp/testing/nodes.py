@@ -226,7 +226,7 @@ class NodeCorpus(Contract):
             return Failure(" ".join(describe_exception(error).split()), in_words=True)
         except AssertionError as error:
             return Failure(" ".join(str(error).split())[:160], in_words=True)
-        except BaseException as error:  # whatever a backend lets through is what this is looking for
+        except BaseException as error:  # any exception that a backend lets through is what this is looking for
             if not is_users_failure(error):
                 raise
             return Failure(describe_exception(error), in_words=False)

@@ -59,7 +59,7 @@ class RunnerContract(Contract):
     atol: ClassVar[float] = 1e-6
 
     def load(self) -> Any:
-        """Return the model, as whatever the runner's loader gives it."""
+        """Return the model, in the form that the runner's loader gives it."""
         raise NotImplementedError
 
     def make_runner(self, load: Callable[[], Any]) -> Runner:

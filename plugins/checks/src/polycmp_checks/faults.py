@@ -64,7 +64,7 @@ def add_row_noise(array: Array) -> Array:
 
 
 def nudge_ties(array: Array) -> Array:
-    """Return numbers a little further from zero, so that whatever rounds them never sees a half."""
+    """Return numbers a little further from zero, so that no rounding ever meets a half."""
     import ml_dtypes
 
     epsilon = float((ml_dtypes if is_low_bit(array.dtype) else np).finfo(array.dtype).eps)

@@ -1,6 +1,6 @@
 """The backend `faulty`: another backend, with a fault at one operator.
 
-The model is cut into three parts: what comes before the operator, the operator alone, and what comes behind it. The
+The model is cut into three parts: what comes before the operator, the operator alone, and what comes after it. The
 wrapped backend runs all three; the fault changes what the operator reads or makes on the way between them.
 """
 
@@ -24,7 +24,7 @@ from polycmp_checks.faults import ON_INPUT, ON_OUTPUTS, ROUNDING, concerns, end_
 from polycmp_checks.plugin import FaultyOptions
 
 Arrays = dict[str, Any]
-#: How the note begins that says that a fault had no effect on what passed through the operator.
+#: Beginning of the note that a fault had no effect on the tensors of the operator.
 NO_EFFECT = "the fault changed no number"
 
 

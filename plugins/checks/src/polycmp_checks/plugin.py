@@ -114,7 +114,7 @@ def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
 
 @hookimpl
 def polycmp_run_observers() -> Iterable[ObserverSpec]:
-    """Contribute what says of differences whether rounding may be why."""
+    """Contribute the judgement of whether rounding explains differences."""
     yield ObserverSpec(
         "rounding",
         "Whether rounding may explain a difference",

@@ -97,7 +97,7 @@ def run_selftest(
     at: str = "",
     on_stage: Callable[[str], None] = lambda _: None,
 ) -> SelfTest:
-    """Compare a backend with itself, then with itself behind each fault.
+    """Compare a backend with itself, then with itself under each fault.
 
     Args:
         plan: Model, inputs, compare functions, and one backend.
@@ -111,7 +111,7 @@ def run_selftest(
         ModelError: The model cannot be read, or not looked into.
         PluginError: There is no such backend.
     """
-    # What a comparison is blind to is what is looked for here: fault by fault.
+    # This looks for what a comparison is blind to: fault by fault.
     plan = replace(plan, compare=replace(plan.compare, allow_blind=("*",)))
     [backend] = plan.backends
     result = SelfTest(backend.label)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: Element types whose bytes in a file are those of a NumPy array.
 _PLAIN_KINDS = "biufc"
 _CHUNK = 4 << 20
-#: Where weights begin in a file of their own, so that they can be mapped as arrays.
+#: Alignment of weights in a file of their own, so that they can be mapped as arrays.
 _ALIGNMENT = 4096
 
 

@@ -52,7 +52,7 @@ class ExtractSubgraph(OnnxLoader):
 
         Raises:
             UsageError: A name is unknown.
-            ModelError: The part needs an input that was not named, or one whose type nobody knows.
+            ModelError: The part needs an input that was not named, or one whose type is unknown.
         """
         model = own_model(self.model)
         extract_part(model, self.inputs, self.outputs)
@@ -72,7 +72,7 @@ def extract_part(model: Any, inputs: Tensors | None = None, outputs: Tensors | N
 
     Raises:
         UsageError: A name is unknown.
-        ModelError: The part needs an input that was not named, or one whose type nobody knows.
+        ModelError: The part needs an input that was not named, or one whose type is unknown.
     """
     graph = model.graph
     starts = [value.name for value in graph_inputs(graph)] if inputs is None else list(inputs)

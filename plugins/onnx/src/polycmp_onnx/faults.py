@@ -13,7 +13,7 @@ from polycmp_onnx.external import external_tensors
 from polycmp_onnx.graph import graph_inputs, tensor_bytes
 from polycmp_onnx.shapes import LARGEST_SHAPE, structure
 
-#: An output of unknown shape harms nobody: backends find it out when they run the model.
+#: An output of unknown shape does no harm: backends find it out when they run the model.
 _MISSING = "is required but missing"
 
 

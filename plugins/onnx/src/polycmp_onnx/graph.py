@@ -28,7 +28,7 @@ _DTYPES = {
     }.items()
 }  # fmt: skip
 
-#: What one protobuf message can hold, less a little for what lies around the weights.
+#: Size limit of one protobuf message, less a little for the rest of the model beside the weights.
 PROTOBUF_LIMIT = 2**31 - 2**24
 
 

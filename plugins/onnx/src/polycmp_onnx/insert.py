@@ -1,4 +1,4 @@
-"""Putting one node into a graph, in place of whatever lies between two sets of tensors."""
+"""Putting one node into a graph, in place of all nodes between two sets of tensors."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def structure_from_path(path: str | Path) -> ModelProto:
 
 
 def given_model(source: Any, external_data_dir: str | Path | None = None) -> ModelProto:
-    """Return the model that a loader was given, in whatever form.
+    """Return the model that a loader was given, in any form.
 
     Args:
         source: An `onnx.ModelProto`, a path, the bytes of a file, an `onnx_graphsurgeon.Graph`, or a callable that
@@ -187,7 +187,7 @@ def own_model(source: Any, external_data_dir: str | Path | None = None) -> Model
 
 
 def _is_fresh(source: Any) -> bool:
-    """Return whether nobody else holds what a loader gives: some pass on the very model that they were given."""
+    """Return whether a loader's model is referenced nowhere else: some pass on the very model that they were given."""
     return isinstance(source, OnnxLoader) and (not hasattr(source, "model") or _is_fresh(source.model))
 
 

@@ -261,14 +261,14 @@ def open_graph(loader: Any) -> OnnxGraph:
     """Return the model that a loader gives as a graph, its large weights left in their files where it can.
 
     Args:
-        loader: A loader of this package, with whatever options it was made.
+        loader: A loader of this package, with any options.
     """
     external = loader.external() if isinstance(loader, OnnxLoader) else None
     return OnnxGraph(loader()) if external is None else OnnxGraph(external.model, external)
 
 
 def _says_more(inferred: Any, declared: Any) -> bool:
-    """Return whether to take what is inferred: behind an operator that ONNX does not know, that has no shape."""
+    """Return whether to take the inferred type: after an operator that ONNX does not know, it has no shape."""
     return inferred.HasField("type") and (shape_of(inferred) is not None or declared is None)
 
 

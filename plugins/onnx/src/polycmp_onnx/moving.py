@@ -1,6 +1,6 @@
 """Models whose tensors move by up to one unit in the last place of a type, at random, as rounding to it moves them.
 
-Behind each operator that calculates stand a few that add random numbers of that size, so that any backend that runs
+After each operator that calculates come a few that add random numbers of that size, so that any backend that runs
 the model shows what rounding makes of it. Weights are rounded, since rounding moves the same weight always alike, and
 whole numbers stay, which are mostly exact.
 """

@@ -1,7 +1,7 @@
 """Turning the float32 inside of a model into a smaller type.
 
 Each operand is judged by what ONNX's own schema of its operator takes: where that lacks the smaller type, the operand
-stays in float32, and casts stand where a tensor passes from one type to the other. A tensor is cast in the graph that
+stays in float32, with casts where a tensor passes from one type to the other. A tensor is cast in the graph that
 makes it, before the first node that reads it otherwise, so nodes stay in order and branches see it from within.
 """
 
@@ -33,7 +33,7 @@ _NARROW_CONTRIB = frozenset({
     "SkipSimplifiedLayerNormalization",
 })  # fmt: skip
 _CONTRIB = "com.microsoft"
-#: What sizes are computed with: where only these lie between whole numbers and what takes no smaller type, float32
+#: Operators that compute sizes: where only these lie between whole numbers and what takes no smaller type, float32
 #: stays, for float16 holds whole numbers up to 2048 only.
 _COUNTING = (
     "Abs", "Add", "Cast", "Ceil", "Concat", "Div", "Floor", "Gather", "Identity", "Mod", "Mul", "Neg", "Pow", "Range",
@@ -322,7 +322,7 @@ class _Narrowing:
         return self._holds_no_tensors(scope, node)
 
     def _holds_no_tensors(self, scope: _Scope, node: Any) -> bool:
-        """Return whether a node deals in sequences and the like, which cannot be cast, or in what nobody knows."""
+        """Return whether a node deals in sequences and the like, which cannot be cast, or in unknown types."""
         schema = self._schema(node)
         if is_standard(node, "If", "Loop", "Scan"):
             return bool(node.output) and self._type_name not in _allowed(schema.outputs, 0)

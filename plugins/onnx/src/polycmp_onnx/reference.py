@@ -107,7 +107,7 @@ class Evaluator(ReferenceEvaluator):  # type: ignore[misc]
         keep = {*wanted, *feed_inputs, *self.rt_inits_, ""}
         for index, node in enumerate(self.rt_nodes_):
             outputs = self._run_node(node, results, attributes)
-            # What nobody names is not kept: "" as an input means that there is none.
+            # An output without a name is not kept: "" as an input means that there is none.
             results.update((name, value) for name, value in zip(node.output, outputs, strict=False) if name)
             if not intermediate:
                 for name in self.last_use_.get(index, ()):

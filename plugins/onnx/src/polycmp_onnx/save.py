@@ -18,7 +18,7 @@ from polycmp_onnx.external import external_tensors
 from polycmp_onnx.graph import is_too_large
 from polycmp_onnx.load import OnnxLoader, given_model, structure_from_path
 
-#: Where large weights begin in a file, so that they can be mapped as arrays.
+#: Alignment of large weights in a file, so that they can be mapped as arrays.
 _ALIGNMENT = 4096
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class SaveOnnx(OnnxLoader):
         model: A model, or a callable that returns one; it is not changed.
         path: The file to write.
         external_data_path: File name, relative to the model's folder, for the weights; "" means the model's name with
-            `.data` behind it; None keeps the weights in the model, unless it is too large for that.
+            `.data` appended; None keeps the weights in the model, unless it is too large for that.
         size_threshold: Tensors with fewer bytes stay in the model.
         all_tensors_to_one_file: Put the weights into one file rather than one file each.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 #: Weights with fewer elements say nothing, and may be axes or scales that have to stay.
 _FEWEST = 8
 _FUNCTIONS = "functions"
-#: What a model says of where it comes from.
+#: Fields of a model that tell its origin.
 _ABOUT = (
     "producer_name", "producer_version", "doc_string", "domain", "metadata_props", "model_version", "training_info",
     "configuration",
@@ -159,7 +159,7 @@ def redraw_weights(model: ModelProto, generator: np.random.Generator) -> int:
         generator: Draws the numbers.
 
     Returns:
-        How many weights were replaced, and lists of numbers among the attributes of nodes. Integers of more than 8
+        Number of replaced weights, lists of numbers among the attributes of nodes included. Integers of more than 8
         bits, which may be sizes or positions, are not.
     """
     import numpy as np

@@ -25,7 +25,7 @@ _REFERENCE = frozenset({RAW_DATA, EXTERNAL_DATA, DATA_LOCATION})
 KEPT_BYTES = 4096
 #: Weights of less than this many bytes in all are as well read as mapped.
 _WORTH = 1 << 20
-#: How a field is encoded.
+#: Encodings of a field.
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 
 
@@ -56,7 +56,7 @@ def read_structure(file: Path, location: str = "") -> ModelProto:
 def referring_to_itself(file: Path) -> bytes | None:
     """Return a `.onnx` file's content with references to its own large weights in place of these.
 
-    Who loads this maps the weights from the file instead of reading, parsing and copying them. The locations begin in
+    Its weights can be mapped from the file instead of reading, parsing and copying them. The locations begin in
     the file's folder.
 
     Args:
@@ -170,7 +170,7 @@ def fields(message: memoryview) -> Iterator[tuple[int, int, int, int | memoryvie
 
 
 def read_varint(message: memoryview, position: int) -> tuple[int, int]:
-    """Return a number and the position behind it.
+    """Return a number and the position after it.
 
     Raises:
         ValueError: The message ends before it, or it is too long.

@@ -45,7 +45,7 @@ def _clean_up(graph: Any) -> None:
 
 
 def sort_nodes(model: Any) -> None:
-    """Put nodes behind those whose results they read, in subgraphs too, and otherwise leave their order alone.
+    """Put nodes after those whose results they read, in subgraphs too, and otherwise leave their order alone.
 
     Args:
         model: An `onnx.ModelProto`, which is changed.
@@ -69,7 +69,7 @@ def _sort_nodes(graph: Any) -> None:
 
 
 def _order(before: Sequence[Sequence[int]], graph: Any) -> list[int]:
-    """Return indices so that each comes behind those it needs."""
+    """Return indices so that each comes after those it needs."""
     order: list[int] = []
     state = [0] * len(before)  # 1 is being looked at, 2 is placed
     for start in range(len(before)):
@@ -137,7 +137,7 @@ def set_shape(value: Any, dims: Sequence[int | str]) -> None:
 
 
 def make_static(model: Any, arrays: Mapping[str, Any], *, leave_open: bool = False) -> None:
-    """Note the types and shapes that tensors had when the model ran once: fixed, whatever they were before.
+    """Note the types and shapes that tensors had when the model ran once: fixed, even if they were open before.
 
     Args:
         model: An `onnx.ModelProto`, which is changed.

@@ -31,11 +31,11 @@ _SIZED_BY = {
 
 @also_called("copy")
 class SetUpperBound(OnnxLoader):
-    """Puts `Min(tensor, bound)` behind tensors, so that what they decide the size of cannot grow beyond all limits.
+    """Inserts `Min(tensor, bound)` after tensors, so that tensors whose size they decide cannot grow without limit.
 
     Args:
         model: A model, or a callable that returns one; it is not changed.
-        upper_bounds: Bound by name of the tensor; the name "" stands for every computed tensor whose content decides
+        upper_bounds: Bound by name of the tensor; the name "" means every computed tensor whose content decides
             the size of another. A number alone means the same as `{"": number}`.
     """
 
@@ -58,7 +58,7 @@ set_upper_bound = immediate(SetUpperBound)
 
 
 def bound(model: Any, bounds: Mapping[str, int]) -> None:
-    """Put `Min(tensor, bound)` behind tensors of a model.
+    """Insert `Min(tensor, bound)` after tensors of a model.
 
     Args:
         model: An `onnx.ModelProto`, which is changed.

@@ -30,7 +30,7 @@ _LOADED, _RUN = 2 << 30, 256 << 20
 _UNIT, _COARSE_UNIT = 2.0**-10, 2.0**-4
 _COARSE = frozenset({10, 16, 17, 18, 19, 20, 22, 23})  # FLOAT16, BFLOAT16 and those of 8 and 4 bits
 _RANDOM = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
-#: Words with which a backend says that it lacks something, whatever the file is like.
+#: Words with which a backend says that it lacks something, with any file.
 _LACKS = (
     "NOT_IMPLEMENTED",
     "not implemented",
@@ -44,7 +44,7 @@ _LACKS = (
 class Verification:
     """Looks at a file that was written: by ONNX's rules, by loading it, and by running it beside its original.
 
-    What the original suffers from, too, is told and not held against the file.
+    Faults that the original has, too, are reported and do not count against the file.
 
     Args:
         registry: The plugins, among which is the backend that loads the file; None to load nothing, neither the file
@@ -192,7 +192,7 @@ class Verification:
             return self._leave("not loaded", found.fault)
         if self.original is None:
             return self._leave(
-                "not loaded", f"{found.fault} (it was made of no ONNX model, so nobody knows whose fault)"
+                "not loaded", f"{found.fault} (it was made of no ONNX model, so it is unknown whose fault it is)"
             )
         if not self._original_loads(backend):
             return self._leave("not loaded", f"{found.fault}; nor does it load the original")
@@ -223,7 +223,7 @@ def save_part(
         registry: The plugins.
 
     Returns:
-        What was made sure of, in a few words each.
+        The checks that passed, in a few words each.
 
     Raises:
         ModelError: Something is wrong with it that is not wrong with its original.

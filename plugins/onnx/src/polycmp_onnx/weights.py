@@ -1,4 +1,4 @@
-"""Weights that operators multiply with: finding them behind what only prepares them, 2:4 sparsity, leaving them out."""
+"""Weights that operators multiply with: finding them behind Q/DQ, casts and transposes, 2:4 sparsity, omission."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _groups(array: Any, axis: int) -> Any:
 
 
 def prune(model: Any, names: Collection[str] | None = None) -> list[str]:
-    """Make weights 2:4 sparse, whatever that does to the accuracy; return their names.
+    """Make weights 2:4 sparse, without regard to the accuracy; return their names.
 
     Args:
         model: An `onnx.ModelProto` with its weights, which is changed.
@@ -159,7 +159,7 @@ def forget_values(tensor: Any) -> None:
     tensor.raw_data = b""
 
 
-#: What a weight without values is marked with, and a model that has some. TensorRT's tools know these words.
+#: Marks of a weight without values, and of a model that has some. TensorRT's tools know these words.
 MARK = "TRT_WEIGHTLESS"
 SPARSE = "SPARSE_2_4"
 #: Of which operators weights are left out, which inputs, and from how many bytes on; "" for operators ONNX lacks.

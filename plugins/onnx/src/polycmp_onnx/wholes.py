@@ -7,7 +7,7 @@ from typing import Any
 
 from polycmp.tensors import TensorMetadata, dtype_class
 
-#: Inputs of operators that say where, how many or which shape; -1 stands for all but the first.
+#: Inputs of operators that say where, how many or which shape; -1 means all but the first.
 PLACES: Mapping[str, tuple[int, ...]] = {
     "Gather": (1,), "GatherElements": (1,), "GatherND": (1,), "Scatter": (1,), "ScatterElements": (1,),
     "ScatterND": (1,), "Reshape": (1,), "Expand": (1,), "Tile": (1,), "ConstantOfShape": (0,), "Range": (0, 1, 2),
@@ -22,7 +22,7 @@ PLACES: Mapping[str, tuple[int, ...]] = {
 }  # fmt: skip
 #: Operators of which no output holds the numbers that went in, or anything made of their values.
 COUNTING = frozenset({"Shape", "Size", "ArgMax", "ArgMin", "NonZero", "EyeLike"})
-#: Operators with graphs inside, which may read whatever is around them.
+#: Operators with graphs inside, which may read all tensors around them.
 WITH_GRAPHS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 #: The numbers that ONNX gives to types of whole numbers: (u)int8 to (u)int64.
 WHOLE_TYPES = frozenset({2, 3, 4, 5, 6, 7, 12, 13})

@@ -30,7 +30,7 @@ _PROVIDER = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_]*)\s*(?:\[(?P<options>[^\[
 def parse_provider(text: str) -> tuple[str, dict[str, str]]:
     """Return name and options from `cuda` or `cuda[device_id=1;cudnn_conv_algo_search=DEFAULT]`.
 
-    Options stand in brackets, separated by semicolons or commas.
+    Options are written in brackets, separated by semicolons or commas.
 
     Raises:
         ValueError: The text has another form, or no provider of that name can exist.

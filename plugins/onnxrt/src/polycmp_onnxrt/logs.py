@@ -1,6 +1,6 @@
 """ONNX Runtime's log messages through Python's logging, under the logger `polycmp.onnxrt`.
 
-ONNX Runtime writes its messages itself to the process's standard error. What nobody wants to see is therefore not
+ONNX Runtime writes its messages itself to the process's standard error. Messages that are not wanted are therefore not
 made in the first place; what is wanted is caught at the file descriptor and logged.
 """
 
@@ -31,7 +31,7 @@ _here = threading.local()
 def severity() -> int:
     """Return the severity from which ONNX Runtime shall speak, by the level of the logger `polycmp.onnxrt`.
 
-    Its warnings are about its own optimizations, so they come with `-v` and what is less with more of it. Its errors
+    Its warnings are about its own optimizations, so they come with `-v`, and lesser ones with more of it. Its errors
     reach people as exceptions.
     """
     for number, level in enumerate((_VERBOSE, _INFO, _WARNING)):
@@ -42,7 +42,7 @@ def severity() -> int:
 
 @contextlib.contextmanager
 def captured() -> Iterator[None]:
-    """Log what ONNX Runtime writes to standard error meanwhile; anybody else's text is passed on as it is."""
+    """Log what ONNX Runtime writes to standard error meanwhile; other text is passed on as it is."""
     if severity() == _FATAL_ONLY or getattr(_here, "captures", False):
         yield
         return

@@ -1,4 +1,4 @@
-"""The names of ONNX Runtime's optimizers, which it tells nobody: those of releases 1.13 to 1.32.
+"""The names of ONNX Runtime's optimizers, which it does not publish: those of releases 1.13 to 1.32.
 
 A release ignores the names that it does not know.
 """

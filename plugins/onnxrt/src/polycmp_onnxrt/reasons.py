@@ -8,7 +8,7 @@ from polycmp.errors import BackendError, ModelError, PluginError, PolycmpError
 
 _PREFIX = re.compile(r"\[ONNXRuntimeError\] : \d+ : (?P<kind>[A-Z_]+) : ")
 _LOADING = re.compile(r"^(?:Load model from .*? failed: ?)+")
-#: Where in ONNX Runtime's sources the message was made: file, line and signature up to a bracket's end.
+#: Location in ONNX Runtime's sources where a message was made: file, line and signature up to a bracket's end.
 _LOCATION = re.compile(r"\S*/onnxruntime/\S+\.(?:cc|h|cpp|cu):\d+ (?:[^\[]*?\)(?: const)? )?(?=\S)")
 _RUNNING = re.compile(
     r"(?:Error in execution: )?Non-zero status code returned while running (?P<op>\S+) node\."
@@ -49,7 +49,7 @@ def loading_failed(error: Exception, *, whose: str = "onnxrt", model: str = "the
     Args:
         error: The exception from ONNX Runtime.
         whose: The backend's label.
-        model: The model's path, or words that stand for it.
+        model: The model's path, or a description of it.
     """
     text = str(error)
     unsupported = next(filter(None, (pattern.search(text) for pattern in (*_NO_KERNEL, *_NO_OPERATOR))), None)

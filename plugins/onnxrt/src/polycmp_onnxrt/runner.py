@@ -76,7 +76,7 @@ class OnnxrtRunner(Runner):
         return metadata
 
     def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
-        """Return the outputs; they live as long as anybody holds them.
+        """Return the outputs; they live as long as they are referenced.
 
         Raises:
             BackendError: ONNX Runtime failed.

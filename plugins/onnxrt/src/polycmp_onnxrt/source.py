@@ -86,7 +86,7 @@ def path_of(model: Any) -> str | None:
 
 
 def native_path(path: str) -> str:
-    """Return a path as ONNX Runtime takes it, which wants UTF-8 whatever the locale says.
+    """Return a path as ONNX Runtime takes it, which wants UTF-8 in any locale.
 
     Under `LANG=C` Python spells a letter outside ASCII with halves of surrogate pairs, which UTF-8 has no place for.
 

@@ -44,7 +44,7 @@ def to_tensor(ov: Any, array: NDArray[Any], kind: Any) -> Any:
         array: The array.
         kind: The `openvino.Type` of the input.
     """
-    # OpenVINO copies arrays that nobody may write to, but not those of no dimensions, which it cannot share.
+    # OpenVINO copies read-only arrays, but not those of no dimensions, which it cannot share.
     array = np.ascontiguousarray(array) if array.ndim else array.copy()
     if not is_low_bit(array.dtype):
         return array

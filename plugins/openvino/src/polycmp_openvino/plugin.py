@@ -43,7 +43,7 @@ class Options:
     )
     own_precision: bool = opt(
         False,
-        help="Let OpenVINO choose the type, as it does by default where nobody compares: bfloat16 on CPUs with AMX, "
+        help="Let OpenVINO choose the type, as it does by default outside polycmp: bfloat16 on CPUs with AMX, "
         "float16 on GPUs.",
     )
     hint: str = opt(

@@ -6,7 +6,7 @@ import re
 
 from polycmp.errors import BackendError, ModelError, PluginError, PolycmpError
 
-#: Where in OpenVINO's sources a message was made, and the condition that failed there.
+#: Location in OpenVINO's sources where a message was made, and the condition that failed there.
 _LOCATION = re.compile(r"Exception from \S+:\d+:\s*|Check '.*?' failed at \S+:\d+:\s*|\[ERROR\]\s*", re.DOTALL)
 _UNSUPPORTED = (
     re.compile(r"No conversion rule found for operations: (?P<op>[\w.:-]+(?:, ?[\w.:-]+)*)"),
@@ -34,7 +34,7 @@ def reading_failed(error: Exception, model: str) -> PolycmpError:
 
     Args:
         error: The exception from OpenVINO.
-        model: The model's path, or words that stand for it.
+        model: The model's path, or a description of it.
     """
     return _unsupported(error) or ModelError(
         f"OpenVINO could not read {model}", whose="openvino", why=shorten(str(error))

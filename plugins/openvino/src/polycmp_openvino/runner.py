@@ -105,7 +105,7 @@ class OpenvinoRunner(Runner):
         return metadata
 
     def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
-        """Return the outputs; they are copies, which live as long as anybody holds them.
+        """Return the outputs; they are copies, which live as long as they are referenced.
 
         Raises:
             BackendError: OpenVINO failed.

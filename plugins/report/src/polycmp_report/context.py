@@ -25,7 +25,7 @@ def complete(result: Result, registry: Registry, plan: Plan | None, model: str, 
     if plan is None:
         return result
     sides = environments(plan, registry)
-    if sides:  # they say what the result says of the process that compared, and more
+    if sides:  # they have the result's facts about the process that compared, and more
         result = replace(result, content=(*result.content, *sides), environment={})
     return with_graph(result, plan, registry)
 

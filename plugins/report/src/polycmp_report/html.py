@@ -32,7 +32,7 @@ def write(result: Result, path: str) -> None:
 
 
 def to_html(result: Result) -> str:
-    """Return the page. Whatever came from a model or a user is text in it, and only its own script may run."""
+    """Return the page. All that came from a model or a user is text in it, and only its own script may run."""
     series = result.blocks(Series)
     main = _main(result, series)
     styles = (

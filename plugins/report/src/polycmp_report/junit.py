@@ -79,7 +79,7 @@ def _case_of(row: Row, table: Table, result: Result) -> ET.Element:
         if (cell.text if isinstance(cell, Cell) else cell) not in (None, "")
     )
     if table.causal:
-        # What lies behind the chosen row follows from it.
+        # The rows after the chosen one follow from it.
         state = row.state if row.chosen or row.state == "skipped" else "passed"
         message = result.sentence if row.chosen else row.reason if state == "skipped" else ""
         return _row_case(row, row.name, table.subject, message, lines, state)

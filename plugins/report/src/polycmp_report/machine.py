@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 
-#: What decides which kernels inference libraries take, as Linux calls it: of x86-64, and of Arm.
+#: CPU features by which inference libraries choose kernels, as Linux names them: of x86-64, and of Arm.
 _FLAGS = (
     *("sse4_2", "avx", "avx2", "fma", "f16c", "avx_vnni", "avx_vnni_int8", "avx_ne_convert"),
     *("avx512f", "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16"),

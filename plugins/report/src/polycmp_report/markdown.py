@@ -103,7 +103,7 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def escape(text: str) -> str:
-    """Return a text as it stands in a line of Markdown or a cell of a table, where HTML and mentions count, too."""
+    """Escape a text for a line of Markdown or a cell of a table, where HTML and mentions count, too."""
     text = visible(shorten(" ".join(text.split()), TEXT))
     for character, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("@", "&#64;")):
         text = text.replace(character, written)

@@ -23,6 +23,6 @@ def _named(path: str, words: str) -> str:
 
 
 def prefixed(result: Result, text: str) -> str:
-    """Return a name behind those of the models."""
+    """Return a name after those of the models."""
     models = named(result)
     return f"{models}: {text}" if models else text

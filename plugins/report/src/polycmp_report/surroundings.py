@@ -17,7 +17,7 @@ from polycmp.runs import resolve
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
-#: Operators each way, and how many of them there is room for that are equally far away.
+#: Operators each way, and the number of equally distant ones that are shown.
 STEPS, WIDE = 5, 4
 #: Under which name a row has its diagram among what reports saw of it.
 KEY = "graph"
@@ -51,7 +51,7 @@ class Diagram:
         boxes: The operators in an order in which they can run.
         edges: Labels of tensors, by name: ranges, errors.
         states: States of tensors, by name.
-        left_out: Number of operators within reach that there was no room for.
+        left_out: Number of operators within reach that are not shown.
     """
 
     tensor: str
@@ -121,7 +121,7 @@ def _box(node: GraphNode, static: set[str], *, chosen: bool) -> Box:
 
 
 def nearest(nodes: Sequence[GraphNode], start: int, static: set[str]) -> tuple[list[int], int]:
-    """Return the positions of operators at most `STEPS` before or behind one, in order, and how many were left out.
+    """Return the positions of operators at most `STEPS` before or after one, in order, and how many were left out.
 
     Args:
         nodes: The operators.

@@ -55,7 +55,7 @@ def execute(
         node: Identifier that tells this machine from others that share its file system.
 
     Returns:
-        How it ended, the files that it wrote, and how many files were fetched for it.
+        Its exit status and times, the files that it wrote, and the number of files that were fetched for it.
     """
     cache = own_folder(Path(tempfile.gettempdir()) / f"polycmp-suite-{os.getuid()}") / node
     cache.mkdir(exist_ok=True, mode=0o700)

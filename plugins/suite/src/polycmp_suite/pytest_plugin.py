@@ -94,7 +94,7 @@ class CaseItem(pytest.Item):
 
 
 def run(case: Case, folder: str) -> tuple[CaseResult, str]:
-    """Run a case; return what became of it, and its log."""
+    """Run a case; return its result and its log."""
     from polycmp_suite.running.process import LOG
     from polycmp_suite.running.single import run_case
     from polycmp_suite.select import find_gpus, lacking
@@ -114,7 +114,7 @@ def polycmp() -> Any:
     """Compare a model on several backends, and fail the test where it differs.
 
     Called as `polycmp(MODEL, [BACKEND, …], command="run", check=True, **options)`; options are those of a case in a
-    suite file. Returns what became of it (`polycmp_suite.result.CaseResult`), also with `check=False`, where nothing
+    suite file. Returns its result (`polycmp_suite.result.CaseResult`), also with `check=False`, where nothing
     fails the test.
     """
     return _compare

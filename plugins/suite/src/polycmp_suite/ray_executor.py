@@ -150,7 +150,7 @@ def _connect(resources: Resources) -> None:
 
 
 def _knock(address: str) -> None:
-    """Raise where nobody answers; Ray itself tries for minutes before it says so."""
+    """Raise where no cluster answers; Ray itself tries for minutes before it says so."""
     host, colon, port = address.rpartition(":")
     if colon and host and "/" not in address and port.isdigit():
         socket.create_connection((host, int(port)), timeout=_ANSWER).close()

@@ -73,7 +73,7 @@ class CaseResult:
 
     @property
     def mark(self) -> str:
-        """The word for what became of it: also `expected` and `unexpected`."""
+        """The word for the result: also `expected` and `unexpected`."""
         if self.known and self.state == "passed":
             return "known"
         return self.state
@@ -106,7 +106,7 @@ def result_from_json(document: Mapping[str, Any]) -> CaseResult:
 def read_result(path: Path) -> CaseResult | None:
     """Return the result in a file; None if there is none, or it is not whole.
 
-    Its folder is the one that the file lies in, whatever the file says: pages are written there.
+    Its folder is the one that the file is in, not the one that the file names: pages are written there.
     """
     try:
         document = parse_json(path.read_text(encoding="utf-8"))

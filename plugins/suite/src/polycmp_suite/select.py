@@ -15,7 +15,7 @@ Test = Callable[[str], bool]
 
 
 def expression(text: str) -> Test:
-    """Return the test that an expression stands for: words that a text contains, `and`, `or`, `not`, parentheses.
+    """Return the test that an expression describes: words that a text contains, `and`, `or`, `not`, parentheses.
 
     Raises:
         UsageError: It is none.

@@ -66,7 +66,7 @@ class Session:
         self.interrupted = False
 
     def run(self, cases: Iterable[Case], skipped: Mapping[str, str], progress: Progress) -> None:
-        """Run cases and write what becomes of each.
+        """Run cases and write the result of each.
 
         Args:
             cases: The cases.

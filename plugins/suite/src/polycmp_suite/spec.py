@@ -78,7 +78,7 @@ class Job:
 
     Attributes:
         case: The case's identity.
-        words: The words of its command line behind `polycmp`. Paths in them are relative to `folder`.
+        words: The words of its command line after `polycmp`. Paths in them are relative to `folder`.
         folder: The absolute path of the folder in which the command is started.
         output: The absolute path of an existing folder; reports that `words` name, and `log.txt`, belong there.
         files: The files that the case reads, relative to `folder`, for executors that run it elsewhere.
@@ -116,7 +116,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Ended:
-    """A job has ended; whatever it left is in its output folder.
+    """A job has ended; its files are in its output folder.
 
     Attributes:
         job: The job.

@@ -84,7 +84,7 @@ class Run:
         return read_result(self.case_folder(case) / _RESULT)
 
     def write(self, case: Case, result: CaseResult) -> None:
-        """Write what became of a case.
+        """Write the result of a case.
 
         Raises:
             FileError: That cannot be written.

@@ -17,7 +17,7 @@ _COLUMNS = (
     Column("Attempts", "number", wide=True),
 )
 
-#: What became of cases, and the words for how many.
+#: Results of cases, and the words for their numbers.
 _WORDS = {
     "passed": "passed",
     "known": "known to fail",

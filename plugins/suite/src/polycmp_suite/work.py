@@ -77,7 +77,7 @@ class _Work:
         self._baseline = None if self._begins_history() else describe(self._history.baseline)
 
     def _begins_history(self) -> bool:
-        """Return whether there is nothing to compare with: nobody asks, or this run is the first of its history."""
+        """Return whether there is nothing to compare with: not asked for, or this run is the first in its history."""
         past, history = self._history.baseline, self._history.history
         return not past or (
             bool(history) and Path(past).absolute() == Path(history).absolute() and not Path(past).exists()

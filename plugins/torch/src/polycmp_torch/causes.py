@@ -12,12 +12,12 @@ import numpy as np
 from polycmp.tensors import to_numpy
 from polycmp_torch.steps import Step
 
-#: How near a trial has to come to what the export makes, relative to the largest magnitude.
+#: Tolerance of a trial against the export's value, relative to the largest magnitude.
 _NEAR = 1e-4
 #: Numbers that are tried in place of a size, on tensors of at most so many elements.
 _TRIED = 1024
 _ELEMENTS = 1 << 18
-#: Where `batch_norm` is told whether to calculate with the statistics of its input.
+#: Position of the argument of `batch_norm` that chooses the statistics of its input.
 _TRAINING = 5
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in \S+\n\s*(?P<code>\S[^\n]*)')
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: Keys under which PyTorch's exporter writes the same into an ONNX file.
 _SCOPES, _STACK = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.stack_trace"
-#: How far the traced program may be from the module itself, relative to the largest magnitude.
+#: Tolerance of the traced program against the module itself, relative to the largest magnitude.
 _SAME = 1e-3
 
 
@@ -99,7 +99,7 @@ class TorchGraph(OwnGraph):
 
     @cached_property
     def weights(self) -> Mapping[str, int]:
-        """Name and bytes of parameters, buffers and what is made of them alone."""
+        """Name and bytes of parameters, buffers and tensors that are computed from them alone."""
         held = self._steps.constants
         return {name: held[name].nbytes if name in held else 0 for name in self._fixed}
 

@@ -38,7 +38,7 @@ def kept_values(replay: Replay, own: Any, made: Any) -> Iterator[str]:
         if item.line == other.line and not np.array_equal(np.asarray(item.value), np.asarray(other.value)):
             yield (
                 f"a value leaves the tensors in {item.line}: {_short(item.value)} here, {_short(other.value)} with "
-                "other inputs; an export keeps that of its example inputs, whatever it is fed"
+                "other inputs; an export keeps that of its example inputs for all inputs"
             )
 
 

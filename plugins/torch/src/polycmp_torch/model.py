@@ -247,7 +247,7 @@ def make_loader(source: str, options: None) -> Loader[TorchModel]:
     """Return the loader for a file of the command line.
 
     Args:
-        source: The file; a Python file may name what it makes behind a colon.
+        source: The file; a Python file may name what it makes after a colon.
         options: There are none.
     """
     is_script = split_script(source, "")[0].endswith(".py")

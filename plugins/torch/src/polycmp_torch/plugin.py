@@ -15,7 +15,7 @@ class Options:
     script: str | None = opt(
         None,
         help="Run the module that this file makes, fed and named as the model says; NAME is a module, a class or a "
-        "function without arguments, by default load_model. An exported program or TorchScript may stand here, too.",
+        "function without arguments, by default load_model. An exported program or TorchScript may be given here, too.",
         metavar="FILE.py[:NAME]",
     )
     device: str = opt("cpu", help="Device by PyTorch's name: cpu, cuda, cuda:1, mps.", metavar="NAME")

@@ -17,7 +17,7 @@ from polycmp.tensors import dtype_of
 from polycmp_torch.steps import TYPES, Ref, Step, Steps, product_steps, used
 from polycmp_torch.values import flatten
 
-#: What takes values out of tensors, by PyTorch's names.
+#: Operations that take values out of tensors, by PyTorch's names.
 _NUMBERS = frozenset({"item", "__float__", "__int__", "__index__"})
 _WAYS = frozenset({"__bool__"})
 _ARRAYS = frozenset({"tolist", "numpy", "__array__"})

@@ -46,7 +46,7 @@ class Built:
 def build_engines(
     plan: Plan, files: Sequence[Path], jobs: int, registry: Registry, tell: Callable[[str], None] = lambda _: None
 ) -> list[Built]:
-    """Build an engine for each backend of a plan, and return what became of them, in their order.
+    """Build an engine for each backend of a plan, and return the results in their order.
 
     A library may end its process where it runs out of memory, and what TensorRT says belongs to all builders of one:
     so each has a process of its own.
@@ -83,7 +83,7 @@ class _Crew:
         self._done = 0
 
     def build(self, backend: BackendPlan, path: Path) -> Built:
-        """Build one engine; a failure is what became of it."""
+        """Build one engine; a failure is a result, too."""
         options = replace(backend.options or Options(), build_only=True, cuda_graph=False, save_engine=str(path))
         plan = replace(self._plan, backends=(replace(backend, options=options),))
         start = time.perf_counter()
@@ -127,7 +127,7 @@ def _gone(child: ChildProcess) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Build the engine of a plan that the parent sends, and tell it what became of it."""
+    """Build the engine of a plan that the parent sends, and send it the result."""
     from polycmp.plugins import Registry
     from polycmp.session import run_plan
 

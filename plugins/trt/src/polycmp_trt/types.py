@@ -42,7 +42,7 @@ Dims: TypeAlias = "tuple[int, ...]"
 PathSource: TypeAlias = "str | Path | Callable[[], str | Path]"
 #: A path, or an open file.
 FileLike: TypeAlias = "str | Path | IO[Any]"
-#: What makes networks returns: `(builder, network)` or `(builder, network, parser)`.
+#: Result of a maker of networks: `(builder, network)` or `(builder, network, parser)`.
 Network: TypeAlias = (
     "tuple[trt.Builder, trt.INetworkDefinition] | tuple[trt.Builder, trt.INetworkDefinition, trt.OnnxParser]"
 )

@@ -26,7 +26,7 @@ class AccuracyResult(dict[tuple[str, str], list[dict[str, OutputComparison]]]):
 
     @property
     def compared(self) -> bool:
-        """Whether any output was held against another."""
+        """Whether any output was compared with another."""
         verdicts = [item for iterations in self.values() for outputs in iterations for item in outputs.values()]
         return any(item.candidate_type and item.reference_type for item in verdicts)
 

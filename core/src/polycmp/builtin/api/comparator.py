@@ -72,7 +72,7 @@ class Comparator:
         names, or because only one fits by type and shape.
 
         Args:
-            runners: The runners, not active. One with the name of another gets `#2` behind it, so that
+            runners: The runners, not active. `#2` is appended to the name of one that is taken, so that
                 `results[runner.name]` is its own.
             data_loader: An iterable of feeds, or a callable that gives one for the first runner's inputs; by default
                 one feed of random numbers.

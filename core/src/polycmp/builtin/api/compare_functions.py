@@ -22,7 +22,7 @@ class CompareFunc:
     With the outputs of two iterations by name, instead of two arrays, they return a verdict by name.
 
     Values are one number for all outputs, or a mapping from output name or pattern to number in which the key `""`
-    stands for all others. None means the default.
+    means all others. None means the default.
     """
 
     @staticmethod
@@ -145,7 +145,7 @@ class CompareFunc:
 
 
 def refuse(given: Mapping[str, Any]) -> None:
-    """Refuse keywords that other tools have, and those that nobody has, even where their value asks for nothing."""
+    """Refuse keywords that only other tools have, and unknown ones, even where their value asks for nothing."""
     for name, value in given.items():
         if name == "find_output_func":
             hint = "outputs are matched by exact name; Comparator.compare_accuracy(map_output={...}) maps others"

@@ -258,7 +258,7 @@ class _Pair:
 
 
 def _unblinded(item: OutputComparison) -> OutputComparison:
-    """Return the verdict on an output without what is said of the comparison itself."""
+    """Return the verdict on an output without remarks on the comparison itself."""
     return replace(item, passed=True, inconclusive="", reason="") if item.inconclusive == "blind" else item
 
 

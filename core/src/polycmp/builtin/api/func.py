@@ -26,7 +26,7 @@ def extend(extend_func: Callable[..., Any]) -> Callable[[Callable[..., Any]], Ca
         extend_func: The loader to extend, or any callable.
 
     Raises:
-        InvalidValueError: When defined: the function takes any number of arguments, so that nobody can tell what it
+        InvalidValueError: When defined: the function takes any number of arguments, so that it is unknown what it
             wants. When called: it has neither as many parameters as the loader returns values, nor as many more as the
             call has arguments.
     """

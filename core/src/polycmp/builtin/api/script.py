@@ -78,7 +78,7 @@ def write_script(options: ScriptOptions, plan: Plan, registry: Registry) -> None
 def script_of(plan: Plan, registry: Registry) -> str:
     """Return a script that does the same as the plan.
 
-    Whatever a user typed appears in it as a quoted text, never as code.
+    Everything that a user typed appears in it as a quoted text, never as code.
 
     Raises:
         UsageError: The plan holds something that a script cannot say.

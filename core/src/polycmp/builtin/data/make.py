@@ -204,7 +204,7 @@ def _array(file: Path) -> Any:
 
 
 def _files(paths: Iterable[str], suffixes: Iterable[str], what: str) -> Iterator[Path]:
-    """Yield files, of folders those with one of the suffixes, in an order in which 10 comes behind 9.
+    """Yield files, of folders those with one of the suffixes, in an order in which 10 comes after 9.
 
     Raises:
         FileError: There is no such file or folder, or nothing fitting in it.

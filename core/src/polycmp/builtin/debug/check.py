@@ -25,7 +25,7 @@ __all__ = ["AskingCheck", "Check", "Checked", "CommandCheck", "make_check"]
 
 #: The program whose commands are run without starting it anew each time.
 _SERVED = "polycmp"
-#: What its commands import before they look at a model.
+#: Modules that its commands import before they look at a model.
 _MODULES = (
     "polycmp.session.engine",
     "polycmp.compare.simple",
@@ -35,7 +35,7 @@ _MODULES = (
 )
 #: Options with which a command compares with what was saved.
 _COMPARING = ("--load-outputs", "--load-results")
-#: What this process needs at its end, too.
+#: Modules that this process needs at its end, too.
 _SHARED = ("polycmp.report.console",)
 
 
@@ -184,7 +184,7 @@ class AskingCheck:
             echo("Did this step pass? [p]ass or [f]ail: ", err=True)
             answer = sys.stdin.readline()
             if not answer:
-                raise UsageError("nobody answers whether the step passed", hint="--check COMMAND … asks a command")
+                raise UsageError("no answer to whether the step passed", hint="--check COMMAND … asks a command")
             if answer.strip().lower() in {"p", "pass", "f", "fail"}:
                 return Checked(answer.strip().lower().startswith("p"), None)
 

@@ -72,10 +72,10 @@ class CheckingCommand(BackendCommand):
 
 
 def split_check(args: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the words before `--check`, and those behind it.
+    """Return the words before `--check`, and those after it.
 
     Raises:
-        click.BadParameter: Nothing stands behind it.
+        click.BadParameter: Nothing follows it.
     """
     for index, word in enumerate(args):
         flag, equals, value = word.partition("=")

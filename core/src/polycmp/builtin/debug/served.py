@@ -86,7 +86,7 @@ def _serve(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     if parents_end is not None:
-        parents_end.close()  # or nobody would notice that the parent is gone
+        parents_end.close()  # or it would go unnoticed that the parent is gone
     # A program that calls polycmp may have put other streams there; `_run` redirects descriptors.
     sys.stdout, sys.stderr = sys.__stdout__ or sys.stdout, sys.__stderr__ or sys.stderr
     command = next(iter(entry_points(group="console_scripts", name="polycmp"))).load()

@@ -63,7 +63,7 @@ class NpzWriter:
 
     def discard(self) -> None:
         """Close the archive, which would otherwise write to the file when it is collected."""
-        with suppress(OSError, ValueError):  # nobody reads what is written now
+        with suppress(OSError, ValueError):  # what is written now is never read
             self._archive.close()
 
     def _padding(self, name: str) -> bytes:

@@ -1,4 +1,4 @@
-"""A file that stays open while parts of it are read, whatever becomes of its name meanwhile."""
+"""A file that stays open while parts of it are read, even if its name is removed or reused meanwhile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COPIED_BYTES = 64 << 10
 
 
 class OpenFile:
-    """A file opened once for many reads; closed when nobody holds this object any more.
+    """A file opened once for many reads; closed when this object is no longer referenced.
 
     Args:
         path: The file.

@@ -242,7 +242,7 @@ def _are_iterations(value: object) -> bool:
 
 
 def read_all(file: IO[Any]) -> Any:
-    """Return the whole content of an open file, wherever it stands: it may be the handle just written through."""
+    """Return the whole content of an open file from any position: it may be the handle just written through."""
     if not file.seekable():
         return file.read()
     place = file.tell()
@@ -261,7 +261,7 @@ def write_json(value: Any, file: IO[Any]) -> None:
         file.writelines(pieces)
 
 
-#: How to make the classes of results from their members in a JSON file.
+#: Constructors of the classes of results from their members in a JSON file.
 RUN_CLASSES: dict[str, jsoncode.Decoder] = {
     "IterationResult": jsoncode.decode_iteration,
     "RunResults": RunResults.from_json_object,

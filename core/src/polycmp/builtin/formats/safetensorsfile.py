@@ -39,7 +39,7 @@ _DTYPES = {
     "F8_E4M3FNUZ": "float8_e4m3fnuz",
     "F8_E5M2FNUZ": "float8_e5m2fnuz",
 }
-#: What every supported version of the package writes under its own name; other types go as bytes.
+#: Types that every supported version of the package writes under their own name; others are written as bytes.
 _PORTABLE = {
     "float64",
     "float32",

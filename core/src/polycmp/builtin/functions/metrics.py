@@ -22,7 +22,7 @@ from polycmp.tensors import to_numpy
 
 Floats = NDArray[np.float64]
 
-#: How far the sum of probabilities may be from 1: what float16 rounds of a thousand of them.
+#: Distance of the sum of probabilities from 1 that is allowed: the rounding of a thousand of them in float16.
 _SUM = 1e-2
 
 
@@ -175,7 +175,7 @@ def _log_softmax(rows: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class IouMatch:
-    """Boxes matched by their overlap, whatever their order and number.
+    """Boxes matched by their overlap, in any order and number.
 
     Pairs are made greedily, the largest intersection over union first, within each image. A box that has no partner
     with at least `min_iou` is unmatched, on either side. Boxes without area and those that hold NaN are padding on
@@ -193,7 +193,7 @@ class IouMatch:
         """Return the verdict on one output.
 
         Args:
-            candidate: Boxes of shape (boxes, 4 or more) or (images, boxes, 4 or more); columns behind the fourth are
+            candidate: Boxes of shape (boxes, 4 or more) or (images, boxes, 4 or more); columns after the fourth are
                 not looked at.
             reference: Likewise; the number of boxes may differ.
             output: The output's name, for a threshold of its own.

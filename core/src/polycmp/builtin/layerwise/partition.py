@@ -31,7 +31,7 @@ class Segment:
 
     Attributes:
         start: Position of the first operator.
-        stop: Position behind the last one.
+        stop: Position after the last one.
         inputs: Tensors from outside that it reads, weights not included.
         outputs: Tensors it makes that are wanted, or that later operators read.
         wanted: Those to be compared.
@@ -150,7 +150,7 @@ def _alive(layout: Layout, position: int) -> int:
 
 
 def crossing(layout: Layout, position: int) -> Iterable[str]:
-    """Yield the tensors made before a position that are read at or behind it."""
+    """Yield the tensors made before a position that are read at or after it."""
     for name, last in layout.last_reader.items():
         if name not in layout.static and last >= position and layout.maker.get(name, -1) < position:
             yield name

@@ -240,7 +240,7 @@ class PartitionedRun:
         return self._seconds
 
     def release(self) -> None:
-        """Let the last segment's session go, unless it is kept, and what nobody reads any more."""
+        """Release the last segment's session, unless it is kept, and the tensors that are no longer read."""
         for name in self._dead:
             self.tensors.pop(name, None)
         self._dead = set()
@@ -399,7 +399,7 @@ class PartitionedRun:
                 self.tensors[name] = _lasting(live, outputs[name])
 
     def _note(self, live: BackendRun) -> None:
-        """Take over what became of a part's runner."""
+        """Take over the result of a part's runner."""
         self._seconds += live.last_seconds
         mine, other = self.result, live.result
         mine.version = mine.version or other.version

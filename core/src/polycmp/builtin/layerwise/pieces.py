@@ -12,13 +12,13 @@ from polycmp.graph import ModelGraph
 
 #: Operators whose outputs tell the shape of what they read, and nothing of its content.
 _SHAPES = frozenset({"Shape", "Size"})
-#: How many pieces to begin with.
+#: Number of pieces to begin with.
 _PARTS = 8
 #: Successes at a size before the next larger one is tried, and failures after which it no longer is.
 _STREAK = 2
 #: The share of the time that may be spent at the beginning, where most is learnt.
 _AHEAD = 0.25
-#: How many times as long as it should a search may take: one attempt may take longer than all others.
+#: Factor by which a search may take longer than it should: one attempt may take longer than all others.
 _TOO_LONG = 1.5
 
 
@@ -27,7 +27,7 @@ class Piece(NamedTuple):
 
     Attributes:
         start: Position of the first operator.
-        stop: Position behind the last one.
+        stop: Position after the last one.
         shown: Whether it gives out all that is wanted of it, not only what others need.
     """
 
@@ -55,7 +55,7 @@ def go_in_pieces(
     Args:
         works: Runs a piece that follows the last one that worked; each attempt may take as long as a build.
         start: Position of the first operator.
-        stop: Position behind the last one.
+        stop: Position after the last one.
         crossing: Number of tensors that cross a cut before the operator at a position; None if it cannot be cut.
         seconds: Time that the whole run should take; after half as much again, what is left runs as one piece.
         clock: Tells the time in seconds.
@@ -110,7 +110,7 @@ def _hidden(works: Callable[[Piece], bool], cuts: Mapping[int, int], position: i
 def shape_tensors(graph: ModelGraph) -> dict[str, frozenset[str] | None]:
     """Return the tensors that nothing but weights and shapes decides, each with the inputs of the model that it takes.
 
-    None stands for those that take the shape of another tensor.
+    None means those that take the shape of another tensor.
     """
     static, found = static_tensors(graph), dict[str, frozenset[str] | None]()
     for node in graph.nodes:

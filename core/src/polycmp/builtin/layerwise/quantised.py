@@ -6,13 +6,13 @@ from polycmp.graph import GraphNode, ModelGraph, Rounding, weight_values
 from polycmp.precision import UNITS, is_steps
 from polycmp.tensors import Feed, TensorMetadata, dtype_name, is_floating
 
-#: Operators that round a tensor to steps, of whatever domain; those of which the range makes the steps.
+#: Operators of any domain that round a tensor to steps; those of which the range makes the steps.
 _STATIC, _DYNAMIC = frozenset({"QuantizeLinear"}), frozenset({"DynamicQuantizeLinear", "DynamicQuantizeMatMul"})
 _PRODUCTS = frozenset({"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Attention", "Gather"})
 
 
 def types_inside(graph: ModelGraph, feed: Feed) -> frozenset[str]:
-    """Return the names of the types that a model rounds to inside; `int8` for steps of a scale, of whatever type.
+    """Return the names of the types that a model rounds to inside; `int8` for steps of a scale, of any type.
 
     Args:
         graph: The model.

@@ -42,14 +42,14 @@ def final_outputs(graph: ModelGraph) -> tuple[str, ...]:
 
 
 def tensor_outputs(graph: ModelGraph) -> tuple[str, ...]:
-    """Return the model's outputs, the tensors behind them in place of those that are no tensors."""
+    """Return the model's outputs, with the tensors in them in place of those that are no tensors."""
     if graph.opaque.isdisjoint(graph.outputs):
         return graph.outputs
     return tuple(dict.fromkeys(tensor for name in graph.outputs for tensor in tensors_behind(graph, name)))
 
 
 def tensors_behind(graph: ModelGraph, name: str) -> tuple[str, ...]:
-    """Return the computed tensors that a sequence, an optional or a map is made of; a tensor is made of itself."""
+    """Return the computed tensors in a sequence, an optional or a map; for a tensor, the tensor itself."""
     place, static = makers(graph.nodes), static_tensors(graph)
     found: dict[str, None] = {}
     waiting, seen = [name], set()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Makes a run of a backend through the same model.
 Open = Callable[[ResolvedBackend], "PartitionedRun"]
-#: Models with more weights than this, in bytes, are not written a second time to see what became of them.
+#: Models with more weights than this, in bytes, are not written a second time to see how the backend rewrote them.
 _LARGEST = 1 << 30
 
 

@@ -38,7 +38,7 @@ def recorded_metrics(verdict: Verdict, *, inner: bool = False) -> dict[str, floa
 
     Args:
         verdict: The verdict.
-        inner: Whether it is on a tensor inside a model, of which nobody asks whether it could have differed.
+        inner: Whether it is on a tensor inside a model, which is not checked for comparisons that could not fail.
     """
     metrics = dict(verdict.metrics)
     stats = verdict.stats if isinstance(verdict, DetailedVerdict) else None
@@ -169,7 +169,7 @@ class Means:
         return {name: item.mean() for name, item in self.sums.items()}
 
 
-#: How many of the worst iterations are told.
+#: Number of the worst iterations that are named.
 _SAMPLES = 3
 
 

@@ -153,8 +153,8 @@ class Postprocessing(RunObserver):
     def as_made(self, step: RunStep, candidate: str) -> Iterator[str]:
         """Yield the outputs of which a function would hide what they are.
 
-        The indices of the largest values have the same shape and type whatever they were taken from, and of nothing but
-        NaN a function makes as good an answer as of numbers.
+        The indices of the largest values have the same shape and type for any array that they are taken from, and for
+        an array of NaN alone a function returns as good an answer as for numbers.
         """
         made, expected = step.made[candidate], step.made[step.reference]
         for name, other in ((name, self._plan.map_output.get(name, name)) for name in made):

@@ -1,6 +1,6 @@
 """A runner object in a copy of this process, so that a crash or a hang there is an error here.
 
-Nothing is pickled: the copy has the runner, its loaders and whatever they hold, as they are at that moment.
+Nothing is pickled: the copy has the runner, its loaders and all that they hold, as they are at that moment.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ForkedRunner(WorkerRunner):
     """Runs a runner in a copy of this process; outputs are views of shared memory, valid until the next call.
 
     Args:
-        runner: The runner, not active. It stays as it is: what becomes of it happens in the copy.
+        runner: The runner, not active. It stays as it is: all changes happen in the copy.
         timeout: Seconds after which a runner that does not answer counts as hung; 0 waits for ever.
 
     Raises:
@@ -112,7 +112,7 @@ class ForkedProcess:
         """Make sure that no process and no descriptor is left.
 
         Args:
-            grace: Seconds to wait for it to notice that nobody asks it any more.
+            grace: Seconds to wait for it to notice that its connection is closed.
         """
         self._ours.close()
         self._wait(grace)
@@ -141,7 +141,7 @@ def _serve(make: Callable[[], Served], connection: Connection, parents_end: Conn
     """Answer the parent's messages until it wants no more or is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: the parent ends this process
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    parents_end.close()  # or nobody would notice here that the parent is gone
+    parents_end.close()  # or it would go unnoticed here that the parent is gone
     served = make()
     while True:
         try:

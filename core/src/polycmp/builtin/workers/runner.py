@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("polycmp.workers")
 
-#: How long a worker may take to import polycmp and answer, in seconds.
+#: Seconds that a worker may take to import polycmp and answer.
 START_SECONDS = 60.0
 #: A wait that is none; 0 would be one without end.
 _AT_ONCE = 1e-3
@@ -69,7 +69,7 @@ class WorkerRunner(Runner):
         timeout: Seconds after which a worker that does not answer counts as hung; 0 waits for ever.
     """
 
-    #: What lets a worker take longer.
+    #: The option that lets a worker take longer.
     patience = "--timeout SECONDS"
 
     def __init__(self, job: Job, python: str = "", timeout: float = 0.0) -> None:

@@ -1,1 +1,1 @@
-"""Checks of a backend against itself: what must hold whatever the right answer is."""
+"""Checks of a backend against itself: properties that hold without knowing the right answer."""

@@ -48,7 +48,7 @@ def check_left_padded(bench: Bench) -> Check:
         for (_, one), (_, two) in zip(padded, plain, strict=True):
             yield _last(steps, one), _last(steps, two)
 
-    return bench.compare("left-padded", pairs(), f"{len(plain)} steps behind {_PADDING} positions of padding")
+    return bench.compare("left-padded", pairs(), f"{len(plain)} steps after {_PADDING} positions of padding")
 
 
 def _steps(bench: Bench) -> Steps:

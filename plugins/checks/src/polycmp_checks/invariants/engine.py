@@ -37,7 +37,7 @@ def check_invariants(
         on_stage: Told in words what happens next.
 
     Returns:
-        What was found; a backend that failed is part of it.
+        The findings; a backend that failed is part of them.
 
     Raises:
         PolycmpError: Nothing could be checked: wrong names, no model, no data.

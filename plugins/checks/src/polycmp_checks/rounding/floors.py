@@ -27,7 +27,7 @@ class NoiseFloors:
 
     Args:
         resolved: The backends and their models.
-        reference: Label of the reference; another than a backend's stands for the last backend.
+        reference: Label of the reference; another than a backend's means the last backend.
 
     Raises:
         UsageError: There is no backend.

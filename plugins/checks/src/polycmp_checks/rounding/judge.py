@@ -26,7 +26,7 @@ from polycmp.tensors import dtype_class
 if TYPE_CHECKING:
     from polycmp.compare import SimpleOptions
 
-#: What to do where rounding may explain anything.
+#: Advice where rounding may explain anything.
 BY_THE_TASK = "judge with real inputs and a metric of the task (--compare …, --postprocess …)"
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from polycmp.runs import Resolved, ResolvedBackend
     from polycmp_checks.plugin import StepsOptions
 
-#: What is added to a backend's label for the run that is fed with the reference's state.
+#: Suffix of a backend's label for the run that is fed with the reference's state.
 OTHERS_STATE = " on the reference's state"
 
 

@@ -26,7 +26,7 @@ WORDS = {
     "keep": "what it held",
     "FILE.py:NAME": "what a function of (step, feed, outputs) returns",
 }
-#: What decoders call inputs that have to follow the cache, and the rules for them.
+#: Names by which decoders call inputs that have to follow the cache, and the rules for them.
 _USUAL = {"attention_mask": "ones", "position_ids": "count", "cache_position": "count"}
 _TOKENS, _LOGITS = "input_ids", "logits"
 
@@ -61,7 +61,7 @@ class Rules:
         by_input: Input to rule, those that make tokens first.
         names: Input to the rule's name.
         ranked: Outputs whose largest value is the next token.
-        assumed: Inputs whose rule nobody asked for.
+        assumed: Inputs whose rule was not asked for.
     """
 
     by_input: Mapping[str, Rule]

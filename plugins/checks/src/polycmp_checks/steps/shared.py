@@ -40,7 +40,7 @@ class Shared:
 
 
 class Handle(Runner):
-    """A runner that stands for a shared one.
+    """A runner that delegates to a shared one.
 
     Args:
         shared: The shared one.

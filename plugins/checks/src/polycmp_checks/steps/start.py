@@ -54,7 +54,7 @@ class Start:
     def first(self, feed: Feed, state: Collection[str]) -> Feed:
         """Return the first feed: the source's, with an empty cache and what is missing of the state.
 
-        What a file or a script holds stays as it is.
+        Inputs from a file or a script stay as they are.
 
         Args:
             feed: Feed from the source.

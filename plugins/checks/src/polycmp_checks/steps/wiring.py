@@ -9,7 +9,7 @@ from typing import Any
 from polycmp.errors import DataError, UsageError, did_you_mean
 from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, dtype_name, dtype_of, format_shape
 
-#: What decoders call their caches, to be suggested where --state is missing.
+#: Names by which decoders call their caches, to be suggested where --state is missing.
 _USUAL = (
     r"present\.(.*)=past_key_values.\1",
     r"present_(.*)=past_\1",

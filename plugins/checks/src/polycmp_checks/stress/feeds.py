@@ -31,11 +31,11 @@ Real = NDArray[np.float64]
 _LOG = logging.getLogger("polycmp.data")
 
 MASK_KINDS = ("masked", "unmasked", "mask-first", "mask-last")
-#: Where each kind of mask has its ones, as an index.
+#: Index of the ones of each kind of mask.
 ONES: Mapping[str, Any] = {"unmasked": ..., "mask-first": (..., 0), "mask-last": (..., -1)}
 FLOAT_KINDS = ("signed", "large", "tiny", "denormal", "limits", "nan")
 WHOLE_KINDS = ("small", "wide", "bits")
-#: What the graph says of whole numbers of which any will do, and of those among them that 0 and -1 are no use as.
+#: Roles in the graph of integers that may have any value, and of those among them that may not be 0 or -1.
 NUMBERS = ("number", "divisor")
 #: Whole numbers of which nothing else is known, as the data loader `random` has them, and what others are divided by.
 UNKNOWN_WHOLE = (0.0, 1.0)
@@ -269,7 +269,7 @@ def _into(numbers: Real, kind: str, limits: Range, share: Real) -> Real:
 
 
 def _facts(dtype: np.dtype[Any]) -> tuple[float, float, float]:
-    """Return the largest number of a type, its smallest normal one, and the gap behind 1."""
+    """Return the largest number of a type, its smallest normal one, and the gap after 1."""
     if is_low_bit(dtype):
         import ml_dtypes
 

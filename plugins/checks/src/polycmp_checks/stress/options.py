@@ -25,7 +25,7 @@ STRESS_KINDS: Mapping[str, str] = {
     "mask-last": "masks one only at the last position",
 }
 
-#: What compare functions take as given with these inputs unless the user says otherwise: they make numbers overflow on
+#: Defaults of compare functions with these inputs: they make numbers overflow on
 #: purpose, and both sides doing so at the same place is agreement; and they make large numbers cancel.
 COMPARE_DEFAULTS: Mapping[str, Mapping[str, object]] = {
     "simple": {"nan": "equal", "infinities_compare_equal": True, "scale_atol": True}

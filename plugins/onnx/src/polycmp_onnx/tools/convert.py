@@ -90,7 +90,7 @@ def _write_without_crash(call: Invocation, model: Model, output: Path, form: For
         crash: The error with which a backend died of that file.
 
     Returns:
-        What made sure of the file that was written.
+        The checks of the file that was written.
 
     Raises:
         ModelError: No type of operators alone makes the difference.

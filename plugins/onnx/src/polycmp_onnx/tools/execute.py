@@ -120,7 +120,7 @@ def _session(proto: Any, providers: Sequence[str], optimize: str) -> Any:
 
 
 def first_feed(model: Model) -> dict[str, Any]:
-    """Return the first feed for a model, from whatever the options say makes inputs.
+    """Return the first feed for a model, from the source of inputs that the options choose.
 
     Raises:
         DataError: There is none.

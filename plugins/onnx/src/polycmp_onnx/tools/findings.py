@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-#: How bad a finding is, as the report spells it, and as people read it.
+#: Severities of findings, as the report spells them, and as people read them.
 LEVELS = {"exception": "error", "warning": "warning", "info": "note"}
 
-#: How many nodes are named of which the same is to be said.
+#: Number of nodes that are named in one finding.
 SHOWN = 3
 
 

@@ -22,7 +22,7 @@ Run = Callable[[Any, Mapping[str, Any]], dict[str, Any]]
 def lint(proto: Any, make_feed: Callable[[], Mapping[str, Any]], run: Run = run_model) -> LintReport:
     """Return everything that is wrong with a model, or odd about it.
 
-    What its rules forbid is found without running it; then it is run as a whole, and where that fails node by node, so
+    Breaches of its rules are found without running it; then it is run as a whole, and where that fails node by node, so
     that every node that fails by itself is found. Nodes that only read what another failed to make are not blamed.
 
     Args:
@@ -110,7 +110,7 @@ def _check_node(node: Any, context: Any, report: LintReport) -> None:
 
 
 def _check_names(graph: Any, report: LintReport) -> None:
-    """Find tensors that nobody makes, or several nodes do, or one that comes too late."""
+    """Find tensors that no node makes, or several nodes do, or one that comes too late."""
     made = {value.name for value in graph.input} | {item.name for item in graph.initializer}
     made |= {item.values.name for item in graph.sparse_initializer}
     later = Counter(name for node in graph.node for name in node.output if name)

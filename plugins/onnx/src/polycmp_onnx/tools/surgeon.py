@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from polycmp.tensors import TensorMetadata
 
 _FILES = (ReadSection, OutsideSection, VerifySection, "log")
-#: What makes inputs for the model where shapes are found by running it. `--inputs` means something else here.
+#: Options of the source of inputs where shapes are found by running the model. `--inputs` means something else here.
 _DATA = ("data.data_loader", "data.data_loader_script", "data.data_loader_func_name", "data.load_inputs")
 
 
@@ -111,7 +111,7 @@ def _run_for_shapes(model: Model, proto: Any, names: Collection[str] | None = No
 def _with_types(
     call: Invocation, model: Model, proto: Any, inputs: TensorMetadata | None, outputs: TensorMetadata | None
 ) -> tuple[TensorMetadata | None, TensorMetadata | None]:
-    """Return the tensors with the types that nobody gave and ONNX cannot infer, found by running the model."""
+    """Return the tensors with the types that were not given and ONNX cannot infer, found by running the model."""
     from polycmp.errors import PolycmpError
     from polycmp_onnx.graph import element_type, shape_of
     from polycmp_onnx.shapes import value_types
@@ -145,7 +145,7 @@ class SanitizeSection:
         metavar="NAME:[D0,D1,…]",
     )
     cleanup: bool = opt(False, help="Take out nodes and weights that no output depends on.")
-    toposort: bool = opt(False, help="Sort the nodes so that each comes behind those it reads from.")
+    toposort: bool = opt(False, help="Sort the nodes so that each comes after those it reads from.")
     outputs: tuple[str, ...] = opt(
         (), help="Tensors to make the outputs, instead of the model's own: names, patterns, or *.", metavar="NAME"
     )
@@ -367,7 +367,7 @@ insert_command = _command(
     "insert",
     _insert,
     (InsertSection, "model", ShapeSection),
-    "Put one node into MODEL, in place of whatever lies between the tensors that it reads and those that it makes.",
+    "Put one node into MODEL, in place of all nodes between the tensors that it reads and those that it makes.",
     "polycmp surgeon insert model.onnx --op Clip --inputs logits --outputs logits -o clipped.onnx",
 )
 prune_command = _command(

@@ -102,7 +102,7 @@ def _graph(proto: Any, report: Mapping[str, Any], info: Mapping[str, Mapping[str
 
 
 def _nodes(graph: Any) -> Iterator[dict[str, Any]]:
-    """Yield inputs, operators but constants, and outputs, in an order in which each comes behind those it reads."""
+    """Yield inputs, operators but constants, and outputs, in an order in which each comes after those it reads."""
     number = 0
     for value in graph_inputs(graph):
         yield _node(number, "input", "input", value.name, [], [value.name])

@@ -16,7 +16,7 @@ AUTO = "auto"
 def parse_tensors(texts: Iterable[str], option: str) -> TensorMetadata:
     """Return the tensors that are asked for; what is `auto` or missing is None.
 
-    A name may hold colons: what stands behind the last ones counts as shape and type only if it can be one.
+    A name may hold colons: the text after the last ones counts as shape and type only if it can be one.
 
     Args:
         texts: `NAME`, `NAME:SHAPE`, `NAME:DTYPE` or `NAME:SHAPE:DTYPE`.

@@ -34,7 +34,7 @@ def gelu(x: Any, *, type_id: int = 0, bias: Any = None) -> Any:
     """Return v Φ(v) for v = x + bias, with Φ in its tanh form: (1 + tanh(√(2/π) (v + 0.044715 v³))) / 2.
 
     Source: TensorRT, plugin/geluPlugin/geluKernel.cu. A bias of E values repeats over rows of E elements, wherever
-    the axis of E stands among axes of size 1 ([S, B, E] or [S, B, E, 1, 1]). `type_id` only chooses TensorRT's
+    the axis of E is among axes of size 1 ([S, B, E] or [S, B, E, 1, 1]). `type_id` only chooses TensorRT's
     precision.
     """
     value = x.astype(np.float64)

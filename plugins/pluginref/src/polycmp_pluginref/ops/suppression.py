@@ -10,7 +10,7 @@ import numpy as np
 
 from polycmp_pluginref.registry import register
 
-#: How many of the highest scores TensorRT's EfficientNMS looks at (numSelectedBoxes).
+#: Number of the highest scores that TensorRT's EfficientNMS looks at (numSelectedBoxes).
 _MOST_CANDIDATES = 4096
 
 

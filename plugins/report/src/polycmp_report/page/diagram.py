@@ -8,9 +8,9 @@ from polycmp.report.elements import Markup, join, tag
 from polycmp_report.page.layers import Layers, layers_of
 from polycmp_report.surroundings import STEPS, Box, Diagram
 
-#: Width and height of a box, of the room that it has, and the margin around all, in pixels.
+#: Width and height of a box, of the cell that it is in, and the margin around all, in pixels.
 BOX, ROOM, MARGIN = (178, 40), (206, 92), 10
-#: Letters of a box's name and of what stands below it, and the tensors that have room there.
+#: Letters of a box's name and of the text below it, and the number of tensors named there.
 _NAME, _EDGE, _EDGES = 26, 34, 2
 
 STYLE = """
@@ -36,7 +36,7 @@ def diagram_card(diagram: Diagram, places: Mapping[str, str]) -> Markup:
         places: The element with a row's details, by the row's name.
     """
     more = f"; {diagram.left_out} more beside them are left out" if diagram.left_out else ""
-    remark = f"up to {STEPS} operators before and behind it, with ranges and errors of what they make{more}"
+    remark = f"up to {STEPS} operators before and after it, with ranges and errors of what they make{more}"
     head = tag(
         "div",
         tag("h2", "The graph around ", tag("span", diagram.tensor, class_="name")),

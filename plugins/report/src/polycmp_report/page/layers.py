@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-#: How often the layers are sorted, downwards and upwards in turn.
+#: Number of times that the layers are sorted, downwards and upwards in turn.
 _SWEEPS = 8
 #: The width that an edge takes in a layer, as a share of a box's.
 _NARROW = 0.22

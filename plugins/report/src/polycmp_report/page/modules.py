@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-#: How many groups an axis has room for.
+#: Number of groups that fit an axis.
 _MOST = 16
 _SEPARATOR = re.compile(r"[/.:]+")
 
@@ -28,7 +28,7 @@ class Group:
 
 
 def groups_of(names: Sequence[str]) -> list[Group]:
-    """Return the groups of names, as fine as there is room for; none where names say nothing of modules.
+    """Return the groups of names, as fine as fits; none where names do not tell modules.
 
     Args:
         names: The names in the order of the model: parts between `/`, `.` or `:`, the last of them the thing itself.

@@ -192,7 +192,7 @@ class _Scale:
             self._high = math.log10(max(*finite, 1e-6, _LEAST)) if finite else 0.0
 
     def share(self, value: float) -> float:
-        """Return the length of a bar as a share of the room, the longest for the worst."""
+        """Return the length of a bar as a share of the width, the longest for the worst."""
         if not math.isfinite(value):
             return 1.0 if math.isnan(value) or (value > 0) != self._measure.falls else 0.0
         at = value if self._measure.unit else math.log10(max(value, _LEAST))

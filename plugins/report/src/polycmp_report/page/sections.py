@@ -118,7 +118,7 @@ def facts_card(facts: Facts) -> Markup:
 
 
 def facts_list(items: tuple[Fact, ...]) -> Markup:
-    """Return names and values; a badge stands before those that have a verdict."""
+    """Return names and values; a badge precedes those that have a verdict."""
     if not any(item.state for item in items):
         return tag("dl", *(join(tag("dt", item.name), tag("dd", item.value, *_remarks(item))) for item in items))
     listed = [tag("li", _badge(item), tag("strong", f" {item.name} "), *_value(item)) for item in items]

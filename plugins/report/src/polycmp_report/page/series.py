@@ -82,7 +82,7 @@ class _Place:
 
 
 def _bands(place: _Place, series: Series) -> Iterator[Markup]:
-    """Yield a band behind every second module, and the names of those that have room for them."""
+    """Yield a band behind every second module, and the names of those that are wide enough for them."""
     places = series.places if isinstance(series, AlongGraph) else ()
     paths = {place.name: "/".join((*place.modules, place.name)) for place in places}
     groups = groups_of([paths.get(point.name, point.name) for point in series.points])

@@ -1,4 +1,4 @@
-"""The tables of the page: rows with what is behind each verdict, failures first."""
+"""The tables of the page: rows with the evidence for each verdict, failures first."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from polycmp_report.page.drawings import bars, histogram_svg, spark_svg
 from polycmp_report.page.pictures import pictures
 from polycmp_report.page.sections import facts_list, hint
 
-#: Rows that fail, and rows that pass, which get their details; the one that the verdict speaks of always does.
+#: Rows that fail, and rows that pass, which get their details; the one that the verdict names always does.
 DETAILED = {True: 100, False: 30}
 #: The same of a causal table, whose details are short, and where the points of a drawing lead to.
 CAUSAL = 200
-#: Details that have a large histogram; behind them the small one beside the row has to do, or pages become too large.
+#: Details that have a large histogram; after them the small one beside the row has to do, or pages become too large.
 HISTOGRAMS = 20
 #: Details of a table with pictures of both sides; failures come first.
 LOOKS = 10

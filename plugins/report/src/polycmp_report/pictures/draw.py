@@ -166,7 +166,7 @@ def _heat_map(figure: Figure, images: Images, kind: str, title: str) -> None:
 
 
 def _extent(images: Images) -> tuple[float, float, float, float]:
-    """Return the axes' range in elements, however many elements a pixel stands for."""
+    """Return the axes' range in elements, however many elements a pixel covers."""
     rows, columns = images.shape
     return -0.5, columns - 0.5, rows - 0.5, -0.5
 

@@ -12,7 +12,7 @@ LIMIT = 48
 def safe_part(text: str) -> str:
     """Return a text as part of a file name.
 
-    What was changed, and what differs by case only, is told apart by some digits of a digest.
+    Names that were changed, or differ by case only, are told apart by some digits of a digest.
     """
     clean = re.sub(r"[^A-Za-z0-9_.-]+", "_", text).strip("._-")
     if clean == text and len(text) <= LIMIT and text == text.lower() and text:

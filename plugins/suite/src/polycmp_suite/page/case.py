@@ -1,4 +1,4 @@
-"""The page of one case: what became of it, its settings, the end of its log, and the way to its full report."""
+"""The page of one case: its result, its settings, the end of its log, and the way to its full report."""
 
 from __future__ import annotations
 

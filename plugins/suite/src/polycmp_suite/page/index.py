@@ -50,7 +50,7 @@ def index_page(
     models: Mapping[str, Identity],
     past: Mapping[str, Sequence[CaseResult]],
 ) -> str:
-    """Return the index; arguments as for `write_index`, and what past runs said of each case."""
+    """Return the index; arguments as for `write_index`, and the results of each case in past runs."""
     body = tag(
         "main",
         _hero(result),

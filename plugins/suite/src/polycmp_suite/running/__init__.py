@@ -1,1 +1,1 @@
-"""Running cases: the queue, processes of this machine, and what became of each."""
+"""Running cases: the queue, processes of this machine, and the result of each."""

@@ -11,7 +11,7 @@ from polycmp.process import end_with
 
 
 def main() -> None:
-    """Run the command line behind the parent's process number."""
+    """Run the command line that follows the parent's process number."""
     end_with(int(sys.argv.pop(1)))
     sys.argv[0] = "polycmp"
     scripts = distribution("polycmp").entry_points.select(group="console_scripts", name="polycmp")

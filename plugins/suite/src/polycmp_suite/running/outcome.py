@@ -1,4 +1,4 @@
-"""From an exit status and the report of a command to what became of the case."""
+"""The result of a case, from the exit status and the report of its command."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from polycmp_suite.spec import Ended, Job
 
-#: Where a case's messages go, in its output folder.
+#: File of a case's messages, in its output folder.
 LOG = "log.txt"
 #: Seconds between asking a process to end and ending it.
 GRACE = 4.0
@@ -109,7 +109,7 @@ class CaseProcess:
 
     def _reap(self) -> Ended:
         seconds = self.seconds
-        self._signal(signal.SIGKILL)  # whatever it has left behind
+        self._signal(signal.SIGKILL)  # all processes that it has left behind
         status, usage = self._left or os.wait4(self._process.pid, 0)[1:]
         code = os.waitstatus_to_exitcode(status)
         self._process.returncode = code

@@ -15,7 +15,7 @@ from polycmp_suite.suitefile.case import Case
 
 
 def run_case(case: Case, folder: str, output: Path, resources: Resources) -> CaseResult:
-    """Run a case, again where it could not be compared and may be retried, and return what became of it.
+    """Run a case, again where it could not be compared and may be retried, and return its result.
 
     Args:
         case: The case.

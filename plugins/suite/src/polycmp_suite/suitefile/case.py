@@ -35,7 +35,7 @@ class Case:
     Attributes:
         id: Name of the case, unique in the suite.
         command: The command's words: `run`.
-        words: The words of the command line behind `polycmp`, without reports.
+        words: The words of the command line after `polycmp`, without reports.
         model: The model as the suite names it.
         backends: The labels of the backends.
         axes: The settings that the matrix chose, as text.

@@ -23,7 +23,7 @@ class Mistakes:
         return len(self._found)
 
     def add(self, line: int, text: str) -> None:
-        """Note a mistake; the same in the same line counts once, whatever number of cases have it."""
+        """Note a mistake; the same in the same line counts once, however many cases have it."""
         self._found[line, text] = None
 
     def add_error(self, line: int, error: PolycmpError) -> None:

@@ -125,7 +125,7 @@ class _Reader:
         try:
             mine, theirs = canonical(table), canonical(defaults)
             run_file = self._run_file(mine, place)
-            # What a run file says of a model is one of several keys; a case's own keys win.
+            # The model in a run file is one of several keys; a case's own keys win.
             merged = {**theirs, **run_file, **mine}
             own, options = settings_and_options(merged)
             own_keys_are_right = self._check_own(own, mine, place)
@@ -181,7 +181,7 @@ class _Reader:
         return case
 
     def _blame(self, error: PolycmpError, table: Mapping[str, Any], place: Place) -> int:
-        """Return the line of the key that an error speaks of; of the case where it speaks of none."""
+        """Return the line of the key that an error names; of the case where it names none."""
         said = f"{error.whose} {error.what}"
         keys = [*place.keys, *(key for inner in place.tables.values() for key in inner.keys)]
         named = [key for key in keys if f"{key!r}" in said or f"{error.whose}".endswith(key) or f"{key} = " in said]

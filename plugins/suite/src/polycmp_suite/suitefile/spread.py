@@ -69,10 +69,10 @@ def models_of(texts: tuple[str, ...], folder: Path) -> list[str]:
 
 
 def spread(own: dict[str, Any], options: dict[str, Any], folder: Path) -> Iterator[Settings]:
-    """Yield the settings of every case that a table stands for.
+    """Yield the settings of every case that a table describes.
 
     Args:
-        own: Values of the suite's own keys, as they stand in the file.
+        own: Values of the suite's own keys, as they are in the file.
         options: Values of the command's options.
         folder: Folder that paths are relative to.
 

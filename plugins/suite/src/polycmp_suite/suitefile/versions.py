@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Versions:
-    """Tells the releases behind backends.
+    """Finds the releases that backends run on.
 
     Args:
         registry: The plugins.

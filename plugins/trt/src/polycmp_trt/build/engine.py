@@ -92,7 +92,7 @@ def _build_hint(messages: list[str]) -> str:
     if "profile" in text and "dynamic" in text:
         return "give the range of each dynamic input: --trt-min-shapes, --trt-opt-shapes, --trt-max-shapes"
     if "memory" in text or "workspace" in text or "allocat" in text:
-        return "give the builder less or more room, for example --pool-limit workspace:1G, and see nvidia-smi"
+        return "give the builder less or more memory, for example --pool-limit workspace:1G, and see nvidia-smi"
     return "polycmp inspect capability MODEL shows what TensorRT can parse; -v shows what the builder did"
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import tensorrt as trt
 
 _LOG = logging.getLogger("polycmp.trt")
-#: How TensorRT writes an element type at the end of "Format/Datatype".
+#: TensorRT's spellings of an element type at the end of "Format/Datatype".
 _TYPES = re.compile(r"\b(FP32|FP16|BF16|FP8|FP4|INT8|INT4|INT32|INT64|UINT8|BOOL|FLOAT|HALF)\b", re.IGNORECASE)
 _SPELLINGS = {"FLOAT": "FP32", "HALF": "FP16"}
 #: The same in the names of kernels: `…_gemm_f16f16_f16f16_…`, `…_i8i8_…`, `…_h884cudnn_…`, `FP32FP32NCHW`.

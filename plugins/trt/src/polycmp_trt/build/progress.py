@@ -21,7 +21,7 @@ __all__ = ["BuildHistory", "BuildProgress", "history", "progress_monitor", "watc
 _LOG = logging.getLogger("polycmp.trt")
 #: Seconds between two messages; a build that takes less says nothing.
 EVERY = 15.0
-#: What may make the builder try more.
+#: Flags that may make the builder try more.
 _FLAGS = ("FP16", "BF16", "INT8", "FP8", "TF32")
 
 

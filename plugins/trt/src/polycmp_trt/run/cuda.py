@@ -198,7 +198,7 @@ class DeviceBuffer:
     def reserve(self, nbytes: int) -> int:
         """Make it at least so large and return its address, which is never 0, even for no bytes.
 
-        What it held before is lost when it has to grow.
+        Its content is lost when it has to grow.
         """
         if nbytes > self.capacity or not self.address:
             self.free()

@@ -122,7 +122,7 @@ def launcher(
 
     Args:
         context: The execution context.
-        is_own: Nobody else changes it.
+        is_own: Whether nothing else changes it.
         listener: Listener for debug tensors; None if there are none.
         bindings: All tensors.
         whose: The runner, for errors.

@@ -1,6 +1,6 @@
 """The calls of `pycuda.driver` that this package makes, on NVIDIA's own `cuda-bindings`, which need no compiler.
 
-`pycuda` is published as source alone. Where it is not installed, an object of this module's `DriverApi` stands in its
+`pycuda` is published as source alone. Where it is not installed, an object of this module's `DriverApi` takes its
 place: same names, same arguments, same errors, and no more than is used here.
 """
 

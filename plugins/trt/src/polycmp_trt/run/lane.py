@@ -48,7 +48,7 @@ class Lane:
             value: The view of the input on the device.
             aliased: Inputs whose memory TensorRT writes outputs to.
         """
-        if value.stream not in {None, 1}:  # CUDA orders the stream behind the default stream by itself
+        if value.stream not in {None, 1}:  # CUDA orders the stream after the default stream by itself
             self.cuda.Context.synchronize()
         if not binding.plain:  # another layout is made on the host
             binding.upload(value.numpy(), self.stream)

@@ -130,7 +130,7 @@ def device_view(array: Any, stream: int = 0, device: int = 0) -> DeviceView | No
 
 
 def _exported(array: Any, stream: int, device: int, index: int) -> DeviceView:
-    """Return a view of an array on device `index` that speaks DLPack, for a stream of device `device`."""
+    """Return a view of an array on device `index` that supports DLPack, for a stream of device `device`."""
     from polycmp_trt.run.cuda import current
 
     source = array.detach() if hasattr(array, "detach") else array

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: What the text models read.
+#: The text that the text models read.
 SENTENCE = "The quick brown fox jumps over the lazy dog. "
 #: The same in the vocabulary of BERT and all that share it, of 30522 words, with the marks of beginning and end.
 SENTENCE_IDS = (101, 1996, 4248, 2829, 4419, 14523, 2058, 1996, 13971, 3899, 1012, 102)
-#: How many words that vocabulary has.
+#: Number of words in that vocabulary.
 VOCABULARY = 30522
 
 
@@ -28,7 +28,7 @@ def picture(name: str) -> NDArray[np.uint8]:
     held = _archive()[name]
     if held.ndim == 2:
         return np.repeat(held[..., np.newaxis], 3, axis=-1)
-    # Differences from row to row, which take less room; sums of them wrap around as they did.
+    # Differences from row to row, which take less space; sums of them wrap around as they did.
     rows = np.cumsum(held, axis=1, dtype=np.uint8)
     return np.ascontiguousarray(rows.transpose(1, 2, 0))
 
