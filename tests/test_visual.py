@@ -149,6 +149,6 @@ def test_statistics_of_saved_outputs_stand_beside_the_tensors(polycmp, model, tm
     assert polycmp("inspect", "model", model, *words, "--save-visual", "page.html").status == 0
     assert set(graph_in((tmp_path / "page.html").read_text())["tensors"]["r"]["figures"]) == {"min", "max", "mean"}
     shown = polycmp("inspect", "model", model, *words).out
-    assert re.search(r"r: +min=", shown)
+    assert re.search(r"tensor +min +max +mean\n.*\n(.*\n)* +r +\S+ +\S+ +\S+\n", shown)
     found = json.loads(polycmp("inspect", "model", model, *words, "--json").out)
     assert set(found["tensor_info"]) >= {"h", "r", "y"}

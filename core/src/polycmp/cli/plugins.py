@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from polycmp.command import examples, with_messages
 from polycmp.terminal import echo
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-
-HEADINGS = ("name", "package", "version", "state", "provides", "reason")
+HEADINGS = ("name", "package", "version", "state")
 _LIST = "Show every plugin: what it provides, or why it does not work." + examples("polycmp plugins list --json")
 STYLES = {"ok": "green", "broken": "red", "excluded": "red", "incomplete": "yellow", "disabled": "dim"}
 
@@ -39,38 +36,23 @@ def list_command(as_json: bool) -> None:
 
 
 def _print_table(rows: Iterable[Mapping[str, Any]]) -> None:
-    from polycmp.report.screen import make_console
+    """Print a row for each plugin, with what it provides behind or below it, and below that why it does not work."""
+    from polycmp.report.layout import Heading, Line, print_table
+    from polycmp.report.screen import WHOLE, Lines, cell, standard_output, words
 
-    console = make_console()
-    if console.is_terminal:
-        console.print(_table(rows, narrow=console.width < 140))
-        return
-    wide = make_console(width=1000)  # readers of a pipe want whole lines, without padding
-    with wide.capture() as capture:
-        wide.print(_table(rows, narrow=False))
-    echo("\n".join(line.rstrip() for line in capture.get().splitlines()))
-
-
-def _table(rows: Iterable[Mapping[str, Any]], *, narrow: bool) -> Table:
-    """Return the table; a narrow one stacks what a wide one shows side by side."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    from polycmp.report.screen import cell, words
-
-    headings = ["name", "package", "state", "provides"] if narrow else list(HEADINGS)
-    table = Table(*headings, box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for row in rows:
-        provides = _provides(row["provides"])
-        reason = "\n".join(part for part in (row["reason"], *row["notes"]) if part)
-        state = cell(row["state"], STYLES[row["state"]])
-        if narrow:
-            package = f"{row['package']}\n{row['version']}"
-            cells = [row["name"], package, state, "\n".join(part for part in (provides, reason) if part)]
-        else:
-            cells = [row["name"], row["package"], row["version"], state, provides, reason]
-        table.add_row(*(words(item) if isinstance(item, str) else item for item in cells))
-    return table
+    out, text = standard_output(), io.StringIO()
+    if isinstance(out, Lines):  # readers of a pipe want whole lines
+        out = Lines(WHOLE, text)
+    lines = [
+        Line(
+            [*(cell(row[key]) for key in HEADINGS[:-1]), cell(row["state"], STYLES[row["state"]])],
+            words("\n".join(part for part in (_provides(row["provides"]), row["reason"], *row["notes"]) if part)),
+        )
+        for row in rows
+    ]
+    print_table(out, "", [Heading(title) for title in HEADINGS], lines, "provides")
+    if text.getvalue():
+        echo(text.getvalue())
 
 
 def _provides(entries: Iterable[Mapping[str, Any]]) -> str:
@@ -79,4 +61,4 @@ def _provides(entries: Iterable[Mapping[str, Any]]) -> str:
     by_kind: dict[str, list[str]] = {}
     for entry in entries:
         by_kind.setdefault(WORDS[entry["kind"]], []).append(entry["name"])
-    return "\n".join(f"{word}: {', '.join(names)}" for word, names in by_kind.items())
+    return "; ".join(f"{word}: {', '.join(names)}" for word, names in by_kind.items())

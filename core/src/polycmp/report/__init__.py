@@ -35,7 +35,16 @@ from polycmp.report.face import (
     Verdict,
     verdict_of,
 )
-from polycmp.report.formatting import Excerpt, backend_failure, cell_text, duration, error_histogram, excerpt, figure
+from polycmp.report.formatting import (
+    Excerpt,
+    backend_failure,
+    cell_text,
+    duration,
+    error_histogram,
+    excerpt,
+    figure,
+    table_text,
+)
 
 __all__ = [
     "BAD",
@@ -68,5 +77,6 @@ __all__ = [
     "error_histogram",
     "excerpt",
     "figure",
+    "table_text",
     "verdict_of",
 ]

@@ -11,7 +11,7 @@ from polycmp._commands import NextStep, Repeat
 from polycmp.report.face import BAD, Column, Facts, Note, Problem, Result, Row, Series, State, Table
 from polycmp.report.formatting import Excerpt, cell_text, excerpt
 from polycmp.report.layout import Heading, Line, print_table
-from polycmp.report.screen import STYLES, Lines, Screen, Sentence, cell, standard_output, whole_line, words
+from polycmp.report.screen import STYLES, WHOLE, Lines, Screen, Sentence, cell, standard_output, whole_line, words
 from polycmp.terminal import visible
 
 _ROW_STYLES: dict[State, str] = {
@@ -75,7 +75,7 @@ def print_result(result: Result, *, verbose: bool = False, quiet: bool = False, 
 def result_text(result: Result) -> str:
     """Render the text of `print_result` with every row, without styles and line breaks within rows."""
     stream = io.StringIO()
-    print_result(result, verbose=True, console=Lines(1000, stream))
+    print_result(result, verbose=True, console=Lines(WHOLE, stream))
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from polycmp.report.face import BAD, Cell, CellValue, Column, Histogram, Problem, Row, Table
@@ -107,3 +108,19 @@ def error_histogram(edges: Sequence[float], counts: Sequence[int], limit: float 
         return None
     remark = "bins an octave wide; the first also holds all smaller errors"
     return Histogram(tuple(edges), tuple(counts), "Absolute error", remark, limit, "atol")
+
+
+def table_text(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table as the terminal shows tables, in lines that are not broken.
+
+    Args:
+        titles: The headings of the columns.
+        rows: A text for each column.
+    """
+    from polycmp.report.layout import Heading, Line, print_table
+    from polycmp.report.screen import WHOLE, Lines, cell
+
+    stream = io.StringIO()
+    lines = [Line([cell(text) for text in row]) for row in rows]
+    print_table(Lines(WHOLE, stream), "", [Heading(title) for title in titles], lines)
+    return stream.getvalue().rstrip("\n")

@@ -26,6 +26,8 @@ STYLES = {
     "error": "bold yellow",
 }
 INDENT = 2
+#: Columns of what is not to be broken into lines.
+WHOLE = 1000
 
 
 class Lines:

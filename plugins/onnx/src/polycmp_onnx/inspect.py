@@ -52,8 +52,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _values(noun: str, values: TensorMetadata) -> list[str]:
-    width = max(map(len, values), default=0) + 1
-    return [f"  {_count(len(values), noun)}", *(f"    {f'{name}:':<{width}} {entry}" for name, entry in values.items())]
+    return [f"  {_count(len(values), noun)}", *(f"    {name}: {entry}" for name, entry in values.items())]
 
 
 def _kinds(graph: Any) -> str:

@@ -160,11 +160,13 @@ def _tensor_info(path: str) -> dict[str, dict[str, float]]:
 
 
 def _figures(info: Mapping[str, Mapping[str, float]]) -> list[str]:
+    from polycmp.report import table_text
+
     if not info:
         return []
-    width = max(map(len, info)) + 1
-    rows = ("  ".join(f"{key}={value:<12.5g}" for key, value in figures.items()).rstrip() for figures in info.values())
-    return ["  Values", *(f"    {f'{name}:':<{width}} {row}" for name, row in zip(info, rows, strict=True))]
+    titles = next(iter(info.values()))
+    rows = ([name, *(f"{value:.5g}" for value in figures.values())] for name, figures in info.items())
+    return ["  Values", *(f"    {line}" for line in table_text(("tensor", *titles), rows).splitlines())]
 
 
 model_command = ModelCommand(

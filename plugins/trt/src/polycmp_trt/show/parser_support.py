@@ -306,19 +306,17 @@ def _write(model: onnx.ModelProto, path: str) -> None:
 
 def format_problems(result: Capability) -> str:
     """Return the problems as a table, one line per operator and reason, the most frequent first."""
+    from polycmp.report import table_text
+
     if result.supported:
         return f"TensorRT {release()} parses the whole model."
     counted: dict[tuple[str, str, str], list[str]] = {}
     for problem in result.problems:
         place = f"{problem.nodes[0]}-{problem.nodes[1]}" if problem.nodes else problem.node
         counted.setdefault((" -> ".join(problem.functions), problem.operator, problem.reason), []).append(place)
-    rows = [("Operator", "Count", "Reason", "Nodes")]
+    rows = []
     for (functions, operator, reason), places in sorted(counted.items(), key=lambda item: -len(item[1])):
         where = f"{operator} (in {functions})" if functions else operator
         rows.append((where, str(len(places)), reason, ", ".join(dict.fromkeys(places))))
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    lines = [
-        " | ".join([*(f"{text:<{width}}" for text, width in zip(row, widths, strict=False)), row[3]]) for row in rows
-    ]
-    lines.insert(1, "-" * max(map(len, lines)))
-    return "\n".join([f"TensorRT {release()} cannot parse the whole model.", "", *lines])
+    table = table_text(("Operator", "Count", "Reason", "Nodes"), rows)
+    return f"TensorRT {release()} cannot parse the whole model.\n\n{table}"
