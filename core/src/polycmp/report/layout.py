@@ -1,7 +1,7 @@
 """A table on a terminal of any width: columns that do not fit are left out, reasons are printed below their rows.
 
-Every table of polycmp is laid out here. `rich.table` cannot print a reason below its row, and would need rich's console,
-which a run whose output goes to a pipe or a file does without.
+Every table of polycmp is laid out here. `rich.table` cannot print a reason below its row, and would need rich's
+console, which a run whose output goes to a pipe or a file does without.
 """
 
 from __future__ import annotations
