@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -145,13 +146,18 @@ class ChildProcess:
             timeout: Seconds to wait; 0 waits for ever.
 
         Raises:
-            TimeoutError: Nothing came in time.
+            TimeoutError: No message came in time, whatever else the child wrote.
         """
+        end = time.monotonic() + timeout
         try:
             while (line := self._lines.get(timeout=timeout or None)) is not None:
                 message = _parse(line)
                 if message is not None:
                     return message
+                if timeout:
+                    timeout = end - time.monotonic()
+                    if timeout <= 0:
+                        raise TimeoutError
         except queue.Empty:
             raise TimeoutError from None
         self._lines.put(None)  # for the next call

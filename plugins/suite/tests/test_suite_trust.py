@@ -126,8 +126,10 @@ class TestSharedFiles:
         assert "is written by the case" in done.stderr
         assert not (suite.folder / "golden.npz").exists()
 
-    def test_a_case_that_reads_what_another_writes_is_wrong_usage(self, suite):
-        np.savez(suite.folder / "golden.npz", y=np.ones((1, 4), np.float32))
+    @pytest.mark.parametrize("exists", [True, False])
+    def test_a_case_that_reads_what_another_writes_is_wrong_usage(self, suite, exists):
+        if exists:
+            np.savez(suite.folder / "golden.npz", y=np.ones((1, 4), np.float32))
         second = '[[case]]\nname = "two"\nmodel = "one.onnx"\nload-outputs = ["golden.npz"]\n'
         suite.write(HEAD + CASE + 'save-outputs = "golden.npz"\n' + second)
         done = suite("suite.toml", status=2)
@@ -248,3 +250,27 @@ class TestNodeFolder:
             own_folder(tmp_path / "link")
         (tmp_path / "mine").mkdir(mode=0o755)
         assert own_folder(tmp_path / "mine").stat().st_mode & 0o777 == 0o700
+
+    def test_a_kept_file_that_was_replaced_is_fetched_again(self, tmp_path):
+        from polycmp_report.identity import digest_of
+        from polycmp_suite.node import Shipped, place_file
+
+        content, cache, fetched = b"print('mine')", tmp_path / "cache", []
+        (tmp_path / "code.py").write_bytes(content)
+        item = Shipped("code.py", digest_of(tmp_path / "code.py"))
+        cache.mkdir()
+        (cache / item.digest).write_bytes(b"print('a stranger')")
+        for number in range(2):
+            place_file(item, tmp_path / f"case{number}", cache, lambda digest: fetched.append(digest) or content)
+            assert (tmp_path / f"case{number}" / "code.py").read_bytes() == content
+        assert fetched == [item.digest]
+
+    def test_results_of_a_machine_stay_in_the_folder_of_their_case(self, tmp_path):
+        from polycmp_suite.node import write_inside
+
+        folder = tmp_path / "case"
+        strange = ["../outside", f"{tmp_path}/outside", "a/../../outside"]
+        assert write_inside(folder, dict.fromkeys([*strange, "a/result.json"], b"{}")) == strange
+        assert [path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()] == [
+            Path("case/a/result.json")
+        ]

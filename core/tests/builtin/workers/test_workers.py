@@ -76,8 +76,9 @@ while True:
         ('sys.stdout.write(json.dumps({"log": [10, "polycmp", "again"]}) + "\\n")', "hung: no answer for 2 s"),
         ('sys.stdout.write("x" * 100_000)', "it wrote a line of more than 64 MiB"),
         ('sys.stderr.write("x" * 100_000)', "hung: no answer for 2 s"),
+        ('sys.stdout.write("\\n")', "hung: no answer for 2 s"),
     ],
-    ids=["messages", "one line", "one line of standard error"],
+    ids=["messages", "one line", "one line of standard error", "empty lines"],
 )
 def test_a_worker_that_never_stops_writing_is_given_up_in_time_and_memory(run, tmp_path, flood, says):
     python = tmp_path / "python"

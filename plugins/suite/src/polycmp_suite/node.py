@@ -43,6 +43,16 @@ def is_inside(path: str) -> bool:
     return not path.startswith("/") and ".." not in PurePosixPath(path).parts
 
 
+def write_inside(folder: Path, files: Mapping[str, bytes]) -> list[str]:
+    """Write files that came from elsewhere into a folder; return the names of those that would lead out of it."""
+    outside = [name for name in files if not is_inside(name)]
+    for name in files.keys() - outside:
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(files[name])
+    return outside
+
+
 def execute(
     job: Job, files: Sequence[Shipped], fetch: Callable[[str], bytes], node: str
 ) -> tuple[Ended, Mapping[str, bytes], int]:
@@ -65,7 +75,7 @@ def execute(
         folder, output = place / "folder", place / "output"
         output.mkdir()
         folder.mkdir()
-        fetched = sum(_place(item, folder, cache, fetch) for item in files)
+        fetched = sum(place_file(item, folder, cache, fetch) for item in files)
         words = tuple(
             str(output) + word[len(job.output) :] if word.startswith(job.output) else word for word in job.words
         )
@@ -93,8 +103,15 @@ def own_folder(folder: Path) -> Path:
     return folder
 
 
-def _place(item: Shipped, folder: Path, cache: Path, fetch: Callable[[str], bytes]) -> bool:
-    """Put a file where the case looks for it; return whether it had to be fetched."""
+def place_file(item: Shipped, folder: Path, cache: Path, fetch: Callable[[str], bytes]) -> bool:
+    """Put a file where the case looks for it; return whether it had to be fetched.
+
+    Args:
+        item: The file.
+        folder: The folder of the case.
+        cache: Where this machine keeps files by their digests; one that does not fit its digest is fetched again.
+        fetch: Gives the content that belongs to a digest.
+    """
     kept, target = cache / item.digest, folder / item.path
     fetched = not kept.exists() or digest_of(kept) != item.digest
     if fetched:

@@ -15,7 +15,7 @@ import ray
 
 from polycmp.errors import PluginError, describe_exception
 from polycmp_report.identity import digest_of
-from polycmp_suite.node import Shipped, execute, is_inside
+from polycmp_suite.node import Shipped, execute, is_inside, write_inside
 from polycmp_suite.running.process import GRACE
 from polycmp_suite.spec import Ended, Event, Job, Queue, Resources, Started, Tick
 
@@ -84,11 +84,12 @@ class RayExecutor:
     def _start(self, job: Job) -> Event:
         if why := _impossible(job):
             return Ended(job, -1, stopped=why)
-        outside = next((path for path in job.files if not is_inside(path)), None)
+        there = [path for path in job.files if (Path(job.folder) / path).exists()]
+        outside = next((path for path in there if not is_inside(path)), None)
         if outside is not None:
             return Ended(job, -1, stopped=f"{outside} is not below the suite's folder, and cannot be shipped")
         try:
-            files = [self._ship(job.folder, path) for path in job.files if (Path(job.folder) / path).is_file()]
+            files = [self._ship(job.folder, path) for path in there if (Path(job.folder) / path).is_file()]
         except OSError as error:
             return Ended(job, -1, stopped=f"its files cannot be read: {describe_exception(error)}")
         wanted: dict[str, Any] = {"num_cpus": 1, "num_gpus": job.gpus, "resources": dict(job.resources)}
@@ -181,12 +182,7 @@ def _ended(task: Any, job: Job, begun: float) -> Ended:
         why = f"the cluster could not run it: {describe_exception(error)}"
         return Ended(job, -1, time.monotonic() - begun, stopped=why)
     log.debug("%s: %d of %d files fetched on %s", job.case, fetched, len(job.files), ended.where)
-    for name, content in files.items():
-        if not is_inside(name):
-            log.warning("%s: %s sent a file that leads out of its folder: %r", job.case, ended.where, name)
-            continue
-        target = Path(job.output) / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
+    for name in write_inside(Path(job.output), files):
+        log.warning("%s: %s sent a file that leads out of its folder: %r", job.case, ended.where, name)
     found: Ended = ended
     return found

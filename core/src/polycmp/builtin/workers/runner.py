@@ -31,8 +31,6 @@ log = logging.getLogger("polycmp.workers")
 
 #: Seconds that a worker may take to import polycmp and answer.
 START_SECONDS = 60.0
-#: A wait that is none; 0 would be one without end.
-_AT_ONCE = 1e-3
 
 
 def make_workers(data: DataPlan, timeout: float) -> MakeWorker:
@@ -155,8 +153,10 @@ class WorkerRunner(Runner):
             while answer is not None and "log" in answer:
                 level, name, text = answer["log"]
                 logging.getLogger(name).log(level, "%s: %s", self.name, text)
-                # A worker that only goes on logging does not answer either.
-                answer = self._process.receive(max(end - time.monotonic(), _AT_ONCE) if timeout else 0.0)
+                left = end - time.monotonic() if timeout else 0.0
+                if timeout and left <= 0:  # a worker that only goes on logging does not answer either
+                    raise TimeoutError
+                answer = self._process.receive(left)
         except BrokenPipeError:
             answer = None
         except TimeoutError:

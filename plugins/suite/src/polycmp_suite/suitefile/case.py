@@ -41,7 +41,7 @@ class Case:
         axes: The settings that the matrix chose, as text.
         tags: Tags of the case.
         needs: Requirements on the machine.
-        files: The files that it reads, relative to the suite's folder.
+        files: The files that it reads, relative to the suite's folder; some may be missing yet.
         written: The files and folders that it writes, relative to the suite's folder.
         versions: Names and versions of what its backends are made of, in this environment and in others.
         timeout: Seconds after which it is ended; 0 for never.

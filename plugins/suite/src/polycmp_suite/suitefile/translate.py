@@ -106,7 +106,7 @@ class Translator:
     def _files(
         self, asked: OptionValues, table: FlagTable, backends: tuple[BackendPlan, ...], further: tuple[str, ...]
     ) -> Iterator[str]:
-        """Yield the files that a case reads, as far as its options say so, and those that it names itself."""
+        """Yield the files that a case reads, there or not, as far as its options say so, and those that it names."""
         named = [asked.model, *(item.model for item in backends)]
         for key, value in asked.values.items():
             field = table.targets[key].field
@@ -116,6 +116,8 @@ class Translator:
             path = text if (self._folder / text).exists() else text.rpartition(":")[0]
             if path and (self._folder / path).exists():
                 yield from self._with_contents(path)
+            else:
+                yield text  # another case may write it
         for pattern in further:
             matches = sorted(glob.glob(pattern, root_dir=self._folder, recursive=True))  # noqa: PTH207 - patterns may be absolute
             if not matches:
