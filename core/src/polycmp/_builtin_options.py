@@ -52,7 +52,7 @@ class SimpleOptions:
     )
     error_quantile: Mapping[str, float] = opt(
         {"": 0.99},
-        help="The quantile that the statistic `quantile` looks at.",
+        help="Quantile that the statistic `quantile` computes.",
         alias="--error-quantile",
         metavar="[OUTPUT:]FLOAT",
         parse=_quantile,
@@ -68,8 +68,8 @@ class SimpleOptions:
     )
     scale_atol: bool = opt(
         False,
-        help="Take the absolute tolerance in units of the output's largest value where that exceeds 1: what rounding "
-        "leaves of large numbers that cancel is no difference then.",
+        help="Take the absolute tolerance in units of the output's largest value where that exceeds 1: rounding "
+        "errors of large numbers that cancel are then no difference.",
         alias="--scale-atol",
     )
 

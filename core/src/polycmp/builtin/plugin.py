@@ -52,12 +52,12 @@ def polycmp_data_loaders() -> Iterable[DataLoaderSpec]:
     )
 
 
-_PLUGINS = "List and check plugins, and more that plugins bring."
+_PLUGINS = "List, check and create plugins; plugins may add commands."
 #: The words, one line of help, the module and its command, and a line on all commands that begin alike.
 _COMMANDS = (
     ("run", "Run a model on several backends and compare all outputs.", "run:run_command", ""),
     ("plugins list", "Show every plugin and what it provides.", "plugins:list_command", _PLUGINS),
-    ("completion", "Print what completes commands in a shell.", "completion:completion_command", ""),
+    ("completion", "Print a script that completes commands in a shell.", "completion:completion_command", ""),
 )
 
 

@@ -11,7 +11,7 @@ from polycmp.terminal import echo
 _BASH = "COMP_WORDBREAKS=${COMP_WORDBREAKS//[:=]}\n"
 
 
-_HELP = """Print what makes a shell complete commands, files, backends and their options.
+_HELP = """Print a script that makes a shell complete commands, files, backends and their options.
 
 \b
 Examples:

@@ -165,7 +165,9 @@ def common_params(*, two_models: bool = False) -> list[click.Parameter]:
     return [
         click.Argument(["model"], required=False, type=click.Path()),
         *second,
-        BackendOption(["-b", "--backend"], multiple=True, metavar="SPEC", help="A backend; may repeat. Order matters."),
-        click.Option(["-v", "--verbose"], count=True, help="More messages and all outputs; may repeat."),
-        click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
+        BackendOption(
+            ["-b", "--backend"], multiple=True, metavar="SPEC", help="Backend; may be repeated. Order matters."
+        ),
+        click.Option(["-v", "--verbose"], count=True, help="Show more messages and all outputs; may be repeated."),
+        click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
     ]

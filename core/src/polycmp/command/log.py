@@ -67,11 +67,11 @@ def with_messages(command: click.Command) -> click.Command:
 
     command.callback = run
     command.params += [
-        click.Option(["-v", "--verbose"], count=True, help="More messages; may repeat."),
-        click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
+        click.Option(["-v", "--verbose"], count=True, help="Show more messages; may be repeated."),
+        click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
         click.Option(["--verbosity"], multiple=True, metavar="LEVEL|MODULE:LEVEL", help="Level of messages."),
-        click.Option(["--silent"], is_flag=True, help="No messages and no progress."),
-        click.Option(["--log-format"], multiple=True, metavar="PART", help="What each message carries."),
-        click.Option(["--log-file"], metavar="FILE", help="Write messages, and what is printed, to this file, too."),
+        click.Option(["--silent"], is_flag=True, help="Show no messages and no progress."),
+        click.Option(["--log-format"], multiple=True, metavar="PART", help="Content of each message."),
+        click.Option(["--log-file"], metavar="FILE", help="Write messages and printed output to this file, too."),
     ]
     return command

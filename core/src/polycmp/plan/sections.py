@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from polycmp.plan.defaults import DEFAULT_COMPARE, DEFAULT_DATA_LOADER
 from polycmp.spec import opt, parse_size
 
-REPORT_HELP = "Write what was found; the suffix says how: .json, or what plugins write (polycmp plugins list)."
-FORMAT_HELP = ": .json, a type of file that plugins bring (polycmp plugins list), or a folder."
+REPORT_HELP = "Write a report in the format of the suffix: .json, or one that plugins write (polycmp plugins list)."
+FORMAT_HELP = ": .json, a file format of a plugin (polycmp plugins list), or a folder."
 
 # These are never compared or printed, and making the methods for it costs every help text a millisecond.
 
@@ -41,7 +41,7 @@ class DataSection:
 
     input_shapes: tuple[str, ...] = opt(
         (),
-        help="Shapes of dynamic inputs, or the values of a shape tensor; several of one input take turns. "
+        help="Shapes of dynamic inputs, or the values of a shape tensor; several shapes of one input take turns. "
         "DIMENSION=SIZE sets a named dimension of all inputs.",
         metavar="NAME:[D0,D1,…]",
         alias="--inputs",
@@ -68,7 +68,7 @@ class DataSection:
     )
     save_input_blob: str | None = opt(
         None,
-        help="Dump each input raw into this folder, one folder per iteration.",
+        help="Dump the raw bytes of each input into this folder, one subfolder per iteration.",
         metavar="[DIR]",
         bare=".",
         writes=True,
@@ -80,10 +80,14 @@ class RunSection:
     """Running."""
 
     warm_up: int = opt(
-        0, help="Calls per backend before anything counts.", alias="--warm-up-runs", metavar="N", parse=_positive
+        0,
+        help="Calls per backend before the first iteration that counts.",
+        alias="--warm-up-runs",
+        metavar="N",
+        parse=_positive,
     )
     sequential_runners: bool = opt(
-        False, help="Run one backend to its end before the next starts: less memory at once, more in all."
+        False, help="Run one backend to its end before the next starts: less memory at a time, but more in all."
     )
     use_subprocess: bool = opt(False, help="Run every backend in a process of its own, so that a crash is a result.")
     timeout: float = opt(
@@ -115,16 +119,18 @@ class CompareSection:
     )
     tolerance: str = opt(
         "",
-        help="auto: judge by how far rounding takes the outputs, measured, instead of by --atol and --rtol.",
+        help="auto: judge by the measured rounding error of the outputs instead of by --atol and --rtol.",
         metavar="NAME",
     )
     reference: str = opt(
-        "", help="Label of the run the others are compared with; default: the last one.", metavar="LABEL"
+        "", help="Label of the run that the others are compared with; by default the last one.", metavar="LABEL"
     )
     map_output: tuple[str, ...] = opt(
-        (), help="Compare a candidate's output with one of another name.", metavar="CANDIDATE=REFERENCE"
+        (),
+        help="Compare a candidate's output with one of another name in the reference.",
+        metavar="CANDIDATE=REFERENCE",
     )
-    no_shape_check: bool = opt(False, help="Compare outputs of different shape where reshaping loses nothing.")
+    no_shape_check: bool = opt(False, help="Compare outputs of different shapes where reshaping loses nothing.")
     postprocess: Mapping[str, str] = opt(
         {},
         help="Replace outputs by the indices of their K largest values before comparing.",
@@ -163,7 +169,7 @@ class ResultSection:
         writes=True,
     )
     load_outputs: tuple[str, ...] = opt(
-        (), help="Saved outputs to compare with, behind the backends given.", alias="--load-results", metavar="PATH"
+        (), help="Saved outputs to compare, after the backends.", alias="--load-results", metavar="PATH"
     )
     config: str = opt("", help="Read options from a run file; the command line wins.", metavar="FILE.toml")
     write_config: str = opt("", help="Write the run file that repeats this run.", metavar="FILE.toml", writes=True)
@@ -176,11 +182,11 @@ class LogSection:
     verbosity: tuple[str, ...] = opt(
         (), help="Level of messages, for all or for one module.", metavar="LEVEL|MODULE:LEVEL"
     )
-    silent: bool = opt(False, help="No messages and no progress.")
+    silent: bool = opt(False, help="Show no messages and no progress.")
     log_format: tuple[str, ...] = opt(
-        (), help="What each message carries.", choices=("timestamp", "line-info", "no-colors")
+        (), help="Content of each message.", choices=("timestamp", "line-info", "no-colors")
     )
-    log_file: str = opt("", help="Write messages, and what is printed, to this file, too.", metavar="FILE", writes=True)
+    log_file: str = opt("", help="Write messages and printed output to this file, too.", metavar="FILE", writes=True)
 
 
 SECTIONS: dict[str, type] = {

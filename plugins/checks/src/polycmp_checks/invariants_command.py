@@ -46,13 +46,13 @@ class InvariantsSection:
     checks: tuple[str, ...] = opt(
         tuple(CHECKS), help="Checks to make; all by default.", choices=tuple(CHECKS), metavar="NAME"
     )
-    repeat: int = opt(5, help="How often the same inputs are given.", metavar="N", parse=_at_least_one)
-    batch: int = opt(4, help="Rows of a batch that the model leaves open.", metavar="N", parse=_at_least_one)
+    repeat: int = opt(5, help="Number of runs on the same inputs.", metavar="N", parse=_at_least_one)
+    batch: int = opt(4, help="Size of a batch dimension that the model leaves open.", metavar="N", parse=_at_least_one)
     batch_axis: int | None = opt(
-        None, help="The axis of the batch; by default the first, if its dimension is open.", parse=_not_negative
+        None, help="Axis of the batch; by default the first, if its dimension is open.", parse=_not_negative
     )
-    batch_dim: str = opt("", help="The name of the batch dimension.", metavar="NAME")
-    exact: bool = opt(False, help="Outputs must be equal to the last bit.")
+    batch_dim: str = opt("", help="Name of the batch dimension.", metavar="NAME")
+    exact: bool = opt(False, help="Require outputs that are equal to the last bit.")
 
 
 def _invariants(call: Invocation) -> int:

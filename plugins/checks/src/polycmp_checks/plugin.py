@@ -36,9 +36,9 @@ FATAL = ("crash", "hang")
 class FaultyOptions:
     """Options of the backend `faulty`."""
 
-    backend: str = opt("", help="The backend to wrap.", metavar="NAME")
-    fault: str = opt("", help=f"What goes wrong: {', '.join(FAULTS)}.", choices=tuple(FAULTS))
-    at: str = opt("", help="The operator where it goes wrong: its name, or a tensor that it makes.", metavar="NAME")
+    backend: str = opt("", help="Backend to wrap.", metavar="NAME")
+    fault: str = opt("", help=f"Kind of fault: {', '.join(FAULTS)}.", choices=tuple(FAULTS))
+    at: str = opt("", help="Operator with the fault: its name, or a tensor that it computes.", metavar="NAME")
     wrapped: Mapping[str, str] = opt({}, help="Options of the wrapped backend.", metavar="KEY:VALUE")
 
     def __post_init__(self) -> None:
@@ -59,7 +59,11 @@ class StepsOptions:
     """State that goes round."""
 
     number: int = opt(
-        0, help="Steps, each fed with outputs of the one before.", alias="--steps", metavar="N", parse=_not_negative
+        0,
+        help="Number of steps, each fed with outputs of the one before.",
+        alias="--steps",
+        metavar="N",
+        parse=_not_negative,
     )
     state: tuple[str, ...] = opt(
         (),
@@ -138,5 +142,5 @@ def polycmp_commands() -> Iterable[CommandSpec]:
         "polycmp_checks.invariants_command:invariants_command",
     )
     yield CommandSpec(
-        ("selftest",), "Prove that a comparison can go red.", "polycmp_checks.selftest_command:selftest_command"
+        ("selftest",), "Prove that a comparison can fail.", "polycmp_checks.selftest_command:selftest_command"
     )

@@ -85,8 +85,8 @@ selftest_command = BackendCommand(
     "selftest",
     _selftest,
     options=("model", "data", SelftestSection, "compare", "result.report", "log"),
-    help="Prove that a comparison can go red: wrap backends in known faults, and see that each is seen. Without MODEL "
-    "a small built-in one is used."
+    help="Prove that a comparison can fail: wrap backends in known faults, and check that each is detected. Without "
+    "MODEL, a small built-in one is used."
     + examples(
         "polycmp selftest -b onnxrt",
         "polycmp selftest model.onnx -b onnxrt --atol 1e-2 --faults fp16 row-noise",

@@ -26,7 +26,7 @@ class LoaderOptions:
     )
     external_data_dir: str | None = opt(
         None,
-        help="Folder of the weights that lie outside the file; by default the model's folder.",
+        help="Folder of weights stored outside the file; by default the model's folder.",
         metavar="DIR",
         alias=("--external-data-dir", "--load-external-data", "--ext"),
     )
@@ -82,8 +82,8 @@ class RunnerOptions:
 
     dtype: str = opt(
         "",
-        help="Calculate in this precision instead of the model's: float64 to be right, float16 or bfloat16 to see "
-        "what rounding every result to them does.",
+        help="Calculate in this precision instead of the model's: float64 for little rounding error, float16 or "
+        "bfloat16 to see the effect of rounding every result to them.",
         choices=("", "float64", "float16", "bfloat16"),
     )
     ops: tuple[str, ...] = opt(
@@ -135,24 +135,24 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
 
 
 _SURGEON = "Cut, clean and change ONNX models."
-_INSPECT = "Show what is in a model, or in a file of inputs or outputs."
-_CHECK = "Check what was saved, and models."
+_INSPECT = "Show the content of a model, or of a file of inputs or outputs."
+_CHECK = "Check saved metrics, and models."
 _COMMANDS = (
-    ("convert", "Turn a model into another kind, or change it.", "convert:convert_command", ""),
-    ("inspect model", "Show what is in a model.", "inspect:model_command", _INSPECT),
+    ("convert", "Convert a model to another format, or change it.", "convert:convert_command", ""),
+    ("inspect model", "Show the content of a model.", "inspect:model_command", _INSPECT),
     ("inspect sparsity", "Show which weights are 2:4 sparse.", "inspect:sparsity_command", _INSPECT),
-    ("check lint", "Find what is wrong with a model.", "check:lint_command", _CHECK),
+    ("check lint", "Find faults in a model.", "check:lint_command", _CHECK),
     ("surgeon extract", "Cut a part out of a model.", "surgeon:extract_command", _SURGEON),
     ("surgeon sanitize", "Fold constants, change shapes, clean up.", "surgeon:sanitize_command", _SURGEON),
     ("surgeon insert", "Put a node into a model.", "surgeon:insert_command", _SURGEON),
     ("surgeon prune", "Make weights 2:4 sparse.", "surgeon:prune_command", _SURGEON),
-    ("surgeon weight-strip", "Leave the values of weights out.", "surgeon:weight_strip_command", _SURGEON),
-    ("surgeon weight-reconstruct", "Make values up for them.", "surgeon:weight_reconstruct_command", _SURGEON),
+    ("surgeon weight-strip", "Remove the values of weights.", "surgeon:weight_strip_command", _SURGEON),
+    ("surgeon weight-reconstruct", "Fill stripped weights at random.", "surgeon:weight_reconstruct_command", _SURGEON),
     (
         "template onnx-gs",
         "Write a script that changes an ONNX model.",
         "template:onnx_gs",
-        "Write scripts to begin with.",
+        "Write scripts to start from.",
     ),
 )
 

@@ -21,7 +21,7 @@ class Options:
 
     providers: tuple[str, ...] = opt(
         ("cpu",),
-        help="Execution providers, most wanted first: a name or an unambiguous part of one, "
+        help="Execution providers in order of preference: a name or an unambiguous part of one, "
         "with its options in brackets, for example cuda[device_id=1;use_tf32=0].",
         alias=("--providers", "--execution-providers"),
         metavar="NAME[KEY=VALUE;...]",
@@ -52,7 +52,7 @@ class Options:
     )
     deterministic: bool = opt(False, help="Prefer kernels that give the same result in every run.")
     own_arena: bool = opt(
-        False, help="Give each session memory of its own, instead of an arena that all sessions of the process share."
+        False, help="Give each session memory of its own instead of an arena that all sessions of the process share."
     )
     config: Mapping[str, str] = opt(
         {}, help="Session configuration entries, for example session.disable_prepacking:1.", metavar="KEY:VALUE"

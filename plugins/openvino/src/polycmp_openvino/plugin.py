@@ -48,7 +48,7 @@ class Options:
     )
     hint: str = opt(
         "",
-        help="What to optimize for: latency, throughput, or cumulative_throughput with several devices.",
+        help="Goal of the optimization: latency, throughput, or cumulative_throughput with several devices.",
         choices=("", "latency", "throughput", "cumulative_throughput"),
     )
     threads: int | None = opt(

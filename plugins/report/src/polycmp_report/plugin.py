@@ -14,7 +14,7 @@ class PictureOptions:
 
     heatmaps: str = opt(
         "",
-        help="Draw heat maps of the error into this folder.",
+        help="Save heat maps of the error in this folder.",
         alias="--save-heatmaps",
         metavar="DIR",
         writes=True,
@@ -22,7 +22,7 @@ class PictureOptions:
     show_heatmaps: bool = opt(False, help="Show heat maps of the error.", alias="--show-heatmaps")
     error_plots: str = opt(
         "",
-        help="Plot the error against the value into this folder.",
+        help="Save plots of the error against the value in this folder.",
         alias="--save-error-metrics-plot",
         metavar="DIR",
         writes=True,

@@ -36,10 +36,10 @@ run_command = BackendCommand(
     plugins=("report",),
     params=[
         click.Argument(["suite"], metavar="SUITE.toml"),
-        click.Option(["-v", "--verbose"], count=True, help="Show every case; may repeat."),
-        click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
+        click.Option(["-v", "--verbose"], count=True, help="Show every case; may be repeated."),
+        click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
     ],
-    help="Run the cases of SUITE.toml, each in a process of its own, and give one answer." + SUITE_EXAMPLES,
+    help="Run the cases of SUITE.toml, each in a process of its own, and print one verdict." + SUITE_EXAMPLES,
     epilog=EPILOG,
 )
 
@@ -73,5 +73,5 @@ def _commands() -> dict[str, Any]:
 
 
 suite_command = SuiteGroup(
-    "suite", commands=_commands(), help="Run many models on many backends, with one answer." + SUITE_EXAMPLES
+    "suite", commands=_commands(), help="Run many models on many backends, with one verdict." + SUITE_EXAMPLES
 )

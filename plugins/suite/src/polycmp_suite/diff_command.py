@@ -93,8 +93,8 @@ diff_command = BackendCommand(
     params=[
         click.Argument(["old"], metavar="OLD"),
         click.Argument(["new"], metavar="NEW"),
-        click.Option(["-v", "--verbose"], count=True, help="Show every change; may repeat."),
-        click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
+        click.Option(["-v", "--verbose"], count=True, help="Show every change; may be repeated."),
+        click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
     ],
     help="Show what changed between two runs of a suite."
     + examples(

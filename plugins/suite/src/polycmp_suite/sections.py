@@ -32,11 +32,11 @@ def _factor(text: str) -> float:
 class ChoiceSection:
     """Choice of cases."""
 
-    select: str = opt("", help="-k: only cases whose names or tags fit: words, and, or, not, ().", metavar="EXPR")
-    tag: tuple[str, ...] = opt((), help="Only cases with one of these tags.", metavar="TAG")
-    list: bool = opt(False, help="Show the cases and stop.")
+    select: str = opt("", help="-k: run only cases whose names or tags match: words, and, or, not, ().", metavar="EXPR")
+    tag: tuple[str, ...] = opt((), help="Run only cases with one of these tags.", metavar="TAG")
+    list: bool = opt(False, help="List the cases and stop.")
     dry_run: bool = opt(False, help="Show the command line of each case and stop.")
-    failed_first: bool = opt(False, help="Begin with what failed the last time.")
+    failed_first: bool = opt(False, help="Begin with the cases that failed last time.")
     exitfirst: bool = opt(False, help="Stop at the first failure.", alias="-x")
     resume: bool = opt(
         False, help="Go on with the latest run: cases that have ended and are unchanged are not run again."
@@ -49,7 +49,7 @@ class RunningSection:
 
     jobs: str = opt(
         "",
-        help="-j: cases at the same time; auto: as many as cores. By default 1, and on a cluster what it has room for.",
+        help="-j: cases at the same time; auto: as many as cores. By default 1, on a cluster as many as it can take.",
         metavar="N|auto",
         parse=_jobs,
     )
@@ -59,11 +59,11 @@ class RunningSection:
         metavar="BYTES",
         parse=parse_size,
     )
-    gpus: str = opt("", help="How many GPUs there are for cases, or which (0,3); by default all.", metavar="N|LIST")
-    provide: tuple[str, ...] = opt((), help="What the machine has besides, for the `needs` of cases.", metavar="NAME")
-    executor: str = opt("local", help="Who runs the cases: local, ray, or a plugin's.", metavar="NAME")
+    gpus: str = opt("", help="Number of GPUs for cases, or a list of them (0,3); by default all.", metavar="N|LIST")
+    provide: tuple[str, ...] = opt((), help="Other resources of the machine, for the `needs` of cases.", metavar="NAME")
+    executor: str = opt("local", help="Executor of the cases: local, ray, or one of a plugin.", metavar="NAME")
     address: str = opt(
-        "", help="The address of an existing cluster; by default one of this machine's own.", metavar="ADDRESS"
+        "", help="Address of an existing cluster; by default one is started on this machine.", metavar="ADDRESS"
     )
 
 
@@ -85,7 +85,7 @@ class HistorySection:
         "", help="Folder for results; by default SUITE-results beside the suite.", metavar="DIR", writes=True
     )
     keep: int = opt(
-        0, help="Keep so many runs in the folder of results and remove older ones.", metavar="N", parse=_count
+        0, help="Keep this many runs in the folder of results and remove older ones.", metavar="N", parse=_count
     )
     history: str = opt("", help="Also append the results to this SQLite file.", metavar="FILE", writes=True)
     baseline: str = opt("", help="Compare with this run, folder of runs, or SQLite file.", metavar="RUNS")

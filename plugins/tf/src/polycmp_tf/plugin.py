@@ -31,7 +31,7 @@ class Options:
     )
     rename: Mapping[str, str] = opt(
         {},
-        help="Call inputs and outputs as other backends do: the model's own name, then the other.",
+        help="Rename inputs and outputs to match other backends: the model's own name, then the other.",
         metavar="OWN:OTHER",
     )
     nchw: tuple[str, ...] = opt(
@@ -56,7 +56,7 @@ class Options:
         None, help="Take the weights of a Keras model from this file or checkpoint.", metavar="PATH", alias="--ckpt"
     )
     allow_growth: bool = opt(
-        False, help="Let TensorFlow take a GPU's memory as it needs it, not all at once.", alias="--allow-growth"
+        False, help="Let TensorFlow allocate a GPU's memory as needed, not all at once.", alias="--allow-growth"
     )
     gpu_memory_fraction: float | None = opt(
         None, help="Replaced by allow_growth.", alias="--gpu-memory-fraction", hidden=True

@@ -21,10 +21,11 @@ class Options:
     device: str = opt("cpu", help="Device by PyTorch's name: cpu, cuda, cuda:1, mps.", metavar="NAME")
     dtype: str = opt(
         "",
-        help="Calculate real numbers in this type instead of the module's own: float64 to have a reference to believe.",
+        help="Calculate real numbers in this type instead of the module's own: float64 for a reference with little "
+        "rounding error.",
         choices=("", "float64", "float32", "bfloat16", "float16"),
     )
-    compile: bool = opt(False, help="Run what torch.compile makes of the module.")
+    compile: bool = opt(False, help="Run the module compiled with torch.compile.")
     threads: int | None = opt(None, help="Threads inside one operator; by default PyTorch's number.", metavar="N")
 
     def __post_init__(self) -> None:

@@ -75,7 +75,7 @@ build_command = BackendCommand(
             default="engines",
             show_default=True,
             metavar="PATH",
-            help="A folder for the engines, or the file of a single one.",
+            help="Folder for the engines, or the file of a single one.",
         ),
         click.Option(
             ["-j", "--jobs"],
@@ -83,7 +83,7 @@ build_command = BackendCommand(
             default=1,
             show_default=True,
             metavar="N",
-            help="Engines to build at the same time, each in a process of its own.",
+            help="Number of engines to build at the same time, each in a process of its own.",
         ),
     ],
     help="Build TensorRT engines, one for each backend, without running them."

@@ -65,7 +65,7 @@ class Options:
     int8: bool = opt(False, help="Allow int8, calibrated with this run's data loader.", alias="--int8")
     precision_constraints: str = opt(
         "none",
-        help="How strictly the builder follows precisions set per layer.",
+        help="Strictness with which the builder follows precisions set per layer.",
         choices=("prefer", "obey", "none"),
         alias="--precision-constraints",
     )
@@ -94,7 +94,7 @@ class Options:
         False, help="Build an engine that later releases can run.", alias="--version-compatible"
     )
     exclude_lean_runtime: bool = opt(
-        False, help="Leave the lean runtime out of a version-compatible engine.", alias="--exclude-lean-runtime"
+        False, help="Do not include the lean runtime in a version-compatible engine.", alias="--exclude-lean-runtime"
     )
     safety_restricted: bool = opt(False, help="Restrict the engine to what the safety runtime supports.")
     refittable: bool = opt(False, help="Allow the weights to be replaced later.", alias="--refittable")
@@ -139,7 +139,10 @@ class Options:
     )
     max_aux_streams: int | None = opt(None, help="Streams besides the main one.", alias="--max-aux-streams")
     profiling_verbosity: str = opt(
-        "detailed", help="How much the engine records about its layers.", alias="--profiling-verbosity", metavar="LEVEL"
+        "detailed",
+        help="Level of detail that the engine records about its layers.",
+        alias="--profiling-verbosity",
+        metavar="LEVEL",
     )
     weight_streaming: bool = opt(False, help="Let weights stay on the host.", alias="--weight-streaming")
     runtime_platform: str = opt(
@@ -163,7 +166,7 @@ class Options:
         "", help="Merge the timings into this file.", alias="--save-timing-cache", metavar="FILE", writes=True
     )
     error_on_timing_cache_miss: bool = opt(
-        False, help="Fail instead of timing what the cache lacks.", alias="--error-on-timing-cache-miss"
+        False, help="Fail instead of timing tactics that the cache lacks.", alias="--error-on-timing-cache-miss"
     )
     disable_compilation_cache: bool = opt(
         False, help="Do not cache compiled kernels while building.", alias="--disable-compilation-cache"
@@ -237,7 +240,7 @@ class Options:
     mark_debug: tuple[str, ...] = opt((), help="Tensors to show while running.", alias="--mark-debug", metavar="NAME")
     mark_unfused_tensors_as_debug_tensors: bool = opt(
         False,
-        help="Show every tensor that fusion leaves, as further outputs.",
+        help="Show every tensor that fusion keeps as a further output.",
         alias="--mark-unfused-tensors-as-debug-tensors",
     )
     # Engine and running
@@ -248,7 +251,7 @@ class Options:
     engine_host_code_allowed: bool = opt(False, help="Allow host code in engine files; only for engines you trust.")
     dla_workspace_allocation_strategy: str = opt(
         "",
-        help=f"How the accelerator's workspace is shared, {_ENUM}.",
+        help=f"Strategy for sharing the accelerator's workspace, {_ENUM}.",
         alias="--dla-workspace-allocation-strategy",
         metavar="STRATEGY",
     )
@@ -271,7 +274,7 @@ class Options:
     refit: str = opt(
         "", help="Give the engine the weights of this ONNX model, which has the same structure.", metavar="FILE.onnx"
     )
-    build_only: bool = opt(False, help="Build the engine, and write what is to be written, without running it.")
+    build_only: bool = opt(False, help="Build and save the engine without running it.")
     cuda_graph: bool = opt(False, help="Run as a CUDA graph, recorded anew for other shapes or addresses.")
     device: int = opt(0, help="Number of the CUDA device.")
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from polycmp.command import Invocation
 
 HELP = (
-    "Judge the metrics in FILE, which `polycmp run --save-accuracy-results` wrote, with other tolerances; without "
-    "options with those that they were saved with."
+    "Judge the metrics in FILE, which `polycmp run --save-accuracy-results` wrote, with other tolerances, or "
+    "without options with those that they were saved with."
 ) + examples(
     "polycmp run model.onnx -b onnxrt -b onnx --save-accuracy-results metrics.json",
     "polycmp check accuracy metrics.json --atol 1e-3",
@@ -31,7 +31,7 @@ class JudgeSection:
     """Judging."""
 
     compare: tuple[str, ...] = opt(
-        (), help="Only the metrics of these compare functions.", alias="--compare-func", metavar="NAME"
+        (), help="Judge only the metrics of these compare functions.", alias="--compare-func", metavar="NAME"
     )
     check_average: bool = opt(
         False, help="Judge the mean of each metric over the iterations instead of each iteration."
@@ -85,8 +85,8 @@ accuracy_command = BackendCommand(
     unfolded=("compare_func",),
     params=[
         click.Argument(["file"]),
-        click.Option(["-v", "--verbose"], count=True, help="More messages and all outputs; may repeat."),
-        click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
+        click.Option(["-v", "--verbose"], count=True, help="Show more messages and all outputs; may be repeated."),
+        click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
     ],
     help=HELP,
     epilog=EPILOG,

@@ -41,5 +41,5 @@ def polycmp_commands() -> Iterable[CommandSpec]:
         ("check", "accuracy"),
         "Judge saved metrics with other tolerances.",
         "polycmp.builtin.accuracy.command:accuracy_command",
-        "Check what was saved.",
+        "Check saved metrics, and models.",
     )

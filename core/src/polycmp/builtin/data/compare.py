@@ -35,10 +35,12 @@ compare_command = BackendCommand(
     watching=True,
     params=[
         click.Argument(["files"], nargs=-1, type=click.Path()),
-        click.Option(["-v", "--verbose"], count=True, help="More messages and all outputs; may repeat."),
-        click.Option(["-q", "--quiet"], count=True, help="Fewer messages, and one line of the result; may repeat."),
+        click.Option(["-v", "--verbose"], count=True, help="Show more messages and all outputs; may be repeated."),
+        click.Option(
+            ["-q", "--quiet"], count=True, help="Show fewer messages, the result as one line; may be repeated."
+        ),
     ],
-    help="Compare saved outputs: .json, a type of file that plugins bring, or folders. The last one holds the "
+    help="Compare saved outputs: .json, a file format of a plugin, or folders. The last one holds the "
     "reference, unless --reference names a run."
     + examples("polycmp compare new.npz old.npz", "polycmp compare new.json old.json --atol 1e-3 --report r.json"),
     epilog=EPILOG,

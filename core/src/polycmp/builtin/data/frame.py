@@ -28,8 +28,8 @@ def data_command(
         shown: Command lines that show how it is used.
     """
     common = [
-        click.Option(["-v", "--verbose"], count=True, help="More messages; may repeat."),
-        click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
+        click.Option(["-v", "--verbose"], count=True, help="Show more messages; may be repeated."),
+        click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
     ]
     return BackendCommand(
         name, run, options=(*options, "log"), plugins=(), params=[*params, *common], help=text + examples(*shown)

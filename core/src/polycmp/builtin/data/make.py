@@ -25,15 +25,15 @@ _IMAGES = {".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".
 class ImageSection:
     """Images."""
 
-    name: str = opt("", help="The model's input.", metavar="INPUT")
+    name: str = opt("", help="Name of the model's input.", metavar="INPUT")
     size: str = opt("", help="Resize to this, for example 224x224; by default the images' own size.", metavar="HxW")
-    crop: bool = opt(False, help="Resize the shorter side and cut the middle out, instead of changing the proportions.")
+    crop: bool = opt(False, help="Resize the shorter side and crop the centre, instead of changing the proportions.")
     layout: str = opt("nchw", help="Order of the dimensions.", choices=("nchw", "nhwc", "chw", "hwc"))
     gray: bool = opt(False, help="One channel instead of red, green and blue.")
     bgr: bool = opt(False, help="Blue, green, red instead of red, green, blue.")
-    scale: float = opt(255.0, help="Divide by this first; 1 keeps 0 to 255.", metavar="X")
-    mean: tuple[float, ...] = opt((), help="Then subtract this, one number or one a channel.", metavar="X")
-    std: tuple[float, ...] = opt((), help="Then divide by this, one number or one a channel.", metavar="X")
+    scale: float = opt(255.0, help="First divide by this; 1 keeps 0 to 255.", metavar="X")
+    mean: tuple[float, ...] = opt((), help="Then subtract this: one number, or one per channel.", metavar="X")
+    std: tuple[float, ...] = opt((), help="Then divide by this: one number, or one per channel.", metavar="X")
     dtype: str = opt("float32", help="Element type.", metavar="TYPE")
     batch: int = opt(1, help="Images in one iteration.", metavar="N")
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class ShowSection:
     """Showing."""
 
-    show_values: bool = opt(False, help="Values, too.")
-    histogram: bool = opt(False, help="A histogram of the values, too.")
-    line_width: int = opt(75, help="Columns for values; -1 for no limit.", metavar="N")
+    show_values: bool = opt(False, help="Show the values, too.")
+    histogram: bool = opt(False, help="Show a histogram of the values, too.")
+    line_width: int = opt(75, help="Width of lines of values, in columns; -1 for no limit.", metavar="N")
 
 
 def _show(call: Invocation) -> int:
@@ -43,7 +43,7 @@ inspect_command = data_command(
     [ShowSection],
     [
         click.Argument(["path"]),
-        click.Option(["-a", "--all", "every"], is_flag=True, help="Every iteration, not only the first."),
+        click.Option(["-a", "--all", "every"], is_flag=True, help="Show every iteration, not only the first."),
         click.Option(["-s", "values"], is_flag=True, help="The same as --show-values."),
         click.Option(["-n", "--num-items"], default=3, help="Values shown at each end of a dimension; -1 shows all."),
     ],

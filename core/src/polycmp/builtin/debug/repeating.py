@@ -33,7 +33,10 @@ class UntilSection:
     """Repeating."""
 
     until: str = opt(
-        "", help="When to end: at the first good or bad step, or after so many.", metavar="good|bad|N", parse=_until
+        "",
+        help="When to stop: at the first good or bad step, or after this many steps.",
+        metavar="good|bad|N",
+        parse=_until,
     )
 
 
@@ -87,8 +90,8 @@ def repeating_command(
         params: Further arguments and options of click.
     """
     quiet = (
-        click.Option(["-v", "--verbose"], count=True, help="More messages; may repeat."),
-        click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
+        click.Option(["-v", "--verbose"], count=True, help="Show more messages; may be repeated."),
+        click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
     )
     return CheckingCommand(
         name,
@@ -109,7 +112,7 @@ def _repeat(call: Invocation) -> int:
 repeat_command = repeating_command(
     "repeat",
     _repeat,
-    help="Run a check again and again, and sort what each run leaves into good and bad."
+    help="Run a check again and again, and sort the files that each run leaves into good and bad."
     + examples(
         "polycmp debug repeat --until 10 --check pytest test_model.py",
         "polycmp debug repeat --until bad --artifacts out.npz --check python flaky.py",

@@ -28,9 +28,9 @@ class CheckSection:
     fail_regex: tuple[str, ...] = opt(
         (), help="A failure is output that matches one of these; with --fail-code, both are needed.", metavar="REGEX"
     )
-    show_output: bool = opt(False, help="Show what the command prints also where it passes.")
-    hide_fail_output: bool = opt(False, help="Do not show what the command prints where it fails.")
-    artifacts: tuple[str, ...] = opt((), help="Files to be sorted into good and bad after each step.", metavar="FILE")
+    show_output: bool = opt(False, help="Show the output of the command when it passes, too.")
+    hide_fail_output: bool = opt(False, help="Do not show the output of the command when it fails.")
+    artifacts: tuple[str, ...] = opt((), help="Files to sort into good and bad after each step.", metavar="FILE")
     artifacts_dir: str = opt(
         "polycmp_artifacts", help="Folder of the sorted files.", alias="--art-dir", metavar="DIR", writes=True
     )
@@ -55,9 +55,9 @@ class ReplaySection:
     """Stopping and going on."""
 
     save_debug_replay: str = opt(
-        "", help="Keep every step in this file, so that a search can go on.", metavar="FILE", writes=True
+        "", help="Record every step in this file, so that the search can be resumed.", metavar="FILE", writes=True
     )
-    load_debug_replay: str = opt("", help="Go on after the steps in this file.", metavar="FILE")
+    load_debug_replay: str = opt("", help="Resume after the steps in this file.", metavar="FILE")
 
 
 class CheckingCommand(BackendCommand):

@@ -26,7 +26,7 @@ def _divergence(text: str) -> float:
 class TopkAgreementOptions:
     """Options of `topk_agreement`."""
 
-    k: int = opt(1, help="How many of the largest entries count; 1 or more.")
+    k: int = opt(1, help="Number of largest entries to compare; 1 or more.")
     axis: int = opt(-1, help="The axis of the classes.")
     threshold: Mapping[str, float] = opt(
         {"": 1.0}, help="Smallest share of them that must agree.", metavar="[OUTPUT:]SHARE", parse=_share
@@ -41,7 +41,7 @@ class TopkAgreementOptions:
 class KlDivergenceOptions:
     """Options of `kl_divergence`."""
 
-    of: str = opt("probabilities", help="What the outputs are.", choices=("probabilities", "logits"))
+    of: str = opt("probabilities", help="Meaning of the outputs.", choices=("probabilities", "logits"))
     axis: int = opt(-1, help="The axis of the classes.")
     threshold: Mapping[str, float] = opt(
         {"": 1e-3}, help="Largest mean divergence, in nats.", metavar="[OUTPUT:]NATS", parse=_divergence
@@ -54,7 +54,7 @@ class IouMatchOptions:
 
     form: str = opt(
         "xyxy",
-        help="How boxes are written: two corners, corner and size, centre and size.",
+        help="Form of the boxes: two corners, corner and size, centre and size.",
         choices=("xyxy", "xywh", "cxcywh"),
     )
     min_iou: float = opt(0.9, help="Overlap from which two boxes match.", metavar="IOU", parse=_share)

@@ -38,7 +38,7 @@ class IndicesOptions:
 
     tolerance: Mapping[str, int] = opt(
         {"": 0},
-        help="By how many places an index may move in its list.",
+        help="Number of places by which an index may move in its list.",
         alias="--index-tolerance",
         metavar="[OUTPUT:]INT",
         parse=_index_tolerance,

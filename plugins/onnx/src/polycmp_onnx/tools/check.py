@@ -30,7 +30,7 @@ class LintSection:
     )
     graph_optimization_level: str = opt(
         "disable_all",
-        help="How much ONNX Runtime changes the model before it runs it.",
+        help="Level of ONNX Runtime's graph optimization.",
         choices=(*_LEVELS, *(f"ORT_{item.upper()}" for item in _LEVELS)),
     )
 
@@ -78,7 +78,7 @@ lint_command = BackendCommand(
              ReadSection, "log"),
     plugins=("data_loader",),
     params=[model_argument(), output_option("Write what was found as JSON.", required=False), *verbosity_params()],
-    help="Find everything that is wrong with MODEL: what ONNX's rules forbid, and which nodes do not run."
+    help="Find all faults of MODEL: breaches of ONNX's rules, and nodes that do not run."
     + examples("polycmp check lint model.onnx -o report.json"),
-    epilog="Exit status: 0 nothing wrong, 1 something is, 2 wrong usage, 3 there is no such file.",
+    epilog="Exit status: 0 no faults, 1 faults found, 2 wrong usage, 3 there is no such file.",
 )  # fmt: skip

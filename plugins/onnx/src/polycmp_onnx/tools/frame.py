@@ -28,7 +28,7 @@ class ReadSection:
 
     external_data_dir: str | None = opt(
         None,
-        help="Folder of the weights that lie outside the file; by default the model's folder.",
+        help="Folder of weights stored outside the file; by default the model's folder.",
         metavar="DIR",
         alias=("--load-external-data", "--ext"),
     )
@@ -50,9 +50,9 @@ class OutsideSection:
         alias="--external-data-path",
     )
     external_data_size_threshold: int = opt(
-        1024, help="Smaller tensors stay in the model; K, M, G allowed.", metavar="BYTES", parse=parse_size
+        1024, help="Keep smaller tensors in the model; K, M, G allowed.", metavar="BYTES", parse=parse_size
     )
-    no_save_all_tensors_to_one_file: bool = opt(False, help="One file per tensor.")
+    no_save_all_tensors_to_one_file: bool = opt(False, help="Store each tensor in a file of its own.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,15 +61,15 @@ class VerifySection:
 
     no_verify: bool = opt(
         False,
-        help="Write the file without looking at it: no check of ONNX's rules, no loading, no comparison with MODEL.",
+        help="Write the file without verifying it: no check of ONNX's rules, no loading, no comparison with MODEL.",
     )
 
 
 def verbosity_params() -> list[click.Parameter]:
     """Return the options of how much to say."""
     return [
-        click.Option(["-v", "--verbose"], count=True, help="More messages; may repeat."),
-        click.Option(["-q", "--quiet"], count=True, help="Fewer messages; may repeat."),
+        click.Option(["-v", "--verbose"], count=True, help="Show more messages; may be repeated."),
+        click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
     ]
 
 

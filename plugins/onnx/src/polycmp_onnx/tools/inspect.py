@@ -23,11 +23,11 @@ class InspectSection:
     """Showing."""
 
     display_as: str = opt(
-        "", help="Show it as another kind that an installed loader can show.", alias="--convert-to", metavar="KIND"
+        "", help="Show MODEL as another kind that an installed loader can show.", alias="--convert-to", metavar="KIND"
     )
-    show: tuple[str, ...] = opt((), help="Also show these.", choices=("layers", "attrs", "weights"))
+    show: tuple[str, ...] = opt((), help="Parts to show as well.", choices=("layers", "attrs", "weights"))
     list_unbounded_dds: bool = opt(
-        False, help="List the tensors of an ONNX model whose content decides the size of others."
+        False, help="List the tensors of an ONNX model whose values decide the size of others."
     )
     json: bool = opt(False, help="Print an ONNX model as JSON, for programs.")
     combine_tensor_info: str = opt(

@@ -49,13 +49,13 @@ class ExtractSection:
 
     inputs: tuple[str, ...] = opt(
         (),
-        help="Tensors where the part begins, with shape and type or `auto` for these; none for a part without inputs. "
-        "By default the model's inputs.",
+        help="Tensors at which the part begins, with shape and type or `auto` for these; none for a part without "
+        "inputs. By default the model's inputs.",
         metavar="NAME[:SHAPE[:DTYPE]]",
         bare="",
     )
     outputs: tuple[str, ...] = opt(
-        (), help="Tensors where the part ends. By default the model's outputs.", metavar="NAME[:DTYPE]"
+        (), help="Tensors at which the part ends. By default the model's outputs.", metavar="NAME[:DTYPE]"
     )
     model_input_shapes: tuple[str, ...] = opt(
         (),
@@ -144,7 +144,7 @@ class SanitizeSection:
         alias="--override-inputs",
         metavar="NAME:[D0,D1,…]",
     )
-    cleanup: bool = opt(False, help="Take out nodes and weights that no output depends on.")
+    cleanup: bool = opt(False, help="Remove nodes and weights that no output depends on.")
     toposort: bool = opt(False, help="Sort the nodes so that each comes after those it reads from.")
     outputs: tuple[str, ...] = opt(
         (), help="Tensors to make the outputs, instead of the model's own: names, patterns, or *.", metavar="NAME"
@@ -155,7 +155,7 @@ class SanitizeSection:
     )
     set_unbounded_dds_upper_bound: Mapping[str, int] = opt(
         {},
-        help="Put an upper bound on tensors whose content decides the size of others, or on those named.",
+        help="Put an upper bound on tensors whose values decide the size of others, or on the named ones.",
         metavar="[TENSOR:]N",
     )
     no_shape_inference: bool = opt(False, help="Infer no shapes.")
@@ -169,10 +169,10 @@ class SanitizeSection:
 class FoldSection:
     """Folding constants."""
 
-    fold_constants: bool = opt(False, help="Replace what does not depend on the inputs by its value.")
+    fold_constants: bool = opt(False, help="Replace tensors that do not depend on the inputs by their values.")
     num_passes: int | None = opt(
         None,
-        help="Go through the model so often at most; by default until nothing changes.",
+        help="Largest number of passes over the model; by default until nothing changes.",
         alias="--num-const-fold-passes",
         metavar="N",
     )
@@ -183,10 +183,10 @@ class FoldSection:
         choices=("", "basic", "recursive"),
         hidden=True,
     )
-    no_fold_shapes: bool = opt(False, help="Leave Shape nodes of tensors with fixed shapes.")
+    no_fold_shapes: bool = opt(False, help="Do not fold Shape nodes of tensors with fixed shapes.")
     no_per_pass_shape_inference: bool = opt(False, help="Infer shapes only before and after folding.")
     fold_size_threshold: int | None = opt(
-        None, help="Leave what would become larger than this; K, M, G allowed.", metavar="BYTES", parse=parse_size
+        None, help="Do not fold to constants larger than this; K, M, G allowed.", metavar="BYTES", parse=parse_size
     )
 
 
@@ -225,12 +225,12 @@ class InsertSection:
 
     inputs: tuple[str, ...] = opt((), help="Tensors that the node reads, in order.", metavar="NAME")
     outputs: tuple[str, ...] = opt(
-        (), help="Tensors that it makes, in place of the nodes that made them.", metavar="NAME"
+        (), help="Tensors that the node computes, in place of those that computed them.", metavar="NAME"
     )
-    op: str = opt("", help="Its operator.", metavar="OP_TYPE")
-    domain: str = opt("", help="The operator's domain; by default ONNX's own.", metavar="DOMAIN")
-    name: str = opt("", help="Its name.", metavar="NAME")
-    attrs: tuple[str, ...] = opt((), help="Its attributes: numbers, text, or lists of these.", metavar="NAME=VALUE")
+    op: str = opt("", help="Operator type of the node.", metavar="OP_TYPE")
+    domain: str = opt("", help="Domain of the operator; by default ONNX's own.", metavar="DOMAIN")
+    name: str = opt("", help="Name of the node.", metavar="NAME")
+    attrs: tuple[str, ...] = opt((), help="Attributes: numbers, text, or lists of these.", metavar="NAME=VALUE")
 
 
 def _insert(call: Invocation) -> int:
@@ -294,7 +294,7 @@ def _weights(names: list[str]) -> str:
 class StripSection:
     """Leaving weights out."""
 
-    exclude_list: str = opt("", help="Text file with the names of weights to keep, one a line.", metavar="FILE")
+    exclude_list: str = opt("", help="Text file with the names of weights to keep, one per line.", metavar="FILE")
 
 
 def _strip(call: Invocation) -> int:

@@ -36,7 +36,7 @@ _HELP = "Write a Python script that changes MODEL with ONNX GraphSurgeon." + exa
 
 @click.command("onnx-gs", help=_HELP)
 @click.argument("model", metavar="MODEL")
-@click.option("-o", "--output", required=True, metavar="FILE.py", help="Where to write the script.")
+@click.option("-o", "--output", required=True, metavar="FILE.py", help="File to write the script to.")
 def onnx_gs(model: str, output: str) -> None:
     """Write the script, executable.
 

@@ -19,8 +19,7 @@ __all__ = ["capability", "diff_tactics", "suspects", "tactics"]
 @with_messages
 @click.command(
     "tactics",
-    help="Show what a tactic replay file records: the algorithm of each layer."
-    + examples("polycmp inspect tactics replay.json"),
+    help="Show the algorithm of each layer in a tactic replay file." + examples("polycmp inspect tactics replay.json"),
 )
 @click.argument("tactic_replay", metavar="FILE")
 def tactics(tactic_replay: str) -> None:
@@ -127,7 +126,7 @@ def suspects(good: list[TacticReplayData], bad: list[TacticReplayData]) -> dict[
     default="polycmp_capability",
     show_default=True,
     metavar="DIR",
-    help="Where the table, and the parts, are written.",
+    help="Folder for the table and the parts.",
 )
 @click.option("--plugins", multiple=True, metavar="FILE.so", help="Plugin libraries to load first.")
 def capability(model: str, with_partitioning: bool, folder: str, plugins: tuple[str, ...]) -> None:

@@ -45,7 +45,7 @@ def load_config(config):
     + examples("polycmp template trt-network model.onnx -o network.py"),
 )
 @click.argument("model", metavar="[MODEL]", required=False)
-@click.option("-o", "--output", required=True, metavar="FILE.py", help="Where to write the script.")
+@click.option("-o", "--output", required=True, metavar="FILE.py", help="File to write the script to.")
 def trt_network(model: str | None, output: str) -> None:
     """Write the script, executable.
 
@@ -67,7 +67,7 @@ def trt_network(model: str | None, output: str) -> None:
     + examples("polycmp template trt-config model.onnx -o config.py"),
 )
 @click.argument("model", metavar="[MODEL]", required=False)
-@click.option("-o", "--output", required=True, metavar="FILE.py", help="Where to write the script.")
+@click.option("-o", "--output", required=True, metavar="FILE.py", help="File to write the script to.")
 def trt_config(model: str | None, output: str) -> None:
     """Write the script, executable.
 
