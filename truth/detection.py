@@ -3,7 +3,9 @@
     python -m truth.detection --each 3        # writes detection.md, detection.json and docs/figures/detection.svg
 
 A pair is a float32 model and the same model in another type (or the same), run on the same inputs. A fault is planted
-behind one operator of the second file: what it makes is changed by a share of known size, under the same name.
+behind one operator of the second file: what it makes is changed by a share of known size, under the same name. How far
+that moves the outputs is measured with the runtime alone. What was tried is kept below .cache/detection, so that a run
+that was stopped goes on where it was, until a source file or a package changes.
 """
 
 from __future__ import annotations
@@ -31,8 +33,10 @@ from onnx.reference import ReferenceEvaluator
 from truth.build import Array, Net
 from truth.composing import random_net
 from truth.models import lowbit, net_of
+from truth.resuming import Kept, each
 
 HERE = Path(__file__).parent
+KEPT = HERE.parent / ".cache" / "detection"
 PICTURE = HERE.parent / "docs" / "figures" / "detection.svg"
 #: Shares by which what an operator makes is changed; 0 is a pair without a fault.
 SIZES = (0.0, 2.0**-14, 2.0**-11, 2.0**-8, 2.0**-5, 2.0**-2, 1.0)
@@ -61,6 +65,15 @@ NETS = (
     "functions",
     *(f"random graph {seed}" for seed in range(1, 9)),
 )
+#: Bounds of what a fault makes of an output, for tables.
+MOVES = (
+    (0.0, 1e-6, "less than 1e-6"),
+    (1e-6, 1e-4, "1e-6 to 1e-4"),
+    (1e-4, 1e-3, "1e-4 to 0.1 %"),
+    (1e-3, 1e-2, "0.1 % to 1 %"),
+    (1e-2, 1e-1, "1 % to 10 %"),
+    (1e-1, float("inf"), "10 % and more"),
+)
 SEEN, PASSED, UNDECIDED, NO_ANSWER = "seen", "passed", "undecided", "no answer"
 
 
@@ -76,6 +89,8 @@ class Tried:
         seed: What the place was drawn from.
         judge: A key of `JUDGES`.
         said: `SEEN`, `PASSED`, `UNDECIDED` or `NO_ANSWER`.
+        moved: By how much the fault moves an output at most, as a share of the largest number in that output; NaN
+            where the runtime alone does not run the model.
     """
 
     net: str
@@ -85,6 +100,7 @@ class Tried:
     seed: int
     judge: str
     said: str
+    moved: float
 
 
 # --- planting
@@ -276,20 +292,66 @@ def _value_of(model: onnx.ModelProto, name: str, feed: Mapping[str, Array]) -> A
     return None
 
 
-def try_out(job: tuple[str, str, str, float, int]) -> list[Tried]:
-    """Plant one fault and ask every judge."""
-    name, kind, fault, size, seed = job
+def outputs_of(model: onnx.ModelProto, kind: str, feed: Mapping[str, Array]) -> list[Array]:
+    """Return what the runtime of a type makes of a model's inputs."""
+    if BACKENDS[kind] == "onnx":
+        return [np.asarray(value, np.float64) for value in ReferenceEvaluator(model).run(None, dict(feed))]
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    kinds = {item.name: item.type for item in session.get_inputs()}
+    fed = {
+        name: value.astype(np.float16) if kinds[name] == "tensor(float16)" else value for name, value in feed.items()
+    }
+    return [np.asarray(value, np.float64) for value in session.run(None, fed)]
+
+
+def moved_by(clean: Sequence[Array], changed: Sequence[Array]) -> float:
+    """Return the largest difference in any output, as a share of the largest number in it without the fault."""
+    shares = [0.0]
+    for before, after in zip(clean, changed, strict=True):
+        if before.shape != after.shape or not np.all(np.isfinite(after) == np.isfinite(before)):
+            return float("inf")
+        there = np.isfinite(before)
+        most = float(np.abs(before[there]).max(initial=0.0))
+        apart = float(np.abs(after - before)[there].max(initial=0.0))
+        shares.append(apart / most if most else float("inf") if apart else 0.0)
+    return max(shares)
+
+
+@cache
+def _clean_outputs(name: str, kind: str) -> list[Array]:
+    model = typed(name, kind)
+    assert model is not None
+    return outputs_of(model, kind, source_of(name).feed)
+
+
+def try_out(job: str) -> list[Tried]:
+    """Plant one fault and ask every judge.
+
+    Args:
+        job: Model, type, fault, size and seed, with bars between them.
+    """
+    name, kind, fault, *numbers = job.split("|")
+    size, seed = float(numbers[0]), int(numbers[1])
     rng = np.random.default_rng([seed, hash_of(name), hash_of(kind), hash_of(fault)])
     source, model = source_of(name), typed(name, kind)
     if model is None:
         return []
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
+    moved = 0.0
     if size:
         found = place(model, source.feed, rng)
         if found is None:
             return []
         Planter(changed, *found, rng).plant(fault, size)
+        try:
+            moved = moved_by(_clean_outputs(name, kind), outputs_of(changed, kind, source.feed))
+        except Exception:  # noqa: BLE001 - the runtime alone does not run it in this type
+            moved = float("nan")
     with tempfile.TemporaryDirectory() as folder:
         source.write(Path(folder), "source.onnx")
         path = Net(changed, source.feed).write(Path(folder))
@@ -298,7 +360,8 @@ def try_out(job: tuple[str, str, str, float, int]) -> list[Tried]:
         made = []
         for judge, (command, *words) in JUDGES.items():
             status = _command(command, *common, *words, "--report", str(Path(folder) / "said.json"))
-            made.append(Tried(name, kind, fault if size else "none", size, seed, judge, _said(status, Path(folder))))
+            said = _said(status, Path(folder))
+            made.append(Tried(name, kind, fault if size else "none", size, seed, judge, said, moved))
         return made
 
 
@@ -320,16 +383,16 @@ def _said(status: int, folder: Path) -> str:
 # --- many of them
 
 
-def jobs(each: int, seed: int) -> list[tuple[str, str, str, float, int]]:
+def jobs(count: int, seed: int) -> list[str]:
     """Return what to try: each kind of fault in each size in so many models, and every pair without a fault."""
     rng = np.random.default_rng(seed)
-    made: list[tuple[str, str, str, float, int]] = []
+    made: list[str] = []
     for kind in BACKENDS:
-        made += [(name, kind, "scale", 0.0, seed) for name in NETS]
+        made += [f"{name}|{kind}|scale|0|{seed}" for name in NETS]
         for fault in FAULTS:
             for size in SIZES[1:]:
-                chosen = rng.permutation(np.array(NETS))[:each]
-                made += [(str(name), kind, fault, size, int(rng.integers(1 << 30))) for name in chosen]
+                chosen = rng.permutation(np.array(NETS))[:count]
+                made += [f"{name}|{kind}|{fault}|{size!r}|{rng.integers(1 << 30)}" for name in chosen]
     return made
 
 
@@ -339,16 +402,17 @@ def share(items: Iterable[Tried], said: str) -> float:
     return sum(found) / len(found) if found else float("nan")
 
 
-def page(tried: Sequence[Tried], seconds: float) -> str:
+def page(tried: Sequence[Tried]) -> str:
     """Return the table."""
     day = time.strftime("%Y-%m-%d", time.gmtime())
+    faults = len({(t.net, t.type, t.fault, t.size, t.seed) for t in tried if t.size})
     lines = [
         "# At which size a fault is seen",
         "",
-        f"Written by `python -m truth.detection` on {day}: {len(tried):,} commands over {len({t.net for t in tried})} "
-        f"models in {seconds / 60:.0f} minutes. Each cell is the smallest size from which on at least nine of ten "
+        f"Written by `python -m truth.detection` on {day}: {faults:,} faults in {len({t.net for t in tried})} models, "
+        f"{len(tried):,} commands. Each cell is the smallest size from which on at least nine of ten "
         "faults were seen (status 1), as a share of what the operator makes (of sign, permutation and stale: of the "
-        "elements); – where not even a fault of size 1 was. In brackets the share seen of all sizes.",
+        "elements); – where not even of the faults of size 1 were. In brackets the share seen of all sizes.",
     ]
     for kind in BACKENDS:
         mine = [item for item in tried if item.type == kind]
@@ -358,7 +422,28 @@ def page(tried: Sequence[Tried], seconds: float) -> str:
             lines.append(f"| {fault} | {' | '.join(cells)} |")
         clean = [[t for t in mine if t.fault == "none" and t.judge == judge] for judge in JUDGES]
         lines.append(f"| *pairs without a fault: accused* | {' | '.join(_clean(items) for items in clean)} |")
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, "", *_by_output(tried)])
+
+
+def _by_output(tried: Sequence[Tried]) -> list[str]:
+    """Return the table of shares seen by what a fault makes of the outputs."""
+    lines = [
+        "## By what a fault makes of the outputs",
+        "",
+        "The same faults by the largest difference that they make in an output, as a share of the largest number in "
+        "it, measured with the runtime alone: the share seen and, in brackets, called undecided.",
+        "",
+        f"| type | an output moves by | faults | {' | '.join(JUDGES)} |",
+        f"|---|---|---|{'---|' * len(JUDGES)}",
+    ]
+    for kind in BACKENDS:
+        for low, high, words in MOVES:
+            items = [t for t in tried if t.type == kind and t.size and low <= min(t.moved, 1e300) < high]
+            each_judge = [[t for t in items if t.judge == judge] for judge in JUDGES]
+            if items:
+                cells = [f"{share(part, SEEN):.0%} ({share(part, UNDECIDED):.0%})" for part in each_judge]
+                lines.append(f"| {kind} | {words} | {len(each_judge[0])} | {' | '.join(cells)} |")
+    return [*lines, ""]
 
 
 def _cell(items: Sequence[Tried]) -> str:
@@ -406,18 +491,18 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=multiprocessing.cpu_count())
     parser.add_argument("--seconds", type=float, default=float("inf"), help="for how long at most")
+    parser.add_argument("--again", action="store_true", help="forget what was tried before")
     asked = parser.parse_args()
     begun, tried = time.monotonic(), []
     todo = jobs(asked.each, asked.seed)
     np.random.default_rng(asked.seed).shuffle(todo)
-    with multiprocessing.get_context("spawn").Pool(asked.processes, maxtasksperchild=50) as pool:
-        for count, made in enumerate(pool.imap_unordered(try_out, todo), 1):
-            tried += made
-            if count % 50 == 0:
-                print(f"{count} of {len(todo)}, {time.monotonic() - begun:.0f} s", flush=True)
-            if time.monotonic() - begun > asked.seconds:
-                break
-    text = page(tried, time.monotonic() - begun)
+    for count, made in enumerate(each(try_out, todo, Kept(KEPT, again=asked.again), asked.processes), 1):
+        tried += made
+        if count % 50 == 0:
+            print(f"{count} of {len(todo)}, {time.monotonic() - begun:.0f} s", flush=True)
+        if time.monotonic() - begun > asked.seconds:
+            break
+    text = page(tried)
     print(text)
     (HERE / "detection.md").write_text(text, encoding="utf-8")
     (HERE / "detection.json").write_text(json.dumps([asdict(item) for item in tried]), encoding="utf-8")

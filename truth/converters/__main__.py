@@ -1,14 +1,15 @@
 """Files that converters make, good and with a planted fault: `python -m truth.converters`.
 
     python -m truth.converters [--part networks|trained|exported] [--only REGEX] [--models REGEX] [--no-faults]
-                               [--again] [--write]
+                               [--seconds S] [--again] [--write]
 
 Every producer that takes an ONNX file converts every network and every trained file; every exporter writes the networks
 of its framework. All of it lies below .cache/converters, with what was found of each file, so that a run that was
 stopped goes on and slices add up; `--again` judges anew what matches. Those that need packages of their own run in an
-environment of their own, and are left out where that cannot be made. What is true of each file is established with ONNX
-Runtime and the framework alone (`measuring.py`). `--write` writes the sections of the chosen parts into results.md. The
-exit status is 0 if no good file is accused and every fault that shows is named.
+environment of their own, and are left out where that cannot be made. Each file is judged in a process of its own, so
+that a crash of native code, or `--seconds` gone by, is a row of the table. What is true of each file is established
+with ONNX Runtime and the framework alone (`measuring.py`). `--write` writes the sections of the chosen parts into
+results.md. The exit status is 0 if no good file is accused and every fault that shows is named.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import numpy as np
 from truth.build import Net
 from truth.converters.architectures import ARCHITECTURES
 from truth.converters.environments import environment
+from truth.converters.isolating import CRASH, LATE, kept
 from truth.converters.judging import (
     ACCUSED,
     ELSEWHERE,
@@ -40,7 +42,6 @@ from truth.converters.judging import (
     WRONG,
     Case,
     Count,
-    kept,
     loads,
 )
 from truth.converters.making import target_of
@@ -54,9 +55,12 @@ FOLDER = ROOT / ".cache" / "converters"
 FRAMEWORKS = {"torch": "torch", "tensorflow": "tf2onnx", "sklearn": "skl2onnx", "paddle": "paddle2onnx"}
 #: Files of exporters are right to a few units of float32, so that a fault shows with this share of the signal (choice).
 SEEN = 0.01
-COLUMNS = (GOOD, ACCUSED, NO_ANSWER, RUINED_FILE, NOT_MADE, NAMED, ELSEWHERE, MISSED)
-HEAD = """| {what} | not accused | **accused** | no answer | ruined | not made | faults named | elsewhere | **missed** |
-|---|---|---|---|---|---|---|---|---|"""
+#: Seconds that a producer has for all models.
+_CONVERTING = 1200
+COLUMNS = (GOOD, ACCUSED, NO_ANSWER, CRASH, LATE, RUINED_FILE, NOT_MADE, NAMED, ELSEWHERE, MISSED)
+HEAD = """| {what} | not accused | **accused** | no answer | crash | out of time | ruined | not made | \
+faults named | elsewhere | **missed** |
+|---|---|---|---|---|---|---|---|---|---|---|"""
 TITLES = {
     "networks": "## Small networks with random weights, by tools that take an ONNX file",
     "trained": "## Trained files from packages, by the same tools",
@@ -146,7 +150,7 @@ class Corpus:
         file = case.made.with_suffix(".said.json")
         if self._given.again:
             file.unlink(missing_ok=True)
-        count.join(kept(file, case, faults=not self._given.no_faults))
+        count.join(kept(file, case, faults=not self._given.no_faults, seconds=self._given.seconds))
 
 
 def convert(producer: Producer, folders: Sequence[Path]) -> str:
@@ -156,15 +160,27 @@ def convert(producer: Producer, folders: Sequence[Path]) -> str:
         producer: The producer.
         folders: The folders.
     """
-    targets = [target_of(folder, producer.name) for folder in folders]
-    if all(target.exists() or target.with_suffix(".why").exists() for target in targets):
+    left = [folder for folder in folders if not _is_tried(target_of(folder, producer.name))]
+    if not left:
         return ""
     python, why = environment(producer.requires, FOLDER / "environments")
     if why:
         return why
-    words = [python, "-m", "truth.converters.making", producer.name, *map(str, folders)]
-    subprocess.run(words, cwd=ROOT, capture_output=True, timeout=1200, check=False)
+    while left:
+        words = [python, "-m", "truth.converters.making", producer.name, *map(str, left)]
+        try:
+            done = subprocess.run(words, cwd=ROOT, capture_output=True, timeout=_CONVERTING, check=False)
+            why = f"the converter ended with exit status {done.returncode}"
+        except subprocess.TimeoutExpired:
+            why = f"{_CONVERTING} s were not enough"
+        left = [folder for folder in left if not _is_tried(target_of(folder, producer.name))]
+        if left:
+            target_of(left.pop(0), producer.name).with_suffix(".why").write_text(why, "utf-8")
     return ""
+
+
+def _is_tried(target: Path) -> bool:
+    return target.exists() or target.with_suffix(".why").exists()
 
 
 def export(framework: str, requires: str, folder: Path, chosen: str) -> str:
@@ -231,6 +247,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="producers and exporters whose name matches")
     parser.add_argument("--models", default="", help="models whose name matches")
     parser.add_argument("--no-faults", action="store_true")
+    parser.add_argument("--seconds", type=float, default=300.0, help="for each file, after which it is given up")
     parser.add_argument("--again", action="store_true", help="judge anew what was judged before")
     parser.add_argument("--write", action="store_true", help="write the chosen parts into results.md")
     given = parser.parse_args()

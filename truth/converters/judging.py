@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +20,8 @@ from truth.judge import run_words
 
 GOOD, ACCUSED, NO_ANSWER, RUINED_FILE, NOT_MADE = "good", "accused", "no answer", "ruined", "not made"
 NAMED, ELSEWHERE, MISSED = "named", "named elsewhere", "missed"
+#: How what comes next is called where polycmp takes no part in it.
+ALONE = "the runtime alone"
 WRONG = (ACCUSED, NO_ANSWER, MISSED, ELSEWHERE)
 #: What `run` says with exit status 3 where it answers that nothing can be said.
 _OPEN = ("UNDECIDED", "BLIND")
@@ -63,6 +64,7 @@ class Case:
         golden: What the framework computes of these, in order; None where the source's outputs are the truth.
         every: Whether each fault is planted, or only the first one that shows.
         least: The share of the signal that a fault has to make.
+        apart: Whether backends run in processes of their own, as `polycmp` has them go on after a crash.
     """
 
     what: str
@@ -72,6 +74,7 @@ class Case:
     golden: Sequence[NDArray[Any]] | None = None
     every: bool = True
     least: float = LEAST
+    apart: bool = False
 
 
 def _fed(file: Path, feed: Sequence[NDArray[Any]]) -> dict[str, NDArray[Any]]:
@@ -100,6 +103,10 @@ def _expected(case: Case) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
     return dict(zip(names, case.golden, strict=True)), other
 
 
+#: Is told what is known so far, and what comes next.
+Tell = Callable[[Count, str], None]
+
+
 class _Asked:
     """What polycmp says of one file in three commands, and about a file with a fault.
 
@@ -108,21 +115,29 @@ class _Asked:
         scratch: A folder for what commands read and write.
         expected: The right outputs.
         other: The source's name of each output.
+        before: Is told the command before it is run.
     """
 
     def __init__(
-        self, case: Case, scratch: Path, expected: Mapping[str, NDArray[Any]], other: Mapping[str, str]
+        self,
+        case: Case,
+        scratch: Path,
+        expected: Mapping[str, NDArray[Any]],
+        other: Mapping[str, str],
+        before: Callable[[str], None],
     ) -> None:
-        self._case, self._scratch, self._expected = case, scratch, expected
+        self._case, self._scratch, self._expected, self._before = case, scratch, expected, before
         self._inputs = scratch / "x.npz"
         np.savez(self._inputs, allow_pickle=False, **_fed(case.made, case.feed))
         named = [f"{own}={their}" for own, their in other.items() if own != their]
-        self._maps = ["--map-output", *named] if named else []
+        self._more = ["--map-output", *named] if named else []
+        self._more += ["--use-subprocess"] if case.apart else []
 
     def _pair(self, command: str, made: Path, *more: str) -> Any:
+        self._before(" ".join([command, *more]))
         words = [
             command, str(made), "-b", "onnxrt:name=made", "-b", f"onnxrt:name=source,model={self._case.source}",
-            "--load-inputs", str(self._inputs), *self._maps, *more,
+            "--load-inputs", str(self._inputs), *self._more, *more,
         ]  # fmt: skip
         return run_words(words, self._scratch / "said.json")
 
@@ -140,6 +155,8 @@ class _Asked:
             saved = self._scratch / "golden.npz"
             np.savez(saved, allow_pickle=False, **dict(self._expected))
             words = ["run", str(made), "-b", "onnxrt", "--load-inputs", str(self._inputs), "--load-outputs", str(saved)]
+            words += ["--use-subprocess"] if self._case.apart else []
+            self._before("run --tolerance auto")
             said = run_words([*words, "--tolerance", "auto"], self._scratch / "said.json")
         return said.exit, _short(said.text[-300:])
 
@@ -160,17 +177,19 @@ def _is_open(status: int, text: str) -> bool:
     return status == 3 and any(word in text for word in _OPEN)
 
 
-def judge(case: Case, *, faults: bool) -> Count:
+def judge(case: Case, tell: Tell, *, faults: bool) -> Count:
     """Return what became of a file, and of the same with faults.
 
     Args:
         case: The file.
+        tell: Is told what is known before each step that runs native code.
         faults: Whether to plant any.
     """
     count = Count()
     if not loads(case.made):
         count.add(NOT_MADE)
         return count
+    tell(count, ALONE)
     try:
         expected, other = _expected(case)
         apart = noise(outputs(case.made, _fed(case.made, case.feed)), expected)
@@ -180,7 +199,7 @@ def judge(case: Case, *, faults: bool) -> Count:
         return count
     wrong = defect(model)
     with tempfile.TemporaryDirectory() as folder:
-        asked = _Asked(case, Path(folder), expected, other)
+        asked = _Asked(case, Path(folder), expected, other, lambda command: tell(count, command))
         status, sentence, _ = asked.locate(case.made)
         told = [("locate", status, sentence)]
         if apart <= RUINED and not wrong:
@@ -195,7 +214,7 @@ def judge(case: Case, *, faults: bool) -> Count:
             words = "; ".join(f"{command} ({said}): {text}" for command, said, text in bad)
             count.add(grade, f"{case.what} (noise {apart:.2g}): {words}")
         if faults and not status and not wrong and apart <= RUINED:
-            for fault in _planted(case, model, Path(folder), expected, apart):
+            for fault in _planted(case, model, Path(folder), expected, apart, lambda: tell(count, ALONE)):
                 count.join(_blamed(case, asked, fault, apart))
     return count
 
@@ -210,10 +229,16 @@ class _Planted(NamedTuple):
 
 
 def _planted(
-    case: Case, model: onnx.ModelProto, folder: Path, expected: Mapping[str, NDArray[Any]], apart: float
+    case: Case,
+    model: onnx.ModelProto,
+    folder: Path,
+    expected: Mapping[str, NDArray[Any]],
+    apart: float,
+    before: Callable[[], None],
 ) -> Iterator[_Planted]:
     """Yield files with a fault that shows in the outputs; each takes the place of the one before."""
     for fault in faults_of(model):
+        before()
         spoilt = folder / "spoilt.onnx"
         onnx.save(fault.model, spoilt)
         try:
@@ -236,21 +261,4 @@ def _blamed(case: Case, asked: _Asked, fault: _Planted, apart: float) -> Count:
     count = Count()
     said = f"{case.what}, {fault.name} (noise {fault.seen:.2g} instead of {apart:.2g}): {sentence}"
     count.add(grade, "" if grade == NAMED else f"{said} [{', '.join(sorted(fault.named))}]")
-    return count
-
-
-def kept(file: Path, case: Case, *, faults: bool) -> Count:
-    """Return what was found of a case before, or judge it and keep that.
-
-    Args:
-        file: Where it is kept.
-        case: The case.
-        faults: Whether to plant any.
-    """
-    if file.exists():
-        return Count(**json.loads(file.read_text("utf-8")))
-    count = judge(case, faults=faults)
-    for line in count.told:
-        print(line, flush=True)
-    file.write_text(json.dumps({"grades": count.grades, "told": count.told}), "utf-8")
     return count
