@@ -15,7 +15,7 @@ from polycmp.builtin.layerwise.windows import Windows, comparable, suits
 from polycmp.errors import ModelError, OthersCode, PluginError, UsageError
 from polycmp.graph import ModelGraph
 from polycmp.loader import Loader
-from polycmp.options import make_options
+from polycmp.options import changed_options, make_options
 from polycmp.plan import BackendPlan
 from polycmp.results import BackendResult
 from polycmp.runner import Runner
@@ -165,10 +165,13 @@ def open_windows(
     if paired is None:
         return None
     partitioned = paired.partitioned_runs
-    notes += paired.notes
     wanted = comparable(partitioned[-1].graph)
     if any(set(run.graph.outputs) != set(wanted) for run in partitioned):
         return None
+    lacking = any(graph is not None and len(graph.outputs) > len(wanted) for graph in graphs.values())
+    if lacking and not _are_marked(backends):
+        return None  # an output without a counterpart is one that a model lacks, which fails
+    notes += paired.notes
     whole = [
         _whole_run(backend, run, graphs[backend.model.path])
         for backend, run, shows in zip(backends, runs, inside, strict=True)
@@ -182,6 +185,12 @@ def open_windows(
 def _is_worth_it(graph: ModelGraph) -> bool:
     """Return whether a graph has many outputs, or all its tensors are outputs."""
     return len(graph.outputs) >= MANY_OUTPUTS or len(final_outputs(graph)) < len(graph.outputs)
+
+
+def _are_marked(backends: Iterable[ResolvedBackend]) -> bool:
+    """Return whether models are loaded with options, which may make tensors inside them outputs."""
+    settings = (item.model.settings.loader_options.values() for item in backends if item.runs_parts)
+    return any(changed_options(options) for loaders in settings for options in loaders)
 
 
 def _paired(resolved: Resolved, partitioned_runs: list[PartitionedRun], reference: str) -> Paired | None:

@@ -461,7 +461,8 @@ class _Matching:
 
     def _matches(self) -> Iterator[Match]:
         outputs = self.mine.finals & self.other.finals & self.other.maker.keys() - set(self.given.values())
-        for name in self.mine.made:
+        constant = [name for name in self.mine.maker if name in self.mine.static and name in outputs]
+        for name in (*constant, *self.mine.made):
             if name in self.given:
                 yield Match(name, self.given[name], GIVEN)
                 continue
