@@ -1,4 +1,8 @@
-"""Cutting a part out of a model."""
+"""Cutting a part out of a model.
+
+`onnx.utils.Extractor` leaves out what subgraphs read from around them: of 375 parts of the random models of
+`truth.writing` 29 were invalid for it. onnx-ir cuts all of them right, but copies the weights.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,10 @@ from polycmp_onnx.graph import (
     graph_inputs,
     keep_items,
     known_values,
-    reads,
     rename_fed,
     replace_items,
     shape_of,
+    walk_back,
 )
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.shapes import infer_shapes, value_types
@@ -78,7 +82,7 @@ def extract_part(model: Any, inputs: Tensors | None = None, outputs: Tensors | N
     starts = [value.name for value in graph_inputs(graph)] if inputs is None else list(inputs)
     ends = [value.name for value in graph.output] if outputs is None else list(outputs)
     _check_names(graph, starts, ends)
-    nodes, needed = _walk_back(graph, starts, ends)
+    nodes, needed = walk_back(graph, ends, set(starts))
     _check_complete(graph, starts, needed)
     used = [name for name in starts if name in needed or inputs is not None]
     values = _typed_values(model, [*used, *ends])
@@ -107,25 +111,6 @@ def _check_names(graph: Any, inputs: Iterable[str], outputs: Iterable[str]) -> N
     for name in [*inputs, *outputs]:
         if name not in known:
             raise UsageError(f"the model has no tensor {name!r}", why=did_you_mean(name, known))
-
-
-def _walk_back(graph: Any, inputs: Iterable[str], outputs: Iterable[str]) -> tuple[list[int], set[str]]:
-    """Return the indices of the nodes between the tensors, in order, and the names of all tensors they read."""
-    maker = {name: index for index, node in enumerate(graph.node) for name in node.output if name}
-    border = set(inputs)
-    needed: set[str] = set()
-    chosen: set[int] = set()
-    waiting = list(outputs)
-    while waiting:
-        name = waiting.pop()
-        if name in needed:
-            continue
-        needed.add(name)
-        index = maker.get(name)
-        if index is not None and name not in border and index not in chosen:
-            chosen.add(index)
-            waiting.extend(reads(graph.node[index]))
-    return sorted(chosen), needed
 
 
 def _typed_values(model: Any, names: Iterable[str]) -> dict[str, Any]:

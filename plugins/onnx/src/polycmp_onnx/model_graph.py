@@ -18,11 +18,13 @@ from polycmp_onnx.graph import (
     element_type,
     graph_inputs,
     known_values,
+    makers,
     reads,
     rename_fed,
     shape_of,
     tensor_bytes,
     tensor_metadata,
+    walk_back,
 )
 from polycmp_onnx.load import OnnxLoader
 from polycmp_onnx.moving import can_move, moved_model
@@ -176,13 +178,13 @@ class OnnxGraph:
 
     @cached_property
     def _maker(self) -> dict[str, int]:
-        return {name: index for index, node in enumerate(self.model.graph.node) for name in node.output if name}
+        return makers(self.model.graph)
 
     def part(self, inputs: TensorMetadata | None, outputs: Iterable[str]) -> ModelProto:
         """Return the part of the model that computes `outputs` from `inputs`, None for the model's own inputs."""
         wanted = list(outputs)
         border = set(inputs or ())
-        chosen, needed = self._walk_back(border, wanted)
+        chosen, needed = walk_back(self.model.graph, wanted, border, self._maker)
         source = self.model
         part = type(source)(ir_version=source.ir_version, opset_import=source.opset_import, functions=source.functions)
         graph = part.graph
@@ -199,22 +201,6 @@ class OnnxGraph:
             graph.input.extend(self._fed(name, entry) for name, entry in inputs.items())
         graph.output.extend(self._made(name, marked=inputs is None) for name in wanted)
         return part
-
-    def _walk_back(self, border: set[str], outputs: Iterable[str]) -> tuple[list[int], set[str]]:
-        """Return the positions of the nodes needed, in order, and the names of all tensors they read."""
-        needed: set[str] = set()
-        chosen: set[int] = set()
-        waiting = list(outputs)
-        while waiting:
-            name = waiting.pop()
-            if name in needed:
-                continue
-            needed.add(name)
-            index = self._maker.get(name)
-            if index is not None and name not in border and index not in chosen:
-                chosen.add(index)
-                waiting.extend(reads(self.model.graph.node[index]))
-        return sorted(chosen), needed
 
     def _fed(self, name: str, entry: Any) -> Any:
         declared = self._types.get(name)

