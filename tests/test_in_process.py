@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import guilty
 import pytest
@@ -15,8 +17,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
 
 #: What importing and using polycmp must leave as it was. The program logs to a handler of its own.
 STATE = """
-    import gc, logging, os, signal, sys, threading, time, warnings
-    import numpy
+    import faulthandler, gc, locale, logging, os, random, resource, signal, sys, threading, time, warnings
+    import numpy, onnxruntime, rich.style  # which draws a number as it is imported
 
     logging.root.addHandler(logging.StreamHandler())
 
@@ -25,7 +27,18 @@ STATE = """
 
         return main(words)
 
+    def descriptors():
+        found = {}
+        for number in os.listdir("/dev/fd"):
+            try:
+                found[int(number)] = os.fstat(int(number))[:3]
+            except OSError:
+                pass
+        return found
+
     def state():
+        umask = os.umask(0)
+        os.umask(umask)
         wakeup = signal.set_wakeup_fd(-1)
         signal.set_wakeup_fd(wakeup)
         names = [name for name in logging.root.manager.loggerDict if name.startswith("polycmp")]
@@ -52,6 +65,17 @@ STATE = """
             "root": (logging.root.level, logging.root.handlers[:]),
             "filters": [item.filters[:] for item in (logging.root, *logging.root.handlers, logging.lastResort)],
             "records": logging.getLogRecordFactory(),
+            "log classes": logging.getLoggerClass(),
+            "open": descriptors(),
+            "umask": umask,
+            "limits": [resource.getrlimit(item) for item in (resource.RLIMIT_CORE, resource.RLIMIT_NOFILE)],
+            "cores": os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None,
+            "locale": locale.setlocale(locale.LC_ALL),
+            "faults": faulthandler.is_enabled(),
+            "imports": (sys.meta_path[:], sys.path_hooks[:]),
+            "interpreter": (sys.getrecursionlimit(), sys.getswitchinterval(), sys.getprofile(), sys.gettrace()),
+            "numpy": (numpy.geterr(), numpy.geterrcall(), str(numpy.get_printoptions())),
+            "chance": (random.getstate(), numpy.random.get_state()[1].tolist(), numpy.random.get_state()[2]),
         }
 
     def show_changes(before):
@@ -108,6 +132,74 @@ def test_a_program_that_compares_is_left_as_it_was(model, tmp_path):
     """
     done = subprocess.run(program(code), capture_output=True, text=True, cwd=tmp_path, check=False)
     assert (done.stdout.strip(), done.returncode) == ("changed:", 0), done.stderr
+
+
+def test_a_notebook_is_left_as_it_was(model, tmp_path):
+    """Cell by cell: imports of all that is public, files, threads of its own, messages, and what fails."""
+    code = """
+        before = state()
+        from importlib import import_module
+
+        for name in sys.argv[1:]:
+            import_module(name)
+        from polycmp.comparator import Comparator, CompareFunc, DataLoader, RunResults
+        from polycmp.errors import PolycmpError
+        from polycmp.func import invoke
+        from polycmp.json import load_json, save_json
+        from polycmp.logger import G_LOGGER
+        from polycmp_onnx import OnnxFromPath
+        from polycmp_onnx.runner import ReferenceRunner
+        from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx
+
+        def compare():
+            load = OnnxFromPath("model.onnx")
+            runners = [OnnxrtRunner(SessionFromOnnx(load)), ReferenceRunner(load)]
+            return Comparator.run(runners, DataLoader(iterations=2))
+
+        with G_LOGGER.verbosity(G_LOGGER.VERBOSE):
+            results = compare()
+        cell = threading.Thread(target=compare)
+        cell.start()
+        cell.join()
+        results.save("results.json")
+        assert Comparator.compare_accuracy(RunResults.load("results.json"), compare_func=CompareFunc.simple(atol=1e-5))
+        try:
+            OnnxFromPath("none.onnx")()
+        except PolycmpError:
+            pass
+        show_changes(before)
+    """
+    done = subprocess.run(program(code, *public_modules()), capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.stdout.strip(), done.returncode) == ("changed:", 0), done.stderr
+
+
+def public_modules():
+    """The modules of the core that the page on the architecture calls public."""
+    page = Path(__file__).resolve().parents[1] / "docs" / "architecture.md"
+    listed = page.read_text(encoding="utf-8").partition("<!-- public modules -->")[2].partition("<!-- end -->")[0]
+    found = sorted(set(re.findall(r"`(polycmp(?:\.\w+)*)`", listed)))
+    assert len(found) > 20
+    return found
+
+
+#: Calls that change a process for good, and the modules that may: they run in processes that polycmp itself starts, or
+#: put back what they change.
+CHANGES = {
+    r"\bmallopt\b|gc\.(freeze|disable|set_threshold)\(|setrlimit|sched_setaffinity|umask\(|faulthandler\.": set(),
+    r"os\.environ\[[^]]*\] *=[^=]|os\.environ\.(setdefault|update|pop)|putenv|\bsetlocale\(": {"model.py"},
+    r"np\.(seterr|seterrcall|set_printoptions)\(|random\.seed\(|sys\.set\w+\(|addLevelName|basicConfig": set(),
+    r"signal\.signal\(": {"_ending.py", "_supervisor.py", "process.py", "forked.py", "served.py"},
+}
+
+
+@pytest.mark.parametrize("pattern", CHANGES)
+def test_nothing_changes_the_process_for_good(pattern):
+    """What cannot be seen from inside, such as the allocator's limits, and what other tests do not come by."""
+    root = Path(__file__).resolve().parents[1]
+    sources = [*root.glob("core/src/**/*.py"), *root.glob("plugins/*/src/**/*.py")]
+    assert len(sources) > 500
+    found = {path for path in sources if re.search(pattern, path.read_text(encoding="utf-8"))}
+    assert {path.name for path in found} == CHANGES[pattern]
 
 
 @pytest.fixture

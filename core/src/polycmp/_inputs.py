@@ -124,11 +124,11 @@ class PlanSource(DataSource):
             silent: Tells which outputs these are.
         """
         other = copy.copy(self)
-        other._declared = tuple(item.inputs for item in descriptions)
-        other._choose = choose or self._choose
-        other._reach = reach if self._may_give_way() else None
-        other._silent = silent
-        other._notes = []
+        other._declared = tuple(item.inputs for item in descriptions)  # noqa: SLF001 - its own
+        other._choose = choose or self._choose  # noqa: SLF001 - its own
+        other._reach = reach if self._may_give_way() else None  # noqa: SLF001 - its own
+        other._silent = silent  # noqa: SLF001 - its own
+        other._notes = []  # noqa: SLF001 - its own
         return other
 
     @property

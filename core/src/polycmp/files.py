@@ -109,21 +109,19 @@ def atomic_write(path: str | Path, *, lasting: bool = True) -> Iterator[BinaryIO
     Raises:
         FileError: The folder or the file cannot be written.
     """
-    import tempfile  # and with it three compressions, which most commands do without
-
     target, shown = located(path), Path(path)
     temporary = ""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-        _unfinished.add(temporary)
-        with os.fdopen(handle, "wb") as file:
+        name = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
+        with name.open("xb") as file:  # with the rights that any new file gets here
+            temporary = str(name)
+            _unfinished.add(temporary)
             yield cast(BinaryIO, file)
             file.flush()
             if lasting:
                 os.fsync(file.fileno())
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(target)
+        name.replace(target)
         _unfinished.discard(temporary)
         temporary = ""
     except OSError as error:
@@ -182,9 +180,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     return str(value)
-
-
-def _umask() -> int:
-    value = os.umask(0)
-    os.umask(value)
-    return value

@@ -182,7 +182,7 @@ class Model:
             same_inputs: Whether it has the model's own inputs, so that what is known of them holds.
         """
         part = copy.copy(self)
-        part._loader = loader
+        part._loader = loader  # noqa: SLF001 - its own
         if not same_inputs:
             part.input_shapes = {}
             part.data_loader = None

@@ -177,7 +177,8 @@ class _Product:
 
     op_type = "MatMul"
     output = ("y",)
-    _schema = onnx.defs.get_schema("MatMul")
+    onnx_node = helper.make_node("MatMul", ["x", "w"], ["y"])
+    run_params = {"opsets": {"": 17}}
 
     def run(self, *inputs):
         self.kinds = [item.dtype.name for item in inputs]

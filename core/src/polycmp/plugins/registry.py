@@ -93,7 +93,7 @@ class Registry:
     @cached_property
     def _checked(self) -> tuple[PluginRecord, ...]:
         """One record for each plugin, the core's own first, without notes."""
-        own = () if self.core is self else self.core._checked
+        own = () if self.core is self else self.core._checked  # noqa: SLF001 - its own
         manager = new_manager()
         others = (item for item in self.candidates if not own or not item.record.is_builtin)
         return (*own, *(validate(item, manager) for item in others))

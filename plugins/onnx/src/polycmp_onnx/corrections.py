@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
+from onnx import defs
 from onnx.reference.ops.op_dequantize_linear import DequantizeLinear_19
 
 from polycmp_onnx.operators import (
@@ -70,17 +74,33 @@ _CORRECTIONS: dict[str, tuple[tuple[int, int, type[Any]], ...]] = {
 }
 
 
-def correction(domain: str, op_type: str, opset: int) -> type[Any] | None:
-    """Return the class to use instead of ONNX's own for an operator, or None if ONNX's is right.
+def corrections(nodes: Iterable[Any], opsets: Mapping[str, int]) -> list[type[Any]]:
+    """Return the classes to use instead of ONNX's own for the operators of a graph, as `new_ops` takes them.
 
     Args:
-        domain: The operator's domain.
-        op_type: The operator.
-        opset: The version of the domain that the model imports.
+        nodes: The nodes of the graph.
+        opsets: The version of each domain that the model imports.
     """
+    found = {(node.domain, node.op_type): opsets.get(node.domain, 0) for node in nodes}
+    return [
+        made for (domain, op_type), opset in found.items() if (made := _correction(domain, op_type, opset)) is not None
+    ]
+
+
+@cache
+def _correction(domain: str, op_type: str, opset: int) -> type[Any] | None:
+    """Return the class for an operator, under the operator's name; None if ONNX's own is right."""
     if domain == microsoft.DOMAIN:
         modules = (microsoft, microsoft_attention, microsoft_experts, microsoft_quantised, microsoft_sequences)
-        return next((item.OPERATORS[op_type] for item in modules if op_type in item.OPERATORS), None)
-    if domain not in {"", "ai.onnx"}:
+        own = next((item.OPERATORS[op_type] for item in modules if op_type in item.OPERATORS), None)
+    elif domain in {"", "ai.onnx"}:
+        own = next((cls for first, last, cls in _CORRECTIONS.get(op_type, ()) if first <= opset <= last), None)
+    else:
+        own = None
+    if own is None:
         return None
-    return next((cls for first, last, cls in _CORRECTIONS.get(op_type, ()) if first <= opset <= last), None)
+    members = {"op_domain": domain, "__module__": own.__module__, "__doc__": own.__doc__}
+    # The version in the class's name says whose attributes and defaults it knows; the latest are taken without it.
+    if version := re.fullmatch(rf"{op_type}_(\d+)", own.__name__):
+        members["op_schema"] = defs.get_schema(op_type, int(version[1]), "")
+    return type(op_type, (own,), members)

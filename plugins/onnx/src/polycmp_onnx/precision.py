@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+from onnx import defs
 from onnx.reference.op_run import OpRun, RuntimeTypeError
 from onnx.reference.ops.op_cast import cast_to
 
@@ -139,7 +140,11 @@ def _widened(node: Any, inputs: list[Any], extra: dict[str, Any], dtype: np.dtyp
 
 def _outputs_like(node: Any, inputs: list[Any], dtype: np.dtype[Any]) -> set[int]:
     """Return the indices of the outputs that the operator's schema ties to an input of this type."""
-    schema = getattr(node, "_schema", None)
+    domain, opsets = node.onnx_node.domain, node.run_params["opsets"]
+    try:
+        schema = defs.get_schema(node.onnx_node.op_type, opsets.get(domain, 1), domain)
+    except defs.SchemaError:
+        schema = None
     if schema is None or not schema.inputs:
         return set(range(len(node.output)))
     declared = [schema.inputs[min(index, len(schema.inputs) - 1)].type_str for index in range(len(inputs))]

@@ -11,8 +11,9 @@ from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import RuntimeContextError
 
 from polycmp.errors import BackendError, ModelError, PolycmpError, UsageError, describe_exception, did_you_mean
-from polycmp_onnx.corrections import correction
+from polycmp_onnx.corrections import corrections
 from polycmp_onnx.graph import reads
+from polycmp_onnx.operators.microsoft import DOMAIN as MICROSOFT
 from polycmp_onnx.precision import PRECISIONS, Precision, widened_call
 
 
@@ -57,29 +58,34 @@ class Evaluator(ReferenceEvaluator):  # type: ignore[misc]
     weights: Mapping[str, Any] = {}
 
     def __init__(self, proto: Any, *args: Any, **kwargs: Any) -> None:
-        kwargs["new_ops"] = [*self.own_ops, *self.precision.operators]
-        super().__init__(proto, *args, **kwargs)
+        nodes = getattr(proto, "graph", proto).node
+        opsets = kwargs.get("opsets") or {item.domain: item.version for item in proto.opset_import}
+        wanted = [*self.own_ops, *self.precision.operators]
+        taken = {(getattr(item, "op_domain", None), item.__name__) for item in wanted}
+        wanted += [item for item in corrections(nodes, opsets) if (item.op_domain, item.__name__) not in taken]
+        try:
+            super().__init__(proto, *args, **{**kwargs, "new_ops": wanted})
+        except (RuntimeContextError, PolycmpError):
+            raise
+        except Exception as error:
+            made = len(getattr(self, "rt_nodes_", nodes))  # it makes the operators one after the other
+            if made == len(nodes):
+                raise
+            raise BackendError(
+                f"cannot run {describe_node(nodes[made])}",
+                whose="onnx",
+                why=_first_sentence(error),
+                hint="pass an OpRun for it in new_ops, or try another backend: polycmp plugins list",
+            ) from error
         if isinstance(proto, onnx.ModelProto):  # else the body of a function or a subgraph, which has its own
             self.rt_inits_.update(self.weights)
         self.rt_inits_: dict[str, Any] = {name: self.precision.value(value) for name, value in self.rt_inits_.items()}
         self.last_use_ = _last_uses(self.nodes_)
 
-    def _load_impl(self, node: Any, input_types: Any = None) -> Any:
-        own = (node.domain, node.op_type) in self.new_ops_
-        corrected = None if own else correction(node.domain, node.op_type, self.opsets_.get(node.domain, 0))
-        if corrected is not None:
-            return corrected
-        try:
-            return super()._load_impl(node, input_types)
-        except (RuntimeContextError, PolycmpError):
-            raise
-        except Exception as error:
-            raise BackendError(
-                f"cannot run {describe_node(node)}",
-                whose="onnx",
-                why=_first_sentence(error),
-                hint="pass an OpRun for it in new_ops, or try another backend: polycmp plugins list",
-            ) from error
+    @property
+    def opsets(self) -> dict[str, int]:
+        """The version of each domain; Microsoft's operators need no import, as in ONNX Runtime."""
+        return {MICROSOFT: 1, **self.opsets_}
 
     def run(
         self,

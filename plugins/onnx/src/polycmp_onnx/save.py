@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import tempfile
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -288,13 +289,15 @@ def _errors(target: Path) -> Iterator[None]:
 
 def _move_all(folder: Path, target: Path) -> None:
     """Move the weights and then the model, so that a model never appears before its weights."""
-    mask = os.umask(0o077)
-    os.umask(mask)
+    new = folder / ".new"
+    new.touch()
+    rights = stat.S_IMODE(new.stat().st_mode)  # those that any new file gets here
+    new.unlink()
     files = sorted((file for file in folder.rglob("*") if file.is_file()), key=lambda file: file.name == target.name)
     for file in files:
         place = target.parent / file.relative_to(folder)
         place.parent.mkdir(parents=True, exist_ok=True)
-        file.chmod(0o666 & ~mask)  # ONNX makes files of weights that only their owner can read
+        file.chmod(rights)  # ONNX makes files of weights that only their owner can read
         with file.open("rb") as content:
             os.fsync(content.fileno())
         file.replace(place)

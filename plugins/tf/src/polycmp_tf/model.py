@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +26,9 @@ def import_tensorflow() -> Any:
     Raises:
         PluginError: It is not installed, or cannot be loaded here.
     """
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # it tells about the CPU and missing GPUs otherwise
     try:
-        import tensorflow
+        with _without_remarks():
+            import tensorflow
     except ImportError as error:
         raise PluginError(
             "needs TensorFlow, which is not installed here",
@@ -35,6 +37,20 @@ def import_tensorflow() -> Any:
             hint="pip install 'polycmp-tf[tf]', or [lite] for .tflite files alone",
         ) from error
     return tensorflow
+
+
+@contextmanager
+def _without_remarks() -> Iterator[None]:
+    """Have TensorFlow, which reads the environment as it is loaded, say nothing of the CPU and of missing GPUs."""
+    name = "TF_CPP_MIN_LOG_LEVEL"
+    if "tensorflow" in sys.modules or name in os.environ:
+        yield
+        return
+    os.environ[name] = "2"
+    try:
+        yield
+    finally:
+        del os.environ[name]
 
 
 class GraphModel:

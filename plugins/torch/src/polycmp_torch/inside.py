@@ -320,6 +320,7 @@ def _as_module(torch: Any, function: Any) -> Any:
 
 def _writes(program: Any) -> bool:
     """Return whether an operator of a program writes into its arguments."""
+    # The schema of an operator has no public name in PyTorch.
     targets = (node.target for node in program.graph.nodes if node.op == "call_function")
     return any(getattr(getattr(target, "_schema", None), "is_mutable", False) for target in targets)
 

@@ -63,7 +63,7 @@ class Steps:
         self._options, self._following, self._resolved = options, following, resolved
         self._outputs = self._declared("outputs")
         self.state: dict[str, str] = {}
-        self._start: Start | None = None
+        self.start: Start | None = None
         self._own: dict[str, Mapping[str, Any]] = {}
         self._candidates: list[str] = []
         self._reference = ""
@@ -73,8 +73,8 @@ class Steps:
     @property
     def rules(self) -> Rules:
         """The rules for all other inputs; known once the sequences have begun."""
-        assert self._start is not None
-        return self._start.rules
+        assert self.start is not None
+        return self.start.rules
 
     # --- who takes part
 
@@ -125,11 +125,11 @@ class Steps:
         self, step: int, feed: Feed, outputs: Mapping[str, Any], reference: Mapping[str, Any], given: Feed
     ) -> Feed:
         """Return the next feed of a run."""
-        assert self._start is not None
-        check_made(self.state, self._start.inputs, outputs)
+        assert self.start is not None
+        check_made(self.state, self.start.inputs, outputs)
         moment = Moment(step, feed, outputs, reference)
         carried = {name: outputs[output] for name, output in self.state.items()}
-        return {**feed, **given, **carried, **self._start.rules.next(moment)}
+        return {**feed, **given, **carried, **self.start.rules.next(moment)}
 
     def _begin(self, inputs: TensorMetadata, free: bool) -> Start:
         known = TensorMetadata({**self._declared("inputs"), **{n: inputs[n] for n in inputs}})
@@ -137,8 +137,8 @@ class Steps:
         self.state = wire(self._options.state, list(outputs), list(inputs)) if outputs else {}
         given = given_shapes(self.state, known, self._following.data)
         growing = growing_axes(self.state, known, outputs)
-        self._start = Start(known, growing, given, self._rules(list(inputs)), free)
-        return self._start
+        self.start = Start(known, growing, given, self._rules(list(inputs)), free)
+        return self.start
 
     def _rules(self, inputs: Sequence[str]) -> Rules:
         return make_rules(self._options.feed, inputs, list(self._outputs), self.state)
@@ -192,9 +192,9 @@ class Steps:
 
     def made(self, outputs: Mapping[str, Mapping[str, Any]]) -> None:
         """Take in what was made: the state is kept, the top tokens are noted."""
-        if not self._outputs and outputs and self._start is not None:
+        if not self._outputs and outputs and self.start is not None:
             self._outputs = TensorMetadata.from_feed_dict(next(iter(outputs.values())))
-            self._begin(self._start.inputs, self._start.free)
+            self._begin(self.start.inputs, self.start.free)
         others = {label + OTHERS_STATE for label in self._candidates}
         wanted = self._wanted()
         self._own = {
@@ -202,7 +202,7 @@ class Steps:
             for label, made in outputs.items()
             if label not in others
         }
-        ranked = self._start.rules.ranked if self._start is not None else ()
+        ranked = self.start.rules.ranked if self.start is not None else ()
         for label, made in outputs.items():
             for name in ranked:
                 if name in made:
@@ -210,10 +210,10 @@ class Steps:
 
     def _wanted(self) -> set[str]:
         """Return the outputs that the next inputs may be made of."""
-        assert self._start is not None
-        if self._start.rules.scripted:
+        assert self.start is not None
+        if self.start.rules.scripted:
             return set(self._outputs)
-        return {*self.state.values(), *self._start.rules.ranked}
+        return {*self.state.values(), *self.start.rules.ranked}
 
     def _reference_outputs(self) -> Mapping[str, Any] | None:
         """Return the outputs of the reference, or of the only run where nothing is compared."""
@@ -231,7 +231,7 @@ class Steps:
 
     def finish(self, outcome: Outcome) -> None:
         """Report the step at which the runs part, and whether the step or the state is the cause."""
-        assert self._start is not None or not outcome.inputs
+        assert self.start is not None or not outcome.inputs
         outcome.notes[:0] = self.findings.sentences()
         outcome.blocks += self.findings.tables()
         outcome.extra["steps"] = self.findings.to_json()
@@ -239,10 +239,10 @@ class Steps:
     @property
     def notes(self) -> list[str]:
         """Notes on choices that the user did not make."""
-        if self._start is None:
+        if self.start is None:
             return []
-        empty = self._start.empty
-        rules = [f"{name} by {self._start.rules.names[name]}" for name in self._start.rules.assumed]
+        empty = self.start.empty
+        rules = [f"{name} by {self.start.rules.names[name]}" for name in self.start.rules.assumed]
         notes = [f"{shown(empty)}: empty in the first step"] if empty else []
         if rules:
             notes.append(f"from step to step {', '.join(rules)}, which decoders want; --feed INPUT=RULE says otherwise")
@@ -259,7 +259,7 @@ class _StepSource(DataSource):
     @property
     def notes(self) -> Sequence[str]:
         """Notes of the inner source, except on inputs that got other values since, and on choices made here."""
-        start = self._steps._start
+        start = self._steps.start
         changed = {*start.rules.assumed, *start.empty} if start is not None and start.free else set()
         tokens = {start.rules.tokens} if start is not None else set()
         inner = [note for note in self._inner.notes if note.split(":")[0] not in changed - tokens]
