@@ -11,7 +11,7 @@ import pytest
 from fakes import FakeSite
 from onnx import helper
 
-from polycmp_locate.compiled import run_together
+from polycmp_locate.measure.compiled import run_together
 
 PLUGIN = """
     from dataclasses import dataclass

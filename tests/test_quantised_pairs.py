@@ -15,8 +15,8 @@ from toys import graph_model
 
 from polycmp.results.outcome import BackendResult
 from polycmp_locate.report.face import result_of
-from polycmp_locate.result import Located
 from polycmp_locate.rounding.quantised import step_error
+from polycmp_locate.values.located import Located
 
 
 @pytest.fixture

@@ -23,15 +23,16 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from polycmp.layerwise import Windows, final_outputs, open_partitioned_runs
+from polycmp.layerwise import final_outputs, open_partitioned_runs
 from polycmp.plan import from_values
 from polycmp.plugins import Registry
 from polycmp.precision import UNITS, operator_rounding
 from polycmp.runs import make_functions, open_feeds, resolve
-from polycmp_locate.measure import OperatorTester
-from polycmp_locate.result import Row
-from polycmp_locate.search import Sweeper
-from polycmp_locate.setting import all_tensors
+from polycmp_locate.measure import measure as operators
+from polycmp_locate.setting import Setting
+from polycmp_locate.sweep.sweep import open_way, sweep
+from polycmp_locate.values.measured import Row
+from polycmp_locate.values.swept import SweptRow
 from truth.build import Net
 from truth.models import ARCHITECTURES, lowbit, net_of
 from truth.table import machine
@@ -66,12 +67,10 @@ class Figures:
             self.largest[what] = value, row.node.op_type
 
 
-class _Everything(Sweeper):
-    """Runs every operator of real numbers alone, however small its error."""
-
-    def _is_interesting(self, row: Row, position: int) -> bool:
-        del position
-        return bool(row.unit) and row.relative > 0.0
+def _is_real(row: SweptRow, position: int) -> bool:
+    """Return whether an operator makes real numbers that differ, however little."""
+    del position
+    return bool(row.unit) and row.relative > 0.0
 
 
 def measure(model: str, path: Path, inputs: Path | None) -> Figures:
@@ -87,20 +86,18 @@ def measure(model: str, path: Path, inputs: Path | None) -> Figures:
     plan = from_values({**values, "load-inputs": [str(inputs)]} if inputs else values, registry)
     resolved = resolve(plan, registry)
     candidate, reference = open_partitioned_runs(resolved)
-    windows = Windows([candidate, reference], all_tensors(reference.graph), plan.max_memory)
     feed = next(iter(open_feeds(resolved.source, reference.graph.inputs)))
     for partitioned_run in (candidate, reference):
         if partitioned_run.run_whole(feed, final_outputs(partitioned_run.graph)) is None:
             return Figures(model, failed=f"{partitioned_run.label} cannot run it")
-    windows.plan(feed)
-    tester = OperatorTester(candidate, reference)
-    sweeper = _Everything(windows, make_functions(plan.compare, registry), final_outputs(reference.graph), tester)
+    setting = Setting(candidate, reference, None, make_functions(plan.compare, registry), plan.max_memory)
     found = Figures(model)
-    for place, row in enumerate(sweeper.sweep(feed).rows.values()):
+    with open_way(setting, feed) as way:
+        measured = operators.measure(sweep(way), setting, suspects=_is_real)
+    for place, row in enumerate(measured.rows):
         if row.unit:
             found.operators += 1
             _note(found, row, place)
-    windows.close()
     return found
 
 

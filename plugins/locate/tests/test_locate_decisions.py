@@ -10,16 +10,16 @@ import math
 import numpy as np
 import pytest
 
-from polycmp.compare.verdicts import ErrorStats
+from polycmp.compare import ErrorStats
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
 from polycmp_locate import decisions as d
-from polycmp_locate import probing
-from polycmp_locate.flow import Flow
-from polycmp_locate.judge import Evidence, judge
-from polycmp_locate.result import Row, Standalone
+from polycmp_locate.judge.blame import Evidence, blame
 from polycmp_locate.rounding import thresholds
 from polycmp_locate.rounding.figures import Figures, gain
+from polycmp_locate.trials import probing
+from polycmp_locate.trials.flow import Flow
+from polycmp_locate.values.measured import Row, Standalone
 
 FLOAT32, INT8 = UNITS["float32"], UNITS["int8"]
 NUMBERS = Figures(-1.0, 1.0, count=4)
@@ -301,12 +301,13 @@ def verdict(a, b, y, failing=1.0, leads=lambda row, outputs: True):
     rows = [
         row(tensor="a", reads=("x",), **a), row(tensor="b", reads=("a",), **b), row(tensor="y", reads=("b",), **y),
     ]  # fmt: skip
-    found = judge(
+    found = blame(
         Evidence(
             rows,
             Flow([item.node for item in rows]),
             {"y": failing} if failing else {},
             lambda place, unit, error: 16 * unit,
+            lambda output, error: 16 * y.get("unit", FLOAT32),
             frozenset({"y"}),
             leads,
         )

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from polycmp.precision import UNITS
-from polycmp_locate.measure import coarser, distance, nudged
-from polycmp_locate.noise import Noise
-from polycmp_locate.probe import check_probe
+from polycmp_locate.rounding.difference import coarser, distance, relative_to
+from polycmp_locate.rounding.perturbing import nudged
 from polycmp_locate.rounding.thresholds import worth_running
-from polycmp_locate.uneven import relative_to
+from polycmp_locate.trials.noise import Noise
+from polycmp_locate.trials.probe import check_probe
 
 
 def above(value):

@@ -74,14 +74,14 @@ def branches(path, weights):
 
 @pytest.mark.parametrize("count", [23, 24, 25, 30])
 def test_as_many_operators_run_alone_on_a_busy_machine_as_on_any(search, count, monkeypatch):
-    monkeypatch.setattr("polycmp_locate.search._MANY", 24)
+    monkeypatch.setattr("polycmp_locate.measure.measure._MANY", 24)
     _, _, rows = search(branches, (count, 1.5), (count, 1), *LOOSE)
     measured = [name for name, item in rows.items() if item["own_error"] is not None]
     assert measured == [f"t{index}" for index in range(min(count, 24))]
 
 
 def test_the_operator_on_which_the_verdict_hangs_runs_alone_however_many_come_before_it(search, monkeypatch):
-    monkeypatch.setattr("polycmp_locate.search._MANY", 24)
+    monkeypatch.setattr("polycmp_locate.measure.measure._MANY", 24)
     done, found, rows = search(branches, (30, 1.5), (30, 1), "--atol", "1e-6", "--rtol", "1e-6")
     assert rows["t29"]["own_error"]["relative_error"] == 0.5
     assert (done.status, found["first_bad"], found["words"]) == (1, "t29", "wrong")

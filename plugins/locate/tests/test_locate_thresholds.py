@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import ml_dtypes
 import numpy as np
@@ -11,18 +12,19 @@ import pytest
 from polycmp.compare import ErrorStats
 from polycmp.precision import UNITS
 from polycmp_locate import decisions as d
-from polycmp_locate.judge import Judgement
-from polycmp_locate.measure import OperatorTester
-from polycmp_locate.narrowing import lone_narrowing
+from polycmp_locate.judge.narrowing import lone_narrowing
+from polycmp_locate.measure.operators import OperatorTester
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.side_by_side import _held
+from polycmp_locate.report.summed import worst_steps
 from polycmp_locate.report.words import _covers_less, notes_of
-from polycmp_locate.result import Located, Probe, Row
 from polycmp_locate.rounding import thresholds
 from polycmp_locate.rounding.figures import Figures
 from polycmp_locate.rounding.masks import beside_masks
 from polycmp_locate.rounding.quantised import StepError, step_error
-from polycmp_locate.summed import worst_steps
+from polycmp_locate.values.judged import Probe
+from polycmp_locate.values.located import Located
+from polycmp_locate.values.measured import Row
 
 
 @pytest.mark.parametrize(
@@ -179,8 +181,8 @@ def test_a_step_is_a_tie_where_inputs_a_few_units_away_make_it(value, width, tie
 def test_infinities_where_the_other_side_has_them(relative, other, alike):
     """The logarithm of a distance of 0 is infinite on both sides, and the others are rounded."""
     sides = (Figures(low=-1.0, inf=1, count=3), Figures(low=-1.0, inf=int(math.isinf(other)), count=3))
-    row = part("Log", candidate=sides[0], reference=sides[1], stats=ErrorStats(count=3, failed=1))
-    row.relative = relative
+    figures = {"candidate": sides[0], "reference": sides[1], "stats": ErrorStats(count=3, failed=1)}
+    row = replace(part("Log", **figures), relative=relative)
     assert d.is_beyond_range(row)
     assert d.is_beyond_range_alike(row) is alike
 
@@ -204,6 +206,6 @@ def test_digits_are_lost_where_the_types_on_the_way_do_not_explain_it(coarsest, 
 
 @pytest.mark.parametrize(("count", "said"), [(2, ""), (3, "1 more operators"), (4, "2 more operators")])
 def test_two_harmless_operators_are_told_and_the_others_counted(count, said):
-    notes = notes_of(Located("mine", "other"), Judgement(harmless=[part() for _ in range(count)]))
+    notes = notes_of(Located("mine", "other", harmless=[part() for _ in range(count)]))
     assert len(notes) == (3 if said else 2)
     assert said in notes[-1]

@@ -1,6 +1,6 @@
 """Every decision of a search on its tensors, from figures alone; the thresholds stand in `rounding.thresholds`.
 
-What is decided by probes and trials stands in `probing`.
+What is decided by probes and trials stands in `trials.probing`.
 """
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 
 from polycmp.precision import UNITS, operator_rounding
-from polycmp_locate.pairing.parts import unit_inside
-from polycmp_locate.result import Row, Standalone
+from polycmp_locate.pairing.parts import PartNode, unit_inside
 from polycmp_locate.rounding.kinds import NORMALISING, ROUNDED_ONCE, SELECTING
 from polycmp_locate.rounding.thresholds import BEYOND_EIGHT_BITS, MARGIN, is_gain, is_tie, step_limit, worth_running
+from polycmp_locate.values.measured import Row, Standalone
+from polycmp_locate.values.swept import SweptRow
 
 #: An error that grows by more than this in one operator is looked at closely: a choice, which costs time and accuses
 #: nobody. Operators of conditions around 1 let an error grow by less (Higham, section 1.6). Measured, it grows by up to
@@ -27,17 +28,17 @@ _ONCE_MARGIN = 4.0
 # --- one operator, fed with one side's tensors
 
 
-def may_have_gain(row: Row) -> bool:
+def may_have_gain(row: SweptRow) -> bool:
     """Return whether an error that is the same share of a whole row would be no rounding of a tensor's operator."""
     return row.unit > UNITS["float32"] and not row.in_steps and row.node.op_type not in NORMALISING
 
 
-def operator_limit(row: Row) -> float:
+def operator_limit(row: SweptRow) -> float:
     """Return the relative error of a tensor from which on its operator is run alone."""
     return _margin(row) * operator_rounding(row.unit)
 
 
-def _margin(row: Row) -> float:
+def _margin(row: SweptRow) -> float:
     if row.node.op_type in SELECTING:
         return _SELECTION_MARGIN
     own = row.unit > UNITS["float32"] and row.unit == UNITS.get(row.type.partition("[")[0])
@@ -126,18 +127,18 @@ def reference_is_wrong(row: Row) -> bool:
     return alone.reference > standalone_limit(row) and alone.candidate * MARGIN < alone.reference
 
 
-def loses_digits(row: Row) -> bool:
+def loses_digits(row: SweptRow) -> bool:
     """Return whether float64 is further from the reference than the types on the way, quantised ones too, explain."""
     far = row.truth is not None and row.truth[1] > MARGIN * worth_running(max(row.unit, row.path_unit))
     return far and row.truth_passed is False
 
 
-def sides_with_candidate(row: Row) -> bool:
+def sides_with_candidate(row: SweptRow) -> bool:
     """Return whether the candidate is far closer to float64 than the reference."""
     return row.truth is not None and row.truth[0] * MARGIN < row.truth[1]
 
 
-def is_off(row: Row, limit: float) -> bool:
+def is_off(row: SweptRow, limit: float) -> bool:
     """Return whether a tensor is outside the tolerance, and by more than rounding explains.
 
     Args:
@@ -153,7 +154,7 @@ def is_off(row: Row, limit: float) -> bool:
     return row.relative > limit
 
 
-def needs_measuring(row: Row, limit: float) -> bool:
+def needs_measuring(row: SweptRow, limit: float) -> bool:
     """Return whether an operator has to be run alone before anything is said of it.
 
     Args:
@@ -175,46 +176,46 @@ def needs_measuring(row: Row, limit: float) -> bool:
     return row.jump > JUMP or is_off(row, limit)
 
 
-def is_beyond_range(row: Row) -> bool:
+def is_beyond_range(row: SweptRow) -> bool:
     """Return whether a tensor holds infinities, NaN or saturated values, and the two sides differ at all."""
     sides = [side for side in (row.candidate, row.reference) if side is not None]
     return not row.is_matched and (row.is_saturated or any(not side.is_finite for side in sides))
 
 
-def is_beyond_range_alike(row: Row) -> bool:
+def is_beyond_range_alike(row: SweptRow) -> bool:
     """Return whether both sides are beyond the range at the same places, and all else is numbers."""
     return not row.is_saturated and row.stats is not None and math.isfinite(row.relative)
 
 
-def is_new_nan(row: Row) -> bool:
+def is_new_nan(row: SweptRow) -> bool:
     """Return whether the candidate makes NaN where the reference has a number."""
     mine, other = row.candidate, row.reference
     return mine is not None and mine.nan > (other.nan if other is not None else 0)
 
 
-def is_lost_nan(row: Row) -> bool:
+def is_lost_nan(row: SweptRow) -> bool:
     """Return whether the candidate makes a number where the reference has NaN."""
     mine, other = row.candidate, row.reference
     return other is not None and other.nan > (mine.nan if mine is not None else 0)
 
 
-def is_touched(row: Row) -> bool:
+def is_touched(row: SweptRow) -> bool:
     """Return whether an output within the tolerance still shows more than the rounding of one operator."""
     return row.relative > worth_running(max(row.unit, row.path_unit))
 
 
-def needs_explaining(row: Row) -> bool:
+def needs_explaining(row: SweptRow) -> bool:
     """Return whether the two sides differ in a tensor by more than one operator rounds."""
     return (row.stats is None or row.relative > worth_running(row.unit)) and not row.is_matched
 
 
-def is_constant(row: Row) -> bool:
+def is_constant(row: SweptRow) -> bool:
     """Return whether one side alone holds the same number everywhere."""
     mine, other = row.candidate, row.reference
     return mine is not None and other is not None and not row.passed and mine.is_constant != other.is_constant
 
 
-def is_ill_conditioned(row: Row) -> bool:
+def is_ill_conditioned(row: SweptRow) -> bool:
     """Return whether both sides are far from float64 at a tensor outside the tolerance, and neither by far further.
 
     An error of more than 256 roundings of one operator, so far from what it can make itself, is the condition's
@@ -225,3 +226,8 @@ def is_ill_conditioned(row: Row) -> bool:
     of_candidate, of_reference = row.truth
     alike = of_candidate <= MARGIN * of_reference and of_reference <= MARGIN * of_candidate
     return alike and of_reference > MARGIN * MARGIN * operator_rounding(max(row.unit, row.path_unit))
+
+
+def rounds_on_the_way(row: SweptRow) -> bool:
+    """Return whether a tensor's part rounds real numbers to steps of a scale."""
+    return isinstance(row.node, PartNode) and row.node.quantised and bool(row.unit)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from polycmp.compare import PairComparer
-from polycmp.graph import ModelGraph
+from polycmp.graph import GraphNode, ModelGraph
 from polycmp.layerwise import MovedRuns, PartitionedRun
+from polycmp.precision import UNITS
 from polycmp.spec import Compared
 from polycmp_locate.pairing.result import Pairing
 
@@ -59,7 +60,35 @@ class Setting:
         comparer = PairComparer(self.candidate.label, self.reference.label, self.functions)
         return all(item.passed for item in comparer.add(made, expected))
 
+    def passes(self, output: str) -> Callable[[Any, Any], bool]:
+        """Return a function that tells whether a tensor of this name is within the tolerances of another."""
+        return lambda own, expected: all(
+            function(own, expected, output=output).passed for function in self.functions.values()
+        )
+
 
 def all_tensors(graph: ModelGraph) -> list[str]:
     """Return the names of everything that a model's operators make and that can be compared."""
     return [name for node in graph.nodes for name in node.outputs if name not in graph.opaque]
+
+
+def unit_of(*partitioned_runs: PartitionedRun) -> float:
+    """Return the unit roundoff of the coarsest type that some backends may calculate in; 0 for the model's own."""
+    return UNITS.get(allowed_type(*partitioned_runs), 0.0)
+
+
+def allowed_type(*partitioned_runs: PartitionedRun) -> str:
+    """Return the coarsest type that some backends may calculate in; empty for the model's own."""
+    return max(
+        (partitioned_run.result.precision for partitioned_run in partitioned_runs),
+        key=lambda name: UNITS.get(name, 0.0),
+    )
+
+
+def name_operators(nodes: Sequence[GraphNode]) -> str:
+    """Return operators for people: one by its label, several by their types."""
+    if len(nodes) == 1:
+        return nodes[0].label
+    kinds = sorted({node.op_type for node in nodes})
+    more = f" and {len(kinds) - 3} more types" if len(kinds) > 3 else ""
+    return f"{len(nodes)} operators ({', '.join(kinds[:3])}{more})"

@@ -9,7 +9,8 @@ from polycmp.report import AlongGraph, Measure, Place, Point
 from polycmp_locate.pairing.modules import path_of
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.result import Pairing
-from polycmp_locate.result import Located, Row
+from polycmp_locate.values.located import Located
+from polycmp_locate.values.measured import Row
 
 #: How a tensor without a counterpart was matched.
 ALONE = "no counterpart"

@@ -7,8 +7,9 @@ from typing import Any
 from polycmp_locate.pairing.modules import path_of
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.result import Pairing
-from polycmp_locate.result import Located, Row
 from polycmp_locate.rounding.figures import Figures
+from polycmp_locate.values.located import Located
+from polycmp_locate.values.measured import Row
 
 
 def document_of(found: Located) -> dict[str, Any]:

@@ -26,7 +26,9 @@ from polycmp.report import Row as ReportRow
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.report.along import along_graph
 from polycmp_locate.report.document import document_of
-from polycmp_locate.result import NOT_JUDGED, UNDECIDED, Located, Row
+from polycmp_locate.values.judged import NOT_JUDGED, UNDECIDED
+from polycmp_locate.values.located import Located
+from polycmp_locate.values.measured import Row
 
 _COLUMNS = (
     Column("Operator"),

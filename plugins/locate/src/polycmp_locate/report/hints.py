@@ -10,12 +10,13 @@ import numpy as np
 from polycmp.graph import GraphNode, ModelGraph, OwnGraph, weight_values
 from polycmp.layerwise import a_few, static_tensors
 from polycmp.tensors import Feed, is_floating, to_numpy
-from polycmp_locate.measure import distance
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.view import SharedGraph
-from polycmp_locate.result import CONSTANT, FUSION, NOT_FINITE, WORSE, WRONG, Located
+from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.thresholds import BEYOND_EIGHT_BITS
 from polycmp_locate.setting import Setting
+from polycmp_locate.values.judged import CONSTANT, FUSION, NOT_FINITE, WORSE, WRONG
+from polycmp_locate.values.located import Located
 
 #: Bytes of a weight that is no bias any more (choice).
 _LARGE = 1 << 20
@@ -42,7 +43,7 @@ def hints_of(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
     yield from _constants(found, setting)
     yield from _clipped_weights(found, setting)
     row = found.origin or found.first_bad
-    if row is not None and found.verdict != FUSION and row.saturates:
+    if row is not None and found.verdict != FUSION and row.standalone is not None and row.standalone.saturates:
         yield (
             f"{found.candidate} saturates in {row.node.label}: with half of the activations it is exact. On processors "
             f"without VNNI, kernels for unsigned by signed 8-bit numbers add two products in 16 bits; {_HELP}"

@@ -24,7 +24,8 @@ from polycmp_locate.reduce.case import remade_by
 from polycmp_locate.reduce.narrowed import for_outputs
 from polycmp_locate.reduce.saving import remaking
 from polycmp_locate.reduce.writing import absolute, anywhere
-from polycmp_locate.result import Located, Row
+from polycmp_locate.values.located import Located
+from polycmp_locate.values.measured import Row
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry

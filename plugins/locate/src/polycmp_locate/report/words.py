@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from polycmp.graph import GraphNode
-from polycmp.layerwise import a_few
 from polycmp.precision import UNITS
 from polycmp_locate.decisions import (
     in_place_is_rounding,
@@ -18,12 +17,15 @@ from polycmp_locate.decisions import (
     standalone_is_rounding,
     standalone_limit,
 )
-from polycmp_locate.judge import Judgement
-from polycmp_locate.narrowing import overflows
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.source import source_of
 from polycmp_locate.pairing.words import pairing_notes
-from polycmp_locate.result import (
+from polycmp_locate.report.causes import frozen
+from polycmp_locate.report.summed import worst_steps
+from polycmp_locate.rounding.figures import largest_of
+from polycmp_locate.rounding.quantised import StepError
+from polycmp_locate.rounding.thresholds import is_gain, type_like, worth_running
+from polycmp_locate.values.judged import (
     CONSTANT,
     ILL_CONDITIONED,
     NARROWED,
@@ -32,12 +34,9 @@ from polycmp_locate.result import (
     WITHIN_ROUNDING,
     WORSE,
     WRONG,
-    Located,
-    Row,
 )
-from polycmp_locate.rounding.quantised import StepError
-from polycmp_locate.rounding.thresholds import is_gain, type_like, worth_running
-from polycmp_locate.summed import worst_steps
+from polycmp_locate.values.located import Located
+from polycmp_locate.values.measured import Row
 
 #: Notes on harmless tensors before the rest is only counted.
 _SHOWN = 2
@@ -66,22 +65,6 @@ def _operators(found: Located) -> str:
         mine, other = (", ".join(dict.fromkeys(ops)) for ops in (node.candidate_ops, node.reference_ops))
         text = f"; {found.candidate} makes it with {mine}, {found.reference} with {other}"
     return text + frozen(node, found.candidate, found.reference)
-
-
-def frozen(node: GraphNode, candidate: str, reference: str) -> str:
-    """Return what the reference reads for a tensor and the candidate does not, in words; empty if there is nothing.
-
-    Args:
-        node: What stands for the operators of both.
-        candidate: The candidate's label.
-        reference: The reference's.
-    """
-    if not isinstance(node, PartNode) or not node.only_reference:
-        return ""
-    read = a_few(node.only_reference)
-    if node.only_candidate:
-        return f"; it reads {a_few(node.only_candidate)} in {candidate}, {read} in {reference}"
-    return f"; {reference} reads {read} for it and {candidate} does not: frozen to what the export was tried with?"
 
 
 def _outputs_agree(found: Located) -> str:
@@ -250,7 +233,7 @@ def _nothing(found: Located) -> str:
 
 def _overflow(found: Located) -> str:
     """Return which tensors a type cannot hold, although nothing behind them suffers from it here."""
-    rows = overflows(found.rows)
+    rows = _overflows(found.rows)
     if not rows:
         return ""
     first, more = rows[0], f" and {len(rows) - 1} more" if len(rows) > 1 else ""
@@ -259,6 +242,18 @@ def _overflow(found: Located) -> str:
         f"; but {first.type.partition('[')[0]} cannot hold {first.tensor!r}{more}, up to {held:.3g} in "
         f"{found.reference}, which {first.node.label} makes: a backend that keeps it in that type overflows"
     )
+
+
+def _overflows(rows: Sequence[Row]) -> list[Row]:
+    """Return the tensors of real numbers whose type in the candidate is too small for what the reference holds.
+
+    What only masks others, as large negative numbers do, may become infinite.
+    """
+    return [
+        row for row in rows
+        if isinstance(row.node, PartNode) and row.unit and row.candidate is not None and row.candidate.inf
+        and row.reference is not None and row.reference.high > largest_of(row.type.partition("[")[0])
+    ]  # fmt: skip
 
 
 def _turned(row: Row) -> str:
@@ -313,21 +308,21 @@ def _undecided(found: Located) -> str:
     return f"{UNDECIDED}: the outputs are off by {error}; {first}, but {row.node.label}, which makes it, {why}"
 
 
-def notes_of(found: Located, judgement: Judgement) -> list[str]:
+def notes_of(found: Located) -> list[str]:
     """Return what else a reader should know."""
     pairs = pairing_notes(found.pairing, found.candidate, found.reference)
-    return [*pairs, *_absorbed(found, judgement), *_harmless(judgement), *_float64(found)]
+    return [*pairs, *_absorbed(found), *_harmless(found), *_float64(found)]
 
 
-def _absorbed(found: Located, judgement: Judgement) -> Iterator[str]:
-    for row, readers in judgement.absorbed[:_SHOWN]:
+def _absorbed(found: Located) -> Iterator[str]:
+    for row, readers in found.absorbed[:_SHOWN]:
         what = _beyond(row, found)
         yield (
             f"{what} in {row.tensor!r}, which {row.node.label} makes, is absorbed by {_some(readers)}: nothing "
             "behind it is off by more than rounding explains"
         )
-    if len(judgement.absorbed) > _SHOWN:
-        yield f"infinities or saturated values in {len(judgement.absorbed) - _SHOWN} more tensors are absorbed, too"
+    if len(found.absorbed) > _SHOWN:
+        yield f"infinities or saturated values in {len(found.absorbed) - _SHOWN} more tensors are absorbed, too"
 
 
 def _beyond(row: Row, found: Located) -> str:
@@ -339,20 +334,20 @@ def _beyond(row: Row, found: Located) -> str:
     return f"a saturated value{held}"
 
 
-def _some(readers: list[GraphNode]) -> str:
+def _some(readers: Sequence[GraphNode]) -> str:
     names = list(dict.fromkeys(node.label for node in readers))
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return " and ".join(names[:_SHOWN]) + more if names else "nobody, since it is not read"
 
 
-def _harmless(judgement: Judgement) -> Iterator[str]:
-    for row in judgement.harmless[:_SHOWN]:
+def _harmless(found: Located) -> Iterator[str]:
+    for row in found.harmless[:_SHOWN]:
         own = row.standalone.relative if row.standalone is not None else row.relative
         yield (
             f"{row.node.label} is off by {own:.2g} relative by itself in {row.tensor!r}, but the outputs do not show it"
         )
-    if len(judgement.harmless) > _SHOWN:
-        yield f"{len(judgement.harmless) - _SHOWN} more operators are off by themselves without the outputs showing it"
+    if len(found.harmless) > _SHOWN:
+        yield f"{len(found.harmless) - _SHOWN} more operators are off by themselves without the outputs showing it"
 
 
 def _float64(found: Located) -> Iterator[str]:

@@ -137,3 +137,13 @@ def whole_gain(own: Any, other: Any) -> float:
     if not (math.isfinite(of_error) and 0.0 < of_x < math.inf) or both * both < _SYSTEMATIC**2 * of_x * of_error:
         return 0.0
     return abs(both) / of_x
+
+
+def row_gain(own: Any, other: Any) -> float:
+    """Return the larger of `gain` and `whole_gain`; 0 for tensors of different shapes.
+
+    Args:
+        own: A tensor of real numbers.
+        other: The one to believe.
+    """
+    return max(gain(own, other), whole_gain(own, other)) if own.shape == other.shape else 0.0

@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from polycmp.layerwise import PartitionedRun, Variants
 from polycmp.spec import Switch
 from polycmp_locate.ddmin import ddmin
+from polycmp_locate.values.judged import Cure
 
 #: Says of a backend that was told otherwise whether the fault is gone.
 Cured = Callable[[PartitionedRun], bool]
 #: Trials in one search; by count and not by time, so that a busy machine says the same. Seven halvings find one of a
 #: hundred and fifty passes.
 TRIALS = 32
-
-
-@dataclass(frozen=True)
-class Cure:
-    """A switch that makes a fault go away.
-
-    Attributes:
-        switch: The switch.
-        value: What to turn it to: a tuple of as few values as help, or the one that leaves out least.
-        words: What to type for the backend with it; empty if no text means that.
-    """
-
-    switch: Switch
-    value: Any
-    words: str
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What it leaves out, by name; none where it is a setting for all."""
-        return tuple(map(str, self.value)) if isinstance(self.value, tuple) else ()
 
 
 def find_cure(partitioned_run: PartitionedRun, cured: Cured, confirmed: Cured | None = None) -> Cure | None:

@@ -19,10 +19,12 @@ from polycmp_locate.decisions import (
     is_right_alone,
     is_touched,
     reference_is_wrong,
+    rounds_on_the_way,
 )
-from polycmp_locate.flow import Flow
-from polycmp_locate.probing import is_obvious
-from polycmp_locate.result import (
+from polycmp_locate.rounding.thresholds import NO_DIGIT_LEFT, is_beyond_eight_bits
+from polycmp_locate.trials.flow import Flow
+from polycmp_locate.trials.probing import is_obvious
+from polycmp_locate.values.judged import (
     CONSTANT,
     EQUAL,
     ILL_CONDITIONED,
@@ -31,10 +33,8 @@ from polycmp_locate.result import (
     WITHIN_ROUNDING,
     WORSE,
     WRONG,
-    Row,
 )
-from polycmp_locate.rounding.thresholds import NO_DIGIT_LEFT, is_beyond_eight_bits
-from polycmp_locate.summed import rounds_on_the_way
+from polycmp_locate.values.measured import Row
 
 
 @dataclass
@@ -71,6 +71,7 @@ class Evidence:
         finals: The names of the model's outputs.
         limit: Says which relative error rounding explains, of a place in the graph, a unit roundoff and the error in
             question; exact only where the error is beyond it.
+        output_limit: The same of an output, by its name, and its error.
         leads: Says by a trial whether a tensor's error is that of some outputs, of which it is given the names.
     """
 
@@ -78,16 +79,17 @@ class Evidence:
     flow: Flow
     failing: Mapping[str, float]
     limit: Callable[[int, float, float], float]
+    output_limit: Callable[[str, float], float]
     finals: frozenset[str] = frozenset()
     leads: Callable[[Row, Set[str]], bool] = lambda row, outputs: True
 
 
-def judge(evidence: Evidence) -> Judgement:
+def blame(evidence: Evidence) -> Judgement:
     """Return the verdict on what one search saw."""
-    return _Judge(evidence).judge()
+    return _Blame(evidence).judge()
 
 
-class _Judge:
+class _Blame:
     """One verdict in the making."""
 
     def __init__(self, evidence: Evidence) -> None:
@@ -272,17 +274,13 @@ class _Judge:
         if ill is not None:
             self.found.turning = ill
             return self._finish(None, None, ILL_CONDITIONED)
-        if all(error <= self._final_limit(name, error) for name, error in self.evidence.failing.items()):
+        if all(error <= self.evidence.output_limit(name, error) for name, error in self.evidence.failing.items()):
             self.found.turning = self._first_step()
             return self._finish(None, None, WITHIN_ROUNDING)
         return self._turned()
 
     def _is_ill(self, row: Row) -> bool:
         return is_ill_conditioned(row) and self._is_off(row) and self._reaches_outputs(row)
-
-    def _final_limit(self, name: str, error: float) -> float:
-        row = self.by_name.get(name)
-        return self.evidence.limit(len(self.rows), max(row.unit, row.path_unit) if row is not None else 0.0, error)
 
     def _nan_in_both(self) -> Row | None:
         """Return where both sides alike leave the range of numbers, if a failing output does so."""

@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from polycmp.graph import GraphNode
-from polycmp.layerwise import PartitionedRun, final_outputs
-from polycmp.tensors import Feed, TensorEntry, dtype_of
+from polycmp.layerwise import PartitionedRun
+from polycmp.tensors import Feed
 from polycmp_locate.reduce.parts import Part, Parts
 from polycmp_locate.reduce.search import Reducer, State, Wishes
-from polycmp_locate.result import FAILS, Fused, Located, Row
-from polycmp_locate.rounding.figures import figures
-from polycmp_locate.setting import Setting, Stage
-from polycmp_locate.switches import Cure, find_cure
+from polycmp_locate.setting import Stage
+from polycmp_locate.trials.switches import find_cure
+from polycmp_locate.values.judged import Cure
 
 
 @dataclass(frozen=True)
-class Together:
+class RunsTogether:
     """Operators that a backend runs one by one and not together.
 
     Attributes:
@@ -40,7 +39,7 @@ def find_together(
     feed: Feed,
     outputs: Sequence[str],
     on_stage: Stage = lambda _: None,
-) -> Together | None:
+) -> RunsTogether | None:
     """Return the fewest operators that a backend does not run together; None if it runs the model once it is cut.
 
     Args:
@@ -63,7 +62,7 @@ def find_together(
         lambda turned: turned.run_part(inputs, part.outputs) is not None,
         lambda turned: turned.run_whole(feed) is not None,
     )
-    return Together(tuple(reference.graph.nodes[index] for index in part.nodes), inputs, expected, cure)
+    return RunsTogether(tuple(reference.graph.nodes[index] for index in part.nodes), inputs, expected, cure)
 
 
 class _Runs:
@@ -96,36 +95,3 @@ class _Runs:
             return None
         self._known.update(made)
         return {name: self._known[name] for name in names}
-
-
-def blame_together(found: Located, setting: Setting, feed: Feed, on_stage: Stage) -> None:
-    """Write down which operators the candidate does not run together, if it runs every one alone.
-
-    Args:
-        found: What is known so far: that it fails on the whole model.
-        setting: Who is searched.
-        feed: The inputs.
-        on_stage: Told what happens next.
-    """
-    candidate, reference = setting.candidate, setting.reference
-    together = find_together(candidate, reference, feed, final_outputs(reference.graph), on_stage)
-    if together is None:
-        return
-    row = _row(together)
-    found.rows, found.first_bad, found.verdict = [row], row, FAILS
-    found.fused = fused = Fused(together.nodes, cure=together.cure)
-    error = " ".join(candidate.result.error.removesuffix(" (while it was activated)").split())
-    alone = f"{fused.labels} is where it fails" if len(fused.nodes) == 1 else ""
-    what = alone or f"{fused.labels} run one by one, together they do not"
-    found.sentence = (
-        f"{FAILS}: {found.candidate} cannot run the model: {error}; {what}{fused.hangs_on}{fused.way_round}"
-    )
-
-
-def _row(together: Together) -> Row:
-    """Return the row of what the last of the operators makes."""
-    name, expected = next(reversed(together.outputs.items()))
-    node = next(node for node in together.nodes if name in node.outputs)
-    kind = str(TensorEntry(dtype_of(expected), tuple(expected.shape)))
-    known = {name: value for name, array in together.inputs.items() if (value := figures(array)) is not None}
-    return Row(name, node, kind, passed=False, reference=figures(expected), inputs=known)

@@ -10,13 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.tensors import is_floating
-from polycmp_locate.result import Row
+from polycmp_locate.rounding.difference import PIECE, relative_to
 from polycmp_locate.rounding.figures import largest_of
 from polycmp_locate.rounding.kinds import ELEMENTWISE
 from polycmp_locate.rounding.thresholds import AT_LIMIT, FAR_BELOW, LARGE, least_scale, may_mask, worth_running
-
-#: Elements to look at in one go, so that a large tensor takes no more memory than a small one.
-PIECE = 1 << 16
 
 
 class Parts(NamedTuple):
@@ -33,7 +30,7 @@ class Parts(NamedTuple):
     is_saturated: bool
 
 
-def parts_of(own: NDArray[Any], other: NDArray[Any], row: Row, allowed: str = "") -> Parts:
+def parts_of(own: NDArray[Any], other: NDArray[Any], op_type: str, kind: str, unit: float, allowed: str = "") -> Parts:
     """Return the error of a tensor without what lies beyond the range, and large values apart from small ones.
 
     Elementwise operators treat each element for itself, so beside -1e9 of a mask the error of the others is held
@@ -42,7 +39,9 @@ def parts_of(own: NDArray[Any], other: NDArray[Any], row: Row, allowed: str = ""
     Args:
         own: The candidate's tensor.
         other: The reference's, of the same shape.
-        row: What is known of it.
+        op_type: The type of the operator that makes it.
+        kind: Its element type and shape, as text.
+        unit: Unit roundoff that it is judged by.
         allowed: The coarsest type that the two may calculate in.
     """
     if own.dtype == other.dtype and np.array_equal(own, other):
@@ -50,17 +49,15 @@ def parts_of(own: NDArray[Any], other: NDArray[Any], row: Row, allowed: str = ""
     a, b, border = own.reshape(-1), other.reshape(-1), _border(own, other, allowed)
 
     def pieces() -> Iterator[tuple[NDArray[Any], NDArray[Any], bool]]:
-        return (
-            _gaps_and_sizes(a[at : at + PIECE], b[at : at + PIECE], border, row.unit) for at in range(0, a.size, PIECE)
-        )
+        return (_gaps_and_sizes(a[at : at + PIECE], b[at : at + PIECE], border, unit) for at in range(0, a.size, PIECE))
 
     largest, scale, saturated = 0.0, 0.0, False
     for gap, size, beyond in pieces():
         largest, scale = max(largest, float(gap.max())), max(scale, float(size.max()))
         saturated = saturated or beyond
-    least = least_scale(row.node.op_type, row.type)
+    least = least_scale(op_type, kind)
     relative = relative_to(largest, max(scale, least))
-    if row.node.op_type in ELEMENTWISE and may_mask(scale):
+    if op_type in ELEMENTWISE and may_mask(scale):
         rest, below = 0.0, 0.0
         for gap, size, _ in pieces():
             small = size < scale * LARGE
@@ -96,10 +93,3 @@ def _gaps_and_sizes(
     gap[beyond] = 0.0
     size[~np.isfinite(size) | beyond] = 0.0
     return gap, size, bool(beyond.any())
-
-
-def relative_to(error: float, scale: float) -> float:
-    """Return an error divided by a scale; 0 stays 0 whatever the scale."""
-    if error == 0.0:
-        return 0.0
-    return error / scale if scale > 0.0 else math.inf

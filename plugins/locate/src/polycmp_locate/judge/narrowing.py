@@ -1,13 +1,12 @@
-"""Where a model calculates in a coarser type than elsewhere, and what its types cannot hold."""
+"""Where a model calculates in a coarser type than elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from polycmp_locate.pairing.parts import PartNode
-from polycmp_locate.result import Row
-from polycmp_locate.rounding.figures import largest_of
 from polycmp_locate.rounding.thresholds import worth_running
+from polycmp_locate.values.measured import Row
 
 #: A type is an exception where it occurs in so small a share of a model's parts, or once (choice).
 _EXCEPTION = 0.1
@@ -33,15 +32,3 @@ def lone_narrowing(rows: Sequence[Row]) -> tuple[Row, str] | None:
         return None
     row = few[0]
     return (row, usual.coarsest) if row.relative > worth_running(usual.unit) else None
-
-
-def overflows(rows: Sequence[Row]) -> list[Row]:
-    """Return the tensors of real numbers whose type in the candidate is too small for what the reference holds.
-
-    What only masks others, as large negative numbers do, may become infinite.
-    """
-    return [
-        row for row in rows
-        if isinstance(row.node, PartNode) and row.unit and row.candidate is not None and row.candidate.inf
-        and row.reference is not None and row.reference.high > largest_of(row.type.partition("[")[0])
-    ]  # fmt: skip

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from polycmp_locate.decisions import rounds_on_the_way
 from polycmp_locate.pairing.parts import PartNode
-from polycmp_locate.result import UNDECIDED, Located, Row
+from polycmp_locate.values.judged import UNDECIDED
+from polycmp_locate.values.located import Located
 
 #: Outputs that are off by less are not worth a word on which part brings most (choice).
 _WORTH = 2.0**-6
-
-
-def rounds_on_the_way(row: Row) -> bool:
-    """Return whether a tensor's part rounds real numbers to steps of a scale."""
-    return isinstance(row.node, PartNode) and row.node.quantised and bool(row.unit)
 
 
 def worst_steps(found: Located) -> str:

@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from polycmp.layerwise import PartitionedRun
 from polycmp.tensors import Feed
-from polycmp_locate.measure import distance
-from polycmp_locate.probing import SHARE
-from polycmp_locate.result import UNSTEADY, Located, Row
+from polycmp_locate.rounding.difference import distance
+from polycmp_locate.trials.probing import SHARE
+from polycmp_locate.values.judged import Unsteady
 
 Tensors = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Unsteady:
-    """A side whose own runs differ.
-
-    Attributes:
-        label: The backend.
-        moved: How far its outputs are from those of another run, relative.
-        tensor: The first tensor that differs between two runs; empty if that could not be seen.
-        error: How far that one differs, relative.
-    """
-
-    label: str
-    moved: float
-    tensor: str = ""
-    error: float = 0.0
 
 
 def find_unsteady(
@@ -75,25 +56,3 @@ def _twice(partitioned_run: PartitionedRun, feed: Feed, names: Sequence[str]) ->
     else:
         made = [partitioned_run.run_part(feed, names) or {} for _ in range(2)]
     return made if len(made) == 2 else ({}, {})
-
-
-def describe_unsteady(found: Located, unsteady: Unsteady) -> None:
-    """Write down that a side's own runs differ."""
-    rows = {row.tensor: row for row in found.rows}
-    row: Row | None = rows.get(unsteady.tensor)
-    found.verdict, found.first_bad, found.origin, found.turning = UNSTEADY, row, None, None
-    if row is not None:
-        read = [item for item in found.rows if item.tensor in row.node.inputs]
-        found.last_good = read[-1] if read else None
-    who = f"{unsteady.label}{', the reference,' if unsteady.label == found.reference else ''}"
-    where = "though no tensor inside that can be looked at is another one"
-    if row is not None:
-        where = f"first in {row.tensor!r}, which {row.node.label} makes, {_by(unsteady.error)}"
-    found.sentence = (
-        f"{UNSTEADY}: {who} computes the same inputs twice and differs from itself, {where}; its outputs then differ "
-        f"{_by(unsteady.moved)}"
-    )
-
-
-def _by(error: float) -> str:
-    return f"by {error:.2g} relative" if math.isfinite(error) else "in NaN or infinities"

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from polycmp.graph import GraphNode, ModelGraph
-from polycmp.layerwise import PartitionedRun, a_few
+from polycmp.layerwise import PartitionedRun
 from polycmp.tensors import Feed, to_numpy
-from polycmp_locate.between_steps import Ties
 from polycmp_locate.ddmin import ddmin
-from polycmp_locate.flow import Flow
-from polycmp_locate.measure import distance
 from polycmp_locate.pairing.view import SharedGraph
-from polycmp_locate.result import FUSION, WITHIN_ROUNDING, Fused, Located, Row
-from polycmp_locate.rewriting import rewrites
+from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.thresholds import worth_running
-from polycmp_locate.switches import Cured, find_cure
+from polycmp_locate.trials.flow import Flow
+from polycmp_locate.trials.rewriting import rewrites
+from polycmp_locate.trials.switches import Cured, find_cure
+from polycmp_locate.values.judged import Fused, LeftOut, Turned
+from polycmp_locate.values.measured import Row
 
 Tensors = Mapping[str, Any]
 #: Trials with the whole model after which the probes found so far have to do.
@@ -66,30 +65,6 @@ def around(graph: ModelGraph, tensor: str) -> tuple[GraphNode | None, list[Graph
     return maker, [node for node in graph.nodes if tensor in node.inputs]
 
 
-@dataclass(frozen=True)
-class Turned:
-    """A tensor that a fused kernel leaves within rounding, and of which a decision behind it makes another result.
-
-    Attributes:
-        row: The tensor.
-        error: How far the backend's is from the other's without the probes that prevent the difference, relative.
-        limit: What rounding explains of it.
-    """
-
-    row: Row
-    error: float
-    limit: float
-
-    @property
-    def in_words(self) -> str:
-        """What a fused kernel rounds, and what follows."""
-        return (
-            f"{self.row.tensor!r}, which {self.row.node.label} makes, is off by {self.error:.2g} relative, where "
-            f"rounding explains {self.limit:.2g}; what is behind decides between nearly equal values, and the outputs "
-            "differ from there"
-        )
-
-
 def rounding_that_turns(
     sides: tuple[PartitionedRun, PartitionedRun],
     feed: Feed,
@@ -128,23 +103,8 @@ def rounding_that_turns(
             continue
         error, limit = distance(seen, expected[row.tensor]), worth_running(max(row.unit, row.path_unit))
         if 0.0 < error <= limit and is_wrong(turned):
-            return Turned(row, error, limit)
+            return Turned(row, error, limit, fusing.label)
     return None
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """Operators that a backend leaves out: what they make is what they read, although they change it.
-
-    Attributes:
-        nodes: The operators.
-        read: The tensor that they read.
-        made: The tensor that they make.
-    """
-
-    nodes: tuple[GraphNode, ...]
-    read: str
-    made: str
 
 
 def left_out(
@@ -180,7 +140,7 @@ def left_out(
             if _same({**feed, **seen}, read, made) and not _same({**feed, **expected}, read, made):
                 between = flow.before(made, {read}) - {read}
                 nodes = [node for node in fusing.graph.nodes if not between.isdisjoint(node.outputs)]
-                return LeftOut(tuple(nodes), read, made)
+                return LeftOut(tuple(nodes), read, made, fusing.label)
     return None
 
 
@@ -188,87 +148,6 @@ def _same(tensors: Tensors, one: str, two: str) -> bool:
     """Return whether two tensors are equal to the last bit."""
     a, b = to_numpy(tensors[one]), to_numpy(tensors[two])
     return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
-
-
-def describe_left_out(found: Located, label: str, gone: LeftOut) -> None:
-    """Write down which operators a backend leaves out."""
-    found.verdict, found.origin = FUSION, None
-    found.fused = fused = Fused(gone.nodes)
-    found.first_bad = next((row for row in found.rows if row.tensor == gone.made), None)
-    found.last_good = next((row for row in found.rows if row.tensor == gone.read), None)
-    them = "both" if len(gone.nodes) == 2 else "them"
-    found.sentence = (
-        f"{FUSION}: with {fused.labels} together, {gone.made!r} is {gone.read!r} to the last bit: {label} leaves "
-        f"{them} out"
-    )
-
-
-def describe_turned(found: Located, label: str, turned: Turned | Ties) -> None:
-    """Write down that fused operators round otherwise, and that the outputs differ because something grows from it."""
-    found.verdict = WITHIN_ROUNDING
-    found.sentence = f"{WITHIN_ROUNDING}: no operator is wrong; where {label} fuses operators, {turned.in_words}"
-
-
-def describe_fusion(
-    found: Located, partitioned_run: PartitionedRun, probes: tuple[str, ...], fused: Fused | None
-) -> None:
-    """Write down which fused operators are wrong.
-
-    Args:
-        found: What is known so far.
-        partitioned_run: The backend in question.
-        probes: What prevents the fault; empty if only cutting the model does.
-        fused: What the backend tells of it; None if nothing.
-    """
-    found.verdict, found.first_bad, found.origin = FUSION, None, None
-    probe = found.probe
-    if probe is None:
-        return
-    probe.kept = probes
-    was = f"the outputs' error, {probe.error:.2g} relative,"
-    if not probes:
-        found.fused = fused
-        hangs_on, way_round = (fused.hangs_on, fused.way_round) if fused is not None else ("", "")
-        named = "the operators are right one by one, and wrong together"
-        if fused is not None and fused.nodes:
-            named = f"{fused.labels} are right one by one, and wrong together"
-        probe.sentence += "; no probes in the whole model prevent it, only cutting the model does"
-        found.sentence = (
-            f"{FUSION}: {was} is {probe.probed_error:.2g} once {partitioned_run.label} computes the model in parts; "
-            f"{named}{hangs_on}{way_round}"
-        )
-        return
-    one = len(probes) == 1
-    right = f"{partitioned_run.label} is right once {a_few(probes)} {'is an output' if one else 'are outputs'}"
-    if fused is not None and fused.replaced_by:
-        found.fused = fused
-        made = {name for node in fused.nodes for name in node.outputs}
-        inside = {name for node in fused.nodes for name in node.inputs} & made
-        found.first_bad = next((row for row in found.rows if row.tensor in made - inside), None)
-        found.last_good = _read_by(found, fused.nodes)
-        kinds = " and ".join(fused.replaced_by)
-        found.sentence = (
-            f"{FUSION}: {partitioned_run.label} computes {fused.labels} as one {kinds}{fused.hangs_on}, which is "
-            f"wrong: {was} is {probe.probed_error:.2g} with probes, and {right}{fused.way_round}"
-        )
-        return
-    maker, readers = around(partitioned_run.graph, probes[0])
-    nodes = tuple(node for node in [maker, *readers] if node is not None)
-    found.fused = fused = Fused(nodes, cure=fused.cure if fused is not None else None)
-    found.first_bad = next((row for row in found.rows if readers and row.tensor in readers[0].outputs), None)
-    found.last_good = next((row for row in found.rows if row.tensor == probes[0]), None)
-    found.sentence = (
-        f"{FUSION}: {right}; that keeps apart {' and '.join(node.label for node in nodes)}"
-        f"{'' if one else f' and {len(probes) - 1} more'}, so computing them together (a fused operator, or "
-        f"shared memory) is wrong{fused.hangs_on}: {was} is {probe.probed_error:.2g} with probes{fused.way_round}"
-    )
-
-
-def _read_by(found: Located, nodes: Sequence[GraphNode]) -> Row | None:
-    """Return the last tensor that operators read and none of them makes; None if they read inputs only."""
-    made = {name for node in nodes for name in node.outputs}
-    read = {name for node in nodes for name in node.inputs} - made
-    return next((row for row in reversed(found.rows) if row.tensor in read), None)
 
 
 def find_fused(partitioned_run: PartitionedRun, probes: Sequence[str], cured: Cured) -> Fused | None:

@@ -11,8 +11,7 @@ from typing import Any
 from polycmp.graph import GraphNode
 from polycmp.layerwise import Layout, PartitionedRun, Segment, Windows, final_outputs
 from polycmp.tensors import Feed
-from polycmp_locate.result import NOT_JUDGED, Located
-from polycmp_locate.setting import Setting, all_tensors
+from polycmp_locate.setting import Setting, all_tensors, name_operators
 
 
 class SteppingRun(PartitionedRun):
@@ -136,30 +135,17 @@ def step_over(setting: Setting, feed: Feed, on_stage: Callable[[str], None] = la
     result.error = result.hint = ""
     them, their = ("it", "its") if len(lacking) == 1 else ("them", "their")
     result.notes.append(
-        f"cannot run {_named(lacking)}, so {setting.candidate.label} runs {them} for both, and nothing is said of "
-        f"{their} own errors ({why})"
+        f"cannot run {name_operators(lacking)}, so {setting.candidate.label} runs {them} for both, and nothing is said "
+        f"of {their} own errors ({why})"
     )
     return True
 
 
-def describe_unjudged(found: Located, reference: PartitionedRun) -> None:
-    """Write down which operators nothing is known of, where nothing else is wrong; the sentence is there already."""
-    if found.exit_code or not isinstance(reference, SteppingRun) or reference.substitute is None:
-        return
-    nodes = [node for node in reference.graph.nodes if reference.lacks(node)]
-    are, them = ("is", "it") if len(nodes) == 1 else ("are", "them")
-    found.verdict = NOT_JUDGED
-    found.sentence = (
-        f"{_named(nodes)} {are} {NOT_JUDGED}: {reference.label} cannot run {them}; of the rest: {found.sentence}"
-    )
-
-
-def _named(nodes: Sequence[GraphNode]) -> str:
-    if len(nodes) == 1:
-        return nodes[0].label
-    kinds = sorted({node.op_type for node in nodes})
-    more = f" and {len(kinds) - 3} more types" if len(kinds) > 3 else ""
-    return f"{len(nodes)} operators ({', '.join(kinds[:3])}{more})"
+def borrowed_operators(reference: PartitionedRun) -> tuple[GraphNode, ...]:
+    """Return the operators that another backend runs for a reference."""
+    if not isinstance(reference, SteppingRun) or reference.substitute is None:
+        return ()
+    return tuple(node for node in reference.graph.nodes if reference.lacks(node))
 
 
 def _lacking(setting: Setting, feed: Feed, on_stage: Callable[[str], None]) -> Iterator[GraphNode]:

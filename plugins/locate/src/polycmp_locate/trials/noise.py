@@ -12,13 +12,13 @@ from polycmp.compare import Scales, sampled_levels
 from polycmp.graph import Rounding
 from polycmp.layerwise import PartitionedRun, quantised_tensors, types_inside
 from polycmp.tensors import Feed, dtype_of, is_floating
-from polycmp_locate.measure import allowed_type, distance
 from polycmp_locate.pairing.pair_noise import rounded_to
 from polycmp_locate.pairing.view import SharedGraph
+from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.figures import figures
 from polycmp_locate.rounding.perturbing import nudged
 from polycmp_locate.rounding.thresholds import MARGIN, accumulated_limit
-from polycmp_locate.setting import Setting
+from polycmp_locate.setting import Setting, allowed_type
 
 
 class Noise:

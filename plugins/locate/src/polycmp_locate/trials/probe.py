@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from polycmp.tensors import dtype_class, dtype_of, to_numpy
-from polycmp_locate.measure import distance
-from polycmp_locate.probing import is_evidence
-from polycmp_locate.result import Probe
+from polycmp_locate.rounding.difference import distance, relative_to
 from polycmp_locate.rounding.figures import figures
-from polycmp_locate.uneven import relative_to
+from polycmp_locate.trials.probing import is_evidence
+from polycmp_locate.values.judged import Probe
 
 Tensors = Mapping[str, Any]
 
@@ -31,9 +31,9 @@ def check_probe(plain: Tensors, probed: Tensors, reference: Tensors, passes: Cal
     relative = max((_moved(probed[name], plain[name], reference.get(name)) for name in names), default=0.0)
     error = max((distance(plain[name], reference[name]) for name in plain if name in reference), default=0.0)
     probe = Probe(moved, relative, error, plain_passed=passes(plain), probed_passed=passes({**plain, **probed}))
-    probe.trusted = is_evidence(relative, error, plain_passed=probe.plain_passed, probed_passed=probe.probed_passed)
-    probe.sentence = _sentence(probe)
-    return probe
+    trusted = is_evidence(relative, error, plain_passed=probe.plain_passed, probed_passed=probe.probed_passed)
+    probe = replace(probe, trusted=trusted)
+    return replace(probe, sentence=_sentence(probe))
 
 
 def _moved(probed: Any, plain: Any, reference: Any) -> float:

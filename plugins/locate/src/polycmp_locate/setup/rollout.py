@@ -15,8 +15,8 @@ from polycmp.options import make_options
 from polycmp.plan import DEFAULT_COMPARE, Choice, Plan
 from polycmp.runs import BackendRun, Feedback, Following, Resolved, copy_feed, make_functions, open_feedback, open_feeds
 from polycmp.tensors import Feed, TensorMetadata
-from polycmp_locate.result import Located
 from polycmp_locate.setting import Stage, Tensors
+from polycmp_locate.values.located import Located
 
 Functions = Mapping[str, Any]
 

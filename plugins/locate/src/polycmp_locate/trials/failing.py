@@ -9,8 +9,8 @@ from polycmp.graph import GraphNode, ModelGraph
 from polycmp.layerwise import PartitionedRun, Windows
 from polycmp.tensors import Feed, TensorEntry, dtype_of
 from polycmp_locate.pairing.view import SharedGraph
-from polycmp_locate.result import Row
 from polycmp_locate.rounding.figures import figures
+from polycmp_locate.values.measured import Row
 
 
 def find_failing(

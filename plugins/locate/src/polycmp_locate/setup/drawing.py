@@ -11,8 +11,9 @@ from polycmp.layerwise import PartitionedRun, a_few, final_outputs
 from polycmp.loader import Loader
 from polycmp.runner import Runner
 from polycmp.tensors import Feed, TensorMetadata, dtype_of, to_numpy
-from polycmp_locate.result import DRAWN, Located
 from polycmp_locate.setting import Setting
+from polycmp_locate.values.judged import DRAWN
+from polycmp_locate.values.located import Located
 
 #: Operators whose results no two backends have in common.
 _DRAW = frozenset(

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from polycmp.layerwise import PartitionedRun
 from polycmp.tensors import Feed, to_numpy
-from polycmp_locate.flow import Flow
-from polycmp_locate.measure import distance
-from polycmp_locate.result import Row
+from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.thresholds import accumulated_limit, step_limit, tie_width
 from polycmp_locate.setting import Setting
+from polycmp_locate.trials.flow import Flow
+from polycmp_locate.values.judged import Ties
+from polycmp_locate.values.measured import Row
 
 Tensors = Mapping[str, Any]
 #: Quantised tensors up to which each part between them is run alone.
@@ -153,29 +154,6 @@ def _are_ties(
     return all(bool(((low[name] <= codes[name]) & (codes[name] <= high[name])).all()) for name in names)
 
 
-@dataclass(frozen=True)
-class Ties:
-    """Where a fused kernel rounds ties otherwise, which is all that it does otherwise.
-
-    Attributes:
-        row: The first tensor with such ties.
-        count: How many of its elements are a step off.
-        elements: How many it has.
-    """
-
-    row: Row
-    count: int
-    elements: int
-
-    @property
-    def in_words(self) -> str:
-        """What a fused kernel rounds, and what follows."""
-        return (
-            f"{self.count} of {self.elements} elements of {self.row.tensor!r}, which {self.row.node.label} makes, are "
-            "one step off, each at a tie of rounding, and the outputs differ from there"
-        )
-
-
 def ties_that_grow(
     sides: tuple[PartitionedRun, PartitionedRun], feed: Feed, rows: Sequence[Row], outputs: Collection[str],
     is_wrong: Callable[[Tensors], bool],
@@ -217,5 +195,5 @@ def ties_that_grow(
         name = item.row.tensor
         count = int(np.count_nonzero(to_numpy(plain[name]).astype(np.int64) != codes[name]))
         if count:
-            return Ties(item.row, count, codes[name].size)
+            return Ties(item.row, count, codes[name].size, fusing.label)
     return None

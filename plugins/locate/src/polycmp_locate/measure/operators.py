@@ -1,4 +1,4 @@
-"""Measuring one tensor against the reference's, and one operator by itself."""
+"""Measuring one operator by itself, on the tensors of either side."""
 
 from __future__ import annotations
 
@@ -10,158 +10,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp.compare import ErrorStats, OutputComparison
-from polycmp.graph import GraphNode
 from polycmp.layerwise import PartitionedRun
 from polycmp.precision import UNITS
 from polycmp.tensors import dtype_of, is_floating, to_numpy
-from polycmp_locate.compiled import run_together
 from polycmp_locate.decisions import may_have_gain, operator_limit
-from polycmp_locate.pairing.parts import PartNode, last_step, rounds_to_steps, uncut_name, unit_inside
-from polycmp_locate.requantised import requantised
-from polycmp_locate.result import Row, Standalone
-from polycmp_locate.rounding.figures import figures, gain, rounding, whole_gain
+from polycmp_locate.measure.compiled import run_together
+from polycmp_locate.measure.requantised import requantised
+from polycmp_locate.pairing.parts import PartNode, last_step, rounds_to_steps, uncut_name
+from polycmp_locate.rounding.difference import distance
+from polycmp_locate.rounding.figures import figures, row_gain
 from polycmp_locate.rounding.kinds import INTEGER_PRODUCTS, SUMMING
 from polycmp_locate.rounding.masks import beside_masks
 from polycmp_locate.rounding.perturbing import nudged, rounded, scaled
 from polycmp_locate.rounding.quantised import StepError, step_error
 from polycmp_locate.rounding.thresholds import (
-    STEP_TYPES,
     TIE_WIDTH,
     TIE_WIDTH_ONE_SIDED,
     bounded_floor,
     is_one_sided,
     least_scale,
-    may_mask,
     step_limit,
     worth_running,
 )
-from polycmp_locate.uneven import PIECE, parts_of, relative_to
+from polycmp_locate.rounding.uneven import Parts, parts_of
+from polycmp_locate.setting import allowed_type
+from polycmp_locate.values.measured import Standalone
+from polycmp_locate.values.swept import SweptRow
 
 Tensors = Mapping[str, Any]
-#: Elements up to which a whole model, or one operator, is also calculated in float64 by a slow evaluator.
-AFFORDABLE = 1 << 22
+#: Elements up to which one operator is also calculated in float64 by a slow evaluator.
 _AFFORDABLE_ALONE = 1 << 20
-
-
-def make_row(node: GraphNode, item: OutputComparison, candidate: Any, reference: Any, allowed: str = "") -> Row:
-    """Return the row of one tensor that both sides computed.
-
-    Args:
-        node: Its operator.
-        item: The verdict on it.
-        candidate: The candidate's tensor.
-        reference: The reference's.
-        allowed: The coarsest type that the two may calculate in; empty for the model's own.
-    """
-    mine, other = figures(candidate), figures(reference)
-    stats = item.stats
-    row = Row(
-        item.output,
-        node,
-        item.candidate_type,
-        coarser(rounding(dtype_of(candidate)), max(UNITS.get(allowed, 0.0), unit_inside(node))),
-        item.passed,
-        "" if item.passed else item.reason,
-        candidate=mine,
-        reference=other,
-        stats=stats,
-    )
-    row.in_steps = dtype_of(candidate).name in STEP_TYPES
-    if stats is not None:
-        row.max_abs, row.mean_abs = _largest(stats), stats.mean_abs
-        row.relative = relative_to(row.max_abs, _scale(row))
-        if mine is not None and other is not None and _is_uneven(row):
-            _compare_in_parts(row, candidate, reference, allowed)
-        row.gain = _gain(row, to_numpy(candidate), to_numpy(reference))
-    return row
-
-
-def _gain(row: Row, own: NDArray[Any], other: NDArray[Any]) -> float:
-    """Return by which share a whole row or tensor is off alike, where types are so coarse that this tells more."""
-    if not may_have_gain(row) or own.shape != other.shape:
-        return 0.0
-    return max(gain(own, other), whole_gain(own, other))
-
-
-def _scale(row: Row) -> float:
-    """Return what an error in a tensor is held against: its largest magnitude, or more where readers see less."""
-    largest = row.reference.scale if row.reference is not None else 0.0
-    return max(largest, least_scale(row.node.op_type, row.type)) if largest or row.unit else largest
-
-
-def _is_uneven(row: Row) -> bool:
-    """Return whether a tensor holds infinities or NaN, or values as large as those that mask others."""
-    sides = [side for side in (row.candidate, row.reference) if side is not None]
-    return any(not side.is_finite for side in sides) or (bool(row.unit) and may_mask(_largest_scale(row)))
-
-
-def _largest_scale(row: Row) -> float:
-    return max(side.scale for side in (row.candidate, row.reference) if side is not None)
-
-
-def _compare_in_parts(row: Row, candidate: Any, reference: Any, allowed: str) -> None:
-    """Compare a tensor with infinities or masking values; tolerances for those speak of outputs only."""
-    own, other = to_numpy(candidate), to_numpy(reference)
-    if own.shape != other.shape:
-        return
-    parts = parts_of(own, other, row, allowed)
-    row.relative, row.max_abs, row.is_saturated = parts.relative, parts.max_abs, parts.is_saturated
-    row.is_matched = parts.relative == 0.0 and not parts.is_saturated
-
-
-def coarser(of_type: float, allowed: float) -> float:
-    """Return the unit roundoff to judge by; types that hold exact numbers are not rounded, whatever is allowed."""
-    return max(of_type, allowed) if of_type else 0.0
-
-
-def unit_of(*partitioned_runs: PartitionedRun) -> float:
-    """Return the unit roundoff of the coarsest type that some backends may calculate in; 0 for the model's own."""
-    return UNITS.get(allowed_type(*partitioned_runs), 0.0)
-
-
-def allowed_type(*partitioned_runs: PartitionedRun) -> str:
-    """Return the coarsest type that some backends may calculate in; empty for the model's own."""
-    return max(
-        (partitioned_run.result.precision for partitioned_run in partitioned_runs),
-        key=lambda name: UNITS.get(name, 0.0),
-    )
-
-
-def _largest(stats: ErrorStats) -> float:
-    """Return the largest error; a NaN that only one side has is no finite one."""
-    return math.inf if stats.nan_mismatched else stats.max_abs
-
-
-def distance(one: Any, two: Any, least: float = 0.0) -> float:
-    """Return the largest difference of two tensors over the largest magnitude of the second; infinite if unlike.
-
-    Where both are not finite in the same way they agree.
-
-    Args:
-        one: A tensor.
-        two: The one to believe.
-        least: The least scale to hold a difference against.
-    """
-    a, b = to_numpy(one), to_numpy(two)
-    if a.shape != b.shape:
-        return math.inf
-    if not a.size or a.dtype == object:
-        return 0.0
-    flat, other = a.reshape(-1), b.reshape(-1)
-    pieces = [_gap(flat[at : at + PIECE], other[at : at + PIECE]) for at in range(0, a.size, PIECE)]
-    return relative_to(max(gap for gap, _ in pieces), max(least, *(scale for _, scale in pieces)))
-
-
-def _gap(one: NDArray[Any], two: NDArray[Any]) -> tuple[float, float]:
-    """Return the largest difference in a piece of two tensors, and the largest finite magnitude in the second."""
-    a, b = one.astype(np.float64), two.astype(np.float64)
-    with np.errstate(all="ignore"):
-        gap = np.abs(a - b)
-    gap[(a == b) | (np.isnan(a) & np.isnan(b))] = 0.0
-    gap[np.isnan(gap)] = np.inf
-    finite = np.abs(b[np.isfinite(b)])
-    return float(gap.max()), float(finite.max()) if finite.size else 0.0
 
 
 class OperatorTester:
@@ -196,7 +74,7 @@ class OperatorTester:
         self.ran_together = run_together(self.candidate, feeds, memory)
 
     def standalone_error(
-        self, row: Row, inputs: Tensors, expected: Any, kinds: Mapping[str, np.dtype[Any]], passed: Any
+        self, row: SweptRow, inputs: Tensors, expected: Any, kinds: Mapping[str, np.dtype[Any]], passed: Any
     ) -> Standalone | None:
         """Return what an operator does wrong by itself; None if the candidate cannot run it alone.
 
@@ -219,9 +97,9 @@ class OperatorTester:
         before = self._range_before(row, inputs)
         result = _difference(row, own, other, bool(passed(own, expected)), allowed, before)
         if not row.unit:
-            row.saturates = bool(result.max_abs) and self._saturates(row, feed)
             if not result.max_abs:
                 return result
+            result = replace(result, saturates=self._saturates(row, feed))
             width = TIE_WIDTH_ONE_SIDED if result.one_sided else TIE_WIDTH
             near = row.in_steps and result.max_abs <= step_limit(row.input_unit)
             ties = near and self._are_ties(row, inputs, (own, other), width)
@@ -239,7 +117,7 @@ class OperatorTester:
             result = _difference(row, own, to_numpy(expected), bool(passed(own, expected)), allowed)
         return self._with_cancelled(self._with_floor(result, row, inputs, own, expected), row, inputs, expected)
 
-    def _range_before(self, row: Row, inputs: Tensors) -> float:
+    def _range_before(self, row: SweptRow, inputs: Tensors) -> float:
         """Return the largest magnitude of what the reference cuts to a tensor; 0 if it cuts nothing.
 
         What rounds to codes that end there rounds numbers of that size.
@@ -249,7 +127,7 @@ class OperatorTester:
         figures_before = figures(made[before]) if made is not None else None
         return figures_before.scale if figures_before is not None else 0.0
 
-    def in_place_error(self, row: Row, inputs: Tensors, made: Any) -> tuple[float, float, float] | None:
+    def in_place_error(self, row: SweptRow, inputs: Tensors, made: Any) -> tuple[float, float, float] | None:
         """Return how far the candidate's tensor is from what the reference makes of the candidate's inputs.
 
         Args:
@@ -267,10 +145,10 @@ class OperatorTester:
         own, other = to_numpy(made), to_numpy(expected[row.tensor])
         if own.shape != other.shape:
             return math.inf, math.inf, 0.0
-        parts = parts_of(own, other, row, allowed_type(self.candidate, self.reference))
-        return parts.relative, parts.max_abs, _gain(row, own, other)
+        parts = _parts_of(row, own, other, allowed_type(self.candidate, self.reference))
+        return parts.relative, parts.max_abs, _gain_of(row, own, other)
 
-    def _same_if_rounded(self, row: Row, inputs: Tensors, own: NDArray[Any]) -> bool:
+    def _same_if_rounded(self, row: SweptRow, inputs: Tensors, own: NDArray[Any]) -> bool:
         """Return whether the reference makes the same of inputs rounded as the candidate may round them."""
         allowed = allowed_type(self.candidate, self.reference)
         if not allowed:
@@ -279,7 +157,7 @@ class OperatorTester:
         made = self.reference.run_part(coarse, [row.tensor])
         return made is not None and np.array_equal(to_numpy(made[row.tensor]), own)
 
-    def _are_ties(self, row: Row, inputs: Tensors, pair: tuple[NDArray[Any], NDArray[Any]], width: float) -> bool:
+    def _are_ties(self, row: SweptRow, inputs: Tensors, pair: tuple[NDArray[Any], NDArray[Any]], width: float) -> bool:
         """Return whether the reference makes each step of the candidate's of inputs so many units of roundoff away."""
         own, other = pair
         lowest, highest = other.astype(np.int64), other.astype(np.int64)
@@ -293,7 +171,7 @@ class OperatorTester:
         mine = own.astype(np.int64)
         return bool(((lowest <= mine) & (mine <= highest)).all())
 
-    def _saturates(self, row: Row, inputs: Tensors) -> bool:
+    def _saturates(self, row: SweptRow, inputs: Tensors) -> bool:
         """Return whether both sides agree on half of the activations, of which no two products exceed 16 bits."""
         first = row.node.inputs[0] if row.node.inputs else ""
         if row.node.op_type not in INTEGER_PRODUCTS or first not in inputs:
@@ -305,7 +183,7 @@ class OperatorTester:
         made, expected = self.candidate.run_part(halved, [row.tensor]), self.reference.run_part(halved, [row.tensor])
         return made is not None and expected is not None and distance(made[row.tensor], expected[row.tensor]) == 0.0
 
-    def _with_floor(self, result: Standalone, row: Row, inputs: Tensors, own: Any, expected: Any) -> Standalone:
+    def _with_floor(self, result: Standalone, row: SweptRow, inputs: Tensors, own: Any, expected: Any) -> Standalone:
         size = expected.size + sum(to_numpy(array).size for array in inputs.values())
         if self.precise is not None and size <= _AFFORDABLE_ALONE:
             truth = self.precise.run_part(inputs, [row.tensor])
@@ -319,7 +197,7 @@ class OperatorTester:
         floor = bounded_floor(gap, 0.0, row.unit) if not math.isfinite(gap) else gap
         return replace(result, floor=floor, floor_from="inputs moved by one unit in the last place")
 
-    def _with_cancelled(self, result: Standalone, row: Row, inputs: Tensors, expected: Any) -> Standalone:
+    def _with_cancelled(self, result: Standalone, row: SweptRow, inputs: Tensors, expected: Any) -> Standalone:
         """Raise the floor of a sum by what adding many terms of other signs rounds.
 
         A sum of n terms is off by about sqrt(n) roundings of the sum of magnitudes (Higham, section 4.2; Higham and
@@ -340,7 +218,7 @@ class OperatorTester:
         return replace(result, floor=floor, floor_from="what adding many terms rounds")
 
     def _against_float64(
-        self, result: Standalone, row: Row, inputs: Tensors, tensors: tuple[Any, Any, Any]
+        self, result: Standalone, row: SweptRow, inputs: Tensors, tensors: tuple[Any, Any, Any]
     ) -> Standalone:
         own, expected, truth = tensors
         least = least_scale(row.node.op_type, row.type)
@@ -354,7 +232,7 @@ class OperatorTester:
 
 
 def _difference(
-    row: Row, own: NDArray[Any], other: NDArray[Any], passed: bool, allowed: str, least: float = 0.0
+    row: SweptRow, own: NDArray[Any], other: NDArray[Any], passed: bool, allowed: str, least: float = 0.0
 ) -> Standalone:
     """Return the figures of an operator's own tensor against the reference's of the same shape.
 
@@ -370,17 +248,26 @@ def _difference(
     if made is None:
         same = np.array_equal(own, other)
         return Standalone(0.0 if same else math.inf, 0.0 if same else math.inf, passed, count=own.size)
-    parts = parts_of(own, other, row, allowed)
+    parts = _parts_of(row, own, other, allowed)
     share = float(np.count_nonzero(own != other)) / own.size if own.size and parts.max_abs else 0.0
     steps = _step_error(row, own, other, least) if rounds_to_steps(row.node, row.unit) else None
     return Standalone(
         parts.max_abs, parts.relative, passed, share=share, count=own.size, is_nan=made.nan > 0, steps=steps,
-        gain=_gain(row, own, other), one_sided=row.in_steps and is_one_sided(*_directions(own, other)),
+        gain=_gain_of(row, own, other), one_sided=row.in_steps and is_one_sided(*_directions(own, other)),
     )  # fmt: skip
 
 
+def _parts_of(row: SweptRow, own: NDArray[Any], other: NDArray[Any], allowed: str) -> Parts:
+    return parts_of(own, other, row.node.op_type, row.type, row.unit, allowed)
+
+
+def _gain_of(row: SweptRow, own: NDArray[Any], other: NDArray[Any]) -> float:
+    """Return by which share a whole row or tensor is off alike, where types are so coarse that this tells more."""
+    return row_gain(own, other) if may_have_gain(row) else 0.0
+
+
 def _step_error(
-    row: Row, own: NDArray[Any], other: NDArray[Any], least: float, measured: Iterable[NDArray[Any]] = ()
+    row: SweptRow, own: NDArray[Any], other: NDArray[Any], least: float, measured: Iterable[NDArray[Any]] = ()
 ) -> StepError:
     beside = beside_masks(other.reshape(-1).astype(np.float64))
     return step_error(own, other, worth_running(row.unit), beside, least, last_step(row.node), measured)

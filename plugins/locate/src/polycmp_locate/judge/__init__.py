@@ -1,0 +1,1 @@
+"""The third stage: which tensor is wrong, and whose operator makes it so."""

@@ -1,0 +1,1 @@
+"""The second stage: what single operators do by themselves."""

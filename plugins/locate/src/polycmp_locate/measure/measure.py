@@ -1,0 +1,161 @@
+"""Running single operators alone: those whose tensors are off by more than is known of their operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from polycmp.tensors import dtype_of
+from polycmp_locate.decisions import needs_explaining, needs_measuring
+from polycmp_locate.measure.operators import OperatorTester
+from polycmp_locate.pairing.parts import rounds_to_steps
+from polycmp_locate.rounding.figures import figures
+from polycmp_locate.rounding.thresholds import accumulated_limit
+from polycmp_locate.setting import Setting, Stage, Tensors
+from polycmp_locate.values.measured import Extent, Measured, Row
+from polycmp_locate.values.swept import Swept, SweptRow, SweptWindow
+
+#: Operators that one pass runs alone, each in a session of its own; by count and not by time, so that a busy machine
+#: says the same.
+_MANY = 512
+#: Tells of a tensor and how many were made before it whether its operator has to run alone.
+Suspects = Callable[[SweptRow, int], bool]
+
+
+def measure(
+    swept: Swept,
+    setting: Setting,
+    on_stage: Stage = lambda _: None,
+    extent: Extent = "suspects",
+    suspects: Suspects | None = None,
+) -> Measured:
+    """Go through what was swept, and run operators alone while both sides' tensors are at hand.
+
+    Args:
+        swept: The tensors, window by window.
+        setting: Who is searched.
+        on_stage: Told what happens next.
+        extent: Which operators run alone. All with an error do where the accumulated errors are no evidence.
+        suspects: Chooses them in place of that.
+    """
+    chosen = suspects or (_needs_measuring if extent == "suspects" else _has_error)
+    tester = _Tester(swept, setting, on_stage, chosen, None if extent == "all, any number" else _MANY)
+    rows: list[Row] = []
+    finals: dict[str, Any] = {}
+    expected: dict[str, Any] = {}
+    for window in swept.windows:
+        rows += tester.test(window)
+        finals.update(window.finals)
+        expected.update(window.expected)
+    return Measured(tuple(rows), finals, expected, swept.groups, tuple(swept.unseen), swept.borrowed, swept.is_whole)
+
+
+def _needs_measuring(row: SweptRow, position: int) -> bool:
+    if rounds_to_steps(row.node, row.unit):
+        return _is_other(row)
+    return needs_measuring(row, accumulated_limit(position, row.unit, 0.0))
+
+
+def _has_error(row: SweptRow, position: int) -> bool:
+    del position
+    if rounds_to_steps(row.node, row.unit):
+        return _is_other(row)
+    return needs_explaining(row)
+
+
+def _is_other(row: SweptRow) -> bool:
+    return not row.is_matched and bool(row.max_abs)
+
+
+class _Tester:
+    """Runs the suspect operators of one window after the other.
+
+    Args:
+        swept: What they are windows of.
+        setting: Who is searched.
+        on_stage: Told what happens next.
+        suspects: Chooses the operators that run alone.
+        most: How many of them may; None for any number.
+    """
+
+    def __init__(self, swept: Swept, setting: Setting, on_stage: Stage, suspects: Suspects, most: int | None) -> None:
+        self._swept, self._setting, self._on_stage = swept, setting, on_stage
+        self._suspects, self._most = suspects, most
+        self._tester = OperatorTester(setting.candidate, setting.reference, setting.precise)
+        self._seen, self._ran = 0, 0
+        self._made = frozenset(name for node in setting.reference.graph.nodes for name in node.outputs)
+
+    def test(self, window: SweptWindow) -> list[Row]:
+        """Return the rows of a window, with what was measured of their operators."""
+        chosen = window.chosen
+        suspects = [
+            row for place, row in enumerate(window.rows.values(), self._seen)
+            if (row.tensor in chosen if chosen is not None else self._suspects(row, place))
+        ]  # fmt: skip
+        self._seen += len(window.rows)
+        if chosen is None and self._setting.candidate.can_join:
+            self._run_together(suspects, window)
+            running = self._tester.ran_together.keys()
+        else:
+            left = None if self._most is None else max(0, self._most - self._ran)
+            running = {row.tensor: None for row in suspects[:left]}.keys()
+            self._ran += len(running)
+        names = {row.tensor for row in suspects}
+        return [
+            self._measured(row, window) if row.tensor in names & running
+            else with_measured(row, was_postponed=row.tensor in names)
+            for row in window.rows.values()
+        ]  # fmt: skip
+
+    def _run_together(self, rows: Sequence[SweptRow], window: SweptWindow) -> None:
+        """Have operators run alone, each on the reference's tensors, in as few runners of the candidate as possible."""
+        known = {
+            row.tensor: inputs for row in rows[: self._most] if (inputs := self._inputs(row, window.held)) is not None
+        }
+        self._tester.ran_together = {}
+        if known:
+            self._on_stage(f"{self._setting.candidate.label} builds {len(known)} operators, each to run alone")
+            kinds = {name: dtype_of(array) for name, array in window.own.items()}
+            self._tester.run_together(known, kinds, self._swept.memory)
+
+    def _measured(self, row: SweptRow, window: SweptWindow) -> Row:
+        """Return a row with its operator's own error, alone and in its place, and what it read."""
+        if window.chosen is None and not self._setting.candidate.can_join:
+            self._on_stage(f"{row.node.label} runs alone")
+        held, own = window.held, window.own
+        inputs = self._inputs(row, held)
+        known = {name: found for name, array in (inputs or {}).items() if (found := figures(array)) is not None}
+        measured = with_measured(row, was_tried=True, inputs=known)
+        if inputs is None or row.tensor not in held:
+            return measured
+        kinds = {name: dtype_of(own[name]) for name in inputs if name in own}
+        alone = self._tester.standalone_error(row, inputs, held[row.tensor], kinds, self._setting.passes(row.tensor))
+        own_inputs = self._inputs(row, own)
+        # Where a part rounds to steps, numbers that came to differ on the way are clipped elsewhere: no fault of it.
+        in_place = not rounds_to_steps(row.node, row.unit) and own_inputs is not None and row.tensor in own
+        if alone is not None and own_inputs is not None and in_place:
+            in_model = self._tester.in_place_error(row, own_inputs, own[row.tensor])
+            if in_model is not None:
+                error, steps, gain = in_model
+                alone = replace(alone, in_place=error, in_place_steps=steps, in_place_gain=gain)
+        return replace(measured, standalone=alone)
+
+    def _inputs(self, row: SweptRow, held: Tensors) -> dict[str, Any] | None:
+        """Return what an operator reads and does not compute for itself; None if some of it is not known."""
+        static = self._swept.static
+        # An operator that depends on weights alone is to run alone, too, and not with all those before it.
+        given = static - self._made if row.tensor in static else static
+        inputs = {name: held[name] for name in row.node.inputs if name in held and name not in given}
+        return inputs if all(name in inputs or name in static for name in row.node.inputs) else None
+
+
+def with_measured(row: SweptRow, **measured: Any) -> Row:
+    """Return a row with what was measured of its operator.
+
+    Args:
+        row: The tensor.
+        measured: Fields of `Row` that `SweptRow` has not.
+    """
+    swept: Mapping[str, Any] = {field.name: getattr(row, field.name) for field in fields(SweptRow)}
+    return Row(**swept, **measured)

@@ -1,0 +1,75 @@
+"""The verdict of one search in words, with what helps against the fault."""
+
+from __future__ import annotations
+
+from polycmp.layerwise import PartitionedRun, a_few
+from polycmp.precision import UNITS
+from polycmp.tensors import Feed
+from polycmp_locate.report.causes import cause_sentence
+from polycmp_locate.report.hints import hints_of
+from polycmp_locate.report.words import explanation, notes_of, sentence
+from polycmp_locate.setting import Setting, name_operators
+from polycmp_locate.values.judged import NOT_JUDGED, Failure, Judged
+from polycmp_locate.values.located import Located
+
+
+def report(judged: Judged, setting: Setting, feed: Feed) -> Located:
+    """Return what was found in words.
+
+    Args:
+        judged: The verdict.
+        setting: Who was searched.
+        feed: The inputs.
+    """
+    found = _located(judged, setting)
+    found.sentence = cause_sentence(found)
+    if isinstance(judged.cause, Failure):
+        return found
+    if not judged.is_whole:
+        found.notes.append("with --bisect nothing tells whether looking inside changes the result")
+        if judged.unseen:
+            found.notes.append(f"not seen: {a_few(judged.unseen)}; if the error begins there, a later tensor is named")
+    found.sentence = found.sentence or sentence(found)
+    if judged.borrowed and not found.exit_code:
+        are, them = ("is", "it") if len(judged.borrowed) == 1 else ("are", "them")
+        found.verdict = NOT_JUDGED
+        found.sentence = (
+            f"{name_operators(judged.borrowed)} {are} {NOT_JUDGED}: {found.reference} cannot run {them}; of the rest: "
+            f"{found.sentence}"
+        )
+    found.explain = explanation(found)
+    found.notes += [*notes_of(found), *hints_of(found, setting, feed)]
+    for run in (setting.candidate, setting.reference):
+        found.notes += [f"{run.label} {note}" for note in run.result.notes]
+    return found
+
+
+def _located(judged: Judged, setting: Setting) -> Located:
+    """Return the verdict with the names of both sides."""
+    return Located(
+        setting.candidate.label,
+        setting.reference.label,
+        rows=judged.rows,
+        finals=judged.finals,
+        first_bad=judged.first_bad,
+        last_good=judged.last_good,
+        origin=judged.origin,
+        turning=judged.turning,
+        absorbed=judged.absorbed,
+        harmless=judged.harmless,
+        probe=judged.probe if judged.is_probed else None,
+        cause=judged.cause,
+        verdict=judged.verdict,
+        mode="full" if judged.is_whole else "bisect",
+        precision=_coarsest(setting.candidate, setting.reference),
+        pairing=setting.pairing,
+        usual_type=judged.usual_type,
+        fused=judged.fused,
+    )
+
+
+def _coarsest(*partitioned_runs: PartitionedRun) -> str:
+    """Return who may calculate in a coarser type than float32, and in which, in words; empty if nobody."""
+    run = max(partitioned_runs, key=lambda run: UNITS.get(run.result.precision, 0.0))
+    coarse = UNITS.get(run.result.precision, 0.0) > UNITS["float32"]
+    return f"{run.result.precision}, which {run.label} may calculate in" if coarse else ""

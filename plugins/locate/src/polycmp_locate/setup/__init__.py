@@ -1,0 +1,1 @@
+"""What comes before the stages: which sides are searched, and with which inputs."""

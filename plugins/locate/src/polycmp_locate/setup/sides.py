@@ -1,0 +1,127 @@
+"""Which sides are searched: the reference among the runs, and one graph for two models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from polycmp.data import InputPairs
+from polycmp.errors import ModelError, UsageError, did_you_mean
+from polycmp.graph import GraphNode
+from polycmp.layerwise import PartitionedRun, same_structure, tensors_behind
+from polycmp.tensors import Feed, TensorMetadata
+from polycmp_locate.pairing.given import given_pairs, names_others
+from polycmp_locate.pairing.inputs import listed, own_names, with_inputs
+from polycmp_locate.pairing.view import align, under_names
+from polycmp_locate.setting import Setting
+
+#: Operators of a model up to which a sentence about it as a whole still helps: it can name each.
+NAMEABLE = 8
+
+
+def reference_of(partitioned_runs: list[PartitionedRun], wanted: str) -> PartitionedRun:
+    """Return the run to believe: the one of this name, or the last.
+
+    Args:
+        partitioned_runs: The runs.
+        wanted: A label or a backend; empty for the last.
+
+    Raises:
+        UsageError: There is only one run, or none is called that.
+    """
+    if len(partitioned_runs) < 2:
+        raise UsageError("a search needs two backends", hint="polycmp locate MODEL -b CANDIDATE -b REFERENCE")
+    if not wanted:
+        return partitioned_runs[-1]
+    for partitioned_run in partitioned_runs:
+        if wanted in (partitioned_run.label, partitioned_run.result.backend):
+            return partitioned_run
+    labels = [partitioned_run.label for partitioned_run in partitioned_runs]
+    raise UsageError(f"--reference: no run is called {wanted!r}", why=did_you_mean(wanted, labels))
+
+
+def make_setting(setting: Setting, feed: Feed, pairs: InputPairs, given: Mapping[str, str] | None = None) -> Setting:
+    """Return a setting in which both backends have the same graph: where they do not, their tensors are paired.
+
+    Args:
+        setting: The backends with their own models.
+        feed: The first inputs.
+        pairs: Which inputs of the two models are the same.
+        given: Names in the candidate's model -> names in the reference's, of tensors that the user paired.
+
+    Raises:
+        UsageError: A tensor that the user paired is not there.
+        ModelError: The models have no outputs in common.
+    """
+    candidate, reference, given = setting.candidate, setting.reference, given or {}
+    if same_structure(candidate.graph, reference.graph) and not names_others(given, candidate.graph):
+        return setting
+    given = given_pairs(candidate, reference, given)
+    for partitioned_run in (candidate, reference):
+        _see_single_makers(partitioned_run)
+    names = own_names(pairs)
+    candidate = with_inputs(candidate, names) if names else candidate
+    aligned = align(candidate, reference, TensorMetadata.from_feed_dict(feed), given)
+    outputs = aligned.candidate.graph.outputs
+    models = f"the models of {candidate.label} and {reference.label}"
+    if not outputs:
+        why = f"{listed(candidate.graph.outputs)} in one, {listed(reference.graph.outputs)} in the other"
+        raise ModelError(f"{models} have no output in common", why=why)
+    # Of few operators the sentence about the outputs names all there is.
+    few = len(reference.graph.nodes) <= NAMEABLE and _take_the_same(candidate.graph.inputs, reference.graph.inputs)
+    if not few and all(match.candidate in outputs for match in aligned.pairing.matches):
+        raise ModelError(
+            f"{models} have different operators, and no tensor inside one could be paired with one of the other",
+            why="neither names nor weights nor the way in which operators follow each other agree",
+            hint="compare their outputs with: polycmp run MODEL -b …",
+        )
+    precise = setting.precise
+    if precise is not None:
+        precise = under_names(precise, aligned.reference_graph)
+    return replace(
+        setting,
+        candidate=aligned.candidate,
+        reference=aligned.reference,
+        precise=precise,
+        pairing=replace(aligned.pairing, inputs=pairs),
+    )
+
+
+def _see_single_makers(partitioned_run: PartitionedRun) -> None:
+    """See that no tensor of a model is made twice, in which case there is no order in which it could run.
+
+    Raises:
+        ModelError: One is.
+    """
+    makers: dict[str, GraphNode] = {}
+    for node in partitioned_run.graph.nodes:
+        for name in node.outputs:
+            first = makers.setdefault(name, node)
+            if first is not node:
+                raise ModelError(
+                    f"the model of {partitioned_run.label} cannot run: two operators make {name!r}",
+                    why=f"{first.label} and {node.label}",
+                    hint=f"see all such names: polycmp check lint {partitioned_run.result.model or 'MODEL'}",
+                )
+
+
+def _take_the_same(one: TensorMetadata, two: TensorMetadata) -> bool:
+    """Return whether no input of both models has a shape in one that the other refuses."""
+    for name in one.keys() & two.keys():
+        a, b = one[name].shape, two[name].shape
+        if a is None or b is None:
+            continue
+        fixed = [pair for pair in zip(a, b, strict=False) if all(isinstance(size, int) for size in pair)]
+        if len(a) != len(b) or any(x != y for x, y in fixed):
+            return False
+    return True
+
+
+def left_out_notes(partitioned_run: PartitionedRun) -> Iterator[str]:
+    """Yield which outputs of a model are no tensors, and what is compared in their place."""
+    graph = partitioned_run.graph
+    for name in graph.outputs:
+        if name in graph.opaque:
+            behind = listed(tensors_behind(graph, name))
+            what = f"output {name!r} of {partitioned_run.label}"
+            yield f"{what} is no tensor and is left out; what it is made of: {behind}"

@@ -1,0 +1,1 @@
+"""The first stage: every tensor of the candidate beside the reference's."""

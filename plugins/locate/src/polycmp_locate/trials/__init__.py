@@ -1,0 +1,1 @@
+"""Trials with whole models, and parts of them, that a verdict may ask for."""

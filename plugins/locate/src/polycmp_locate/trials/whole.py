@@ -1,0 +1,128 @@
+"""The whole model on both sides without probes, and the trials with it that a verdict may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from functools import cached_property
+from typing import Any
+
+from polycmp.compare import OutputComparison, PairComparer, is_too_far
+from polycmp.layerwise import PartitionedRun
+from polycmp.tensors import Feed, is_floating, to_numpy
+from polycmp_locate.rounding.difference import distance
+from polycmp_locate.rounding.thresholds import least_scale
+from polycmp_locate.setting import Setting, Stage, Tensors
+from polycmp_locate.trials.between_steps import is_wrong_between_steps
+from polycmp_locate.trials.noise import Noise, explained_share
+from polycmp_locate.trials.probing import explains, is_removed
+from polycmp_locate.values.measured import Row
+
+#: Trials with replaced tensors in one search; each runs the model behind the tensor twice. A backend that compiles has
+#: to build three parts for one trial.
+_TRIALS = 8
+_TRIALS_IF_COMPILED = 2
+
+
+class WholeModel:
+    """The whole model on both sides without probes, and trials with it.
+
+    Each trial is made when it is first asked for, and what it showed is kept.
+
+    Args:
+        setting: Who is searched.
+        feed: The inputs.
+        plain: The candidate's outputs.
+        expected: The reference's.
+        again: The same of a second run in the same runner, of each side that compiles; None of others.
+        on_stage: Told what happens next.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        feed: Feed,
+        plain: Tensors,
+        expected: Tensors,
+        again: tuple[Tensors | None, Tensors | None] = (None, None),
+        on_stage: Stage = lambda _: None,
+    ) -> None:
+        self.setting, self.feed, self.on_stage = setting, feed, on_stage
+        self.plain, self.expected, self.again = plain, expected, again
+        self.finals: Sequence[OutputComparison] = PairComparer(
+            setting.candidate.label, setting.reference.label, setting.functions
+        ).add(plain, expected)
+        self.noise = Noise(setting.reference, feed, expected, lambda names: explained_share(setting, feed, names))
+        self._nodes = {name: node for node in setting.reference.graph.nodes for name in node.outputs}
+        self._trials = 0
+        self._wrong_between_steps: bool | None = None
+
+    @cached_property
+    def failing(self) -> Mapping[str, float]:
+        """The outputs that are outside the tolerance, with their relative errors."""
+        return {
+            item.output: self.error(item.output, self.plain[item.output])
+            for item in self.finals
+            if not item.passed and item.output in self.plain and item.output in self.expected
+        }
+
+    def error(self, name: str, made: Any) -> float:
+        """Return the relative error of an output, held against the scale on which it is read."""
+        node = self._nodes.get(name)
+        return distance(made, self.expected[name], least_scale(node.op_type if node is not None else ""))
+
+    def is_too_far(self, name: str) -> bool:
+        """Return whether an output is so far off that rounding cannot be told from a fault."""
+        own, other = to_numpy(self.plain[name]), to_numpy(self.expected[name])
+        return own.shape == other.shape and is_floating(other.dtype) and is_too_far(own, other)
+
+    def leads(self, row: Row, outputs: Set[str]) -> bool:
+        """Return whether a tensor's error leads to that of some outputs, by a trial; True if none can be made."""
+        candidate, reference = self.setting.candidate, self.setting.reference
+        if self._trials >= (_TRIALS_IF_COMPILED if candidate.compiles else _TRIALS):
+            return True
+        self._trials += 1
+        self.on_stage(f"trying what {row.tensor} does to the outputs")
+        made = candidate.run_part(self.feed, [row.tensor])
+        wanted = reference.run_part(self.feed, [row.tensor]) if made is not None else None
+        if made is None or wanted is None or row.tensor in self.failing:
+            return True
+        errors = [self._error_behind({**self.feed, row.tensor: side[row.tensor]}, outputs) for side in (wanted, made)]
+        if errors[0] is None or errors[1] is None:
+            return True
+        return explains(errors[0], errors[1], max(self.failing[name] for name in outputs))
+
+    def _error_behind(self, tensors: Feed, outputs: Set[str]) -> float | None:
+        names = sorted(outputs)
+        made = self.setting.candidate.run_part(tensors, names)
+        return None if made is None else max(self.error(name, made[name]) for name in names)
+
+    def is_wrong_between_steps(self, rows: Sequence[Row]) -> bool:
+        """Return whether operators are wrong together by so little that ties of rounding would explain it as well."""
+        if self._wrong_between_steps is None:
+            self._wrong_between_steps = is_wrong_between_steps(self.setting, self.feed, rows, self.failing.keys())
+        return self._wrong_between_steps
+
+    def sides(self, first: PartitionedRun) -> tuple[PartitionedRun, PartitionedRun]:
+        """Return both sides, this one first."""
+        candidate, reference = self.setting.candidate, self.setting.reference
+        return (candidate, reference) if first is candidate else (reference, candidate)
+
+    def target(self, side: PartitionedRun) -> Tensors:
+        """Return the outputs that a side should make: those of the other one."""
+        return self.expected if side is self.setting.candidate else self.plain
+
+    def removes(self, side: PartitionedRun, outputs: Collection[str], error: float) -> Callable[[Tensors], bool]:
+        """Return a function that tells of a side's outputs whether most of an error is gone.
+
+        Args:
+            side: The side.
+            outputs: The outputs in question.
+            error: Their relative error.
+        """
+        target = self.target(side)
+
+        def removes(made: Tensors) -> bool:
+            left = max((distance(made[name], target[name]) for name in outputs), default=0.0)
+            return is_removed(left, error)
+
+        return removes

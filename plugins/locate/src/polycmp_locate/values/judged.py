@@ -1,0 +1,255 @@
+"""What the third stage hands on: the verdict, the tensors and operators that it names, and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from polycmp.compare import OutputComparison
+from polycmp.graph import GraphNode
+from polycmp.spec import Switch
+from polycmp_locate.values.measured import Extent, Row
+
+#: The verdicts, each a key in reports.
+EQUAL = "equal"
+WITHIN_ROUNDING = "within rounding"
+WORSE = "worse than this precision explains"
+WRONG = "wrong"
+ILL_CONDITIONED = "ill-conditioned model"
+NOT_FINITE = "NaN/Inf born here"
+CONSTANT = "suspiciously constant"
+FUSION = "probing removes the fault"
+FAILS = "the backend fails here"
+UNDECIDED = "undecided"
+DRAWN = "random numbers"
+UNSTEADY = "other numbers in each run"
+NARROWED = "calculated in a coarser type than the rest"
+NOT_JUDGED = "not judged"
+#: Verdicts of which nobody is accused.
+BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED, DRAWN, NOT_JUDGED})
+#: Operators of a group that are named before the rest is counted.
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What looking inside did to the result.
+
+    Attributes:
+        moved: How far the candidate's final outputs with probes are from those without, largest absolute difference.
+        relative: That, divided by the largest magnitude.
+        error: The error of the final outputs without probes, relative: what the verdict rests on.
+        probed_error: The error of the final outputs where both sides are probed, relative.
+        plain_passed: Whether the final outputs pass without probes.
+        probed_passed: Whether they pass with probes.
+        kept: Tensors whose probing alone makes the fault go away, and the operators around the first of them.
+        trusted: Whether the tensors seen may stand for those of the unprobed model.
+        sentence: All that in words.
+    """
+
+    moved: float = 0.0
+    relative: float = 0.0
+    error: float = 0.0
+    probed_error: float = 0.0
+    plain_passed: bool = True
+    probed_passed: bool = True
+    kept: tuple[str, ...] = ()
+    trusted: bool = True
+    sentence: str = ""
+
+
+@dataclass(frozen=True)
+class Cure:
+    """A switch that makes a fault go away.
+
+    Attributes:
+        switch: The switch.
+        value: What to turn it to: a tuple of as few values as help, or the one that leaves out least.
+        words: What to type for the backend with it; empty if no text means that.
+    """
+
+    switch: Switch
+    value: Any
+    words: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it leaves out, by name; none where it is a setting for all."""
+        return tuple(map(str, self.value)) if isinstance(self.value, tuple) else ()
+
+
+@dataclass(frozen=True)
+class Fused:
+    """Operators that are right one by one and not together.
+
+    Attributes:
+        nodes: The operators, in the order of the model.
+        replaced_by: The types of the operators that the backend computes in their place; none if it does not tell.
+        cure: The switch of the backend with which they are right; None if none is known.
+    """
+
+    nodes: tuple[GraphNode, ...]
+    replaced_by: tuple[str, ...] = ()
+    cure: Cure | None = None
+
+    @property
+    def labels(self) -> str:
+        """The operators for people."""
+        names = [node.label for node in self.nodes]
+        if len(names) > _NAMED:
+            names = [*names[: _NAMED - 2], f"{len(names) - _NAMED + 1} more", names[-1]]
+        return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+
+    @property
+    def hangs_on(self) -> str:
+        """What a backend does on its own account that makes them wrong, in brackets; empty if that has no name."""
+        return f" ({', '.join(self.cure.names)})" if self.cure is not None and self.cure.names else ""
+
+    @property
+    def way_round(self) -> str:
+        """What to type until that is mended, as the end of a sentence; empty if nothing helps."""
+        return f"; a way round: {self.cure.words}" if self.cure is not None and self.cure.words else ""
+
+
+# --- causes that are none of a single operator
+
+
+@dataclass(frozen=True)
+class Turned:
+    """A tensor that a fused kernel leaves within rounding, and of which a decision behind it makes another result.
+
+    Attributes:
+        row: The tensor.
+        error: How far the backend's is from the other's without the probes that prevent the difference, relative.
+        limit: What rounding explains of it.
+        label: The backend that fuses.
+    """
+
+    row: Row
+    error: float
+    limit: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Ties:
+    """Where a fused kernel rounds ties otherwise, which is all that it does otherwise.
+
+    Attributes:
+        row: The first tensor with such ties.
+        count: How many of its elements are a step off.
+        elements: How many it has.
+        label: The backend that fuses.
+    """
+
+    row: Row
+    count: int
+    elements: int
+    label: str
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Operators that a backend leaves out: what they make is what they read, although they change it.
+
+    Attributes:
+        nodes: The operators.
+        read: The tensor that they read.
+        made: The tensor that they make.
+        label: The backend.
+    """
+
+    nodes: tuple[GraphNode, ...]
+    read: str
+    made: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Together:
+    """Operators that are right one by one, and wrong where a backend computes them together.
+
+    Attributes:
+        label: The backend.
+    """
+
+    label: str
+
+
+@dataclass(frozen=True)
+class Unsteady:
+    """A side whose own runs differ.
+
+    Attributes:
+        label: The backend.
+        moved: How far its outputs are from those of another run, relative.
+        tensor: The first tensor that differs between two runs; empty if that could not be seen.
+        error: How far that one differs, relative.
+    """
+
+    label: str
+    moved: float
+    tensor: str = ""
+    error: float = 0.0
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A model that a side does not run.
+
+    Attributes:
+        error: What the backend says of it.
+        frozen_sizes: What speaks for a size of the export's example inputs, as the end of a sentence.
+    """
+
+    error: str
+    frozen_sizes: str = ""
+
+
+Cause = Turned | Ties | LeftOut | Together | Unsteady | Failure
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The verdict on one search.
+
+    Attributes:
+        rows: The tensors in the order of the graph.
+        finals: The model's outputs without probes.
+        verdict: One of the verdicts.
+        first_bad: The first tensor that is wrong; None if none is.
+        origin: The tensor where the error comes from.
+        last_good: The last one before `first_bad` that is not wrong.
+        turning: The first tensor in which rounding alone makes a difference that the outputs show.
+        absorbed: Infinite or saturated tensors that nothing behind suffers from, with the readers that absorb them.
+        harmless: Tensors whose operators are wrong alone, which the outputs do not show.
+        probe: What probing did; None where nothing tells.
+        is_probed: Whether any output was seen while probing.
+        fused: The operators that are wrong together, or do not run together; None where it is not that.
+        cause: What is wrong where it is no single operator's arithmetic; None where it is.
+        usual_type: In which type the rest of the model is calculated, where the first bad tensor's is coarser.
+        unseen: Tensors that could not be looked at.
+        borrowed: Operators that the reference lacks, of whose own errors nothing is known.
+        is_whole: Whether all tensors of the model were looked at, and not only a few.
+        open_until: What is to be measured again before this verdict is final; None if it is.
+    """
+
+    rows: tuple[Row, ...] = ()
+    finals: Sequence[OutputComparison] = ()
+    verdict: str = EQUAL
+    first_bad: Row | None = None
+    origin: Row | None = None
+    last_good: Row | None = None
+    turning: Row | None = None
+    absorbed: tuple[tuple[Row, tuple[GraphNode, ...]], ...] = ()
+    harmless: tuple[Row, ...] = ()
+    probe: Probe | None = None
+    is_probed: bool = False
+    fused: Fused | None = None
+    cause: Cause | None = None
+    usual_type: str = ""
+    unseen: tuple[str, ...] = ()
+    borrowed: tuple[GraphNode, ...] = ()
+    is_whole: bool = True
+    open_until: Extent | None = None
