@@ -1,4 +1,4 @@
-"""A folder with small models, and `polycmp` as a user starts it."""
+"""A folder with small models, and `polycmp suite` in this process or as a user starts it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+
+from polycmp.cli.main import run as run_command
+from polycmp_suite.running.process import LOG
+from polycmp_suite.spec import Ended, Event, Queue, Resources, Started
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -37,12 +45,65 @@ def model(scale: float = 2.0) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
+@dataclass(frozen=True)
+class Done:
+    """What a command left behind."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def ended(done: Done, status: int | None) -> Done:
+    """Return what a command left behind, which is no trace of a fault and, where one is given, this status."""
+    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
+    if status is not None:
+        assert done.returncode == status, done.stdout + done.stderr
+    return done
+
+
+class InProcessExecutor:
+    """Runs cases one after the other in this process: those that neither crash nor hang end there as anywhere."""
+
+    def run(self, queue: Queue) -> Iterator[Event]:
+        while (job := queue.take()) is not None:
+            yield Started(job)
+            begun = time.monotonic()
+            with pytest.MonkeyPatch.context() as patch, logged(Path(job.output) / LOG):
+                patch.chdir(job.folder)
+                patch.setenv("COLUMNS", "120")
+                status = run_command(list(job.words))
+            yield Ended(job, status, time.monotonic() - begun)
+
+
+def in_process(name: str, _resources: Resources) -> InProcessExecutor:
+    """Stand in for `make_executor`."""
+    assert name == "local"
+    return InProcessExecutor()
+
+
+@contextmanager
+def logged(path: Path) -> Iterator[None]:
+    """Write what is printed to a file, also by native code."""
+    with path.open("w", encoding="utf-8") as log, redirect_stdout(log), redirect_stderr(log):
+        before = [os.dup(1), os.dup(2)]
+        try:
+            for number in (1, 2):
+                os.dup2(log.fileno(), number)
+            yield
+        finally:
+            for number, kept in zip((1, 2), before, strict=True):
+                os.dup2(kept, number)
+                os.close(kept)
+
+
 class Suite:
     """A folder in which suites are run."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, capture: pytest.CaptureFixture[str]) -> None:
         self.folder = folder
         self.path = folder / "suite.toml"
+        self._capture = capture
 
     def write(self, text: str) -> None:
         self.path.write_text(text, encoding="utf-8")
@@ -50,15 +111,23 @@ class Suite:
     def command(self, *words: object) -> list[str]:
         return [sys.executable, "-m", "polycmp", "suite", *map(str, words)]
 
-    def __call__(self, *words: object, status: int | None = None, **more: object) -> subprocess.CompletedProcess[str]:
+    def __call__(self, *words: object, status: int | None = None) -> Done:
+        """Run `polycmp suite`, and its cases, as processes of their own would, in this one."""
+        self._capture.readouterr()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(self.folder)
+            patch.delenv("GITHUB_ACTIONS", raising=False)
+            patch.setattr("polycmp_suite.work.make_executor", in_process)
+            left = run_command(["suite", *map(str, words)])
+        return ended(Done(left, *self._capture.readouterr()), status)
+
+    def process(self, *words: object, status: int | None = None) -> Done:
+        """Run `polycmp suite` as a user starts it: a process, with one for each case."""
         environment = {key: value for key, value in os.environ.items() if key != "GITHUB_ACTIONS"}
         done = subprocess.run(
-            self.command(*words), cwd=self.folder, env=environment, capture_output=True, text=True, check=False, **more
+            self.command(*words), cwd=self.folder, env=environment, capture_output=True, text=True, check=False
         )
-        assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
-        if status is not None:
-            assert done.returncode == status, done.stdout + done.stderr
-        return done
+        return ended(Done(done.returncode, done.stdout, done.stderr), status)
 
     @property
     def latest(self) -> Path:
@@ -71,10 +140,11 @@ class Suite:
 
 
 @pytest.fixture
-def suite(tmp_path) -> Suite:
+def suite(tmp_path, capfd) -> Suite:
+    """A folder with two small models that differ, and what runs suites there."""
     onnx.save(model(), tmp_path / "one.onnx")
     onnx.save(model(3.0), tmp_path / "two.onnx")
-    return Suite(tmp_path)
+    return Suite(tmp_path, capfd)
 
 
 @pytest.fixture

@@ -66,7 +66,7 @@ def with_plugins(suite, tmp_path_factory, monkeypatch):
 
 
 def test_a_package_brings_an_executor_whatever_another_does(with_plugins):
-    with_plugins("suite.toml", "--executor", "mine", status=0)
+    with_plugins.process("suite.toml", "--executor", "mine", status=0)
     results = with_plugins.results()
     assert {item["where"] for item in results.values()} == {"machine 7"}
     assert {item["state"] for item in results.values()} == {"passed"}
@@ -81,7 +81,7 @@ def test_a_package_brings_an_executor_whatever_another_does(with_plugins):
     ],
 )
 def test_an_executor_that_cannot_be_had_is_said(with_plugins, name, words):
-    done = with_plugins("suite.toml", "--executor", name, status=3)
+    done = with_plugins.process("suite.toml", "--executor", name, status=3)
     assert words in done.stderr
     assert "next:" in done.stderr
     assert not (with_plugins.folder / "suite-results").exists()
@@ -89,7 +89,7 @@ def test_an_executor_that_cannot_be_had_is_said(with_plugins, name, words):
 
 def test_an_executor_that_nobody_has_is_wrong_usage(suite):
     suite.write(HEAD)
-    done = suite("suite.toml", "--executor", "locla", status=2)
+    done = suite.process("suite.toml", "--executor", "locla", status=2)
     assert "did you mean 'local'?" in done.stderr
 
 

@@ -85,7 +85,7 @@ def test_cases_run_on_the_cluster_and_files_are_shipped_once_a_node(suite, clust
         + '[[case]]\nmodel = "one.onnx"\nmatrix = { atol = [1e-6, 2e-6, 3e-6, 4e-6, 5e-6, 6e-6] }\n'
         + '[[case]]\nname = "bad"\nmodel = "one.onnx"\nbackend = ["onnxrt", "onnxrt:model=two.onnx"]\n'
     )
-    done = suite("suite.toml", "--executor", "ray", "--address", cluster.address, status=1)
+    done = suite.process("suite.toml", "--executor", "ray", "--address", cluster.address, status=1)
     assert "7 cases: 6 passed, 1 failed" in done.stdout
     results = suite.results()
     assert all(item["where"] for item in results.values())
@@ -119,13 +119,13 @@ def test_resources_that_no_node_has_are_an_error(suite, cluster):
     suite.write(
         HEAD + '[[case]]\nmodel = "one.onnx"\n[[case]]\nname = "x"\nmodel = "one.onnx"\nresources = { trt86 = 1 }\n'
     )
-    suite("suite.toml", "--executor", "ray", "--address", cluster.address, status=3)
+    suite.process("suite.toml", "--executor", "ray", "--address", cluster.address, status=3)
     results = suite.results()
     assert results["one"]["state"] == "passed"
     assert "no machine of the cluster has 1 trt86" in results["x"]["reason"]
     cluster.add_node(num_cpus=1, resources={"trt86": 1})
     cluster.wait_for_nodes()
-    suite("suite.toml", "--executor", "ray", "--address", cluster.address, status=0)
+    suite.process("suite.toml", "--executor", "ray", "--address", cluster.address, status=0)
     assert suite.results()["x"]["state"] == "passed"
 
 
@@ -147,7 +147,7 @@ def test_a_driver_that_ends_leaves_no_case_behind_and_loses_nothing(suite, clust
     (suite.folder / "slow.py").write_text(
         "import numpy as np\ndef load_data():\n    yield {'x': np.ones((1, 4), np.float32)}\n"
     )
-    done = suite("suite.toml", "--resume", "--executor", "ray", "--address", cluster.address, status=0)
+    done = suite.process("suite.toml", "--resume", "--executor", "ray", "--address", cluster.address, status=0)
     assert "2 cases: 2 passed" in done.stdout
 
 
@@ -155,17 +155,17 @@ def test_files_outside_of_the_suite_s_folder_are_refused(suite, cluster, tmp_pat
     elsewhere = tmp_path_factory.mktemp("elsewhere") / "three.onnx"
     shutil.copy(suite.folder / "one.onnx", elsewhere)
     suite.write(HEAD + f'[[case]]\nmodel = "{elsewhere}"\n')
-    suite("suite.toml", "--executor", "ray", "--address", cluster.address, status=3)
+    suite.process("suite.toml", "--executor", "ray", "--address", cluster.address, status=3)
     assert "cannot be shipped" in next(iter(suite.results().values()))["reason"]
 
 
 def test_a_cluster_of_this_machine_s_own(suite):
     suite.write(HEAD + '[[case]]\nmodel = "*.onnx"\n')
-    suite("suite.toml", "--executor", "ray", "-j", 1, status=0)
+    suite.process("suite.toml", "--executor", "ray", "-j", 1, status=0)
     assert {item["state"] for item in suite.results().values()} == {"passed"}
 
 
 def test_a_cluster_that_is_not_there_is_said(suite):
     suite.write(HEAD + '[[case]]\nmodel = "*.onnx"\n')
-    done = suite("suite.toml", "--executor", "ray", "--address", "127.0.0.1:1", status=3)
+    done = suite.process("suite.toml", "--executor", "ray", "--address", "127.0.0.1:1", status=3)
     assert "the Ray cluster 127.0.0.1:1 cannot be reached" in done.stderr

@@ -45,7 +45,7 @@ def processes_in(folder: Path) -> list[int]:
 
 def test_all_passed_is_0(suite):
     suite.write(HEAD + '[[case]]\nmodel = "*.onnx"\n')
-    done = suite("suite.toml", "-j", 2, status=0)
+    done = suite.process("suite.toml", "-j", 2, status=0)
     assert "PASSED: 2 cases: 2 passed" in done.stdout
     assert "[2/2] ok" in done.stderr
     assert {name: item["state"] for name, item in suite.results().items()} == {"one": "passed", "two": "passed"}
@@ -108,7 +108,7 @@ def test_a_known_failure_is_one_until_its_day_and_of_its_kind(suite):
 
 def test_a_case_that_hangs_is_ended_with_everything_it_started(suite, hang):
     suite.write(HEAD + case("slow", LOADER + "timeout = 3") + case("good"))
-    suite("suite.toml", status=3)
+    suite.process("suite.toml", status=3)
     assert suite.results()["slow"]["reason"] == "it took longer than 3 s"
     assert suite.results()["good"]["state"] == "passed"
     assert processes_in(suite.folder) == []
@@ -117,7 +117,7 @@ def test_a_case_that_hangs_is_ended_with_everything_it_started(suite, hang):
 def test_a_case_that_crashes_is_a_result(suite):
     (suite.folder / "crash.py").write_text("import os\ndef load_data():\n    os.abort()\n    yield {}\n")
     suite.write(HEAD + case("crash", 'data-loader-script = "crash.py"') + case("good"))
-    suite("suite.toml", status=3)
+    suite.process("suite.toml", status=3)
     result = suite.results()["crash"]
     assert (result["state"], result["status"]) == ("error", 3)
     assert "SIGABRT" in result["reason"]
@@ -139,7 +139,7 @@ def test_what_could_not_be_compared_is_tried_again_and_a_difference_is_not(suite
     suite.write(
         HEAD + case("luck", 'data-loader-script = "luck.py"\nretries = 2') + case("bad", DIFFER + "retries = 2")
     )
-    done = suite("suite.toml", status=1)
+    done = suite.process("suite.toml", status=1)
     assert done.stderr.count("again") == 2
     assert suite.results()["luck"]["attempts"] == 3
     assert suite.results()["bad"]["attempts"] == 1
@@ -156,7 +156,7 @@ def test_memory_beyond_the_limit_is_a_result(suite):
         "    yield {'x': kept[:4]}\n"
     )
     suite.write(HEAD + case("big", 'data-loader-script = "big.py"\nmemory = "600M"'))
-    suite("suite.toml", status=3)
+    suite.process("suite.toml", status=3)
     assert "more than the 600 MiB it may" in suite.results()["big"]["reason"]
     assert suite.results()["big"]["seconds"] < 50
 
@@ -197,7 +197,7 @@ def test_gpus_are_given_to_one_case_at_a_time(suite):
         + case("none", loader)
         + case("too-many", "gpus = 3")
     )
-    suite("suite.toml", "-j", 4, "--gpus", "5,7", status=3)
+    suite.process("suite.toml", "-j", 4, "--gpus", "5,7", status=3)
     results = suite.results()
     assert [name for name, item in results.items() if item["state"] != "passed"] == ["too-many"]
     assert "it needs 3 GPUs, and there are 2" in results["too-many"]["reason"]
@@ -259,7 +259,7 @@ def test_an_interrupted_suite_reports_ends_its_children_and_goes_on(suite, hang,
     (suite.folder / "hang.py").write_text(
         "import numpy as np\ndef load_data():\n    yield {'x': np.ones((1, 4), np.float32)}\n"
     )
-    done = suite("suite.toml", "--resume", status=0)
+    done = suite.process("suite.toml", "--resume", status=0)
     assert "[2/2] ok" in done.stderr
     assert "3 cases: 3 passed" in done.stdout
 
@@ -275,7 +275,7 @@ def test_a_driver_that_is_killed_loses_nothing_and_leaves_no_process(suite, hang
     (suite.folder / "hang.py").write_text(
         "import numpy as np\ndef load_data():\n    yield {'x': np.ones((1, 4), np.float32)}\n"
     )
-    done = suite("suite.toml", "--resume", status=0)
+    done = suite.process("suite.toml", "--resume", status=0)
     assert "3 cases: 3 passed" in done.stdout
 
 
@@ -302,7 +302,7 @@ def test_a_half_written_result_does_not_count(suite):
 def test_a_module_beside_the_suite_is_not_imported(suite):
     (suite.folder / "numpy.py").write_text("raise SystemExit('the wrong numpy')\n")
     suite.write(HEAD + case("one"))
-    suite("suite.toml", status=0)
+    suite.process("suite.toml", status=0)
 
 
 def test_github_is_told_once_by_the_suite(suite):
