@@ -356,7 +356,9 @@ def explained(
         zip(noise, scales.parts(candidate), scales.parts(reference), strict=True)
     ):
         made, where = _level(own, other, gated=True), _where(scales, index)
-        fault = _beyond(made, with_clipping(level, other, kind), unit, is_steps=is_steps(kind))
+        of_steps = is_steps(kind)
+        alike = of_steps and _spread(other, scales.axis)[1] <= 2.0 * level.largest
+        fault = _beyond(made, with_clipping(level, other, kind), unit, is_steps=of_steps, alike=alike)
         if fault:
             return Explained("fault", f"{fault}{where}")
         of_largest, of_rms, reach = _too_far(made, other, scales.axis, least)
@@ -392,13 +394,16 @@ def _too_far(made: Level, reference: Array, axis: int | None, least: float) -> t
     return of_largest, _over(made.rms, max(EXPLAINED_SHARE * spread, least)), reach
 
 
-def _beyond(made: Level, noise: Level, unit: float, *, is_steps: bool) -> str:
-    """Return in words what of an error is more than its noise; empty if nothing is."""
+def _beyond(made: Level, noise: Level, unit: float, *, is_steps: bool, alike: bool = False) -> str:
+    """Return in words what of an error is more than its noise; empty if nothing is.
+
+    Numbers that vary by less than a step are all rounded alike, so that the same error in all of them is no fault.
+    """
     if made.largest > MARGIN * noise.largest:
         return f"an element is off by {made.largest:.3g}"
     if made.rms > MARGIN * noise.rms:
         return f"the errors are {made.rms:.3g} on average (root mean square)"
-    if unit <= UNITS["float32"]:
+    if unit <= UNITS["float32"] or alike:
         return ""
     least = _LEAST_OF_STEPS if is_steps else _LEAST_UNITS * unit
     for figure, words in _KEPT.items():
