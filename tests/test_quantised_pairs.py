@@ -14,7 +14,7 @@ from onnxruntime.quantization import QuantType
 from toys import graph_model
 
 from polycmp.results.outcome import BackendResult
-from polycmp_locate.report.face import result_of
+from polycmp_locate.report.presentation import result_of
 from polycmp_locate.rounding.quantised import step_error
 from polycmp_locate.values.located import Located
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from polycmp_locate.report.face import result_of
+from polycmp_locate.report.presentation import result_of
 from polycmp_locate.values import judged
 from polycmp_locate.values.located import Located
 

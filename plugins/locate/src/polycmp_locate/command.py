@@ -77,7 +77,7 @@ OPTIONS = (
 def _locate(call: Invocation) -> int:
     # None of this is needed for a help text, which has to come at once.
     from polycmp_locate.engine import LocateOptions, locate
-    from polycmp_locate.report.face import result_of
+    from polycmp_locate.report.presentation import result_of
     from polycmp_locate.report.repro import save_cases
 
     plan, section = call.plan(), call.section(LocateSection)
@@ -96,7 +96,7 @@ def _locate(call: Invocation) -> int:
 def _repair(call: Invocation, plan: Plan, section: LocateSection) -> int:
     from polycmp.errors import UsageError
     from polycmp_locate.precision.repair.engine import repair
-    from polycmp_locate.precision.repair.face import result_of
+    from polycmp_locate.precision.repair.presentation import result_of
 
     if section.rank or section.save_mixed:
         raise UsageError(
@@ -109,7 +109,7 @@ def _repair(call: Invocation, plan: Plan, section: LocateSection) -> int:
 
 def _rank(call: Invocation, plan: Plan, section: LocateSection) -> int:
     from polycmp_locate.precision.rank.engine import RankOptions, rank
-    from polycmp_locate.precision.rank.face import result_of
+    from polycmp_locate.precision.rank.presentation import result_of
 
     with call.progress() as on_stage:
         found = rank(plan, call.registry, RankOptions(save=section.save_mixed, max_runs=section.max_runs), on_stage)

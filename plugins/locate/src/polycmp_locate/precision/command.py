@@ -117,7 +117,7 @@ def _precision(call: Invocation) -> int:
 
 def _with_backends(call: Invocation) -> int:
     from polycmp_locate.precision.rank.engine import RankOptions, rank
-    from polycmp_locate.precision.rank.face import result_of
+    from polycmp_locate.precision.rank.presentation import result_of
 
     section, plan = call.section(PrecisionSection), call.plan()
     call.begin(plan)
@@ -232,7 +232,8 @@ def _reduced(model: Any, kept: Sequence[str], to: str) -> Any:
 
 
 def _result(call: Invocation, found: Found, seconds: float) -> Result:
-    from polycmp.report import Fact, Note, Result, Verdict
+    from polycmp.report import Fact, Note, Verdict
+    from polycmp_locate.report_builder import build_result
 
     count, kept = len(found.names), found.kept
     verdict: Verdict = "failed" if kept is None else "passed"
@@ -243,29 +244,19 @@ def _result(call: Invocation, found: Found, seconds: float) -> Result:
     )
     direction = call.section(PrecisionSection).direction
     notes = [f"{'last' if direction == 'reverse' else 'first'} of them: {', '.join(shown[:8])}"] if shown else []
-    document = {
-        "schema": 1,
-        "kind": "debug precision",
-        "verdict": verdict,
-        "sentence": sentence,
-        "operators": count,
-        "in_float32": shown,
-        "steps": found.steps,
-        "command": call.options.command,
-        "seconds": seconds,
-    }
-    return Result(
-        command="debug precision",
-        verdict=verdict,
-        heading=heading,
-        sentence=f"{sentence}, found in {found.steps} steps",
+    return build_result(
+        "debug precision",
+        verdict,
+        heading,
+        f"{sentence}, found in {found.steps} steps",
+        said=sentence,
         title="debug precision",
-        content=(*map(Note, notes), *(Note(path, label="saved") for path in found.files)),
-        facts=(Fact("operators", str(count)), Fact("steps", str(found.steps))),
-        command_line=call.options.command,
+        typed=call.options.command,
         seconds=seconds,
-        timed=True,
-        document=document,
+        document={"operators": count, "in_float32": shown, "steps": found.steps},
+        facts=(Fact("operators", str(count)), Fact("steps", str(found.steps))),
+        content=[Note(text) for text in notes],
+        files=found.files,
     )
 
 

@@ -68,7 +68,7 @@ OPTIONS = (
 def _reduce(call: Invocation) -> int:
     with_backends = call.options.backends and not call.params["check"]
     found = _with_backends(call) if with_backends else _with_check(call)
-    from polycmp_locate.reduce.face import result_of
+    from polycmp_locate.reduce.presentation import result_of
 
     return call.present(result_of(found))
 

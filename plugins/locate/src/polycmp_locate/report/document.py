@@ -13,13 +13,9 @@ from polycmp_locate.values.measured import Row
 
 
 def document_of(found: Located) -> dict[str, Any]:
-    """Return the document."""
+    """Return the fields of the document that only `locate` has."""
     return {
-        "schema": 1,
-        "kind": "locate",
-        "verdict": found.status,
         "words": found.verdict,
-        "sentence": found.sentence,
         "explanation": found.explain,
         "candidate": found.candidate,
         "reference": found.reference,
@@ -40,9 +36,6 @@ def document_of(found: Located) -> dict[str, Any]:
             item.label: {"backend": item.backend, "version": item.version, "error": item.error or None}
             for item in found.backends
         },
-        "notes": found.notes,
-        "command": found.command,
-        "seconds": found.seconds,
     }
 
 

@@ -163,9 +163,9 @@ def _refuse_to_overwrite(path: str) -> None:
 
 def _save_changes(found: Repair, path: str) -> None:
     """Write the list of changes beside the mended model."""
-    from polycmp_locate.precision.repair.face import document_of
+    from polycmp_locate.precision.repair.presentation import result_of
 
     beside = str(_beside(path))
     with atomic_write(beside) as file:
-        file.write(to_bytes(json.dumps(document_of(found), indent=1) + "\n"))
+        file.write(to_bytes(json.dumps(result_of(found).document, indent=1) + "\n"))
     found.files += [path, beside]

@@ -18,12 +18,12 @@ from polycmp.report import (
     Row,
     Table,
     Verdict,
-    backend_failure,
 )
 from polycmp_locate.precision.rank.along import along_graph, gain_of
 from polycmp_locate.precision.rank.reasons import reason_of, why_kept
 from polycmp_locate.precision.rank.result import LayerFigures, Ranking, Trial
 from polycmp_locate.report.document import pairing_document
+from polycmp_locate.report_builder import build_result, number
 
 #: How many of the kept layers a terminal gives the reason of; pages and JSON have all.
 _TOLD = 6
@@ -48,18 +48,26 @@ def result_of(found: Ranking, command: str) -> Result:
         command: The command's words: `locate`, `debug precision`.
     """
     verdict = _verdict(found, command)
-    return Result(
-        command=command,
-        verdict=verdict,
-        heading=_heading(found),
-        sentence=sentence_of(found),
+    then = None
+    if found.kept and not found.files:
+        flag = "--save-mixed" if command == "locate" else "-o"
+        then = NextStep(f"{found.command} {flag} mixed.onnx", "write the model that keeps these layers in float")
+    return build_result(
+        command,
+        verdict,
+        _heading(found),
+        _sentence(found),
         title=found.candidate,
-        content=tuple(_content(found, command)),
-        facts=tuple(_facts(found)),
-        command_line=found.command,
+        typed=found.command,
         seconds=found.seconds,
-        timed=True,
-        document=document_of(found, command, verdict),
+        kind="ranking",
+        document=_document(found, command),
+        facts=_facts(found),
+        failed=found.failed_backends,
+        content=_content(found),
+        notes=found.notes,
+        files=found.files,
+        then=then,
     )
 
 
@@ -74,7 +82,7 @@ def _heading(found: Ranking) -> str:
     return "NOTHING FOUND" if found.kept is None else "FOUND" if found.kept else "NOTHING TO KEEP"
 
 
-def sentence_of(found: Ranking) -> str:
+def _sentence(found: Ranking) -> str:
     """Return what was found in one sentence."""
     runs = f"in {found.search_runs} runs of a whole model"
     count = len(found.layers)
@@ -95,19 +103,12 @@ def _worst(trial: Trial | None) -> str:
     return f"with {len(trial.kept)} layers in float: {trial.reason}" if trial is not None else ""
 
 
-def _content(found: Ranking, command: str) -> Iterator[Block]:
-    yield from (backend_failure(item.label, item.error, item.hint) for item in found.failed_backends)
+def _content(found: Ranking) -> Iterator[Block]:
     if found.layers:
         yield along_graph(found)
         yield _table(found)
-    if found.kept:
-        for place, item in enumerate(_kept(found)):
-            yield Note(f"{item.layer.label}: {why_kept(item, found)}", label="kept", terminal=place < _TOLD)
-    yield from (Note(text) for text in found.notes)
-    yield from (Note(path, label="saved") for path in found.files)
-    if found.kept and not found.files:
-        flag = "--save-mixed" if command == "locate" else "-o"
-        yield NextStep(f"{found.command} {flag} mixed.onnx", "write the model that keeps these layers in float")
+    for place, item in enumerate(_kept(found)):
+        yield Note(f"{item.layer.label}: {why_kept(item, found)}", label="kept", terminal=place < _TOLD)
 
 
 def _facts(found: Ranking) -> Iterator[Fact]:
@@ -171,14 +172,10 @@ def _gain(item: LayerFigures, found: Ranking) -> CellValue:
     return None if gain is None else Cell("mended", 1e9) if math.isinf(gain) else gain
 
 
-def document_of(found: Ranking, command: str, verdict: str) -> dict[str, Any]:
-    """Return the JSON document."""
+def _document(found: Ranking, command: str) -> dict[str, Any]:
+    """Return the fields of the document that only a ranking has."""
     return {
-        "schema": 1,
-        "kind": "ranking",
         "command_name": command,
-        "verdict": verdict,
-        "sentence": sentence_of(found),
         "candidate": found.candidate,
         "reference": found.reference,
         "mode": found.mode,
@@ -199,9 +196,6 @@ def document_of(found: Ranking, command: str, verdict: str) -> dict[str, Any]:
         ],
         "backends": {item.label: {"backend": item.backend, "version": item.version} for item in found.backends},
         "files": found.files,
-        "notes": found.notes,
-        "command": found.command,
-        "seconds": found.seconds,
     }
 
 
@@ -233,10 +227,3 @@ def _layer(item: LayerFigures, found: Ranking) -> dict[str, Any]:
         "snr_db_without": number(item.without),
         "reason": why_kept(item, found) if item.kept else reason_of(item),
     }
-
-
-def number(value: float | None) -> float | str | None:
-    """Return a number as JSON can hold it."""
-    if value is None or not math.isinf(value):
-        return value
-    return "inf" if value > 0 else "-inf"

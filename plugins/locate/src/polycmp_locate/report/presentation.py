@@ -17,7 +17,6 @@ from polycmp.report import (
     Note,
     Result,
     Table,
-    backend_failure,
     duration,
     error_histogram,
     figure,
@@ -26,6 +25,7 @@ from polycmp.report import Row as ReportRow
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.report.along import along_graph
 from polycmp_locate.report.document import document_of
+from polycmp_locate.report_builder import build_result
 from polycmp_locate.values.judged import NOT_JUDGED, UNDECIDED
 from polycmp_locate.values.located import Located
 from polycmp_locate.values.measured import Row
@@ -54,18 +54,23 @@ def result_of(found: Located, *, explain: bool = False) -> Result:
     else:
         heading = _heading(found)
         sentence = found.sentence.removeprefix(f"{UNDECIDED}: ")  # the heading says so
-    return Result(
-        command="locate",
-        verdict=found.status,
-        heading=heading,
-        sentence=sentence,
+    return build_result(
+        "locate",
+        found.status,
+        heading,
+        sentence,
+        said=found.sentence,
         title=found.candidate,
-        content=tuple(_content(found, explain)),
-        facts=tuple(_facts(found)),
-        command_line=found.command,
+        typed=found.command,
         seconds=found.seconds,
         timed=not only_failures,
         document=document_of(found),
+        facts=_facts(found),
+        failed=failed,
+        content=_content(found),
+        notes=found.notes,
+        explained=[Note(text, label="", terminal=explain) for text in found.explain],
+        files=[found.saved] if found.saved else (),
     )
 
 
@@ -77,8 +82,7 @@ def _heading(found: Located) -> str:
     return "FOUND" if found.exit_code == EXIT_DIFFERENT else "NOTHING FOUND"
 
 
-def _content(found: Located, explain: bool) -> Iterator[Block]:
-    yield from (backend_failure(item.label, item.error, item.hint) for item in found.failed_backends)
+def _content(found: Located) -> Iterator[Block]:
     if found.rows:
         yield along_graph(found)
         yield _table(found)
@@ -86,10 +90,6 @@ def _content(found: Located, explain: bool) -> Iterator[Block]:
         yield _operator(found.first_bad, found)
     if found.probe is not None:
         yield Note(found.probe.sentence, label="probe check")
-    yield from (Note(text) for text in found.notes)
-    yield from (Note(text, label="", terminal=explain) for text in found.explain)
-    if found.saved:
-        yield Note(found.saved, label="saved")
 
 
 def _facts(found: Located) -> Iterator[Fact]:

@@ -6,25 +6,31 @@ from collections.abc import Iterator
 from typing import Any
 
 from polycmp.report import Block, Cell, Column, Fact, NextStep, Note, Result, Row, Table, Verdict
-from polycmp_locate.precision.rank.face import number
 from polycmp_locate.precision.rank.result import Trial
 from polycmp_locate.precision.repair.result import Repair
+from polycmp_locate.report_builder import build_result, number
 
 
 def result_of(found: Repair) -> Result:
     """Return what was found as reports render it."""
-    return Result(
-        command="locate",
-        verdict=_verdict(found),
-        heading="NOTHING TO MEND" if _is_equal(found) else "MENDED" if found.after is not None else "NOT MENDED",
-        sentence=sentence_of(found),
+    then = None
+    if found.changes and not found.files:
+        then = NextStep(f"{found.command} --save-fixed fixed.onnx", "write the mended model")
+    return build_result(
+        "locate",
+        _verdict(found),
+        "NOTHING TO MEND" if _is_equal(found) else "MENDED" if found.after is not None else "NOT MENDED",
+        _sentence(found),
         title=found.candidate,
-        content=tuple(_content(found)),
-        facts=(Fact("changes", str(len(found.changes))), Fact("runs", str(found.runs))),
-        command_line=found.command,
+        typed=found.command,
         seconds=found.seconds,
-        timed=True,
-        document=document_of(found),
+        kind="repair",
+        document=_document(found),
+        facts=(Fact("changes", str(len(found.changes))), Fact("runs", str(found.runs))),
+        content=_content(found),
+        notes=found.notes,
+        files=found.files,
+        then=then,
     )
 
 
@@ -36,7 +42,7 @@ def _verdict(found: Repair) -> Verdict:
     return "passed" if _is_equal(found) else "failed"
 
 
-def sentence_of(found: Repair) -> str:
+def _sentence(found: Repair) -> str:
     """Return what came of it in one sentence."""
     if _is_equal(found):
         return f"{found.candidate} is within the tolerance as it is"
@@ -74,19 +80,11 @@ def _content(found: Repair) -> Iterator[Block]:
             failures_first=True,
         )
     yield from (Note(f"{item.where}: {item.text}", label=f"{item.kind} changed") for item in found.changes)
-    yield from (Note(text) for text in found.notes)
-    yield from (Note(path, label="saved") for path in found.files)
-    if found.changes and not found.files:
-        yield NextStep(f"{found.command} --save-fixed fixed.onnx", "write the mended model")
 
 
-def document_of(found: Repair) -> dict[str, Any]:
-    """Return the JSON document."""
+def _document(found: Repair) -> dict[str, Any]:
+    """Return the fields of the document that only a repair has."""
     return {
-        "schema": 1,
-        "kind": "repair",
-        "verdict": _verdict(found),
-        "sentence": sentence_of(found),
         "candidate": found.candidate,
         "reference": found.reference,
         "suspects": [
@@ -97,10 +95,7 @@ def document_of(found: Repair) -> dict[str, Any]:
         "before": _trial(found.before),
         "after": _trial(found.after),
         "runs": found.runs,
-        "notes": found.notes,
         "files": found.files,
-        "command": found.command,
-        "seconds": found.seconds,
     }
 
 

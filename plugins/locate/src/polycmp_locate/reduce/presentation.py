@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.report import Block, Cell, Column, Fact, Note, Result, Row, Table, Verdict
 from polycmp_locate.reduce.parts import Part
 from polycmp_locate.reduce.reduction import Reduction
+from polycmp_locate.report_builder import build_result
 
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
@@ -17,18 +18,19 @@ _SHOWN = 20
 
 def result_of(found: Reduction) -> Result:
     """Return it as reports render it. Exit status 0: it was reduced, or nothing fails; 3: stopped, or no start."""
-    return Result(
-        command="debug reduce",
-        verdict=_verdict(found),
-        heading=_heading(found),
-        sentence=_sentence(found),
+    return build_result(
+        "debug reduce",
+        _verdict(found),
+        _heading(found),
+        _sentence(found),
         title="debug reduce",
-        content=tuple(_content(found)),
-        facts=(Fact("operators", str(len(found.graph.nodes))), Fact("steps", str(found.steps))),
-        command_line=found.command,
+        typed=found.command,
         seconds=found.seconds,
         timed=found.problem is None,
         document=_document(found),
+        facts=(Fact("operators", str(len(found.graph.nodes))), Fact("steps", str(found.steps))),
+        content=_content(found),
+        notes=found.notes,
     )
 
 
@@ -65,7 +67,6 @@ def _content(found: Reduction) -> Iterator[Block]:
     if found.taken:
         yield Note(f"{found.taken} verdicts are those of the earlier search")
     yield from (Note(f"{path} ({what})", label="saved") for what, path in found.files)
-    yield from (Note(text) for text in found.notes)
 
 
 def _table(graph: ModelGraph, part: Part) -> Table:
@@ -97,10 +98,6 @@ def _count(size: int) -> str:
 
 def _document(found: Reduction) -> dict[str, Any]:
     return {
-        "schema": 1,
-        "kind": "debug reduce",
-        "verdict": _verdict(found),
-        "sentence": _sentence(found),
         "fault": found.sentence,
         "operators": len(found.graph.nodes),
         "steps": found.steps,
@@ -109,9 +106,6 @@ def _document(found: Reduction) -> dict[str, Any]:
         "failing": _part(found.graph, found.failing),
         "passing": _part(found.graph, found.passing),
         "files": dict(found.files),
-        "notes": found.notes,
-        "command": found.command,
-        "seconds": found.seconds,
     }
 
 
