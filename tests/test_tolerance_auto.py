@@ -119,6 +119,26 @@ def test_whole_numbers_are_compared_exactly(polycmp, tmp_path):
     assert polycmp("run", "m.onnx", *wrong, *AUTO).status == 1
 
 
+def deciding(path, gap):
+    """Write a network that names the larger of two scores, one of which is the other and a share of it."""
+    weight = RNG.standard_normal((16, 1)).astype(np.float32)
+    weights = [("w", np.concatenate([weight, weight * np.float32(1 + gap)], axis=1))]
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["scores"], name="scores"),
+        helper.make_node("ArgMax", ["scores"], ["y"], axis=-1, name="y"),
+    ]
+    onnx.save(graph_model(nodes, [("x", FLOAT, [64, 16])], [("y", TensorProto.INT64, None)], weights), path)
+
+
+@pytest.mark.parametrize(("gap", "verdict_", "status"), [(2e-4, "undecided", 3), (0.5, "failed", 1)])
+def test_decisions_between_nearly_equal_values_are_undecided_and_others_wrong(polycmp, tmp_path, gap, verdict_, status):
+    deciding(tmp_path / "m.onnx", gap)
+    other = "onnx:dtype=float16" if gap < 0.1 else "faulty:backend=onnx,fault=shuffle,at=y"
+    done = polycmp("run", "m.onnx", "-b", other, "-b", "onnx", *AUTO)
+    assert (done.status, verdict(done)["verdict"]) == (status, verdict_), done.out
+    assert ("decisions between nearly equal values" in words(done)) == (verdict_ == "undecided")
+
+
 @pytest.mark.parametrize(
     "more",
     [("--atol", "1e-3"), ("--rtol", "1e-3"), ("--compare", "l2"), ("--check-error-stat", "mean"), ("--check-average",)],

@@ -23,7 +23,7 @@ from polycmp.builtin.layerwise.partition import (
     tensor_sizes,
 )
 from polycmp.builtin.layerwise.partitioned_run import JoinParts, MakeRunner, PartitionedRun
-from polycmp.builtin.layerwise.quantised import quantised_tensors, types_inside
+from polycmp.builtin.layerwise.quantised import accumulated_tensors, quantised_tensors, types_inside
 from polycmp.builtin.layerwise.structure import (
     final_outputs,
     makers,
@@ -52,6 +52,7 @@ __all__ = [
     "Window",
     "Windows",
     "a_few",
+    "accumulated_tensors",
     "coarsest",
     "comparable",
     "crossing",

@@ -35,18 +35,19 @@ class Tolerances(Protocol):
         ...
 
 
-def open_tolerances(resolved: Resolved, reference: str) -> Tolerances | None:
-    """Open the tolerances that the plan asks for by name; None if it names none.
+def open_tolerances(resolved: Resolved, reference: str, name: str = "") -> Tolerances | None:
+    """Open tolerances by name; None if there is none to open.
 
     Args:
         resolved: The run.
         reference: Label of the reference.
+        name: Their name; empty for that in the plan.
 
     Raises:
         PluginError: It is not there, or fails.
         UsageError: There is no such name, or it makes no sense for the plan.
     """
-    name, registry = resolved.plan.compare.tolerance, resolved.registry
+    name, registry = name or resolved.plan.compare.tolerance, resolved.registry
     if not name:
         return None
     try:

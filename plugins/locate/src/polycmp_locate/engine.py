@@ -18,6 +18,7 @@ from polycmp_locate.judge.failure import judge_failure
 from polycmp_locate.judge.judge import judge
 from polycmp_locate.measure.measure import measure
 from polycmp_locate.pairing.inputs import input_pairs
+from polycmp_locate.pairing.view import SharedGraph
 from polycmp_locate.report.report import report
 from polycmp_locate.setting import LocateOptions, Look, Setting, Stage, Tensors
 from polycmp_locate.setup.drawing import draw
@@ -27,9 +28,10 @@ from polycmp_locate.setup.sides import left_out_notes, make_setting, reference_o
 from polycmp_locate.sweep.bisect import bisect
 from polycmp_locate.sweep.stepping import SteppingRun, step_over
 from polycmp_locate.sweep.sweep import open_way, sweep
+from polycmp_locate.trials.outputs import OutputRounding
 from polycmp_locate.trials.vote import odd_one_out
 from polycmp_locate.trials.whole import WholeModel
-from polycmp_locate.values.judged import Failure, Judged
+from polycmp_locate.values.judged import OF_NUMBERS, Failure, Judged
 from polycmp_locate.values.located import Located
 
 if TYPE_CHECKING:
@@ -57,6 +59,8 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
         if judged.open_until is not None:
             measured = measure(sweep(way, on_stage), setting, on_stage, judged.open_until)
             judged = judge(measured, whole, judged)
+        if judged.verdict in OF_NUMBERS and whole.is_hidden():
+            judged = replace(judged, is_hidden=True)
         return report(judged, setting, feed)
 
 
@@ -145,6 +149,9 @@ def _against_backend(
             if setting is None:
                 setting = Setting(candidate, reference, precise, functions, plan.max_memory, moved=moved)
                 setting = make_setting(setting, chosen.feed, pairs, plan.compare.map_output)
+                graph = setting.reference.graph
+                own = graph.own if isinstance(graph, SharedGraph) else None
+                setting.explains = OutputRounding(resolved, candidate.label, reference.label, own).explains
             one = _search_with_draws(
                 replace(setting, functions=chooser.functions(chosen)), chosen.feed, options, on_stage
             )

@@ -11,6 +11,7 @@ from polycmp.graph import GraphNode, ModelGraph
 from polycmp.layerwise import MovedRuns, PartitionedRun
 from polycmp.precision import UNITS
 from polycmp.spec import Compared
+from polycmp.tensors import Feed
 from polycmp_locate.pairing.result import Pairing
 
 Tensors = Mapping[str, Any]
@@ -45,6 +46,8 @@ class Setting:
         max_memory: Bytes for tensors.
         pairing: Which tensors of two different models belong together; None where both have the same operators.
         moved: Runs the reference's model with its tensors moved; None where nothing can.
+        explains: Tells of inputs and both sides' outputs whether measured rounding explains these; None where that
+            is not asked, as against a saved run.
     """
 
     candidate: PartitionedRun
@@ -54,6 +57,7 @@ class Setting:
     max_memory: int = 0
     pairing: Pairing | None = None
     moved: MovedRuns | None = None
+    explains: Callable[[Feed, Tensors, Tensors], bool] | None = None
 
     def agree(self, made: Tensors, expected: Tensors) -> bool:
         """Return whether tensors of the candidate and of the reference are within the tolerances."""

@@ -6,8 +6,10 @@ from polycmp.graph import GraphNode, ModelGraph, Rounding, weight_values
 from polycmp.precision import UNITS, is_steps
 from polycmp.tensors import Feed, TensorMetadata, dtype_name, is_floating
 
-#: Operators of any domain that round a tensor to steps; those of which the range makes the steps.
+#: Operators of any domain that round a tensor to steps; those of which the range makes the steps; those that add a bias
+#: to products, and all that have weights.
 _STATIC, _DYNAMIC = frozenset({"QuantizeLinear"}), frozenset({"DynamicQuantizeLinear", "DynamicQuantizeMatMul"})
+_ADDING_UP = frozenset({"Conv", "ConvTranspose", "Gemm"})
 _PRODUCTS = frozenset({"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Attention", "Gather"})
 
 
@@ -56,6 +58,26 @@ def quantised_tensors(quantised: ModelGraph, exact: ModelGraph) -> dict[str, Rou
     weights = {node.operand(place) for node in exact.nodes if node.op_type in _PRODUCTS for place in (0, 1, 2)}
     alone = (name for name in weights if name in exact.weights and name not in quantised.weights)
     return rounded | dict.fromkeys(alone, "int8")
+
+
+def accumulated_tensors(graph: ModelGraph) -> dict[str, Rounding]:
+    """Return the rounding inside a model that two backends run, both with the codes that it holds, by tensor.
+
+    What codes are multiplied out to is the same on both sides. A kernel that adds up products of codes holds steps of
+    the product of both scales, and rounds a bias to them that the file holds as a real number.
+
+    Args:
+        graph: The model.
+    """
+    steps = {
+        name: _step(graph, node) for node in graph.nodes if node.op_type == "DequantizeLinear" for name in node.outputs
+    }
+    rounded: dict[str, Rounding] = dict.fromkeys(steps, "float64")
+    for node in graph.nodes:
+        read, bias = [steps.get(node.operand(place), 0.0) for place in (0, 1)], node.operand(2)
+        if node.op_type in _ADDING_UP and all(read) and bias and bias not in steps:
+            rounded[node.outputs[0]] = read[0] * read[1]
+    return rounded
 
 
 def _step(graph: ModelGraph, node: GraphNode) -> float:

@@ -5,18 +5,39 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.compare import Scales, one_rounding, sampled_levels
 from polycmp.errors import UsageError
 from polycmp.graph import ModelGraph, Rounding
-from polycmp.layerwise import MovedRuns, Samples, coarsest, quantised_tensors, same_structure, types_inside
+from polycmp.layerwise import (
+    MovedRuns,
+    Samples,
+    accumulated_tensors,
+    coarsest,
+    quantised_tensors,
+    same_structure,
+    types_inside,
+)
 from polycmp.precision import UNITS, allowed_precision, operator_rounding
 from polycmp.runs import Resolved, ResolvedBackend
 from polycmp.tensors import Feed
-from polycmp_checks.rounding.judge import BY_THE_TASK, NoiseFloor, NoiseJudge
+from polycmp_checks.rounding.judge import BY_THE_TASK, Decisions, NoiseFloor, NoiseJudge
+
+
+class _Side(NamedTuple):
+    """Rounding of one run.
+
+    Attributes:
+        kinds: What tensors are rounded to, by name; all others under the empty name.
+        kind: The coarsest type that the other run does not round to alike.
+    """
+
+    kinds: Mapping[str, Rounding]
+    kind: str
 
 
 class NoiseFloors:
@@ -55,19 +76,43 @@ class NoiseFloors:
 
     def judge(self, options: Any, candidate: str, reference: str, /, *, detail: bool) -> NoiseJudge:
         """Return the compare function that judges by the noise floor between two runs."""
-        return NoiseJudge(options, self.between(candidate, reference), detail)
+        floor, decisions = self.between(candidate, reference), self.decisions(candidate, reference)
+        return NoiseJudge(options, floor, decisions, detail)
 
     def between(self, one: str, two: str) -> Callable[[str, NDArray[Any], Scales], NoiseFloor]:
         """Return the function for the noise floor between two runs: output, reference values and scales to floor."""
 
         def floor(output: str, reference: NDArray[Any], scales: Scales) -> NoiseFloor:
             sides = self._sides(one, two)
-            parts = [self._floor(kinds, output, reference, scales) for kinds in sides]
+            parts = [self._floor(side, output, reference, scales) for side in sides]
             source = " and ".join(dict.fromkeys(part.source for part in parts))
             levels = tuple(mine + other for mine, other in zip(parts[0].levels, parts[1].levels, strict=True))
             return NoiseFloor(levels, max((part.kind for part in parts), key=UNITS.__getitem__), source)
 
         return floor
+
+    def decisions(self, one: str, two: str) -> Callable[[str, NDArray[Any]], Decisions]:
+        """Return a function of an output of whole numbers, and the reference's values: what rounding turns of them."""
+
+        def turned(output: str, reference: NDArray[Any]) -> Decisions:
+            sides = self._sides(one, two)
+            output = self._resolved.plan.compare.map_output.get(output, output)
+            count = largest = 0.0
+            for side in sides:
+                samples = self._samples(side.kinds)
+                exact = samples.exact.get(output) if samples is not None else None
+                if samples is None or exact is None or exact.shape != reference.shape:
+                    continue
+                gaps = [
+                    np.abs(made[output].astype(np.float64) - exact.astype(np.float64))
+                    for made in samples.moved
+                    if made[output].shape == exact.shape
+                ]
+                count += max((int(np.count_nonzero(gap)) for gap in gaps), default=0)
+                largest += max((float(gap.max(initial=0.0)) for gap in gaps), default=0.0)
+            return Decisions(int(count), largest, max((side.kind for side in sides), key=UNITS.__getitem__))
+
+        return turned
 
     def explanation(self, one: str, two: str, share: float) -> str:
         """Return in words whether rounding may explain an error, by estimate alone.
@@ -77,7 +122,7 @@ class NoiseFloors:
             two: Label of the other.
             share: The largest error over the largest magnitude of the output.
         """
-        kind = max((coarsest(kinds) for kinds in self._sides(one, two)), key=UNITS.__getitem__)
+        kind = max((side.kind for side in self._sides(one, two)), key=UNITS.__getitem__)
         depth = self._depth
         most = 4.0 * UNITS[kind] * math.sqrt(depth)
         said = f"rounding to {kind} in {depth} operators in a row"
@@ -87,10 +132,10 @@ class NoiseFloors:
         found = f"{share:.2g} of the largest value, which {said} may explain (up to {most:.1g})"
         return f"{found}: {BY_THE_TASK if kind == 'int8' else 'try --tolerance auto'}"
 
-    def _floor(self, kinds: Mapping[str, Rounding], output: str, reference: NDArray[Any], scales: Scales) -> NoiseFloor:
-        """Return the noise floor of one side, which rounds to these types."""
-        kind = coarsest(kinds)
-        samples = self._samples(kinds)
+    def _floor(self, side: _Side, output: str, reference: NDArray[Any], scales: Scales) -> NoiseFloor:
+        """Return the noise floor of one side."""
+        kind = side.kind
+        samples = self._samples(side.kinds)
         output = self._resolved.plan.compare.map_output.get(output, output)  # samples are under the reference's names
         exact = samples.exact.get(output) if samples is not None else None
         levels = None
@@ -117,10 +162,10 @@ class NoiseFloors:
     def _moved(self) -> MovedRuns:
         return MovedRuns(self._reference, self._graph(self._reference))
 
-    def _sides(self, *labels: str) -> list[Mapping[str, Rounding]]:
+    def _sides(self, *labels: str) -> list[_Side]:
         """Return the types that each run rounds to: what its options allow, or what is inside its model.
 
-        Whole numbers in a model that both run are the same on both sides, so they round nothing.
+        Codes in a model that both run are the same on both sides, and so is what they are multiplied out to.
         """
         backends = [self._backend(label) for label in labels]
         if labels not in self._alike:  # asked for each output, of which there may be thousands
@@ -128,16 +173,19 @@ class NoiseFloors:
             first = graphs[0]
             same = first is not None and all(graph is not None and same_structure(first, graph) for graph in graphs)
             self._alike[labels] = same
-        return [self._kinds(backend, whole=not self._alike[labels]) for backend in backends]
+        return [self._side(backend, alike=self._alike[labels]) for backend in backends]
 
-    def _kinds(self, backend: ResolvedBackend, *, whole: bool) -> Mapping[str, Rounding]:
+    def _side(self, backend: ResolvedBackend, *, alike: bool) -> _Side:
         """Return the types that a backend rounds to: of what its model quantises by name, of all else under no name."""
-        kind, graph = self._kind(backend, whole=whole), self._graph(backend)
-        exact = self._graph(self._reference)
-        if kind != "int8" or graph is None or exact is None:
-            return {"": kind}
+        graph, exact = self._graph(backend), self._graph(self._reference)
+        whole, real = self._kind(backend, whole=True), self._kind(backend, whole=False)
+        if whole != "int8" or graph is None or exact is None:
+            return _Side({"": whole}, whole)
+        if alike:
+            return _Side({"": real, **accumulated_tensors(graph)}, real)
         rounded = quantised_tensors(graph, exact)
-        return {"": self._kind(backend, whole=False), **rounded} if rounded else {"": kind}
+        kinds = {"": real, **rounded} if rounded else {"": whole}
+        return _Side(kinds, coarsest(kinds))
 
     def _backend(self, label: str) -> ResolvedBackend:
         labels = [backend.label for backend in self._resolved.backends]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.compare import (
@@ -26,6 +27,8 @@ from polycmp.tensors import dtype_class
 if TYPE_CHECKING:
     from polycmp.compare import SimpleOptions
 
+#: Kinds of numbers that a decision makes.
+_COUNTED = frozenset({"integer", "bool"})
 #: Advice where rounding may explain anything.
 BY_THE_TASK = "judge with real inputs and a metric of the task (--compare …, --postprocess …)"
 
@@ -56,17 +59,43 @@ class NoiseFloor:
 
 
 @dataclass(frozen=True)
+class Decisions:
+    """Elements of an output of whole numbers that rounding turns, on both sides together.
+
+    Attributes:
+        count: How many elements.
+        largest: By how much at most.
+        kind: The coarser of the types that both sides calculate in.
+    """
+
+    count: int
+    largest: float
+    kind: str
+
+    def explain(self, candidate: NDArray[Any], reference: NDArray[Any]) -> bool:
+        """Return whether two arrays of one shape differ in about as many elements, by about as much."""
+        gaps = np.abs(candidate.astype(np.float64) - reference.astype(np.float64))
+        few = int(np.count_nonzero(gaps)) <= MARGIN * self.count
+        return few and float(gaps.max(initial=0.0)) <= MARGIN * self.largest
+
+
+@dataclass(frozen=True)
 class NoiseJudge(OutputJudge):
-    """Judge an output by a noise floor; whole numbers are compared as `simple` does it.
+    """Compare function that judges by a noise floor.
+
+    Whole numbers are compared as `simple` does it, and undecided where they differ as decisions between nearly equal
+    values do.
 
     Args:
         options: Options of `simple`, except its tolerances.
         floor: Gives the noise floor of an output.
+        decisions: Gives what rounding turns of an output of whole numbers.
         detail: Whether to compute what only a report shows, too.
     """
 
     options: SimpleOptions
     floor: Callable[[str, NDArray[Any], Scales], NoiseFloor]
+    decisions: Callable[[str, NDArray[Any]], Decisions]
     detail: bool = False
     #: Whether its bound could explain anything it says itself.
     ignores: ClassVar[frozenset[str]] = frozenset(IMPOSTORS)
@@ -74,7 +103,7 @@ class NoiseJudge(OutputJudge):
     def judge(self, candidate: NDArray[Any], reference: NDArray[Any], output: str) -> DetailedVerdict:
         """Return the verdict on one output."""
         if candidate.shape != reference.shape or dtype_class(reference.dtype) not in {"float", "complex"}:
-            return Simple(self.options, self.detail).judge(candidate, reference, output)
+            return self._exact(candidate, reference, output)
         scales = scales_of(reference)
         floor = self.floor(output, reference, scales)
         largest = MARGIN * max(with_clipping(level, reference, floor.kind).largest for level in floor.levels)
@@ -91,3 +120,17 @@ class NoiseJudge(OutputJudge):
             if verdict.inconclusive:
                 verdict = replace(verdict, reason=f"{verdict.reason}: {BY_THE_TASK}")
         return replace(verdict, reason=f"{verdict.reason}; {bound}" if verdict.reason else bound)
+
+    def _exact(self, candidate: NDArray[Any], reference: NDArray[Any], output: str) -> DetailedVerdict:
+        """Return the verdict on whole numbers, and on what has another shape."""
+        verdict = Simple(self.options, self.detail).judge(candidate, reference, output)
+        if verdict.passed or candidate.shape != reference.shape or dtype_class(reference.dtype) not in _COUNTED:
+            return verdict
+        turned = self.decisions(output, reference)
+        if not turned.count or not turned.explain(candidate, reference):
+            return verdict
+        why = (
+            f"{verdict.reason}; rounding to {turned.kind} turns up to {turned.count} of them, by up to "
+            f"{turned.largest:.3g}, as decisions between nearly equal values: {BY_THE_TASK}"
+        )
+        return replace(verdict, reason=why, inconclusive="undecided")

@@ -30,6 +30,8 @@ def report(judged: Judged, setting: Setting, feed: Feed) -> Located:
         if judged.unseen:
             found.notes.append(f"not seen: {a_few(judged.unseen)}; if the error begins there, a later tensor is named")
     found.sentence = found.sentence or sentence(found)
+    if judged.is_hidden:
+        found.sentence += "; the outputs are off by no more than rounding explains all the same"
     if judged.borrowed and not found.exit_code:
         are, them = ("is", "it") if len(judged.borrowed) == 1 else ("are", "them")
         found.verdict = NOT_JUDGED

@@ -75,6 +75,11 @@ class WholeModel:
         own, other = to_numpy(self.plain[name]), to_numpy(self.expected[name])
         return own.shape == other.shape and is_floating(other.dtype) and is_too_far(own, other)
 
+    def is_hidden(self) -> bool:
+        """Return whether outputs are outside the tolerance, and rounding explains what all are off by."""
+        explains = self.setting.explains
+        return explains is not None and bool(self.failing) and explains(self.feed, self.plain, self.expected)
+
     def leads(self, row: Row, outputs: Set[str]) -> bool:
         """Return whether a tensor's error leads to that of some outputs, by a trial; True if none can be made."""
         candidate, reference = self.setting.candidate, self.setting.reference

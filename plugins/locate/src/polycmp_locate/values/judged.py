@@ -28,6 +28,8 @@ NARROWED = "calculated in a coarser type than the rest"
 NOT_JUDGED = "not judged"
 #: Verdicts of which nobody is accused.
 BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED, DRAWN, NOT_JUDGED})
+#: Verdicts on numbers, which rounding may explain in the outputs all the same.
+OF_NUMBERS = frozenset({WRONG, WORSE, CONSTANT, FUSION, NARROWED})
 #: Operators of a group that are named before the rest is counted.
 _NAMED = 5
 
@@ -231,6 +233,7 @@ class Judged:
         usual_type: In which type the rest of the model is calculated, where the first bad tensor's is coarser.
         unseen: Tensors that could not be looked at.
         borrowed: Operators that the reference lacks, of whose own errors nothing is known.
+        is_hidden: Whether rounding explains what the outputs are off by, all the same.
         is_whole: Whether all tensors of the model were looked at, and not only a few.
         open_until: What is to be measured again before this verdict is final; None if it is.
     """
@@ -251,5 +254,6 @@ class Judged:
     usual_type: str = ""
     unseen: tuple[str, ...] = ()
     borrowed: tuple[GraphNode, ...] = ()
+    is_hidden: bool = False
     is_whole: bool = True
     open_until: Extent | None = None
