@@ -186,7 +186,10 @@ def public_modules():
 #: put back what they change.
 CHANGES = {
     r"\bmallopt\b|gc\.(freeze|disable|set_threshold)\(|setrlimit|sched_setaffinity|umask\(|faulthandler\.": set(),
-    r"os\.environ\[[^]]*\] *=[^=]|os\.environ\.(setdefault|update|pop)|putenv|\bsetlocale\(": {"model.py"},
+    r"os\.environ\[[^]]*\] *=[^=]|os\.environ\.(setdefault|update|pop)|putenv|\bsetlocale\(": {
+        "model.py",
+        "_supervisor.py",
+    },
     r"np\.(seterr|seterrcall|set_printoptions)\(|random\.seed\(|sys\.set\w+\(|addLevelName|basicConfig": set(),
     r"signal\.signal\(": {"_ending.py", "_supervisor.py", "process.py", "forked.py", "served.py"},
 }

@@ -47,6 +47,15 @@ def test_a_signal_that_ends_the_command_ends_this_process(number):
     assert done.returncode == -number
 
 
+@pytest.mark.parametrize(("given", "seen"), [(None, "4"), ("20", "20")])
+def test_threads_of_openblas_do_not_spin_in_the_commands_process_unless_the_user_wants_it(monkeypatch, given, seen):
+    monkeypatch.delenv("OPENBLAS_THREAD_TIMEOUT", raising=False)
+    if given:
+        monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", given)
+    done = supervise('print(os.environ["OPENBLAS_THREAD_TIMEOUT"])', "run")
+    assert (done.stdout.strip(), done.returncode) == (seen, 7)
+
+
 def test_where_processes_cannot_be_copied_the_command_runs_here(monkeypatch):
     monkeypatch.delattr("os.fork")
     assert supervised(lambda: 7, ["run"]) == 7

@@ -50,6 +50,10 @@ def supervised(command: Callable[[], int], words: Sequence[str]) -> int:
     if not child:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         end_with(parent)
+        # Each thread of NumPy's OpenBLAS would spin for a tenth of a second at its start, on cores that backends could
+        # use: on 16 cores that was 1.8 s of the 3.1 s of processor time of a small comparison (benchmarks/README.md).
+        # This process is polycmp's own, so nobody else's environment changes.
+        os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
         activity.HERE.share(page)
         status = command()
         activity.HERE.ending(status)
