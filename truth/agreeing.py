@@ -151,7 +151,7 @@ def _same_numbers(said: Mapping[str, Said], located: Said) -> list[str]:
 
 def _marked(said: Mapping[str, Said], located: Said) -> list[str]:
     probe = located.document.get("probe") or {}
-    if located.verdict == UNSTEADY or probe.get("moved", True):
+    if located.verdict == UNSTEADY or probe.get("moved", True) or probe.get("relative", True):
         return []
     plain, marked = _outputs(said["run"]), _outputs(said["run --mark-all"])
     return [

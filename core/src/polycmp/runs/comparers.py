@@ -110,18 +110,19 @@ def comparer_maker(
             )
 
     def make(candidate: str, reference: str, *, final: Collection[str] | None = None) -> Comparer:
-        mine = functions
+        mine, any_shape = functions, planned.any_shape
         if tolerances is not None:
             options = next(choice.options for choice in plan.functions if choice.name == DEFAULT_COMPARE)
             judge = tolerances.judge(options, candidate, reference, detail=plan.detail)
             mine = {**functions, DEFAULT_COMPARE: judge}
+            any_shape = plan.shape_check and getattr(judge, "any_shape", False)
         return PairComparer(
             candidate,
             reference,
             mine,
             map_output=plan.map_output,
             shape_check=plan.shape_check,
-            any_shape=planned.any_shape,
+            any_shape=any_shape,
             accepted=accepted,
             final=final,
         )

@@ -31,6 +31,9 @@ class Tolerances(Protocol):
             candidate: Label of a run.
             reference: Label of the other.
             detail: Whether to compute what only a report shows, too.
+
+        Returns:
+            The function; with an attribute `any_shape` that is true, it judges arrays of different shapes, too.
         """
         ...
 

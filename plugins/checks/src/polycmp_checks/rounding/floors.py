@@ -24,8 +24,8 @@ from polycmp.layerwise import (
 )
 from polycmp.precision import UNITS, allowed_precision, operator_rounding
 from polycmp.runs import Resolved, ResolvedBackend
-from polycmp.tensors import Feed
-from polycmp_checks.rounding.judge import BY_THE_TASK, Decisions, NoiseFloor, NoiseJudge
+from polycmp.tensors import Feed, dtype_class
+from polycmp_checks.rounding.judge import BY_THE_TASK, COUNTED, Decisions, NoiseFloor, NoiseJudge
 
 
 class _Side(NamedTuple):
@@ -92,16 +92,20 @@ class NoiseFloors:
         return floor
 
     def decisions(self, one: str, two: str) -> Callable[[str, NDArray[Any]], Decisions]:
-        """Return a function of an output of whole numbers, and the reference's values: what rounding turns of them."""
+        """Return a function of an output and the reference's values: what of its decisions rounding turns."""
 
         def turned(output: str, reference: NDArray[Any]) -> Decisions:
             sides = self._sides(one, two)
             output = self._resolved.plan.compare.map_output.get(output, output)
             count = largest = 0.0
+            shapes = {reference.shape}
             for side in sides:
                 samples = self._samples(side.kinds)
                 exact = samples.exact.get(output) if samples is not None else None
-                if samples is None or exact is None or exact.shape != reference.shape:
+                if samples is None or exact is None:
+                    continue
+                shapes |= {made[output].shape for made in samples.moved}
+                if exact.shape != reference.shape or dtype_class(exact.dtype) not in COUNTED:
                     continue
                 gaps = [
                     np.abs(made[output].astype(np.float64) - exact.astype(np.float64))
@@ -110,7 +114,8 @@ class NoiseFloors:
                 ]
                 count += max((int(np.count_nonzero(gap)) for gap in gaps), default=0)
                 largest += max((float(gap.max(initial=0.0)) for gap in gaps), default=0.0)
-            return Decisions(int(count), largest, max((side.kind for side in sides), key=UNITS.__getitem__))
+            kind = max((side.kind for side in sides), key=UNITS.__getitem__)
+            return Decisions(int(count), largest, kind, reshaped=len(shapes) > 1)
 
         return turned
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from polycmp.compare import SimpleOptions
 
 #: Kinds of numbers that a decision makes.
-_COUNTED = frozenset({"integer", "bool"})
+COUNTED = frozenset({"integer", "bool"})
 #: Advice where rounding may explain anything.
 BY_THE_TASK = "judge with real inputs and a metric of the task (--compare …, --postprocess …)"
 
@@ -60,17 +60,19 @@ class NoiseFloor:
 
 @dataclass(frozen=True)
 class Decisions:
-    """Elements of an output of whole numbers that rounding turns, on both sides together.
+    """Decisions in an output that rounding turns, on both sides together.
 
     Attributes:
-        count: How many elements.
+        count: Number of elements of an output of whole numbers that change.
         largest: By how much at most.
         kind: The coarser of the types that both sides calculate in.
+        reshaped: Whether the output has other shapes, too.
     """
 
     count: int
     largest: float
     kind: str
+    reshaped: bool = False
 
     def explain(self, candidate: NDArray[Any], reference: NDArray[Any]) -> bool:
         """Return whether two arrays of one shape differ in about as many elements, by about as much."""
@@ -99,6 +101,8 @@ class NoiseJudge(OutputJudge):
     detail: bool = False
     #: Whether its bound could explain anything it says itself.
     ignores: ClassVar[frozenset[str]] = frozenset(IMPOSTORS)
+    #: Whether it judges arrays of different shapes, too.
+    any_shape: ClassVar[bool] = True
 
     def judge(self, candidate: NDArray[Any], reference: NDArray[Any], output: str) -> DetailedVerdict:
         """Return the verdict on one output."""
@@ -124,13 +128,15 @@ class NoiseJudge(OutputJudge):
     def _exact(self, candidate: NDArray[Any], reference: NDArray[Any], output: str) -> DetailedVerdict:
         """Return the verdict on whole numbers, and on what has another shape."""
         verdict = Simple(self.options, self.detail).judge(candidate, reference, output)
-        if verdict.passed or candidate.shape != reference.shape or dtype_class(reference.dtype) not in _COUNTED:
+        same = candidate.shape == reference.shape
+        if verdict.passed or (same and dtype_class(reference.dtype) not in COUNTED):
             return verdict
         turned = self.decisions(output, reference)
-        if not turned.count or not turned.explain(candidate, reference):
+        if not (turned.count and turned.explain(candidate, reference) if same else turned.reshaped):
             return verdict
+        what = f"up to {turned.count} of them, by up to {turned.largest:.3g}" if same else "the shape"
         why = (
-            f"{verdict.reason}; rounding to {turned.kind} turns up to {turned.count} of them, by up to "
-            f"{turned.largest:.3g}, as decisions between nearly equal values: {BY_THE_TASK}"
+            f"{verdict.reason}; rounding to {turned.kind} turns {what}, as decisions between nearly equal values: "
+            f"{BY_THE_TASK}"
         )
         return replace(verdict, reason=why, inconclusive="undecided")
