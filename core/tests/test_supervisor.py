@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 
@@ -45,6 +47,22 @@ def test_a_crash_says_whose_it_is_and_what_to_type():
 def test_a_signal_that_ends_the_command_ends_this_process(number):
     done = supervise(f"signal.signal({number}, signal.SIG_DFL); os.kill(os.getpid(), {number})", "run")
     assert done.returncode == -number
+
+
+def test_ctrl_c_for_the_whole_group_is_one_interrupt_for_the_command():
+    tidy = """try:
+            print("ready", flush=True)
+            time.sleep(60)
+        except KeyboardInterrupt:
+            time.sleep(0.3)  # the signal that is passed on comes while it tidies up
+            print("tidy", flush=True)
+            return 130"""
+    code = "import time\n" + PROGRAM.format(body=tidy, words=["run"])
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert process.stdout.readline() == "ready\n"
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=60)[0] == "tidy\n"
+    assert process.returncode == 130
 
 
 @pytest.mark.parametrize(("given", "seen"), [(None, "4"), ("20", "20")])
