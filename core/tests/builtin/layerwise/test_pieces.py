@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,16 +14,16 @@ COUNT = 64
 
 
 class Backend:
-    """Refuses some operators' outputs, and more than so many operators together; an attempt takes a second for each."""
+    """Refuses some operators' outputs, and more than so many operators together; counts those of all attempts."""
 
     def __init__(self, refused=(), most=COUNT, cannot_end=()):
         self.refused, self.most, self.cannot_end = set(refused), most, set(cannot_end)
-        self.attempts, self.pieces, self.now = [], [], 0.0
+        self.attempts, self.pieces, self.made = [], [], 0
 
     def __call__(self, piece):
         assert piece.start == (self.pieces[-1].stop if self.pieces else 0)
         self.attempts.append(piece)
-        self.now += piece.stop - piece.start
+        self.made += piece.stop - piece.start
         if piece.shown and (piece.stop - piece.start > self.most or self.refused & set(range(*piece[:2]))):
             return False
         if piece.stop in self.cannot_end:
@@ -29,8 +31,8 @@ class Backend:
         self.pieces.append(piece)
         return True
 
-    def go(self, seconds=1e9, crossing=lambda _: 1, smallest=1):
-        return go_in_pieces(self, 0, COUNT, crossing, seconds, lambda: self.now, smallest)
+    def go(self, most=math.inf, crossing=lambda _: 1, smallest=1):
+        return go_in_pieces(self, 0, COUNT, crossing, most, smallest)
 
     def shown(self):
         return {index for piece in self.pieces if piece.shown for index in range(piece.start, piece.stop)}
@@ -57,32 +59,20 @@ def test_pieces_are_as_large_as_the_backend_takes():
     backend = Backend(most=20)
     assert backend.go()
     assert len(backend.pieces) <= 5
-    assert backend.now <= 3 * COUNT
+    assert backend.made <= 3 * COUNT
 
 
 @settings(deadline=None)
 @given(st.sets(st.integers(0, COUNT - 1)), st.integers(1, 4 * COUNT))
-def test_it_ends_in_time_with_all_operators_run(refused, seconds):
+def test_it_ends_after_so_many_attempts_with_all_operators_run(refused, most):
     backend = Backend(refused)
-    assert backend.go(seconds)
+    assert backend.go(most)
     assert backend.pieces[-1].stop == COUNT
     assert not backend.shown() & refused
-    assert backend.now <= 1.5 * seconds + 3 * COUNT  # the last attempts, and what is left as one
+    assert backend.made <= 1.5 * most + 3 * COUNT  # the last attempts, and what is left as one
 
 
-def test_an_attempt_that_takes_very_long_is_not_repeated():
-    backend = Backend(most=8)
-    slow = backend.__call__
-
-    def works(piece):
-        backend.now += 100 * COUNT if piece.stop - piece.start == 8 else 0
-        return slow(piece)
-
-    assert go_in_pieces(works, 0, COUNT, seconds=2 * COUNT, clock=lambda: backend.now)
-    assert [piece for piece in backend.pieces if not piece.shown] == [Piece(8, COUNT, False)]
-
-
-def test_time_is_shared_among_the_operators():
+def test_attempts_are_shared_among_the_operators():
     """Refusals at the beginning do not take what the rest needs."""
     backend = Backend(range(8))
     assert backend.go(3 * COUNT)

@@ -17,13 +17,11 @@ class Attempt(NamedTuple):
         segment: The segment that was run.
         live: The run of the backend.
         outputs: Outputs by name; None if the segment failed.
-        seconds: Duration of the attempt in seconds.
     """
 
     segment: Segment
     live: BackendRun
     outputs: Mapping[str, Any] | None
-    seconds: float = 0.0
 
 
 def only(segment: Segment, names: Collection[str]) -> Segment:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from polycmp.builtin.layerwise.attempt import only
-from polycmp.builtin.layerwise.observable import MOST_SECONDS, real_numbers
+from polycmp.builtin.layerwise.observable import real_numbers
 from polycmp.builtin.layerwise.partition import Layout, Segment, crossing
 from polycmp.builtin.layerwise.pieces import Piece, go_in_pieces, shape_tensors
 from polycmp.builtin.layerwise.structure import final_outputs
@@ -15,10 +15,10 @@ from polycmp.builtin.layerwise.structure import final_outputs
 if TYPE_CHECKING:
     from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
 
-#: Making and running the whole model, and all of its tensors, may take this many times as long as the former alone.
-_TIMES = 3.0
-#: Least time for the search for pieces that work, as a share of the time for the whole model.
-_LEAST = 0.5
+#: How many times over the search for pieces may make the operators of a segment, successes included; by count and not
+#: by time, so that a busy machine shows the same. Where the whole model was made before, and all of its tensors were
+#: tried, that is a third time; where nothing was, small models should be divided as far as it takes.
+_AFTER_WHOLE, _ALONE = 1, 4
 #: A model that may calculate in a narrower type is refused for what is fused with what. Pieces below this share of it
 #: are not divided: of MiniLM's 356 operators in float16, TensorRT 8.6 took 3 s for one of 15 without its inner tensors,
 #: and 57 and 105 s for two of 7 with them, where the whole model took 35 s (H200). A build cannot be interrupted.
@@ -50,12 +50,11 @@ class InPieces:
         spare = idle.intersection(self._shapes, segment.wanted)
         return spare - set(real_numbers(spare, self._run.types())) if spare else set()
 
-    def find(self, segment: Segment, seconds: float, *, keep: bool) -> dict[str, Any] | None:
+    def find(self, segment: Segment, *, keep: bool) -> dict[str, Any] | None:
         """Run a segment in pieces as large as the backend takes; return what is wanted of it.
 
         Args:
             segment: The segment that failed as a whole.
-            seconds: Duration of the failed attempt.
             keep: Whether another iteration will want the same sessions again.
 
         Returns:
@@ -73,8 +72,9 @@ class InPieces:
             return found is not None
 
         smallest = max(1, (segment.stop - segment.start) // _FUSED) if run.result.precision else 1
-        cuts, limit = self._cuts(layout, segment), self._limit(seconds)
-        if not go_in_pieces(works, segment.start, segment.stop, cuts, limit, smallest=smallest):
+        cuts = self._cuts(layout, segment)
+        most = (_AFTER_WHOLE if run.has_run_whole else _ALONE) * (segment.stop - segment.start)
+        if not go_in_pieces(works, segment.start, segment.stop, cuts, most, smallest):
             run.tensors = before
             run.forget(piece.start for piece in done)
             return None
@@ -106,13 +106,6 @@ class InPieces:
                 return None
             made.update(found)
         return self._end(segment, before, made)
-
-    def _limit(self, seconds: float) -> float:
-        """Return the time limit of the search, in seconds, after an attempt that took this long."""
-        whole = self._run.whole_seconds
-        if not whole:
-            return max(MOST_SECONDS, _TIMES * seconds)
-        return max((_TIMES - 1.0) * whole - seconds, _LEAST * whole)
 
     def _layout(self, segment: Segment) -> Layout:
         later = set(segment.outputs) - set(segment.last_use)

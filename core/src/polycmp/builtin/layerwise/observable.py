@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 
 from polycmp.tensors import TensorMetadata, is_floating
 
-#: Attempts, and seconds, after which the rest counts as what cannot be shown: each may be the build of an engine.
+#: Attempts after which the rest counts as what cannot be shown; by count and not by time, so that a busy machine shows
+#: the same. Of a backend that compiles each is the build of an engine.
 MOST_ATTEMPTS = 48
-MOST_SECONDS = 60.0
+MOST_BUILDS = 8
 
 
 def largest_working(
@@ -17,7 +17,7 @@ def largest_working(
     needed: Sequence[str],
     likely: Sequence[str],
     unlikely: Sequence[str],
-    clock: Callable[[], float] = time.monotonic,
+    most: int = MOST_ATTEMPTS,
 ) -> list[str] | None:
     """Return a set of tensors that a backend can give out, as large as few attempts find; None if not even `needed`.
 
@@ -28,9 +28,8 @@ def largest_working(
         needed: Tensors that must be in the set.
         likely: Tensors that the backend can probably give out.
         unlikely: Tensors that it probably cannot give out; left out if the rest works without them.
-        clock: Tells the time in seconds.
+        most: Attempts after which the rest counts as what cannot be shown.
     """
-    start = clock()
     if likely and unlikely and works([*needed, *likely]):
         return [*needed, *likely]
     if needed and not works(needed):
@@ -38,7 +37,7 @@ def largest_working(
     attempts = 1
     shown = list(needed)
     chunks = _halves(list(likely))
-    while chunks and attempts < MOST_ATTEMPTS and clock() - start < MOST_SECONDS:
+    while chunks and attempts < most:
         chunk = chunks.pop(0)
         attempts += 1
         if works([*shown, *chunk]):

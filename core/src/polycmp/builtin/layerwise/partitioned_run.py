@@ -52,7 +52,7 @@ class PartitionedRun:
         tensors: Tensors that are computed and still needed, by name; the inputs included.
         given: The model's inputs in the last iteration.
         hidden: Tensors that this backend cannot show, although it runs the model.
-        whole_seconds: Time to make and run the whole model, in seconds; 0 if that has not been done.
+        has_run_whole: Whether the whole model has been made and run.
         forecast: Estimate of the time that parts take to make and run.
         on_stage: Told in words what is built next.
     """
@@ -76,7 +76,7 @@ class PartitionedRun:
         self.tensors: dict[str, Any] = {}
         self.given: dict[str, Any] = {}
         self.hidden: set[str] = set()
-        self.whole_seconds = 0.0
+        self.has_run_whole = False
         self.forecast = Forecast()
         self.on_stage: Callable[[str], None] = lambda _: None
         self._refusals = Refusals(self)
@@ -146,7 +146,7 @@ class PartitionedRun:
             made, attempt = self._refusals.settle(attempt, keep=keep, whole=whole)
         if attempt is None:
             return made
-        segment, live, outputs, _ = attempt
+        segment, live, outputs = attempt
         if not segment.outputs:  # nothing of what is wanted here can be shown, and nothing else is needed
             return {}
         self._note(live)
@@ -180,7 +180,7 @@ class PartitionedRun:
             outputs = live.infer({name: self.tensors[name] for name in names}) if live.is_active else None
         if outputs is not None:
             self.forecast.learn(segment.stop - segment.start, time.monotonic() - start)
-        return Attempt(segment, live, outputs, time.monotonic() - start)
+        return Attempt(segment, live, outputs)
 
     def run_piece(self, segment: Segment, *, keep: bool) -> dict[str, Any] | None:
         """Run a piece of a segment on what is there; return what is wanted of it, which outlives the next one.
@@ -192,7 +192,7 @@ class PartitionedRun:
         Returns:
             The wanted tensors, None if it failed.
         """
-        _, live, outputs, _ = self.attempt(segment, whole=False)
+        _, live, outputs = self.attempt(segment, whole=False)
         if outputs is None or any(name not in outputs for name in segment.outputs):
             live.deactivate()
             return None
@@ -351,9 +351,9 @@ class PartitionedRun:
         kept = _infer(live, feed, times)
         live.deactivate()
         self._note(live)
-        if kept and not self.whole_seconds:
-            self.whole_seconds = time.monotonic() - start
-            self.forecast.learn(len(self.graph.nodes), self.whole_seconds)
+        if kept and not self.has_run_whole:
+            self.has_run_whole = True
+            self.forecast.learn(len(self.graph.nodes), time.monotonic() - start)
         return kept
 
     def _session(self, segment: Segment, whole: bool) -> BackendRun:

@@ -1,8 +1,8 @@
-"""In which pieces to go through operators that a backend that compiles refuses together, and how long that may take."""
+"""In which pieces to go through operators that a backend that compiles refuses together; how long compiling takes."""
 
 from __future__ import annotations
 
-import time
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -16,10 +16,10 @@ _SHAPES = frozenset({"Shape", "Size"})
 _PARTS = 8
 #: Successes at a size before the next larger one is tried, and failures after which it no longer is.
 _STREAK = 2
-#: The share of the time that may be spent at the beginning, where most is learnt.
+#: Share of the attempts that may be spent at the beginning, where most is learnt.
 _AHEAD = 0.25
-#: Factor by which a search may take longer than it should: one attempt may take longer than all others.
-_TOO_LONG = 1.5
+#: Factor by which a search may make more operators than it should, before what is left runs as one piece.
+_TOO_MANY = 1.5
 
 
 class Piece(NamedTuple):
@@ -41,34 +41,34 @@ def go_in_pieces(
     start: int,
     stop: int,
     crossing: Callable[[int], int | None] = lambda _: 1,
-    seconds: float = 60.0,
-    clock: Callable[[], float] = time.monotonic,
+    most: float = math.inf,
     smallest: int = 1,
 ) -> bool:
     """Run operators from first to last in pieces as large as a backend takes; return whether all of them ran.
 
     Called after all of them together have failed. It begins with an eighth of them, as a failure of more would teach no
     more and take longer. A piece that fails is tried in halves, down to single operators, of which nothing but what
-    others need is then asked; pieces grow again where they work. Where that takes longer than the share of the time
-    that these operators have, a piece is not divided further, and gives out only what others need.
+    others need is then asked; pieces grow again where they work. Where attempts have made more than these operators'
+    share, a piece is not divided further, and gives out only what others need.
 
     Args:
-        works: Runs a piece that follows the last one that worked; each attempt may take as long as a build.
+        works: Runs a piece that follows the last one that worked; an attempt takes as long as it has operators.
         start: Position of the first operator.
         stop: Position after the last one.
         crossing: Number of tensors that cross a cut before the operator at a position; None if it cannot be cut.
-        seconds: Time that the whole run should take; after half as much again, what is left runs as one piece.
-        clock: Tells the time in seconds.
+        most: Number of operators that all attempts together should make; after half as many again, what is left runs
+            as one piece.
         smallest: A piece of no more operators than this is not divided.
     """
-    begun, operators = clock(), stop - start
+    made, operators = 0, stop - start
     cuts = {place: count for place in range(start + 1, stop) if (count := crossing(place)) is not None}
     cuts[stop] = 0
     size, streak, position, failed = max(1, operators // _PARTS), 0, start, Counter[int]()
     while position < stop:
-        if clock() - begun > _TOO_LONG * seconds:
+        if made > _TOO_MANY * most:
             return _hidden(works, cuts, position, stop) is not None
         end = _end(cuts, position, size)
+        made += end - position
         if works(Piece(position, end, True)):
             position, streak = end, streak + 1
             if streak >= _STREAK and failed[2 * size] < _STREAK:
@@ -76,13 +76,14 @@ def go_in_pieces(
             continue
         failed[size] += 1
         streak = 0
-        late = clock() - begun > seconds * (_AHEAD + (1 - _AHEAD) * (end - start) / operators)
+        late = made > most * (_AHEAD + (1 - _AHEAD) * (end - start) / operators)
         if not late and end - position > smallest and end != _end(cuts, position, 1):
             size = max(1, min(size, end - position) // 2)
             continue
         reached = _hidden(works, cuts, position, end)
         if reached is None:
             return False
+        made += reached - position
         position = reached
     return True
 

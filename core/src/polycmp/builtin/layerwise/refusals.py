@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.builtin.layerwise.attempt import Attempt, only
 from polycmp.builtin.layerwise.in_pieces import InPieces
-from polycmp.builtin.layerwise.observable import a_few, largest_working, real_numbers
+from polycmp.builtin.layerwise.observable import MOST_ATTEMPTS, MOST_BUILDS, a_few, largest_working, real_numbers
 from polycmp.builtin.layerwise.partition import Segment
 from polycmp.builtin.layerwise.structure import final_outputs, static_tensors
 
@@ -64,7 +64,7 @@ class Refusals:
             fewer = self._without_whole_numbers(failed, whole)
             if fewer is not None:
                 return None, fewer
-        made = self.pieces.find(segment, failed.seconds, keep=keep)
+        made = self.pieces.find(segment, keep=keep)
         if made is None:
             return None, self._with_less(failed, whole)
         self._say(failed)
@@ -106,7 +106,9 @@ class Refusals:
             return True
 
         needed = [name for name in segment.outputs if name not in asked]
-        shown = largest_working(works, needed, real, [name for name in asked if name not in real]) if asked else None
+        most = MOST_BUILDS if self._run.compiles else MOST_ATTEMPTS
+        unlikely = [name for name in asked if name not in real]
+        shown = largest_working(works, needed, real, unlikely, most) if asked else None
         if shown is None:
             return failed
         self._run.hidden.update(set(asked) - set(shown))
