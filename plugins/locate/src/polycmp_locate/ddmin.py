@@ -1,4 +1,4 @@
-"""Delta debugging: the fewest of some things that still do what all of them do."""
+"""Minimising by tests: the fewest of some things that still do (delta debugging), and the least number that does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def ddmin(
 
     Args:
         things: The list; all of it together passes the test.
-        does: Tests a part of the list, in its order.
+        does: Tests a part of the list, in its order; never an empty one.
         goes_on: Tells whether another test may be made.
 
     Returns:
@@ -23,12 +23,27 @@ def ddmin(
     """
     kept, size = list(things), len(things) // 2
     while size and goes_on():
-        at = 0
+        at, before = 0, len(kept)
         while at < len(kept) and goes_on():
             rest = kept[:at] + kept[at + size :]
             if rest and does(rest):
                 kept = rest
             else:
                 at += size
-        size = min(size // 2, len(kept) - 1)
+        again = size == 1 and len(kept) < before  # what went may have been all that another one was needed for
+        size = min(1 if again else size // 2, len(kept) - 1)
     return kept
+
+
+def least_passing(passes: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the least number that passes a test, by bisection; supposes that from there on all do.
+
+    Args:
+        passes: Tests a number between the two.
+        low: One that fails.
+        high: One that passes.
+    """
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if passes(middle) else (middle, high)
+    return high

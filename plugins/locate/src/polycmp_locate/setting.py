@@ -76,11 +76,6 @@ def all_tensors(graph: ModelGraph) -> list[str]:
     return [name for node in graph.nodes for name in node.outputs if name not in graph.opaque]
 
 
-def unit_of(*partitioned_runs: PartitionedRun) -> float:
-    """Return the unit roundoff of the coarsest type that some backends may calculate in; 0 for the model's own."""
-    return UNITS.get(allowed_type(*partitioned_runs), 0.0)
-
-
 def allowed_type(*partitioned_runs: PartitionedRun) -> str:
     """Return the coarsest type that some backends may calculate in; empty for the model's own."""
     return max(

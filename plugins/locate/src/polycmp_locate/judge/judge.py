@@ -62,7 +62,7 @@ def _judge_few(measured: Measured, whole: WholeModel) -> Judged:
     limits = OutputLimits(measured.rows, flow, len(nodes))
     found = blame(
         Evidence(
-            measured.rows, flow, failing, lambda place, unit, error: accumulated_limit(len(nodes), unit, 0.0), limits.of
+            measured.rows, flow, failing, lambda place, unit, error: accumulated_limit(len(nodes), unit), limits.of
         )
     )
     return _judged(found, measured, whole)

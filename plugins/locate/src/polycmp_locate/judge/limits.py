@@ -26,9 +26,7 @@ class OutputLimits:
         rows: Sequence[Row],
         flow: Flow,
         count: int,
-        noise: Callable[[int, float, float], float] = lambda position, unit, error: accumulated_limit(
-            position, unit, 0.0
-        ),
+        noise: Callable[[int, float, float], float] = lambda position, unit, error: accumulated_limit(position, unit),
     ) -> None:
         self._rows, self._flow, self._count, self._noise = rows, flow, count, noise
         self._known: dict[str, tuple[float, float]] = {}
@@ -46,7 +44,7 @@ class OutputLimits:
     def least(self, name: str) -> float:
         """Return the relative error of an output that rounding explains, whatever the model amplifies."""
         unit, steps = self._on_the_way(name)
-        return max(accumulated_limit(self._count, unit, 0.0), steps)
+        return max(accumulated_limit(self._count, unit), steps)
 
     def _on_the_way(self, name: str) -> tuple[float, float]:
         """Return the coarsest unit roundoff on the way to an output, and what quantised tensors on it explain."""

@@ -54,7 +54,7 @@ def measure(
 def _needs_measuring(row: SweptRow, position: int) -> bool:
     if rounds_to_steps(row.node, row.unit):
         return _is_other(row)
-    return needs_measuring(row, accumulated_limit(position, row.unit, 0.0))
+    return needs_measuring(row, accumulated_limit(position, row.unit))
 
 
 def _has_error(row: SweptRow, position: int) -> bool:

@@ -13,6 +13,7 @@ import click
 from polycmp.command import common_params, examples
 from polycmp.debug import CheckingCommand, CheckSection, ReplaySection, check_option
 from polycmp.spec import opt
+from polycmp_locate.ddmin import least_passing
 from polycmp_locate.options import MODEL_AND_INPUTS
 
 if TYPE_CHECKING:
@@ -91,11 +92,7 @@ def search(count: int, passes: Callable[[int], bool], *, linear: bool) -> int | 
         return next((kept for kept in range(1, count + 1) if passes(kept)), None)
     if not passes(count):
         return None
-    low, high = 0, count  # fails with `low`, passes with `high`
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if passes(middle) else (middle, high)
-    return high
+    return least_passing(passes, 0, count)
 
 
 def _precision(call: Invocation) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from polycmp_locate.ddmin import ddmin, least_passing
 from polycmp_locate.reduce.parts import Part, Parts
 
 #: What becomes of a part: it fails as the model does, it passes, or it cannot be judged.
@@ -142,11 +143,8 @@ class Reducer:
         """Return the smallest number for which it fails, `most` excluded; None if there is none."""
         if self.wishes.linear:
             return next((count for count in range(1, most) if fails(count)), None)
-        low, high = 0, most  # passes at `low`, fails at `high`
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if fails(middle) else (middle, high)
-        return high if high < most else None
+        least = least_passing(fails, 0, most)
+        return least if least < most else None
 
     def _drop_outputs(self) -> None:
         """Give out as few tensors as possible."""
@@ -173,29 +171,16 @@ class Reducer:
         low, high = 0, 1
         while high < len(places) and not fails(high):
             low, high = high, high * 2
-        high = min(high, len(places))
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if fails(middle) else (middle, high)
+        least_passing(fails, low, min(high, len(places)))
 
     def _drop_operators(self) -> None:
         """Leave operators out of branches: many at a time at first, then one by one until none can go."""
         assert self.failing is not None
-        chunk = max(len(self._places()) // 2, 1)
-        while True:
-            before = self.failing
-            self._drop_chunks(chunk)
-            if chunk > 1:
-                chunk //= 2
-            elif self.failing is before:
-                return
+        outputs = self.failing.outputs
 
-    def _drop_chunks(self, chunk: int) -> None:
-        assert self.failing is not None
-        places = self._places()
-        for start in range(0, len(places), chunk):
-            gone = set(places[start : start + chunk])
-            rest = [index for index in self.failing.nodes if index not in gone]
-            part = self.parts.between(rest, self.failing.outputs)
-            if part != self.failing and part.size < self.failing.size:
-                self._fails(part)
+        def fails(chosen: Sequence[int]) -> bool:
+            part = self.parts.between(chosen, outputs)
+            smallest = self.failing
+            return part == smallest or (smallest is not None and part.size < smallest.size and self._fails(part))
+
+        ddmin(self._places(), fails)

@@ -150,19 +150,16 @@ def is_one_sided(up: int, down: int) -> bool:
 # --- the way through the model
 
 
-def accumulated_limit(position: int, unit: float, moved: float) -> float:
+def accumulated_limit(position: int, unit: float) -> float:
     """Return which relative error of a tensor inside a model is still rounding.
 
-    Roundings of independent sign add up with the square root of their number (Higham and Mary). What one unit in the
-    last place of the inputs moves is the condition of the model (Higham, section 1.6).
+    Roundings of independent sign add up with the square root of their number (Higham and Mary).
 
     Args:
         position: How many operators came before.
         unit: Unit roundoff that the tensor is judged by.
-        moved: How far the outputs move with the inputs, relative.
     """
-    walk = MARGIN * operator_rounding(unit) * math.sqrt(position + 1)
-    return max(MARGIN * moved, min(NO_DIGIT_LEFT, walk))
+    return min(NO_DIGIT_LEFT, MARGIN * operator_rounding(unit) * math.sqrt(position + 1))
 
 
 def quantisation_limit(quantised: int) -> float:

@@ -9,6 +9,7 @@ from polycmp.compare import PairComparer
 from polycmp.graph import GraphNode
 from polycmp.layerwise import Layout, crossing, final_outputs, real_numbers
 from polycmp.tensors import Feed, TensorMetadata
+from polycmp_locate.ddmin import least_passing
 from polycmp_locate.decisions import is_off
 from polycmp_locate.rounding.thresholds import accumulated_limit
 from polycmp_locate.setting import Setting, Stage, allowed_type
@@ -65,17 +66,11 @@ class _Bisection:
         """Return the operator at which the error begins; None if the outputs show none."""
         nodes = self._graph.nodes
         layout = Layout(self._graph, (), self._types)
-        low, high = 0, len(nodes)  # good before `low`, bad at `high`
         if not self._shows_in(self._final):
             return None
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self._shows_in(crossing(layout, middle)):
-                high = middle
-            else:
-                low = middle
-        self._shows_in(nodes[high - 1].outputs)
-        return nodes[high - 1]
+        last = least_passing(lambda position: self._shows_in(crossing(layout, position)), 0, len(nodes))
+        self._shows_in(nodes[last - 1].outputs)
+        return nodes[last - 1]
 
     def _shows_in(self, names: Iterable[str]) -> bool:
         """Look at some tensors; return whether one shows an error."""
@@ -97,7 +92,7 @@ class _Bisection:
         mine = row.candidate
         if row.tensor not in self._final and mine is not None and mine.inf and not mine.nan:
             return False
-        return is_off(row, accumulated_limit(self._position[row.tensor], row.unit, 0.0))
+        return is_off(row, accumulated_limit(self._position[row.tensor], row.unit))
 
     def _run(self, names: list[str]) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
         """Return tensors as candidate and reference compute them from the inputs; None if one of them cannot."""

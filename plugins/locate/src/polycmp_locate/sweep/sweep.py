@@ -12,11 +12,12 @@ import numpy as np
 from polycmp.compare import PairComparer
 from polycmp.graph import GraphNode
 from polycmp.layerwise import Window, Windows, final_outputs
+from polycmp.precision import UNITS
 from polycmp.spec import Compared
 from polycmp.tensors import Feed, dtype_of, is_floating, to_numpy
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.thresholds import least_scale
-from polycmp_locate.setting import Look, Setting, Stage, Tensors, all_tensors, allowed_type, unit_of
+from polycmp_locate.setting import Look, Setting, Stage, Tensors, all_tensors, allowed_type
 from polycmp_locate.sweep.rows import after_inputs, make_row
 from polycmp_locate.sweep.stepping import SteppingRun, borrowed_operators
 from polycmp_locate.values.swept import Swept, SweptRow, SweptWindow
@@ -100,7 +101,7 @@ class _Sweep:
             name: node for node in self._reference.graph.nodes for name in node.outputs
         }
         self._allowed = allowed_type(self._candidate, self._reference)
-        self._coarsest = unit_of(self._candidate, self._reference)
+        self._coarsest = UNITS.get(self._allowed, 0.0)
         self._rows: dict[str, SweptRow] = {}
         self._looked = 0
 

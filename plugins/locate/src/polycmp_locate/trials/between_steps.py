@@ -80,7 +80,7 @@ def is_wrong_between_steps(setting: Setting, feed: Feed, rows: Sequence[Row], fa
         return False
     held = {**feed, **held}
     known = {**feed, **{item.start: held[item.start] for item in steps}}
-    limit = accumulated_limit(len(rows), max((row.unit for row in rows), default=0.0), 0.0)
+    limit = accumulated_limit(len(rows), max((row.unit for row in rows), default=0.0))
 
     def end_of(name: str, without: str = "") -> Any:
         """Return what the candidate makes at the end of a part; None if it cannot run that."""
@@ -183,7 +183,7 @@ def ties_that_grow(
     again = other.run_part(_read(flow, wanted, known), wanted)
     if again is None:
         return None
-    held, limit = {**known, **again}, accumulated_limit(len(rows), max(row.unit for row in rows), 0.0)
+    held, limit = {**known, **again}, accumulated_limit(len(rows), max(row.unit for row in rows))
     codes = {name: to_numpy(made[name]).astype(np.int64) for name in names}
     if any(distance(made[name], held[name]) > limit for name in outputs):
         return None  # behind the last quantised tensor something is wrong, too

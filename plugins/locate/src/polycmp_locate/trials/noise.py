@@ -58,7 +58,10 @@ class Noise:
 
     @cached_property
     def explained(self) -> float:
-        """Which relative error of the final outputs rounding explains, whatever the model amplifies."""
+        """Which relative error of the final outputs rounding explains, whatever the model amplifies.
+
+        What one unit in the last place of the inputs moves is the condition of the model (Higham, section 1.6).
+        """
         measured = self._measure(list(self._outputs))
         return MARGIN * self.moved if measured is None else measured
 
@@ -73,7 +76,7 @@ class Noise:
             unit: Unit roundoff that the tensor is judged by.
             error: The relative error that is to be judged.
         """
-        least = accumulated_limit(position, unit, 0.0)
+        least = accumulated_limit(position, unit)
         return least if error <= least else max(least, self.explained)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from polycmp_locate.ddmin import least_passing
+
 Passes = Callable[[frozenset[int]], bool]
 
 
@@ -117,10 +119,7 @@ def _grow(order: Sequence[int], passes: Passes, first: int) -> int | None:
 
 def _halve(order: Sequence[int], passes: Passes, low: int, high: int, fixed: frozenset[int]) -> int:
     """Return the smallest number of first layers that passes: it fails with `low`, and passes with `high`."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if passes(fixed | set(order[:middle])) else (middle, high)
-    return high
+    return least_passing(lambda count: passes(fixed | set(order[:count])), low, high)
 
 
 def _shrink(rest: list[int], needed: frozenset[int], passes: Passes) -> frozenset[int]:
