@@ -83,7 +83,7 @@ class Model:
             ModelError: No installed loader makes that kind from this file.
         """
         if kind == self.kind:
-            return self._loader or self._make(self._reader, self.source)
+            return self._loader or self._own
         for contribution in self.registry.loaders.values():
             spec = contribution.spec
             if _produces(spec) == kind and self.kind in spec.consumes:
@@ -93,6 +93,11 @@ class Model:
             why=f"no installed loader makes {kind} from {self.kind}",
             hint=self._other_tools(kind) or "polycmp plugins list",
         )
+
+    @cached_property
+    def _own(self) -> Loader[Any]:
+        """The loader that reads the file, one for all backends, so that it can keep what it has read."""
+        return self._make(self._reader, self.source)
 
     def can_load(self, kinds: Iterable[str]) -> bool:
         """Return whether one of the kinds can be made from this file."""
@@ -116,15 +121,15 @@ class Model:
         describe = self.registry.load(self._reader, spec.describe)
         if self._description is None:
             with self._reading():
-                self._description = describe(self._structure, self._options(spec))
+                self._description = describe(self.structure or self.source, self._options(spec))
         return self._description
 
     @cached_property
-    def _structure(self) -> Any:
-        """The model as `describe` and `hints` read it: without its weights where the loader can, and once."""
+    def structure(self) -> Callable[[], Any] | None:
+        """Returns the model as its loader's `structure` reads it, which it does once; None if the loader has none."""
         spec: LoaderSpec = self._reader.spec
         if not spec.structure:
-            return self.source
+            return None
         read: Callable[[str], Any] = self.registry.load(self._reader, spec.structure)
         return cache(partial(read, self.source))
 
@@ -152,7 +157,7 @@ class Model:
             return None
         make = self.registry.load(self._reader, spec.hints)
         with self._reading():
-            hints: InputHints = make(self._structure, self._options(spec))
+            hints: InputHints = make(self.structure or self.source, self._options(spec))
         return hints
 
     def graph(self) -> ModelGraph | None:

@@ -13,6 +13,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from polycmp.errors import ModelError
+from polycmp.model import Model
+from polycmp.plugins import Registry
 from polycmp.tensors import TensorMetadata
 from polycmp_onnx import ModifyOutputs, OnnxFromPath, ReferenceRunner, SaveOnnx, graph
 from polycmp_onnx.inspect import inspect
@@ -261,3 +263,13 @@ def test_what_lies_in_no_file_is_not_referred_to(tmp_path):
     assert OnnxFromPath(tmp_path / "m.onnx").external() is None
     assert open_graph(OnnxFromPath(tmp_path / "m.onnx")).mark(["y"]).external() is None
     assert ModifyOutputs(two_products(), "*").external() is None
+
+
+def test_the_model_of_a_run_is_read_once(path):
+    model = Model(str(path), Registry.discover())
+    assert list(model.describe().inputs) == ["x"]
+    known = model.load("onnx").external().model
+    assert len(ModifyOutputs(model.load("onnx"), "*").external().model.graph.output) == 3
+    path.write_bytes(b"damaged since then")
+    assert model.load("onnx").external().model == known
+    assert [node.op_type for node in model.graph().nodes] == ["MatMul", "Relu", "MatMul"]

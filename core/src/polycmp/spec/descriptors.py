@@ -174,7 +174,8 @@ class LoaderSpec:
         consumes: Kinds it can convert from.
         produces: The kind of model it gives; empty means the same as `name`.
         structure: Optional, called as `structure(path) -> Any`: the model without its weights. With it, the file is
-            read once for `describe` and `hints`, whose `source` is then a callable that returns what this has returned.
+            read once for `describe` and `hints`, whose `source` is then a callable that returns what this has returned,
+            and for a factory that takes the model, as `ModelHandle.structure`.
         describe: Optional, called as `describe(source, options) -> ModelDescription`: names, types and shapes of
             inputs and outputs without loading weights, so that names on the command line are checked early.
         inspect: Optional, called as `inspect(loader, show) -> str`: the model as text for `inspect model`.

@@ -7,7 +7,7 @@ named in them are imported by type checkers only.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -122,6 +122,11 @@ class ModelHandle(Protocol):
     @property
     def data_loader(self) -> DataSource | None:
         """The source of this run's inputs, called with their metadata; None if there is none."""
+        ...
+
+    @property
+    def structure(self) -> Callable[[], Any] | None:
+        """Returns the model as `LoaderSpec.structure` reads it, once in a run; it must not be changed."""
         ...
 
     def load(self, kind: str) -> Loader[Any]:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import logging
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polycmp_onnx.describe import check_options, outputs_of
 from polycmp_onnx.load import OnnxFromPath, OnnxLoader
 from polycmp_onnx.plugin import LoaderOptions
 
+if TYPE_CHECKING:
+    from polycmp.spec import ModelHandle
+
 _LOG = logging.getLogger("polycmp")
 
 
-def make_loader(source: Any, options: LoaderOptions | None = None) -> OnnxLoader:
+def make_loader(source: Any, options: LoaderOptions | None = None, *, model: ModelHandle | None = None) -> OnnxLoader:
     """Return the loader of a model with all that the options ask for.
 
     Its attribute `path` is the file if the model is used as it lies there, None if it is changed on the way.
@@ -22,6 +25,7 @@ def make_loader(source: Any, options: LoaderOptions | None = None) -> OnnxLoader
     Args:
         source: Path of the model, or a loader that gives one.
         options: Options for loading, changing and saving the model; None for the defaults.
+        model: The model of the run that it is loaded for, whose structure is read but once.
 
     Raises:
         UsageError: Options that contradict or need each other.
@@ -35,6 +39,7 @@ def make_loader(source: Any, options: LoaderOptions | None = None) -> OnnxLoader
             external_data_dir=options.external_data_dir,
             ignore_external_data=options.ignore_external_data,
         )
+        loader.structure = None if model is None else model.structure
     if options.fp_to_fp16 or options.fp_to_bf16:
         from polycmp_onnx.convert import ConvertToBf16, ConvertToFp16
 

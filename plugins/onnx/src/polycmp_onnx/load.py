@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, describe_exception
 from polycmp.loader import Loader, immediate, resolve
-from polycmp_onnx.external import ExternalModel, external_model, load_weights
+from polycmp_onnx.external import ExternalModel, external_model, load_weights, locations
 from polycmp_onnx.structure import read_structure
 
 if TYPE_CHECKING:
@@ -78,13 +78,17 @@ class OnnxFromPath(OnnxLoader):
         self_contained = external_data_dir is None and not ignore_external_data
         self.path = str(path) if self_contained and self.file.suffix == ".onnx" else None
 
+    #: Returns what `shared_structure` has read from the file; None to read it. It is no argument, since it is not part
+    #: of the source that `repr` gives.
+    structure: Callable[[], ModelProto] | None = None
+
     def call_impl(self) -> ModelProto:
         """Return the model.
 
         Raises:
             ModelError: The file is missing, empty, cut short, or no ONNX model; or its external weights are missing.
         """
-        model = _read(self.file)
+        model = self._read_whole()
         if not self.ignore_external_data:
             load_weights(model, self.external_data_dir or self.file.parent, str(self.file))
         return model
@@ -97,9 +101,14 @@ class OnnxFromPath(OnnxLoader):
         """
         if self.ignore_external_data or self.file.suffix != ".onnx" or not self.file.is_file():
             return None
-        start, name = _start(self.file), self.file.resolve().name
-        model = _checked(str(self.file), start, lambda: read_structure(self.file, name))
+        model = shared_structure(self.file) if self.structure is None else _copy(self.structure())
         return external_model(model, self.file, self.external_data_dir)
+
+    def _read_whole(self) -> ModelProto:
+        known = None if self.structure is None else self.structure()
+        if known is None or self.file.resolve().name in locations(known):  # weights are left out that lie in the file
+            return _read(self.file)
+        return _copy(known)
 
 
 class OnnxFromBytes(OnnxLoader):
@@ -126,6 +135,21 @@ class OnnxFromBytes(OnnxLoader):
 
 onnx_from_path = immediate(OnnxFromPath)
 onnx_from_bytes = immediate(OnnxFromBytes)
+
+
+def shared_structure(path: str | Path) -> ModelProto:
+    """Return a model without the content of large weights; to those inside a `.onnx` file it refers.
+
+    Args:
+        path: The file.
+
+    Raises:
+        ModelError: As `OnnxFromPath` does.
+    """
+    file = Path(path)
+    if file.suffix != ".onnx" or not file.is_file():
+        return _read(file)
+    return _checked(str(file), _start(file), lambda: read_structure(file, file.resolve().name))
 
 
 def structure_from_path(path: str | Path) -> ModelProto:
@@ -181,6 +205,10 @@ def own_model(source: Any, external_data_dir: str | Path | None = None) -> Model
     model = given_model(source, external_data_dir)
     if _is_fresh(source) or isinstance(source, (str, Path, bytes)):
         return model
+    return _copy(model)
+
+
+def _copy(model: ModelProto) -> ModelProto:
     copy = type(model)()
     copy.CopyFrom(model)
     return copy
