@@ -11,6 +11,9 @@ from polycmp.graph import GraphNode, weight_values
 from polycmp_locate.pairing.codes import Steps
 from polycmp_locate.pairing.side import ACTIVATIONS, Side
 
+#: The place of the bias among what operators read that add one to their product.
+_BIAS = {"Conv": 2, "ConvTranspose": 2, "FusedConv": 2, "FusedGemm": 2, "Gemm": 2, "QLinearConv": 8}
+
 
 @dataclass(frozen=True)
 class Absorbed:
@@ -50,22 +53,34 @@ def activation_of(side: Side, name: str) -> GraphNode | None:
     return node if node.operand(0) in side.maker and len(side.all_readers[node.operand(0)]) == 1 else None
 
 
+def has_bias(node: GraphNode) -> bool:
+    """Return whether an operator adds a bias to its product."""
+    place = _BIAS.get(node.op_type, len(node.inputs))
+    return place < len(node.inputs) and bool(node.inputs[place])
+
+
 def folded_of(side: Side, name: str) -> GraphNode | None:
-    """Return the normalisation that alone reads a tensor, by weights: optimisers fold it into the operator before it.
+    """Return what alone reads a tensor, by weights: a normalisation or a bias, which optimisers fold into its operator.
 
     Args:
         side: The graph.
         name: The tensor.
     """
     readers = side.all_readers.get(name, [])
-    alone = len(readers) == 1 and name not in side.finals and readers[0].op_type == "BatchNormalization"
-    return readers[0] if alone and all(item in side.static for item in readers[0].inputs[1:]) else None
+    if len(readers) != 1 or name in side.finals:
+        return None
+    node, product = readers[0], side.maker.get(name)
+    others = [item for item in node.inputs if item != name]
+    adds = node.op_type == "Add" and product is not None and product.op_type in _BIAS and not has_bias(product)
+    if node.op_type != "BatchNormalization" and not adds:
+        return None
+    return node if others and all(item in side.static for item in others) else None
 
 
 def find_folded(
     made: Side, images: Mapping[str, str], exact: Side, taken: Container[str]
 ) -> Iterator[tuple[str, GraphNode]]:
-    """Yield tensors of an optimised graph, each with the normalisation of the other graph that only that one has.
+    """Yield tensors of an optimised graph, each with what the other graph alone does to it by weights.
 
     Args:
         made: The optimised graph.
@@ -74,10 +89,12 @@ def find_folded(
         taken: Tensors of the other graph, roots of classes, that have a counterpart.
     """
     for name, image in images.items():
-        node = folded_of(exact, image)
-        if node is None or node.outputs[0] in taken or made.node(name) is None:
+        node, maker = folded_of(exact, image), made.node(name)
+        if node is None or node.outputs[0] in taken or maker is None:
             continue
-        if not any(reader.op_type == "BatchNormalization" for reader, _ in made.readers.get(name, ())):
+        if node.op_type == "Add" and not has_bias(maker):
+            continue
+        if not any(reader.op_type == node.op_type for reader, _ in made.readers.get(name, ())):
             yield name, node
 
 

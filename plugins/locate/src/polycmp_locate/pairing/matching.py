@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.tensors import TensorMetadata
-from polycmp_locate.pairing.absorbed import absorbed, activation_of, code_ends, find_absorbed, find_folded
+from polycmp_locate.pairing.absorbed import absorbed, activation_of, code_ends, find_absorbed, find_folded, has_bias
 from polycmp_locate.pairing.names import base_name, is_counted, is_generic, pair_names, pair_program
 from polycmp_locate.pairing.result import GIVEN, SAME_NAME, SAME_WEIGHT, STRUCTURE, THROUGH, Match, Pairing
 from polycmp_locate.pairing.side import COMMUTATIVE, Side, plain_type
@@ -18,8 +18,6 @@ Key = TypeVar("Key")
 _DEPTH = 4
 #: With this share of the tensors paired, sizes that contradict each other keep nothing of importance apart.
 _MOST = 0.95
-#: Where operators read a bias that they add to their product.
-_BIAS = {"Conv": 2, "ConvTranspose": 2, "FusedConv": 2, "FusedGemm": 2, "Gemm": 2, "QLinearConv": 8}
 
 
 def pair_graphs(
@@ -307,21 +305,21 @@ class _Matching:
         for (name, kind), node in mine.items():
             end = other.get((name, "MatMul")) if kind == "Gemm" else None
             if node is not None and end is not None:
-                self._join_sum(node.outputs[0], _end(self.other, end, biased=_has_bias(node)), SAME_WEIGHT)
+                self._join_sum(node.outputs[0], _end(self.other, end, biased=has_bias(node)), SAME_WEIGHT)
         for (name, kind), node in other.items():
             end = mine.get((name, "MatMul")) if kind == "Gemm" else None
             if node is not None and end is not None:
-                self._join_sum(_end(self.mine, end, biased=_has_bias(node)), node.outputs[0], SAME_WEIGHT)
+                self._join_sum(_end(self.mine, end, biased=has_bias(node)), node.outputs[0], SAME_WEIGHT)
 
     def _join_products(self, node: GraphNode, twin: GraphNode, method: str) -> bool:
         """Match what two operators of one type make, behind the sum where only one of them adds its bias itself.
 
         Quantised, a Conv may be a product of whole numbers, to which another operator adds the bias.
         """
-        if _has_bias(node) == _has_bias(twin):
+        if has_bias(node) == has_bias(twin):
             return self._join_made(node, twin, method)
         one, two = node.outputs[0], twin.outputs[0]
-        if _has_bias(twin):
+        if has_bias(twin):
             one = _end(self.mine, node, biased=True)
         else:
             two = _end(self.other, twin, biased=True)
@@ -538,12 +536,6 @@ def _is_known(dim: int | str) -> bool:
 def _is_shape(side: Side, name: str) -> bool:
     node = side.node(name)
     return node is not None and node.op_type == "Shape"
-
-
-def _has_bias(node: GraphNode) -> bool:
-    """Return whether an operator adds a bias to its product."""
-    place = _BIAS.get(node.op_type, len(node.inputs))
-    return place < len(node.inputs) and bool(node.inputs[place])
 
 
 def _end(side: Side, product: GraphNode, *, biased: bool) -> str:
