@@ -191,7 +191,7 @@ CHANGES = {
         "_supervisor.py",
     },
     r"np\.(seterr|seterrcall|set_printoptions)\(|random\.seed\(|sys\.set\w+\(|addLevelName|basicConfig": set(),
-    r"signal\.signal\(": {"_ending.py", "_supervisor.py", "process.py", "forked.py", "served.py"},
+    r"signal\.signal\(": {"_ending.py", "_supervisor.py", "process.py"},
 }
 
 

@@ -1,4 +1,8 @@
-"""Child processes that talk in lines of JSON: start one, ask it, notice that it hangs, and say how it ended."""
+"""Child processes that talk in lines of JSON: start one, ask it, notice that it hangs, and say how it ended.
+
+`ChildProcess` starts an interpreter, `CopiedProcess` copies this process. Both end with this process, keep the last
+lines that they write to standard error, and are talked to alike. What has no messages is started with `subprocess.run`.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,16 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn, Protocol
 
-from polycmp._ending import abandon_threads, end_with
+from polycmp._ending import ENDING, abandon_threads, end_with
 
 __all__ = [
     "LONGEST_MESSAGE",
@@ -24,6 +31,7 @@ __all__ = [
     "STOP_SECONDS",
     "ChildProcess",
     "Connection",
+    "CopiedProcess",
     "DiedError",
     "Ending",
     "Say",
@@ -101,19 +109,32 @@ class ChildProcess:
     ) -> None:
         where = _WITHOUT_CURRENT_FOLDER if path is None else f"sys.path[:] = {list(path)!r}"
         code = f"import sys; {where}; from {module} import main; sys.exit(main(sys.argv[1:]))"
+        words = [python or sys.executable, "-c", code, str(_parent()), *arguments]
+
+        def start(standard: Sequence[int], _others: Sequence[int]) -> _Process:
+            its_in, its_out, its_err = standard
+            return subprocess.Popen(
+                words, stdin=its_in, stdout=its_out, stderr=its_err, env=environ, pass_fds=tuple(descriptors)
+            )
+
+        self._connect(start, on_stderr)
+
+    def _connect(
+        self, start: Callable[[Sequence[int], Sequence[int]], _Process], on_stderr: Callable[[str], None] | None
+    ) -> None:
+        """Start the process with pipes for its standard streams, and threads that read what comes of them.
+
+        Args:
+            start: Starts it, given its own ends of the pipes and those of this process, which it must not keep open.
+            on_stderr: Called with each line that it writes to standard error.
+        """
         pipes = [[beside_standard(end) for end in os.pipe()] for _ in range(3)]
         (its_in, self._writing), (from_out, its_out), (from_err, its_err) = pipes
+        ours = (self._writing, from_out, from_err)
         try:
-            self._process = subprocess.Popen(
-                [python or sys.executable, "-c", code, str(os.getpid()), *arguments],
-                stdin=its_in,
-                stdout=its_out,
-                stderr=its_err,
-                env=environ,
-                pass_fds=tuple(descriptors),
-            )
+            self._process = start((its_in, its_out, its_err), ours)
         except BaseException:
-            for descriptor in (self._writing, from_out, from_err):
+            for descriptor in ours:
                 os.close(descriptor)
             raise
         finally:
@@ -210,6 +231,120 @@ class ChildProcess:
                     on_line(text)
 
 
+class CopiedProcess(ChildProcess):
+    """A copy of this process that calls a function with its `Connection`.
+
+    Nothing is pickled: the copy has all objects as they are at that moment. It has none of the threads, and whatever
+    one of them had locked stays locked there. On systems that make copies of processes (`can_copy`).
+
+    Args:
+        answer: Called in the copy, which ends when it returns.
+        on_stderr: Called with each line that the copy writes to standard error, or prints.
+    """
+
+    def __init__(self, answer: Callable[[Connection], object], on_stderr: Callable[[str], None] | None = None) -> None:
+        self._connect(partial(_Copy, answer), on_stderr)
+
+    @staticmethod
+    def can_copy() -> bool:
+        """Return whether this system makes copies of processes."""
+        return hasattr(os, "fork")
+
+
+class _Process(Protocol):
+    """The part of `subprocess.Popen` that is used here."""
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+    def kill(self) -> None: ...
+
+
+class _Copy:
+    """A copy of this process, with the methods of `subprocess.Popen`.
+
+    `multiprocessing` is not used, since its processes either may have no children, or keep this process from ending.
+    """
+
+    def __init__(self, answer: Callable[[Connection], object], standard: Sequence[int], others: Sequence[int]) -> None:
+        self._status: int | None = None
+        parent = _parent()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(Exception):
+                stream.flush()  # or the copy would print it, too
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # told wherever a library has started threads
+            self._pid = os.fork()
+        if not self._pid:
+            _answer_as_copy(answer, parent, standard, others)
+
+    def poll(self) -> int | None:
+        """Return the exit status, negative for a signal; None while it runs."""
+        if self._status is None:
+            try:
+                ended, status = os.waitpid(self._pid, os.WNOHANG)
+            except ChildProcessError:  # somebody else asked for it, or nobody is told of children here
+                self._status = 0
+            else:
+                self._status = os.waitstatus_to_exitcode(status) if ended else None
+        return self._status
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for it to end and return its exit status.
+
+        Raises:
+            subprocess.TimeoutExpired: It did not end in time.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        pause = 0.0005
+        while (status := self.poll()) is None:
+            if end is not None and time.monotonic() >= end:
+                raise subprocess.TimeoutExpired("a copy of this process", timeout or 0.0)
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
+        return status
+
+    def kill(self) -> None:
+        """End it at once."""
+        if self.poll() is None:
+            os.kill(self._pid, signal.SIGKILL)
+
+
+def _answer_as_copy(
+    answer: Callable[[Connection], object], parent: int, standard: Sequence[int], others: Sequence[int]
+) -> NoReturn:
+    """Call a function with the connection to the parent, and end this process, which is the copy."""
+    status = 1
+    try:
+        for number in ENDING:
+            signal.signal(number, signal.SIG_DFL)  # what the parent does then is the parent's
+        for number, descriptor in enumerate(standard):
+            os.dup2(descriptor, number)
+        for descriptor in (*standard, *others):
+            os.close(descriptor)
+        # A notebook has other streams there, which lead to threads that the copy lacks.
+        sys.stdout, sys.stderr = sys.__stdout__ or sys.stdout, sys.__stderr__ or sys.stderr
+        answer(Connection(parent))
+        status = 0
+    except BrokenPipeError:  # the parent is gone
+        pass
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except Exception:  # noqa: BLE001 - as at the end of every program
+        traceback.print_exc()
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(Exception):
+                stream.flush()
+        os._exit(status)
+
+
+def _parent() -> int:
+    """Return the number by which a child is told to end with this process; 0 in a thread, with which it would end."""
+    return os.getpid() if threading.current_thread() is threading.main_thread() else 0
+
+
 class Connection:
     """The child's end, made before anything else is imported there.
 
@@ -218,14 +353,15 @@ class Connection:
     reaches the whole group: the parent ends its children.
 
     Args:
-        parent: The number of the parent process.
+        parent: The number of the parent process; 0 if the end of its messages alone tells that it is gone.
     """
 
     is_made = False
 
     def __init__(self, parent: int) -> None:
         Connection.is_made = True
-        end_with(parent)
+        if parent:
+            end_with(parent)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         self._reading = os.fdopen(os.dup(0), "rb")
         self._writing = os.dup(1)

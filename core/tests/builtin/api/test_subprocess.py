@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import atexit
-import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
 
 import numpy as np
 import pytest
 
+from polycmp.builtin.workers.forked import ForkedRunner
 from polycmp.comparator import Comparator
 from polycmp.errors import BackendError, DataError, WorkerError
 from polycmp.runner import Runner
@@ -47,7 +48,8 @@ def complain(_):
 @pytest.fixture(autouse=True)
 def _nothing_is_left():
     yield
-    assert multiprocessing.active_children() == []
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
 
 
 @pytest.mark.parametrize("streaming", [False, True])
@@ -74,6 +76,29 @@ def test_warm_up_runs_there_too_and_inputs_and_outputs_are_saved(tmp_path):
     )
     assert [int(iteration["call"][0]) for iteration in results["double"]] == [3, 4, 5]
     assert os.path.getsize(path)
+
+
+def leave(_):
+    print("the licence has expired")
+    os._exit(3)
+
+
+def test_what_it_prints_last_says_why_it_ended(capsys):
+    with pytest.raises(WorkerError, match="ended with exit status 3") as told:
+        Comparator.run([Calling("licensed", leave)], FEEDS, use_subprocess=True)
+    assert "the licence has expired" in str(told.value)
+    assert capsys.readouterr().err == "the licence has expired\n"
+
+
+def test_it_outlives_the_thread_that_started_it():
+    runner = ForkedRunner(Calling("double", lambda x: 2 * x))
+    thread = threading.Thread(target=runner.activate)
+    thread.start()
+    thread.join()
+    try:
+        assert float(runner.infer(FEEDS[2])["y"][0, 0]) == 6.0
+    finally:
+        runner.deactivate()
 
 
 def test_it_is_compared_as_anything_else():

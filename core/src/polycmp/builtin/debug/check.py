@@ -152,7 +152,7 @@ class CommandCheck:
         assert self._server is not None
         status = self._server.run(self.words[1:], output)
         if status is None:
-            status = self._server.close()
+            status = self._server.close(died=True)
             self._server = None
         return status
 

@@ -5,22 +5,19 @@ A command that crashes takes that process with it, as it would its own; the next
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
-from multiprocessing.connection import Connection
 from typing import Any
 
 from polycmp.command import BackendCommand
 from polycmp.errors import PolycmpError
 from polycmp.plugins import Registry
+from polycmp.process import ChildProcess, Connection, CopiedProcess
 
 
 class Server:
@@ -35,15 +32,14 @@ class Server:
     def __init__(self, modules: Sequence[str], registry: Registry | None, words: Sequence[str] = ()) -> None:
         # A copy of this process knows the plugins and has imported most of what commands need. Later on there may be
         # threads of backends here, which a copy lacks although their locks are there.
-        is_copy = registry is not None and sys.platform == "linux"
-        context: Any = multiprocessing.get_context("fork" if is_copy else "spawn")
-        self._ours, theirs = multiprocessing.Pipe()
-        given = (registry, self._ours) if is_copy else (None, None)
-        self._process = context.Process(target=_serve, args=(theirs, modules, words, *given))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # NumPy's threads: they are made for such copies
-            self._process.start()
-        theirs.close()
+        self._process: ChildProcess
+        if registry is not None and sys.platform == "linux":
+            self._process = CopiedProcess(partial(_serve, registry, modules, words))
+        else:
+            path = [entry for entry in sys.path if isinstance(entry, str)]
+            self._process = ChildProcess(__name__, path=path)
+            with suppress(BrokenPipeError):  # it died at once; its first command tells
+                self._process.send({"modules": list(modules), "words": list(words)})
 
     def run(self, words: Sequence[str], output: str) -> int | None:
         """Run a command; return its exit status, or None if the process ended with it.
@@ -53,52 +49,48 @@ class Server:
             output: The file that takes everything it prints.
         """
         try:
-            self._ours.send((list(words), output))
-            return int(self._ours.recv())
-        except (EOFError, ConnectionError):
+            self._process.send({"words": list(words), "output": output})
+            answer = self._process.receive()
+        except BrokenPipeError:
             return None
+        return None if answer is None else int(answer["status"])
 
-    def close(self) -> int:
-        """End the process; return its exit status, which is that of a crash if there was one."""
-        crashed = self._ours.closed or self._gone()
-        if not crashed:
+    def close(self, *, died: bool = False) -> int:
+        """End the process; return its exit status.
+
+        Args:
+            died: Whether it ended with a command, so that its own status is wanted.
+        """
+        if not died:
             self._process.kill()
-        self._ours.close()
-        self._process.join()
-        return self._process.exitcode or 0
-
-    def _gone(self) -> bool:
-        """Return whether the process has ended by itself: its end of the pipe is closed then."""
-        try:
-            return self._ours.poll() and not self._ours.recv_bytes()
-        except (EOFError, ConnectionError):
-            return True
+        status = self._process.ending().status
+        self._process.close()
+        return status
 
 
-def _serve(
-    connection: Connection,
-    modules: Sequence[str],
-    words: Sequence[str],
-    registry: Registry | None,
-    parents_end: Connection | None,
-) -> None:
+def main(arguments: list[str]) -> None:
+    """Run what the parent asks for, in a new interpreter.
+
+    Args:
+        arguments: The number of the parent process.
+    """
+    connection = Connection(int(arguments[0]))
+    first = connection.receive()
+    if first is not None:
+        _serve(Registry.discover(), first["modules"], first["words"], connection)
+
+
+def _serve(registry: Registry, modules: Sequence[str], words: Sequence[str], connection: Connection) -> None:
     """Run what the parent asks for until it asks no more."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
-    if parents_end is not None:
-        parents_end.close()  # or it would go unnoticed that the parent is gone
-    # A program that calls polycmp may have put other streams there; `_run` redirects descriptors.
-    sys.stdout, sys.stderr = sys.__stdout__ or sys.stdout, sys.__stderr__ or sys.stderr
     command = next(iter(entry_points(group="console_scripts", name="polycmp"))).load()
     for name in modules:
         with suppress(ImportError):  # the command that needs it will say so
             import_module(name)
-    known = Registry.discover() if registry is None else registry
-    _prepare(known, words)
-    with suppress(EOFError, ConnectionError):
-        while True:
-            words, output = connection.recv()
-            connection.send(_run(partial(command, known), words, output))
+    _prepare(registry, words)
+    with suppress(BrokenPipeError):
+        while (asked := connection.receive()) is not None:
+            status = _run(partial(command, registry), asked["words"], asked["output"])
+            connection.send({"status": status})
 
 
 def _prepare(registry: Registry, words: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from polycmp import __version__
 from polycmp.builtin.workers.memory import Arena, create
@@ -23,9 +23,6 @@ from polycmp.process import ChildProcess
 from polycmp.runner import Runner
 from polycmp.runs import MakeWorker, ResolvedBackend
 from polycmp.tensors import TensorMetadata
-
-if TYPE_CHECKING:
-    from polycmp.builtin.workers.forked import ForkedProcess
 
 log = logging.getLogger("polycmp.workers")
 
@@ -75,7 +72,7 @@ class WorkerRunner(Runner):
         self._job = job
         self._python = python or sys.executable
         self._timeout = timeout
-        self._process: ChildProcess | ForkedProcess | None = None
+        self._process: ChildProcess | None = None
         self._metadata = TensorMetadata()
         self._waiting = False
 
