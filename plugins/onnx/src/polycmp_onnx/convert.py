@@ -23,8 +23,14 @@ _LARGEST, _SMALLEST = 65504.0, 2.0**-24
 _BF16_OPSET = 13
 
 
+class _Converting(OnnxLoader):
+    def __init__(self, model: ModelSource, keep_float: Sequence[str] = ()) -> None:
+        self.model = model
+        self.keep_float = tuple(keep_float)
+
+
 @also_called("copy")
-class ConvertToFp16(OnnxLoader):
+class ConvertToFp16(_Converting):
     """Turns the float32 inside of a model into float16; its inputs and outputs keep their types.
 
     Weights beyond what float16 holds (65504, and 2**-24 towards zero) become the nearest number that it does hold.
@@ -34,10 +40,6 @@ class ConvertToFp16(OnnxLoader):
         model: A model, or a callable that returns one; it is not changed.
         keep_float: Operator types, and names or patterns of nodes, that keep calculating in float32.
     """
-
-    def __init__(self, model: ModelSource, keep_float: Sequence[str] = ()) -> None:
-        self.model = model
-        self.keep_float = tuple(keep_float)
 
     def call_impl(self) -> ModelProto:
         """Return the model in float16.
@@ -49,17 +51,13 @@ class ConvertToFp16(OnnxLoader):
         return _narrowed(own_model(self.model), "float16", self.keep_float)
 
 
-class ConvertToBf16(OnnxLoader):
+class ConvertToBf16(_Converting):
     """Turns the float32 inside of an ONNX model into bfloat16; its inputs and outputs keep their types.
 
     Args:
         model: An `onnx.ModelProto`, or a callable that returns one; it is not changed.
         keep_float: Operator types, and names or patterns of nodes, that keep calculating in float32.
     """
-
-    def __init__(self, model: ModelSource, keep_float: Sequence[str] = ()) -> None:
-        self.model = model
-        self.keep_float = tuple(keep_float)
 
     def call_impl(self) -> ModelProto:
         """Return the model in bfloat16.

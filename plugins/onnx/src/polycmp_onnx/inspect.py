@@ -102,7 +102,7 @@ def _weights(graph: Any, arrays: Mapping[str, Any], own: str = "") -> list[str]:
         elif onnx.external_data_helper.uses_external_data(item):
             text = "outside the file, not loaded"
         else:
-            text = _flat(onnx.numpy_helper.to_array(item))
+            text = _numbers(item)
         lines.append(f"    {item.name}: {kind}{format_shape(item.dims)} = {text}")
     return lines
 
@@ -110,6 +110,12 @@ def _weights(graph: Any, arrays: Mapping[str, Any], own: str = "") -> list[str]:
 def _flat(array: Any) -> str:
     shown = [str(value) for value in array.reshape(-1)[:8]]
     return "[" + ", ".join(shown) + (", …" if array.size > len(shown) else "") + "]"
+
+
+def _numbers(tensor: Any) -> str:
+    import onnx
+
+    return _flat(onnx.numpy_helper.to_array(tensor))
 
 
 def _nodes(graph: Any, attributes: bool, indent: str) -> list[str]:
@@ -121,7 +127,7 @@ def _nodes(graph: Any, attributes: bool, indent: str) -> list[str]:
         lines.append(f"{indent}Node {index} | {node.name or '(no name)'} [Op: {domain}{node.op_type}]")
         lines.append(f"{indent}  {_typed(node.input, known)} -> {_typed(node.output, known)}")
         if attributes:
-            lines += [f"{indent}  {item.name} = {_attribute(item)}" for item in node.attribute]
+            lines += [f"{indent}  {item.name} = {attribute_text(item, _numbers)}" for item in node.attribute]
             for inner in subgraphs(node):
                 lines.append(f"{indent}  graph {inner.name}:")
                 lines += [f"{indent}  {line}" for line in (_weights(inner, {}) if inner.initializer else ())]
@@ -142,14 +148,20 @@ def _typed(names: Iterable[str], known: dict[str, str]) -> str:
     return "{" + ", ".join(f"{name}: {known[name]}" if name in known else name for name in names if name) + "}"
 
 
-def _attribute(attribute: Any) -> str:
+def attribute_text(attribute: Any, of_tensor: Callable[[Any], str]) -> str:
+    """Return an attribute's value as a short text.
+
+    Args:
+        attribute: An `onnx.AttributeProto`.
+        of_tensor: Returns the text of an `onnx.TensorProto`.
+    """
     import onnx
 
     if attribute.ref_attr_name:
         return f"attribute {attribute.ref_attr_name} of the function"
     value = onnx.helper.get_attribute_value(attribute)
     if isinstance(value, onnx.TensorProto):
-        return _flat(onnx.numpy_helper.to_array(value))
+        return of_tensor(value)
     if isinstance(value, onnx.GraphProto):
         return f"graph {value.name}"
     text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)

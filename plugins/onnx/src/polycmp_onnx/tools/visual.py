@@ -14,9 +14,8 @@ from polycmp.options import parse_json
 from polycmp.report.elements import Markup, embedded_json, page, tag
 from polycmp.tensors import format_shape
 from polycmp_onnx.graph import graph_inputs, reads, subgraphs, tensor_metadata
+from polycmp_onnx.inspect import attribute_text
 from polycmp_onnx.shapes import value_types
-
-_LONG = 120
 
 
 def save_visual(proto: Any, path: str, errors: str = "", info: Mapping[str, Mapping[str, float]] | None = None) -> None:
@@ -114,7 +113,10 @@ def _nodes(graph: Any) -> Iterator[dict[str, Any]]:
             number, "operator", item.op_type, item.name, list(reads(item)), [name for name in item.output if name]
         )
         made["domain"] = item.domain
-        made["attributes"] = {entry.name: _attribute(entry) for entry in item.attribute}
+        made["attributes"] = {
+            entry.name: attribute_text(entry, lambda tensor: f"tensor{format_shape(tensor.dims)}")
+            for entry in item.attribute
+        }
         inner = [f"{part.name}: {len(part.node)} nodes" for part in subgraphs(item)]
         yield {**made, "attributes": {**made["attributes"], **({"graphs": ", ".join(inner)} if inner else {})}}
         number += 1
@@ -126,20 +128,6 @@ def _nodes(graph: Any) -> Iterator[dict[str, Any]]:
 def _node(number: int, kind: str, op: str, name: str, inputs: list[str], outputs: list[str]) -> dict[str, Any]:
     node = {"id": number, "kind": kind, "op": op, "name": name, "inputs": inputs, "outputs": outputs}
     return {**node, "domain": "", "attributes": {}}
-
-
-def _attribute(attribute: Any) -> str:
-    import onnx
-
-    if attribute.ref_attr_name:
-        return f"attribute {attribute.ref_attr_name} of the function"
-    value = onnx.helper.get_attribute_value(attribute)
-    if isinstance(value, onnx.TensorProto):
-        return f"tensor{format_shape(value.dims)}"
-    if isinstance(value, onnx.GraphProto):
-        return f"graph {value.name}"
-    text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-    return text if len(text) <= _LONG else text[:_LONG] + "…"
 
 
 def _mark(nodes: list[dict[str, Any]], report: Mapping[str, Any]) -> None:
