@@ -31,7 +31,7 @@ from polycmp_locate.sweep.sweep import open_way, sweep
 from polycmp_locate.trials.outputs import OutputRounding
 from polycmp_locate.trials.vote import odd_one_out
 from polycmp_locate.trials.whole import WholeModel
-from polycmp_locate.values.judged import OF_NUMBERS, Failure, Judged
+from polycmp_locate.values.judged import Failure, Judged
 from polycmp_locate.values.located import Located
 
 if TYPE_CHECKING:
@@ -59,8 +59,6 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
         if judged.open_until is not None:
             measured = measure(sweep(way, on_stage), setting, on_stage, judged.open_until)
             judged = judge(measured, whole, judged)
-        if judged.verdict in OF_NUMBERS and whole.is_hidden():
-            judged = replace(judged, is_hidden=True)
         return report(judged, setting, feed)
 
 

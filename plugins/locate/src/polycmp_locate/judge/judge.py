@@ -27,6 +27,7 @@ from polycmp_locate.trials.whole import WholeModel
 from polycmp_locate.values.judged import (
     BENIGN,
     NARROWED,
+    OF_NUMBERS,
     UNDECIDED,
     UNSTEADY,
     WITHIN_ROUNDING,
@@ -48,10 +49,14 @@ def judge(measured: Measured, whole: WholeModel, before: Judged | None = None) -
         before: The verdict that these tensors were measured again for; None for the first one.
     """
     if not measured.is_whole:
-        return _judge_few(measured, whole)
-    if before is None:
-        return _Judge(measured, whole).first()
-    return _Judge(measured, whole, before).last()
+        judged = _judge_few(measured, whole)
+    elif before is None:
+        judged = _Judge(measured, whole).first()
+    else:
+        judged = _Judge(measured, whole, before).last()
+    if judged.open_until is None and judged.verdict in OF_NUMBERS and whole.is_hidden():
+        return replace(judged, is_hidden=True)
+    return judged
 
 
 def _judge_few(measured: Measured, whole: WholeModel) -> Judged:
