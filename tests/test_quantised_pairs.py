@@ -96,7 +96,7 @@ def test_an_output_without_any_signal_left_fails_and_leads_to_the_ranking(usual,
         made = graph_model(nodes, [("x", FLOAT, shape)], [("y", FLOAT, None)], weights if rounding else weights[:1])
         onnx.save(made, tmp_path / f"{name}.onnx")
     done, found = usual("run", tmp_path / "int8.onnx", tmp_path / "good.onnx", "--mark-all")
-    assert done.status == 1, done.out
+    assert (done.status, outputs_of(found)["y"]["verdict"]) == (3, "undecided"), done.out
     assert "times the signal, which all parts together bring: polycmp locate --rank" in outputs_of(found)["y"]["reason"]
 
 
@@ -391,3 +391,23 @@ def test_steps_that_take_more_than_a_share_of_the_outputs_are_decided_by_no_comm
         )  # fmt: skip
         found = json.loads((tmp_path / "found.json").read_text())
         assert (done.status, found["verdict"]) == (status, word), done.out
+
+
+def test_a_wrong_scale_that_the_outputs_do_not_show_is_told_and_not_called_rounding(polycmp, tmp_path):
+    rng = np.random.default_rng(0)
+    first, second = (rng.normal(size=(16, 16)).astype(np.float32) / 4 for _ in range(2))
+    nodes = [
+        helper.make_node("MatMul", ["x", "first"], ["hidden"]),
+        helper.make_node("MatMul", ["hidden", "second"], ["mixed"], name="mixing"),
+        helper.make_node("Min", ["mixed", "low"], ["y"]),
+    ]
+    weights = [("first", first), ("second", second), ("low", np.full(1, -99, np.float32))]
+    good = tmp_path / "good.onnx"
+    onnx.save(graph_model(nodes, [("x", FLOAT, [4, 16])], [("y", FLOAT, [4, 16])], weights), good)
+    made = pairs.dynamic_int8(good, tmp_path / "int8.onnx")
+    pairs.edited(made, made, pairs.scaled("second_scale", 1.6))
+    done = polycmp("locate", made, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}")
+    said = " ".join(done.out.split())
+    assert done.status == 0
+    assert "in 'mixed', but the outputs do not show it" in said
+    assert "none by more than rounding" not in said

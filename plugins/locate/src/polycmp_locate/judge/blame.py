@@ -180,7 +180,8 @@ class _Blame:
         if not reached:
             if not self.evidence.failing and (is_refuted(row) or (self._is_off(row) and self._touches_outputs(row))):
                 return True
-            if not row.passed and self._is_off(row):
+            steps = row.standalone is not None and row.standalone.steps is not None
+            if not row.passed and (steps or self._is_off(row)):  # a wrong scale is one however much others round
                 self.found.harmless.append(row)
             return False
         if row.standalone is not None and row.standalone.steps is not None:

@@ -30,10 +30,12 @@ class Said(NamedTuple):
     Attributes:
         passed: Whether rounding explains its error.
         reason: Why, or why not, in words.
+        inconclusive: `undecided` where it may explain anything.
     """
 
     passed: bool
     reason: str
+    inconclusive: str = ""
 
 
 def rounded_to(graph: SharedGraph, steps: Mapping[str, Rounding]) -> dict[str, Rounding]:
@@ -145,5 +147,6 @@ class PairNoise:
                 False,
                 f"noise of {error / size:.2g} times the signal, which all parts together bring: polycmp locate --rank "
                 f"says which of them most, with rounding to {kind}",
+                "undecided",
             )
         return Said(True, bound)

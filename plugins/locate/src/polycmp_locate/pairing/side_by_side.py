@@ -109,7 +109,7 @@ class PairedComparer:
         names = [item.output for item in found if _may_be_rounding(item)]
         said = self._noise.explain({name: mine[name] for name in names}, {name: expected[name] for name in names})
         for name, one in said.items():
-            if name not in self._said or self._said[name].passed:
+            if name not in self._said or _weight(one) > _weight(self._said[name]):
                 self._said[name] = one  # an iteration that fails stands for all
         return [self._named(_judged(item, said)) for item in found]
 
@@ -134,7 +134,11 @@ def _judged(item: OutputComparison, said: Mapping[str, Said]) -> OutputCompariso
         return item
     if about.passed:
         return replace(item, passed=True, reason=about.reason, failed_iterations=0)
-    return replace(item, reason=about.reason)
+    return replace(item, reason=about.reason, inconclusive=about.inconclusive)
+
+
+def _weight(said: Said) -> int:
+    return 0 if said.passed else 1 if said.inconclusive else 2
 
 
 def _may_be_rounding(item: OutputComparison) -> bool:
