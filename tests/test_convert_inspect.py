@@ -27,7 +27,7 @@ def test_convert_can_mark_outputs(polycmp, model, tmp_path):
 @pytest.mark.parametrize(
     ("words", "status", "text"),
     [
-        (("-o", "out.xyz"), 2, "nothing installed writes out.xyz"),
+        (("-o", "out.xyz"), 2, "no installed loader writes out.xyz"),
         ((), 2, "Missing option '-o'"),
         (("-o", "out.engine"), 3, "pip install 'polycmp-trt[cu12]'"),
         (("--int8", "--calibration-cache", "c.cache", "-o", "out.engine"), 3, "pip install 'polycmp-trt[cu12]'"),

@@ -325,13 +325,13 @@ class TestWrongUsage:
     @pytest.mark.parametrize(
         ("words", "text"),
         [
-            (("--check",), "needs a command behind it"),
-            ((), "no check is given"),
+            (("--check",), "needs a command after it"),
+            ((), "no --check is given"),
             (("-b", "onnxrt", "-b", "onnx", "--check", "true"), "both say what fails"),
             (("--fail-code", "1", "--ignore-fail-code", "2", "--check", "true"), "exclude each other"),
-            (("--fail-regex", "(", "--check", "true"), "is no regular expression"),
+            (("--fail-regex", "(", "--check", "true"), "is not a regular expression"),
             (("--check", "no-such-command-at-all"), "cannot run 'no-such-command-at-all'"),
-            (("--check", "polycmp", "run", "--no-such-option"), "the command is wrong usage"),
+            (("--check", "polycmp", "run", "--no-such-option"), "the command is used wrongly"),
         ],
     )
     def test_reduce(self, polycmp, tmp_path, monkeypatch, words, text):

@@ -112,7 +112,7 @@ def test_what_is_meant_to_be_empty_stays_so(polycmp, model):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ('config = "other.toml"', "'config' has no place in a run file"),
+        ('config = "other.toml"', "'config' is not allowed in a run file"),
         ("seed = 1\nrandom-seed = 2", "says again"),
         ("atoll = 1", "there is no option 'atoll'"),
         ("[run]\nwarm-up = 1", "there is no option 'run'"),

@@ -135,7 +135,7 @@ class TestRunFile:
     @pytest.mark.parametrize(
         ("text", "status", "words"),
         [
-            ("backend = [{name = 'x'}]", 2, "is no backend"),
+            ("backend = [{name = 'x'}]", 2, "is not a backend"),
             ("backend = [{backend = 'onnx', option = {}}]", 2, "did you mean 'options'"),
             ("backend = [{backend = 'onnx', options = {dtyp = 'x'}}]", 2, "did you mean 'dtype'"),
             ("backend = [{backend = 'onnxrt', options = {threads = 'x'}}]", 2, "whole number"),

@@ -137,7 +137,7 @@ class TestWhatIsTheBatch:
         (("-b", "onnxrt", "--checks", "everything"), 2, "everything"),
         (("-b", "onnxrt", "--batch", "0"), 2, "1 or more"),
         (("-b", "onnxrt", "--batch-axis", "5"), 2, "no input has an axis 5"),
-        (("-b", "onnxrt", "--batch-axis", "0", "--batch-dim", "n"), 2, "give one"),
+        (("-b", "onnxrt", "--batch-axis", "0", "--batch-dim", "n"), 2, "give only one"),
         (("-b", "onnxrt", "--report", "r.pdf"), 2, "no report is written as .pdf"),
         (("-b", "nobody"), 3, "no backend 'nobody'"),
     ],

@@ -140,4 +140,4 @@ def test_a_saved_run_without_the_state_says_what_it_lacks(polycmp, tmp_path):
                 less.writestr(name, saved.read(name))
     done = polycmp("locate", "good.onnx", "-b", "onnxrt", *STEPS, "--load-outputs", "logits.npz")
     assert done.status == 3, done.out + done.err
-    assert "no output 'present.0.key', which is to go into the input" in done.err
+    assert "no output 'present.0.key', which should be fed to the input" in done.err

@@ -192,4 +192,4 @@ class TestReplay:
             "debug", "reduce", "chain.onnx", "-b", "onnxrt", "-b", "onnx", "--load-debug-replay", "other.json"
         )
         assert done.status == 3
-        assert "holds something else than the steps of a search" in done.err
+        assert "does not hold the steps of a search" in done.err

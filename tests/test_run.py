@@ -139,7 +139,7 @@ class TestWrongUsage:
             (("--nonsense",), "--nonsense"),
             (("-b", "onnxrt:thread=1"), "did you mean 'threads'"),
             (("-b", "onnxrt:threads=many"), "whole number"),
-            (("-b", ":x=1"), "names no backend"),
+            (("-b", ":x=1"), "does not name a backend"),
             (("-b", "onnxrt:providers=[cpu"), "unbalanced"),
         ],
     )

@@ -211,16 +211,16 @@ def test_backends_in_other_processes_take_steps_too(polycmp, models):
         (("--state", STATE), ("--state needs --steps", "--steps 8")),
         (
             ("--steps", 3, "--state", "nothing.*=x"),
-            ("no output is called like 'nothing.*'", "the outputs are present.0.key"),
+            ("no output matches 'nothing.*'", "the outputs are present.0.key"),
         ),
-        (("--steps", 3, "--state", r"present\.(.*)=past.\1"), ("'past.0.key', which is no input", "would fit")),
-        (("--steps", 3, "--state", "present(=x"), ("'present(' is no regular expression",)),
+        (("--steps", 3, "--state", r"present\.(.*)=past.\1"), ("'past.0.key', which is not an input", "would fit")),
+        (("--steps", 3, "--state", "present(=x"), ("'present(' is not a regular expression",)),
         (("--steps", 3, "--state", r"logits=past\2"), ("asks for a group that the expression lacks",)),
         (("--steps", 3, "--state", "present"), ("'present' is not OUTPUT=INPUT",)),
         (("--steps", 3, "--state", "present.*=past_key_values.0.key"), ("both 'present.0.key' and 'present.0.value'",)),
         (
             ("--steps", 3, "--state", "logits=past_key_values.0.key"),
-            ("the output 'logits' cannot go into the input 'past_key_values.0.key'", "has shape [batch,sequence,40]"),
+            ("the output 'logits' cannot be fed to the input 'past_key_values.0.key'", "has shape [batch,sequence,40]"),
         ),
         (("--steps", 3, "--state", "logits=input_ids"), ("holds float32, the input wants int64", "--state 'OUTPUT=")),
         ((*STEPS, "--feed", "input=keep"), ("the model has no input 'input'", "input_ids")),
@@ -254,5 +254,5 @@ def test_a_state_that_stops_fitting_on_the_way_is_told(polycmp, tmp_path):
     done = polycmp("run", "m.onnx", "-b", "onnxrt", "--steps", 3, "--state", "y=h")
     assert done.status == 2
     text = " ".join(done.err.split())
-    assert "the output 'y' cannot go into the input 'h'" in text
+    assert "the output 'y' cannot be fed to the input 'h'" in text
     assert "[1,4], the input wants [1,2]" in text

@@ -46,7 +46,7 @@ def test_the_command_line_wins_over_a_run_file(polycmp, model, tmp_path):
         ("backend = [3]", 2, "`backend` a list of texts"),
         ("model = 3", 2, "`model` is a text"),
         ('modle = "m.toy"', 2, "there is no option 'modle'"),
-        ("atol = [", 3, "is no TOML"),
+        ("atol = [", 3, "is not valid TOML"),
         (None, 3, "cannot read the run file"),
     ],
 )

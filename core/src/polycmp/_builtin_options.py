@@ -20,7 +20,7 @@ def _quantile(text: str | float) -> float:
 
 def _statistic(text: str) -> str:
     if text not in STATISTICS:
-        raise ValueError(f"{text!r} is no statistic; use one of {', '.join(STATISTICS)}")
+        raise ValueError(f"{text!r} is not a statistic; use one of {', '.join(STATISTICS)}")
     return text
 
 

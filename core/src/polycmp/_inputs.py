@@ -277,7 +277,7 @@ class PlanSource(DataSource):
         self._note(chosen.note)
         if spec.remarks:
             remarks = self._registry.load(self.loader, spec.remarks)
-            with OthersCode(PluginError, "what it draws cannot be said", whose=spec.name):
+            with OthersCode(PluginError, "its remarks cannot be read", whose=spec.name):
                 drawn: Mapping[str, str] = remarks(self._options(chosen.inputs), chosen.inputs)
             for text in dict.fromkeys(drawn.values()):
                 self._note(f"{', '.join(name for name, said in drawn.items() if said == text)}: {text}")
@@ -312,7 +312,7 @@ class RenamedFeeds:
         for feed in self._feeds:
             for given, wanted in self._names.items():
                 if given not in feed and wanted not in feed:
-                    raise UsageError(f"--map-input: the inputs hold no {given!r}", why=did_you_mean(given, feed))
+                    raise UsageError(f"--map-input: there is no input {given!r}", why=did_you_mean(given, feed))
             kept = {name: feed[name] for name in feed if name not in self._names or name in self._inputs}
             yield {**kept, **{wanted: feed[given] for given, wanted in self._names.items() if given in feed}}
 

@@ -36,7 +36,7 @@ def load_script(path: str, name: str) -> Any:
     if not hasattr(module, name):
         public = [item for item in vars(module) if not item.startswith("_")]
         raise DataError(
-            f"{path} has no {name!r}", why=did_you_mean(name, public), hint=f"name what you mean: {path}:NAME"
+            f"{path} has no {name!r}", why=did_you_mean(name, public), hint=f"name it after a colon: {path}:NAME"
         )
     return getattr(module, name)
 

@@ -89,7 +89,7 @@ class Model:
             if _produces(spec) == kind and self.kind in spec.consumes:
                 return self._make(contribution, self.load(self.kind))
         raise ModelError(
-            f"cannot turn {self.path} ({self.kind}) into {kind}",
+            f"cannot convert {self.path} ({self.kind}) to {kind}",
             why=f"no installed loader makes {kind} from {self.kind}",
             hint=self._other_tools(kind) or "polycmp plugins list",
         )

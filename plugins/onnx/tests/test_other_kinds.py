@@ -41,8 +41,8 @@ def test_a_model_is_changed_by_its_loader_s_options(polycmp, tmp_path):
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [
-        (("m.toy", "-o", "m.xyz"), 2, "nothing installed writes m.xyz"),
-        (("m.toy", "-o", "m.toy2", "--convert-to", "tony"), 2, "nothing installed writes m.toy2 (tony)"),
+        (("m.toy", "-o", "m.xyz"), 2, "no installed loader writes m.xyz"),
+        (("m.toy", "-o", "m.toy2", "--convert-to", "tony"), 2, "no installed loader writes m.toy2 (tony)"),
         (("m.toy", "-o", "m.engine"), 2, "pip install 'polycmp-trt[cu12]'"),
         (("m.toy", "-o", "no/folder/m.toy"), 3, "cannot write no/folder/m.toy"),
         (("broken.toy", "-o", "m.packed"), 3, "broken.toy is no toy"),
@@ -66,7 +66,7 @@ def test_what_is_in_a_model(polycmp, tmp_path):
     assert "Cast n_sf: s -> sf {'to': 'float32'}" in done.out
     assert "w: float32[8, 8]" in done.out
     done = polycmp("inspect", "model", "m.toy", "--display-as", "packed")
-    assert (done.status, "nothing installed shows packed models" in done.err) == (3, True)
+    assert (done.status, "no installed loader shows packed models" in done.err) == (3, True)
 
 
 def test_help_shows_the_options_of_loaders_and_none_of_comparing(polycmp):

@@ -79,7 +79,7 @@ expected-failure = { until = 2027-01-01 }
         "suite.toml has 6 mistakes; nothing was started",
         "line 1: there is no key 'nmae'",
         "line 7: there is no option 'atoll' (did you mean 'atol'",
-        "line 10: no file fits model = 'nothing-*.onnx'",
+        "line 10: no file matches model = 'nothing-*.onnx'",
         "line 16: timeout: a number of seconds above 0",
         "line 22: -b onnxrt:optimisation=off",
         "line 27: expected-failure: a reason is missing",
@@ -97,7 +97,7 @@ expected-failure = { until = 2027-01-01 }
         ('[[case]]\nbackend = "onnx"\n', "no model given"),
         ('[[case]]\nmodel = "one.onnx"\nbackend = "nobody"\n', "line 3: there is no backend 'nobody'"),
         ('[[case]]\nmodel = "one.onnx"\nbackend = "onnx"\ncommand = "lcoate"\n', "did you mean 'locate'"),
-        ('[[case]]\nmodel = "one.onnx"\nbackend = "onnx"\nreport = ["x.json"]\n', "'report' has no place in a case"),
+        ('[[case]]\nmodel = "one.onnx"\nbackend = "onnx"\nreport = ["x.json"]\n', "'report' is not allowed in a case"),
         ('[[case]]\nmodel = "one.onnx"\nbackend = "onnx"\nbackends = "onnx"\n', "says again"),
         ('[[case]]\nmodel = "one.onnx"\nbackend = "onnx"\n' * 2, "the case 'one' is already in line 1"),
         ('[[case]]\nmodel = "one.onnx"\nbackend = "onnx"\nmatrix = { atol = 3 }\n', "is a list of values"),
@@ -191,8 +191,8 @@ matrix = { atol = [1, 2] }
     assert names("-k", "(ONE or two) and not atol=1") == ["one[atol=2]", "two[atol=2]"]
     assert names("-kslow") == ["two[atol=1]", "two[atol=2]"]
     assert names("--tag", "quick") == ["one[atol=1]", "one[atol=2]"]
-    assert "is no expression" in suite("suite.toml", "-k", "one and", status=2).stderr
-    assert "no case fits" in suite("suite.toml", "-k", "three", status=2).stderr
+    assert "is not an expression" in suite("suite.toml", "-k", "one and", status=2).stderr
+    assert "no case matches" in suite("suite.toml", "-k", "three", status=2).stderr
     assert "no case has the tag 'quik'" in suite("suite.toml", "--tag", "quik", status=2).stderr
 
 

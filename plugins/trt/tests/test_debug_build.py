@@ -34,7 +34,7 @@ def test_what_lacks_in_every_step_is_said_once(polycmp, model):
 
 def test_nothing_builds_such_a_file(polycmp, model):
     done = polycmp("debug", "build", "model.onnx", "--iter-artifact", "x.docx", "--until=2", "--check", "true")
-    assert (done.status, "nothing builds x.docx" in done.err) == (2, True)
+    assert (done.status, "no loader builds x.docx" in done.err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def _check(plan: Plan) -> None:
     if plan.backends and not plan.model and not all(backend.model for backend in plan.backends):
         raise UsageError("no model given", hint="polycmp run MODEL -b BACKEND (put the model first)")
     if plan.data.script and plan.data.files:
-        raise UsageError("--data-loader-script and --load-inputs both say where inputs come from", hint="give one")
+        raise UsageError("--data-loader-script and --load-inputs both say where inputs come from", hint="give only one")
 
 
 def unused_options(values: OptionValues, plan: Plan, table: FlagTable) -> list[str]:
@@ -73,7 +73,7 @@ def read_run_file(path: str, table: FlagTable) -> OptionValues:
     except OSError as error:
         raise FileError(f"cannot read the run file {path}", why=describe_exception(error)) from error
     except ValueError as error:
-        raise FileError(f"{path} is no TOML", why=str(error)) from error
+        raise FileError(f"{path} is not valid TOML", why=str(error)) from error
     values = read_plain(content, table, path)
     refuse_empty(content, table, path)
     return values
@@ -96,6 +96,6 @@ def write_run_file(values: Mapping[str, Any], path: str) -> None:
     try:
         text = (head + tomli_w.dumps(values)).encode()
     except UnicodeEncodeError as error:  # a file of which a part is replaced would not repeat the run
-        raise FileError(f"cannot write the run file {path}", why=f"{error.object!r} is no valid text") from error
+        raise FileError(f"cannot write the run file {path}", why=f"{error.object!r} is not valid text") from error
     with atomic_write(path) as file:
         file.write(text)

@@ -272,6 +272,6 @@ def _with_second_model(specs: Sequence[str], model: str) -> tuple[str, ...]:
     if not specs:
         raise UsageError(f"a second model, {model}, and no backend", hint=f"polycmp run MODEL {model} -b onnxrt")
     if any(":model=" in spec or ",model=" in spec for spec in specs):
-        raise UsageError(f"a second model, {model}, where -b gives one with model=", hint="leave one of them out")
+        raise UsageError(f"a second model, {model}, where -b gives one with model=", hint="give only one of them")
     path = spell(model, inline=True)
     return (*specs, *(f"{spec}{',' if ':' in spec else ':'}model={path}" for spec in specs))

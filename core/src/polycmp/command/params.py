@@ -132,7 +132,7 @@ def _refuse(flag: str, ctx: click.Context, table: FlagTable, words: Sequence[str
     if flag in table.refused:
         owners = " and ".join(dict.fromkeys(table.refused[flag]))
         raise UsageError(
-            f"{flag} is claimed by {owners}, so neither gets it",
+            f"{flag} is claimed by {owners}, so neither has it",
             hint="use the long form --NAME-FIELD: polycmp run --help",
         )
     options = [param for param in ctx.command.get_params(ctx) if isinstance(param, click.Option)]
@@ -150,7 +150,7 @@ def _refuse(flag: str, ctx: click.Context, table: FlagTable, words: Sequence[str
     if missing and not get_close_matches(flag, known, n=1, cutoff=_SLIP):
         raise UsageError(
             f"there is no option {flag}",
-            why=f"backends bring options, and these are not available here: {', '.join(missing)}",
+            why=f"options come with backends, and these are not available here: {', '.join(missing)}",
             hint="polycmp plugins list, and pip install polycmp-NAME for the backend that you miss",
         )
 

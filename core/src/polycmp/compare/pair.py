@@ -61,7 +61,7 @@ class PairComparer:
     ) -> None:
         if not functions:
             raise InvalidValueError(
-                "no compare function is given", why="without one everything passes", hint="--compare simple"
+                "no compare function is given", why="without one everything would pass", hint="--compare simple"
             )
         self.candidate_label = candidate_label
         self.reference_label = reference_label

@@ -125,7 +125,7 @@ def load_compare_script(path: str, name: str) -> Callable[..., Any]:
         with OthersCode(ComparisonError, f"{path}:{name} cannot be made"):
             function = function()
     if not callable(function):
-        raise ComparisonError(f"{path}:{name} is no function", hint="def compare_outputs(result, reference): …")
+        raise ComparisonError(f"{path}:{name} is not a function", hint="def compare_outputs(result, reference): …")
     compare: Callable[..., Any] = function
     return compare
 

@@ -362,7 +362,7 @@ def _nan_reason(policy: str, metrics: Mapping[str, float], output: str) -> str:
         return text
     if "nan_mismatched" not in metrics:
         raise ComparisonError(
-            f"output {output!r} cannot be judged so: both sides hold equally many NaNs",
+            f"output {output!r} cannot be judged with these options: both sides hold equally many NaNs",
             why="the figures do not tell whether those are at the same places; an older polycmp saved them",
             hint="run the models again: polycmp run … --save-accuracy-results FILE",
         )
@@ -393,8 +393,8 @@ _INFINITIES = "infinities on both sides differ (--infinities-compare-equal makes
 
 def _taken_otherwise(known: _Figures) -> ComparisonError:
     return ComparisonError(
-        f"output {known.output!r} cannot be judged so from its figures",
-        why="it holds NaN or infinity on both sides, which these options take otherwise than those of the run",
+        f"output {known.output!r} cannot be judged with these options from its figures",
+        why="it holds NaN or infinity on both sides, which these options treat differently from those of the run",
         hint="run the models again with these options: polycmp run … --save-accuracy-results FILE",
     )
 

@@ -84,7 +84,7 @@ def _convert(name: str, value: NDArray[Any], dtype: np.dtype[Any], owner: str) -
         raise DataError(
             f"input {name!r} holds {have}, the model wants {want}, and {lost}",
             whose=owner,
-            hint=f"convert the data yourself, or limit it: --val-range {name}:[LOW,HIGH]",
+            hint=f"convert the data yourself, or limit its range: --val-range {name}:[LOW,HIGH]",
         )
     _warn_once(f"{owner}: input {name!r} holds {have}, converted to the {want} that the model wants")
     return converted

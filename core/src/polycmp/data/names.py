@@ -68,8 +68,8 @@ def dimensions_of(inputs: TensorMetadata, sizes: Mapping[str, int], others: Iter
 def _take(found: dict[str, T], target: str, value: T, name: str, what: str) -> None:
     if found.setdefault(target, value) != value:
         raise UsageError(
-            f"{name!r} and {target!r} are one {what}, which cannot be both {value} and {found[target]}",
-            why="two of the models call it otherwise",
+            f"{name!r} and {target!r} are the same {what}, which cannot be both {value} and {found[target]}",
+            why="two of the models name it differently",
             hint=f"give one value, for {target!r}",
         )
 

@@ -57,7 +57,9 @@ def _checked(feeds: Iterable[Any], owner: str) -> Iterator[dict[str, Any]]:
             )
         for name, value in feed.items():
             if not isinstance(name, str):
-                raise DataError(f"iteration {number} has the key {name!r}, which is no input name", whose=owner)
+                raise DataError(
+                    f"iteration {number} has the key {name!r}, which is not the name of an input", whose=owner
+                )
             if not (hasattr(value, "dtype") and hasattr(value, "shape")):
                 raise DataError(
                     f"iteration {number} holds {type(value).__name__} instead of an array for {name!r}",

@@ -129,9 +129,7 @@ def make_options(options: type | None, values: Mapping[str, Any], owner: str) ->
     except UsageError as error:
         raise UsageError(error.what, whose=error.whose or owner, why=error.why, hint=error.hint) from error
     except (ValueError, TypeError) as error:
-        raise UsageError(
-            "these options cannot be right", whose=owner, why=str(error), hint="polycmp run --help"
-        ) from error
+        raise UsageError("these options are invalid", whose=owner, why=str(error), hint="polycmp run --help") from error
 
 
 def changed_options(instance: Any) -> dict[str, Any]:

@@ -124,10 +124,10 @@ class OptionField:
                 value = parse_bool(text) if self.item is bool else self.item(text)
         except (ValueError, UsageError) as error:
             why = error.what if isinstance(error, UsageError) else str(error)
-            raise UsageError(f"{text!r} is no value for {self.name!r}", why=why, hint=self._hint()) from None
+            raise UsageError(f"{text!r} is not a value of {self.name!r}", why=why, hint=self._hint()) from None
         if self.choices is not None and value not in self.choices:
             raise UsageError(
-                f"{text!r} is no value for {self.name!r}", why=did_you_mean(str(value), map(str, self.choices))
+                f"{text!r} is not a value of {self.name!r}", why=did_you_mean(str(value), map(str, self.choices))
             )
         return value
 
@@ -175,7 +175,7 @@ class OptionField:
     def _unspeakable(self, value: Any) -> PluginError:
         return PluginError(
             f"the value {value!r} of {self.name!r} cannot be written down",
-            hint=f"its plugin says how: {self.name} = opt(…, parse=…, format=…)",
+            hint=f"its plugin declares how: {self.name} = opt(…, parse=…, format=…)",
         )
 
     def plain(self, value: Any) -> Any:
@@ -244,7 +244,7 @@ class OptionField:
 
     def _plain_text(self, plain: Any) -> str:
         if not isinstance(plain, (bool, int, float, str, list)):
-            raise UsageError(f"{plain!r} is no value for {self.name!r}", hint=self._hint())
+            raise UsageError(f"{plain!r} is not a value of {self.name!r}", hint=self._hint())
         if isinstance(plain, list):
             return bracketed(map(self._plain_text, plain))
         return str(plain).lower() if isinstance(plain, bool) else str(plain)

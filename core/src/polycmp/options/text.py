@@ -114,7 +114,7 @@ def _read(content: Mapping[str, Any], table: FlagTable, whose: str) -> Iterator[
     for key, value in content.items():
         target = _find(key, table, whose)
         if target.key in seen:
-            raise UsageError(f"{key!r} says again what another key says", whose=whose)
+            raise UsageError(f"{key!r} repeats another key", whose=whose)
         seen.add(target.key)
         try:
             yield target.key, target.field.from_plain(value)
@@ -137,7 +137,10 @@ def _find(key: str, table: FlagTable, whose: str) -> Target:
         )
     if target.key == CONFIG:
         raise UsageError(
-            f"{key!r} has no place in a run file", whose=whose, why="one run file does not read another", hint="copy it"
+            f"{key!r} is not allowed in a run file",
+            whose=whose,
+            why="one run file does not read another",
+            hint="copy it",
         )
     return target
 

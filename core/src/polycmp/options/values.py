@@ -220,7 +220,7 @@ def parse_named_shapes(texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
     shapes: dict[str, tuple[int, ...]] = {}
     for name, shape in _named_shapes(texts):
         if shapes.setdefault(name, shape) != shape:
-            raise UsageError(f"two shapes for {name!r}: {list(shapes[name])} and {list(shape)}", hint="give one")
+            raise UsageError(f"two shapes for {name!r}: {list(shapes[name])} and {list(shape)}", hint="give only one")
     return shapes
 
 
@@ -302,7 +302,7 @@ def parse_named(
     for text in texts:
         name, value = split_name(text.strip())
         if known_keys_only and not name:
-            raise UsageError(f"{option or 'value'}: {text!r} lacks the name in front: NAME:VALUE")
+            raise UsageError(f"{option or 'value'}: {text!r} lacks a name: write NAME:VALUE")
         try:
             values[name] = convert(value)
         except (ValueError, UsageError) as error:
@@ -339,7 +339,7 @@ def parse_bool(text: str) -> bool:
         return True
     if lowered in {"0", "false", "no", "off"}:
         return False
-    raise UsageError(f"{text!r} is neither true nor false")
+    raise UsageError(f"{text!r} is not true or false")
 
 
 def split_script(text: str, default: str) -> tuple[str, str]:

@@ -50,7 +50,7 @@ def parse_instance(text: str) -> Instance:
     backend, _, rest = text.partition(":")
     instance = Instance(f"-b {text}", backend.strip())
     if not instance.backend:
-        raise UsageError(f"{text!r} names no backend", hint="-b NAME or -b NAME:KEY=VALUE,KEY=VALUE")
+        raise UsageError(f"{text!r} does not name a backend", hint="-b NAME or -b NAME:KEY=VALUE,KEY=VALUE")
     for part in split_list(rest) if rest.strip() else []:
         key, equals, value = part.partition("=")
         key = key.strip().replace("-", "_")
@@ -104,13 +104,15 @@ def _from_plain(plain: Mapping[str, Any], whose: str) -> Instance:
     names = [plain.get(key, "") for key in ("backend", *RESERVED)]
     if wrong or not plain.get("backend") or not all(isinstance(item, Mapping) for item in tables):
         raise UsageError(
-            f"{dict(plain)!r} is no backend",
+            f"{dict(plain)!r} is not a backend",
             whose=whose,
             why=did_you_mean(wrong[0], ["backend", "options", *RESERVED]) if wrong else "",
             hint='backend = [{backend = "onnxrt", name = "fast", options = {KEY = "VALUE"}}]',
         )
     if not all(isinstance(item, str) for item in [*names, *tables[1].values()]):
-        raise UsageError(f"{dict(plain)!r} is no backend", whose=whose, why="backend, name, model and python are texts")
+        raise UsageError(
+            f"{dict(plain)!r} is not a backend", whose=whose, why="backend, name, model and python are texts"
+        )
     backend, label, model, python = names
     owner = f"{whose}: {backend}" if whose else f"-b {backend}"
     return Instance(owner, backend, dict(tables[1]), dict(tables[0]), label or backend, model, python)

@@ -191,7 +191,9 @@ def data_plan(values: OptionValues, registry: Registry) -> DataPlan:
 def _loader_options(spec: DataLoaderSpec, given: Mapping[str, Any], further: int) -> Any:
     """Return a data loader's options; several shapes make as many iterations, unless a number is given."""
     if spec.follows:
-        raise UsageError(f"--data-loader {spec.name}: it makes no inputs, it goes on from those of others")
+        raise UsageError(
+            f"--data-loader {spec.name}: it makes no inputs of its own, but continues those of another data loader"
+        )
     if further and find_field(spec.options, "iterations"):
         given = {"iterations": 1 + further, **given}
     return make_options(spec.options, given, f"data loader {spec.name}")

@@ -122,7 +122,7 @@ class _Source:
             stored = self._formats.read(file)
             if stored.kind in _FLAGS and stored.kind != self._kind:
                 raise FileError(
-                    f"this holds {stored.kind}, and {self._kind} are wanted here",
+                    f"this holds {stored.kind}, not {self._kind}",
                     whose=str(file),
                     hint=f"pass it to {_FLAGS[stored.kind]}",
                 )
@@ -169,7 +169,7 @@ def open_runs(path: str | Path, registry: Registry | None = None) -> list[SavedR
 def _files_of(path: Path, formats: Formats) -> list[Path]:
     if not path.exists():
         near = did_you_mean(path.name, (p.name for p in path.parent.iterdir())) if path.parent.is_dir() else ""
-        raise FileError("there is no such file or folder", whose=str(path), why=near, hint=f"ls {path.parent}")
+        raise FileError("no such file or folder", whose=str(path), why=near, hint=f"ls {path.parent}")
     if not path.is_dir():
         return [path]
     suffixes = formats.suffixes()

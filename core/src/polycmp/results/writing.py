@@ -117,9 +117,7 @@ class _Writer:
         if not folder.exists():
             return []
         if not folder.is_dir():
-            raise FileError(
-                "a file is in the way of the folder to save to", whose=str(folder), hint=f"rm {folder}, or add a suffix"
-            )
+            raise FileError("the folder to save to is a file", whose=str(folder), hint=f"rm {folder}, or add a suffix")
         present = sorted(folder.iterdir())
         ours = re.compile(r"\d{10}(\.\d+)?" + re.escape(self._format.spec.suffix))
         left_over = re.compile(rf"\.{ours.pattern}\..+\.part")  # of a run that was killed while it wrote
@@ -208,7 +206,7 @@ def save_input_blob(folder: str | Path, iteration: int, feed: Mapping[str, Any])
         array = to_numpy(value)
         if array.dtype.kind in "OUS":
             raise DataError(
-                f"the input {name!r} holds text, which has no bare bytes", hint="leave out --save-input-blob"
+                f"the input {name!r} holds text, which has no raw bytes", hint="leave out --save-input-blob"
             )
         if not is_low_bit(array.dtype):
             array = array.astype(array.dtype.newbyteorder("<"), copy=False)

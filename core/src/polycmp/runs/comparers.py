@@ -147,7 +147,7 @@ def check_tolerance(plan: ComparePlan) -> None:
     elif plan.check_average:
         why = "--check-average judges means, and it judges each iteration by its own inputs"
     if why:
-        raise UsageError(f"--tolerance {plan.tolerance} has no meaning here", why=why, hint="leave one of them out")
+        raise UsageError(f"--tolerance {plan.tolerance} has no meaning here", why=why, hint="give only one of them")
 
 
 class ScriptedComparer:

@@ -114,7 +114,7 @@ class Saving(RunObserver):
 
     def close(self) -> None:
         """Give up files that are not finished."""
-        error = FileError("the run did not end well")
+        error = FileError("the run failed")
         self._stack.__exit__(FileError, error, None)
 
 

@@ -214,7 +214,7 @@ def make_runner(model: Model, options: FaultyOptions, *, name: str) -> FaultyRun
     def graph() -> ModelGraph:
         found = model.graph()
         if found is None:
-            raise ModelError(f"the loader of {model.kind} models gives no view of their operators", whose=model.path)
+            raise ModelError(f"the loader of {model.kind} models does not show their operators", whose=model.path)
         return found
 
     def make(loader: Loader[Any]) -> Runner:

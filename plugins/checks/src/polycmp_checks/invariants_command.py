@@ -74,7 +74,7 @@ def _check_usage(call: Invocation) -> None:
     call.needs_backends("polycmp invariants MODEL -b BACKEND")
     section = call.section(InvariantsSection)
     if section.batch_axis is not None and section.batch_dim:
-        raise UsageError("--batch-axis and --batch-dim both say what the batch is", hint="give one")
+        raise UsageError("--batch-axis and --batch-dim both choose the batch", hint="give only one")
 
 
 def _with_infinities(options: OptionValues) -> OptionValues:

@@ -135,7 +135,7 @@ def _graph(plan: Plan, registry: Registry) -> ModelGraph:
     model = Model(plan.backends[0].model or plan.model, registry, settings)
     graph = model.graph()
     if graph is None:
-        raise ModelError(f"the loader of {model.kind} models gives no view of their operators", whose=model.path)
+        raise ModelError(f"the loader of {model.kind} models does not show their operators", whose=model.path)
     return graph
 
 

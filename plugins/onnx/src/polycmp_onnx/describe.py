@@ -94,10 +94,10 @@ def check_options(options: LoaderOptions) -> None:
     if options.ignore_external_data and options.external_data_dir is not None:
         raise UsageError("--ignore-external-data and --external-data-dir contradict each other")
     if options.fp_to_fp16 and options.fp_to_bf16:
-        raise UsageError("--fp-to-fp16 and --fp-to-bf16 contradict each other", hint="give one")
+        raise UsageError("--fp-to-fp16 and --fp-to-bf16 contradict each other", hint="give only one")
     if options.keep_float and not (options.fp_to_fp16 or options.fp_to_bf16):
         raise UsageError(
-            "--keep-float says what stays float32 in a conversion to a smaller type",
+            "--keep-float has no effect without a conversion to a smaller type",
             hint="add --fp-to-fp16 or --fp-to-bf16",
         )
     if options.save_external_data is not None and not options.save:

@@ -307,8 +307,8 @@ def _place(tensor: Any) -> Any:
 
 def _unreadable(whose: str, error: Exception) -> ModelError:
     return ModelError(
-        "cannot load the weights that lie outside the file",
+        "cannot load the weights outside the file",
         whose=whose,
         why=describe_exception(error),
-        hint="say where they are with --external-data-dir DIR",
+        hint="give their folder with --external-data-dir DIR",
     )

@@ -95,7 +95,7 @@ def extract_part(model: Any, inputs: Tensors | None = None, outputs: Tensors | N
     replace_items(graph.output, made_outputs)
     for value in graph.input:
         if value.type.WhichOneof("value") is None or (value.type.HasField("tensor_type") and not element_type(value)):
-            raise ModelError(f"the type of {value.name!r} is not known", hint="run shape inference first, or give it")
+            raise ModelError(f"the type of {value.name!r} is unknown", hint="run shape inference first, or give it")
 
 
 def _check_complete(graph: Any, inputs: Iterable[str], needed: set[str]) -> None:

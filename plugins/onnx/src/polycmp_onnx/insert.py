@@ -63,7 +63,7 @@ def _free(graph: Any, tensor: str, inputs: Sequence[str], known: Sequence[str]) 
         raise UsageError(f"the model has no tensor {tensor!r}", whose="--outputs", why=did_you_mean(tensor, known))
     if tensor not in inputs and tensor not in computed_tensors(graph):
         raise UsageError(
-            f"{tensor!r} is an input or a weight, so no node can make it",
+            f"{tensor!r} is an input or a weight, so no node can compute it",
             whose="--outputs",
             hint=f"give it to --inputs too: the node's result then takes its place for all that read {tensor!r}",
         )

@@ -189,7 +189,7 @@ def given_model(source: Any, external_data_dir: str | Path | None = None) -> Mod
         return onnx_graphsurgeon.export_onnx(made)
     if not hasattr(made, "graph") or not hasattr(made, "CopyFrom"):
         raise ModelError(
-            f"this is no ONNX model but {type(made).__name__}",
+            f"this is not an ONNX model but {type(made).__name__}",
             hint="give a path, bytes, an onnx.ModelProto, an onnx_graphsurgeon.Graph, or OnnxFromPath(PATH)",
         )
     return made

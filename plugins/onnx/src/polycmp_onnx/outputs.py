@@ -115,7 +115,7 @@ def chosen_outputs(
     chosen: set[str] = set()
     if means_all(outputs):
         if not tensors:
-            raise UsageError("the model computes no tensor that could be marked", whose="--onnx-outputs")
+            raise UsageError("the model computes no tensor that could be an output", whose="--onnx-outputs")
         chosen.update(tensors)
     elif outputs:
         chosen.update(_matching(_words(outputs), tensors, order, graph, "--onnx-outputs"))

@@ -163,7 +163,7 @@ def fields(message: memoryview) -> Iterator[tuple[int, int, int, int | memoryvie
         elif kind in {_FIXED32, _FIXED64}:
             position += 4 if kind == _FIXED32 else 8
         else:
-            raise ValueError("it is no protobuf message")
+            raise ValueError("it is not a protobuf message")
         if position > len(message):
             raise ValueError("it ends in the middle of a field")
         yield tag >> 3, start, position, value

@@ -77,7 +77,7 @@ def _order(before: Sequence[Sequence[int]], graph: Any) -> list[int]:
             elif state[following] == 1:
                 raise ModelError(
                     f"the nodes that make {list(graph.node[following].output)} and {list(graph.node[index].output)} "
-                    "read each other's results in a circle",
+                    "depend on each other's results",
                     hint="polycmp check lint MODEL",
                 )
             else:

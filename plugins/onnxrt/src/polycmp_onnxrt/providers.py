@@ -40,7 +40,7 @@ def _choose_provider(name: str, available: tuple[str, ...]) -> str:
         return matches[0]
     if matches:
         raise UsageError(
-            f"provider {name!r} means any of {', '.join(matches)}", whose="onnxrt", hint="write more of it"
+            f"provider {name!r} means any of {', '.join(matches)}", whose="onnxrt", hint="write more of its name"
         )
     raise BackendError(
         f"this ONNX Runtime has no execution provider {name!r}",
@@ -63,6 +63,6 @@ def require_providers(session: Any, wanted: list[str]) -> None:
         raise BackendError(
             f"{missing[0]} could not be started",
             whose="onnxrt",
-            why="its libraries or its device are missing; ONNX Runtime offers to run without it",
+            why="its libraries or its device are missing; ONNX Runtime would run without it",
             hint="run again with -v to see ONNX Runtime's own messages, or leave the provider out",
         )

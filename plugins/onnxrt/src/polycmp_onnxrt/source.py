@@ -99,7 +99,7 @@ def native_path(path: str) -> str:
         raise ModelError(
             f"ONNX Runtime cannot open {path}",
             whose="onnxrt",
-            why="the bytes of this name are not UTF-8, and it opens no others",
+            why="the bytes of this name are not UTF-8, and it opens only such names",
             hint="rename the file, or give a link to it",
         ) from error
 

@@ -72,7 +72,7 @@ def _runs(path: str) -> tuple[list[tuple[str, list[Past]]], tuple[str, ...]]:
     if not runs:
         raise FileError(
             f"there are no past runs in {path}",
-            why="it is no finished run, no folder of finished runs, and no SQLite file",
+            why="it is neither a finished run, nor a folder of finished runs, nor an SQLite file",
             hint=f"ls {path}",
         )
     return [(run.folder.name, [_past(item) for item in run.results()]) for run in runs[-DEPTH:]], ()

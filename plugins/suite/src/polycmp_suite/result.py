@@ -93,7 +93,7 @@ def result_from_json(document: Mapping[str, Any]) -> CaseResult:
         ValueError: It is no result of a case.
     """
     if document.get("schema") != SCHEMA or not {"case", "state", "verdict"} <= set(document):
-        raise ValueError("it is no result of a case")
+        raise ValueError("it is not the result of a case")
     values: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in document.items() if key in _FIELDS
     }

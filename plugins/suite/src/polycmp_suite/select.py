@@ -68,7 +68,7 @@ def _and(first: Test, second: Test) -> Test:
 
 def _wrong(text: str, where: str) -> UsageError:
     return UsageError(
-        f"-k {text!r} is no expression", why=f"it goes wrong at {where}", hint="-k 'resnet and not (fp16 or int8)'"
+        f"-k {text!r} is not an expression", why=f"the mistake is at {where}", hint="-k 'resnet and not (fp16 or int8)'"
     )
 
 
@@ -91,7 +91,7 @@ def choose(cases: Iterable[Case], text: str = "", tags: Collection[str] = ()) ->
         if (not tags or set(tags) & set(case.tags)) and (test is None or test(" ".join((case.id, *case.tags)).lower()))
     ]
     if not found:
-        raise UsageError("no case fits", hint="--list shows the cases")
+        raise UsageError("no case matches", hint="--list shows the cases")
     return found
 
 

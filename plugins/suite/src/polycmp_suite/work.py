@@ -129,7 +129,7 @@ class _Work:
             return new_run(where), set()
         runs = runs_in(where)
         if not runs:
-            raise UsageError(f"there is no run to go on with in {where}", hint="leave --resume out")
+            raise UsageError(f"there is no run to resume in {where}", hint="leave --resume out")
         run, kept = runs[-1], set()
         for case in self._cases:
             result = run.result(case)

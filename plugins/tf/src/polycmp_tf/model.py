@@ -129,7 +129,7 @@ class TfFromFile(Loader[Any]):
 def _only_graphs(options: Options, path: Path) -> None:
     for field in ("xla", "freeze_graph", "save_pb", "save_tensorboard", "save_timeline", "ckpt"):
         if getattr(options, field):
-            raise UsageError(f"{field} means nothing for {path}", whose="tf", why="LiteRT has no graph of TensorFlow")
+            raise UsageError(f"{field} has no effect on {path}", whose="tf", why="LiteRT has no graph of TensorFlow")
 
 
 def _set_up(tf: Any, options: Options) -> None:

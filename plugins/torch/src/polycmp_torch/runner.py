@@ -105,7 +105,7 @@ class TorchRunner(Runner):
                 f"the module returns {len(returned)} tensors, the model has {len(names)} outputs",
                 whose=self.name,
                 why=f"outputs are {', '.join(names)}",
-                hint="return in this order exactly what the model has as outputs",
+                hint="return exactly the model's outputs, in this order",
             )
         return [(name, value) for name, (_, value) in zip(names, returned, strict=True)]
 
@@ -162,7 +162,7 @@ def make_runner(model: ModelHandle, options: Options | None, *, name: str) -> To
         return TorchRunner(TorchFromOnnx(source), name, options)
     if source.exact_file() is None:
         raise BackendError(
-            f"{options.script} makes the whole module, and a part or a changed form of the model was asked for",
+            f"{options.script} makes the whole module, but a part or a changed form of the model was requested",
             whose=name,
             hint="leave out options that change the ONNX model; polycmp locate compares the tensors inside",
         )

@@ -47,8 +47,8 @@ def _writer(registry: Registry, artifact: str) -> Contribution:
     if found:
         return found[0]
     if hint := explain_suffix(suffix):
-        raise PluginError(f"nothing installed builds {artifact}", hint=hint)
-    raise UsageError(f"nothing builds {artifact}", hint=f"--iter-artifact FILE.engine; by default {ENGINE}")
+        raise PluginError(f"no installed loader builds {artifact}", hint=hint)
+    raise UsageError(f"no loader builds {artifact}", hint=f"--iter-artifact FILE.engine; by default {ENGINE}")
 
 
 build_command = repeating_command(

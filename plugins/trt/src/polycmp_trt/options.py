@@ -24,7 +24,7 @@ def parse_budget(text: str) -> str:
         except ValueError:
             share = -1.0
         if not 0 <= share <= 100:
-            raise ValueError(f"{text!r} is no share of the weights; write 0% to 100%")
+            raise ValueError(f"{text!r} is not a share of the weights; write 0% to 100%")
     elif body not in {"-1", "-2"}:
         parse_size(body)
     return body

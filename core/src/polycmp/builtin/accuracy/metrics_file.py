@@ -63,20 +63,23 @@ def load_metrics(path: str) -> MetricsFile:
             return _from_json(data, path)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise FileError("this file of metrics is damaged", whose=path, why=describe_exception(error)) from error
-    raise FileError("holds no metrics", whose=path, why="it is other JSON", hint=HINT)
+    raise FileError("holds no metrics", whose=path, why="it is JSON of another kind", hint=HINT)
 
 
 def _from_json(data: Mapping[str, Any], path: str) -> MetricsFile:
     if data["schema"] != SCHEMA:
         raise FileError(
-            f"is of schema {data['schema']}", whose=path, why=f"this polycmp reads schema {SCHEMA}", hint="update it"
+            f"is of schema {data['schema']}",
+            whose=path,
+            why=f"this polycmp reads schema {SCHEMA}",
+            hint="pip install -U polycmp",
         )
     pairs = [PairRecord(**_of_their_kinds(PairRecord, item)) for item in data["pairs"]]
     records = [_record(item) for item in data["records"]]
     listed = {(pair.candidate, pair.reference) for pair in pairs}
     for record in records:
         if (record.candidate, record.reference) not in listed:
-            raise ValueError(f"{record.candidate!r} against {record.reference!r} is not among the pairs")
+            raise ValueError(f"{record.candidate!r} against {record.reference!r} is not one of the pairs")
     return MetricsFile(
         records,
         pairs,
@@ -90,7 +93,7 @@ def _record(item: Mapping[str, Any]) -> MetricRecord:
     values = _of_their_kinds(MetricRecord, item)
     metrics = {str(name): float(value) for name, value in item["metrics"].items()}
     if any(math.isnan(metrics.get(name, 0.0)) for name in COUNTS):
-        raise ValueError("a count of elements is no number")
+        raise ValueError("a count of elements is not a number")
     check_passed(item["passed"], item["output"])
     return MetricRecord(**{**values, "metrics": metrics})
 

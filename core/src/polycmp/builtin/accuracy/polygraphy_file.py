@@ -65,7 +65,7 @@ def check_passed(value: Any, output: str) -> bool | None:
     """
     if value is None or isinstance(value, bool):
         return value
-    raise ValueError(f"the verdict on output {output!r} is {value!r}, neither true nor false")
+    raise ValueError(f"the verdict on output {output!r} is {value!r}, not true or false")
 
 
 def _record(place: _Place, value: Any) -> MetricRecord:

@@ -70,7 +70,7 @@ def judge_file(content: MetricsFile, criteria: Criteria, registry: Registry, pat
         UsageError: Options contradict each other or name outputs that the file does not have.
     """
     if criteria.fail_fast and criteria.check_average:
-        raise UsageError("--check-average needs all iterations, --fail-fast stops early", hint="leave one of them out")
+        raise UsageError("--check-average needs all iterations, --fail-fast stops early", hint="give only one of them")
     _check(content, criteria, path)
     judge = _Evaluator(criteria, registry)
     average = criteria.check_average or content.average

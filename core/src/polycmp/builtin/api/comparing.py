@@ -147,7 +147,8 @@ def _positions(comparisons: Sequence[tuple[int, int]] | None, count: int) -> lis
     for pair in comparisons or ():
         if not isinstance(pair, Sequence) or len(pair) != 2 or not all(isinstance(place, int) for place in pair):
             raise InvalidValueError(
-                f"comparisons: {pair!r} is no pair of positions", hint="comparisons=[(0, 1)] compares run 0 with run 1"
+                f"comparisons: {pair!r} is not a pair of positions",
+                hint="comparisons=[(0, 1)] compares run 0 with run 1",
             )
         for place in pair:
             if not -count <= place < count:
@@ -157,9 +158,7 @@ def _positions(comparisons: Sequence[tuple[int, int]] | None, count: int) -> lis
                 )
         candidate, reference = (place % count for place in pair)
         if candidate == reference:
-            raise InvalidValueError(
-                f"comparisons: {pair!r} compares a run with itself", why="that would pass whatever it holds"
-            )
+            raise InvalidValueError(f"comparisons: {pair!r} compares a run with itself", why="that would always pass")
         found.append((candidate, reference))
     return found
 

@@ -70,7 +70,7 @@ def _does_not_fit(
     kinds = ", ".join(type(value).__name__ for value in values)
     return InvalidValueError(
         f"{_name(function)}() has {len(parameters)} parameters, but {_name(loader)} returns {len(values)} ({kinds})",
-        hint="take one parameter for each value, and before them all arguments of the call if wanted",
+        hint="take one parameter for each value, after all arguments of the call if these are wanted",
     )
 
 

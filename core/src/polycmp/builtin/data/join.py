@@ -34,8 +34,8 @@ def _concat(call: Invocation) -> int:
         inputs = next(path for path, item in saved if not isinstance(item, list))
         raise UsageError(
             f"{runs[0][0]} holds outputs and {inputs} inputs",
-            why="one file holds either",
-            hint="polycmp data merge makes inputs of both",
+            why="a file holds one or the other",
+            hint="polycmp data merge turns both into inputs",
         )
     counts = _concat_outputs(call, runs, output)
     told = ", ".join(f"{count} of {label}" for label, count in counts.items())
@@ -136,7 +136,7 @@ def _merged(call: Invocation, streams: list[tuple[str, Iterator[Mapping[str, Any
         parts = [(path, next(stream, None)) for path, stream in streams]
         over = [path for path, part in parts if part is None]
         if index == 0 and over:
-            raise FileError("holds no iteration", whose=over[0], hint=f"polycmp inspect data {over[0]}")
+            raise FileError("holds no iterations", whose=over[0], hint=f"polycmp inspect data {over[0]}")
         ended = [path for path in over if index > 1]
         if len(over) == len(parts) or ended:
             if ended and len(over) + len(single) < len(parts):

@@ -124,7 +124,7 @@ def _size(text: str) -> tuple[int, int] | None:
         return None
     parts = text.lower().split("x")
     if len(parts) != 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise UsageError(f"{text!r} is no size", whose="--size", hint="--size 224x224, height first")
+        raise UsageError(f"{text!r} is not a size", whose="--size", hint="--size 224x224, height first")
     return int(parts[0]), int(parts[1])
 
 
@@ -133,10 +133,10 @@ def _per_channel(values: tuple[float, ...], channels: int, option: str, default:
 
     if len(values) not in {0, 1, channels}:
         raise UsageError(
-            f"{len(values)} values for {channels} channels", whose=option, hint="give one, or one a channel"
+            f"{len(values)} values for {channels} channels", whose=option, hint="give one, or one per channel"
         )
     if option == "--std" and 0 in values:
-        raise UsageError("0 cannot be divided by", whose=option)
+        raise UsageError("cannot divide by 0", whose=option)
     return np.array(values or [default], np.float32)
 
 
@@ -213,7 +213,7 @@ def _files(paths: Iterable[str], suffixes: Iterable[str], what: str) -> Iterator
 
     for path in map(Path, paths):
         if not path.exists():
-            raise FileError("there is no such file or folder", whose=str(path), hint=f"ls {path.parent}")
+            raise FileError("no such file or folder", whose=str(path), hint=f"ls {path.parent}")
         found = [path]
         if path.is_dir():
             found = sorted((item for item in path.iterdir() if item.suffix.lower() in suffixes), key=_in_order)

@@ -167,7 +167,7 @@ class CommandCheck:
         known = {*self._section.fail_code, *self._section.ignore_fail_code}
         if self.words[0] == _SERVED and status == EXIT_USAGE and EXIT_USAGE not in known and not self._patterns:
             lines = [line for line in output.splitlines() if line.strip()]
-            raise UsageError("--check: the command is wrong usage", why=" ".join(lines[:3]), hint=" ".join(self.words))
+            raise UsageError("--check: the command is used wrongly", why=" ".join(lines[:3]), hint=" ".join(self.words))
 
 
 class AskingCheck:
@@ -184,7 +184,7 @@ class AskingCheck:
             echo("Did this step pass? [p]ass or [f]ail: ", err=True)
             answer = sys.stdin.readline()
             if not answer:
-                raise UsageError("no answer to whether the step passed", hint="--check COMMAND … asks a command")
+                raise UsageError("no answer to whether the step passed", hint="--check COMMAND … lets a command answer")
             if answer.strip().lower() in {"p", "pass", "f", "fail"}:
                 return Checked(answer.strip().lower().startswith("p"), None)
 
@@ -202,7 +202,7 @@ def make_check(words: Sequence[str], section: CheckSection, registry: Registry) 
         return CommandCheck(words, section, registry)
     if not sys.stdin.isatty():
         raise UsageError(
-            "no check is given, and there is no terminal to ask on",
+            "no --check is given, and there is no terminal to ask on",
             hint="put --check COMMAND … last: --check polycmp run polycmp_debug.onnx -b onnxrt -b onnx",
         )
     return AskingCheck()
@@ -224,4 +224,4 @@ def _pattern(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as error:
-        raise UsageError(f"--fail-regex: {text!r} is no regular expression", why=str(error)) from error
+        raise UsageError(f"--fail-regex: {text!r} is not a regular expression", why=str(error)) from error

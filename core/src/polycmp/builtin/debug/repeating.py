@@ -60,7 +60,7 @@ def repeat_with_check(call: Invocation, name: str, artifact: str, prepare: Calla
 
     until, section, replays = call.section(UntilSection).until, call.section(CheckSection), call.section(ReplaySection)
     if not until:
-        raise UsageError("it is not said when to end", hint="--until good, --until bad, or --until N")
+        raise UsageError("it is not known when to stop", hint="--until good, --until bad, or --until N")
     replay = Replay(replays.load_debug_replay, replays.save_debug_replay)
     stepper = Stepper(make_check(call.params["check"], section, call.registry), section, artifact)
     stepper.start()  # before an engine is built here: a copy of a process that uses CUDA cannot use it

@@ -76,9 +76,9 @@ def _read(path: str) -> list[Mapping[str, Any]]:
         content = parse_json(Path(path).read_text(encoding="utf-8"))
         entries = [content[name] for name in content]
         if not all(isinstance(entry["state"], dict) and isinstance(entry["success"], bool) for entry in entries):
-            raise FileError("holds something else than the steps of a search", whose=path, hint=HINT)
+            raise FileError("does not hold the steps of a search", whose=path, hint=HINT)
     except (OSError, ValueError) as error:
         raise FileError("cannot be read", whose=path, why=describe_exception(error), hint=HINT) from error
     except (KeyError, TypeError, AttributeError) as error:
-        raise FileError("holds something else than the steps of a search", whose=path, hint=HINT) from error
+        raise FileError("does not hold the steps of a search", whose=path, hint=HINT) from error
     return entries

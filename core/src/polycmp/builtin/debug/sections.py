@@ -82,7 +82,7 @@ def split_check(args: Sequence[str]) -> tuple[list[str], list[str]]:
         if flag in _CHECK_FLAGS:
             check = [*([value] if equals else []), *args[index + 1 :]]
             if not check or not check[0]:
-                raise click.UsageError(f"{flag} needs a command behind it, and has to come last")
+                raise click.UsageError(f"{flag} needs a command after it, and has to come last")
             return list(args[:index]), check
     return list(args), []
 

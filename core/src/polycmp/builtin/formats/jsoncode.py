@@ -232,7 +232,7 @@ def _decode_array(members: Mapping[str, Any]) -> NDArray[Any]:
 def _from_base64(text: str) -> bytes:
     raw = binascii.a2b_base64(text)  # skips what is no base64, so the length must tell
     if len(raw) != len(text) // 4 * 3 - text[-2:].count("="):
-        raise ValueError("the base64 text has foreign characters in it")
+        raise ValueError("the base64 text has invalid characters")
     return raw
 
 

@@ -132,7 +132,7 @@ def _checked(value: Any, kind: type[T]) -> T:
         TypeError: It is of another.
     """
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise TypeError(f"{value!r} where a {kind.__name__} belongs")
+        raise TypeError(f"{value!r} instead of a {kind.__name__}")
     return value
 
 

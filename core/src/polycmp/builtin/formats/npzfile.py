@@ -94,7 +94,7 @@ def read_npz(path: Path) -> Stored:
         archive = _Archive(path)
         manifest = archive.manifest()
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError) as error:
-        raise FileError("this is no npz archive, or only a part of one", why=describe_exception(error)) from error
+        raise FileError("this is not an npz archive, or only a part of one", why=describe_exception(error)) from error
     if manifest is not None:
         return stored_from_manifest(manifest, archive.read)
     arrays = archive.arrays()

@@ -106,7 +106,9 @@ def read_safetensors(path: Path) -> Stored:
         with safe_open(path, framework="np") as opened:  # checks that the header fits the file
             names = list(opened.keys())
     except SafetensorError as error:
-        raise FileError("this is no safetensors file, or only a part of one", why=describe_exception(error)) from error
+        raise FileError(
+            "this is not a safetensors file, or only a part of one", why=describe_exception(error)
+        ) from error
     tensors = _Tensors(path)
     if _KEY in tensors.metadata:
         return stored_from_manifest(tensors.metadata[_KEY], tensors.read)

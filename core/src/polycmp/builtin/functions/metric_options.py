@@ -34,7 +34,7 @@ class TopkAgreementOptions:
 
     def __post_init__(self) -> None:
         if self.k < 1:
-            raise ValueError("k must be at least 1: of nothing everything would agree")
+            raise ValueError("k must be at least 1")
 
 
 @dataclass(frozen=True)

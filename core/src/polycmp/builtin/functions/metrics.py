@@ -34,7 +34,7 @@ def _real(array: Any) -> Floats:
     """
     found = np.asarray(to_numpy(array))
     if found.dtype.kind in "OSUcM":
-        raise ValueError(f"{found.dtype} is no type of real numbers")
+        raise ValueError(f"{found.dtype} is not a type of real numbers")
     return found.astype(np.float64)
 
 

@@ -19,7 +19,7 @@ def _decibels(text: str | float) -> float:
 def _index_tolerance(text: str | int) -> int:
     value = int(text)
     if value != float(text):
-        raise ValueError(f"{text} is no whole number")
+        raise ValueError(f"{text} is not a whole number")
     if value < 0:
         raise ValueError(f"{text} is negative; a tolerance is 0 or more")
     return value

@@ -44,14 +44,16 @@ def open_partitioned_runs(
     """
     for backend in resolved.backends:
         if backend.inside == "none" and backend.contribution is not None:
-            raise UsageError("cannot run parts of a model, so it has nothing to locate in", whose=f"-b {backend.label}")
+            raise UsageError(
+                "cannot run parts of a model, so the tensors inside cannot be compared", whose=f"-b {backend.label}"
+            )
         if backend.contribution is not None and not backend.plan.python:
             resolved.registry.require(backend.contribution)
     graphs = _graphs(resolved.backends)
     for backend in resolved.backends:
         if isinstance(backend.inside, str) and graphs[backend.model.path] is None:
             raise ModelError(
-                f"the loader of {backend.model.kind} models gives no view of their operators", whose=backend.model.path
+                f"the loader of {backend.model.kind} models does not show their operators", whose=backend.model.path
             )
     results = [backend.make_result() for backend in resolved.backends]
     return _partitioned_runs(resolved.backends, results, graphs, partitioned_run)

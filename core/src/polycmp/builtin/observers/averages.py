@@ -241,7 +241,7 @@ class Averages(RunObserver):
             return mean_judge(function, self._specs[name])
         if not callable(getattr(function, "judge_metrics", None)):
             raise UsageError(
-                "--check-average: the compare script does not say how means are judged",
+                "--check-average: the compare script cannot judge means",
                 why="it has no judge_metrics(metrics, *, output), which returns a Verdict",
                 hint="give a class with __call__ and judge_metrics, as docs/comparing.md shows, or --compare NAME",
             )
@@ -259,7 +259,7 @@ def check_average_plan(plan: ComparePlan, specs: Mapping[str, CompareFuncSpec]) 
         UsageError: They do not.
     """
     if plan.fail_fast:
-        raise UsageError("--check-average needs all iterations, --fail-fast stops early", hint="leave one of them out")
+        raise UsageError("--check-average needs all iterations, --fail-fast stops early", hint="give only one of them")
     for choice in () if plan.script else plan.functions:
         check_mean(specs[choice.name], choice.options)
 

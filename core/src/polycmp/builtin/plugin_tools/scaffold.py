@@ -80,7 +80,7 @@ def check_name(name: str) -> None:
     if name in BUILTIN_PLUGINS or name in known_names().backends:
         raise UsageError(
             f"the name {name!r} is taken",
-            why="two plugins of one name switch each other off",
+            why="two plugins with one name disable each other",
             hint=f"polycmp plugins new my_{name}",
         )
 

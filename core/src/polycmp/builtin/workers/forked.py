@@ -35,8 +35,8 @@ class ForkedRunner(WorkerRunner):
     def __init__(self, runner: Runner, timeout: float = 0.0) -> None:
         if not CopiedProcess.can_copy():
             raise InvalidValueError(
-                "use_subprocess: this system makes no copies of processes",
-                why="and a runner object exists in the process that made it only",
+                "use_subprocess: this system cannot copy processes",
+                why="and a runner object exists only in the process that made it",
                 hint="polycmp run MODEL -b NAME --use-subprocess makes each backend in a process of its own",
             )
         super().__init__(Job(runner.name, type(runner).__name__), "", timeout)

@@ -43,7 +43,7 @@ def make_workers(data: DataPlan, timeout: float) -> MakeWorker:
     if not hasattr(os, "fork"):
         raise BackendError(
             "backends cannot run in processes of their own on this system",
-            why="these get tensors through open files that are handed on, which Windows does not do",
+            why="they receive tensors through inherited open files, which Windows does not support",
             hint="leave --use-subprocess and python= out, or use Linux, macOS or WSL",
         )
 
@@ -175,7 +175,7 @@ class WorkerRunner(Runner):
         if ending.offence:
             return WorkerError("was ended", whose=self.name, why=ending.offence)
         if ending.status == -signal.SIGKILL:
-            return WorkerError(str(ending), whose=self.name, why="perhaps killed by the system for lack of memory")
+            return WorkerError(str(ending), whose=self.name, why="perhaps the system killed it for lack of memory")
         if ending.status >= 0 and starting:
             return PluginError(
                 f"{self._python} cannot run polycmp",

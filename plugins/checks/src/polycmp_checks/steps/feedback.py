@@ -153,7 +153,7 @@ class Steps:
                 hint=suggestion(list(outputs), list(inputs)) or "--state 'OUTPUT=INPUT', a regular expression",
             )
         if self.steps < 1:
-            raise UsageError("--state needs --steps: how often the outputs go round", hint="--steps 8")
+            raise UsageError("--state needs --steps: the number of times that outputs are fed back", hint="--steps 8")
         if outputs and inputs:
             state = wire(self._options.state, list(outputs), list(inputs))
             check_declared(state, inputs, outputs)

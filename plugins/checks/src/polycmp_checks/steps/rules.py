@@ -108,7 +108,7 @@ def make_rules(
         if name not in inputs:
             raise UsageError(f"--feed: the model has no input {name!r}", why=did_you_mean(name, inputs))
         if name in state:
-            raise UsageError(f"--feed: --state says already what goes into {name!r}", hint="leave one of them out")
+            raise UsageError(f"--feed: --state already feeds {name!r}", hint="give only one of them")
     assumed = {name: rule for name, rule in _usual(inputs, outputs).items() if name not in names and name not in state}
     names = {**names, **assumed}
     ordered = dict(sorted(names.items(), key=lambda item: item[0] != _tokens(names)))

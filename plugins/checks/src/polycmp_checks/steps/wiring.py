@@ -38,13 +38,13 @@ def wire(patterns: Iterable[str], outputs: Collection[str], inputs: Collection[s
         for output, target in _matches(pattern, expression, template, outputs):
             if target not in inputs:
                 raise UsageError(
-                    f"--state {pattern}: the output {output!r} would go into {target!r}, which is no input",
+                    f"--state {pattern}: the output {output!r} would be fed to {target!r}, which is not an input",
                     why=did_you_mean(target, inputs),
                     hint=_hint(outputs, inputs),
                 )
             if found.get(target, output) != output:
                 raise UsageError(
-                    f"--state {pattern}: both {found[target]!r} and {output!r} would go into {target!r}",
+                    f"--state {pattern}: both {found[target]!r} and {output!r} would be fed to {target!r}",
                     hint="narrow the pattern, or give one --state for each output",
                 )
             found[target] = output
@@ -66,7 +66,7 @@ def split_state(pattern: str) -> tuple[re.Pattern[str], str]:
         return re.compile(left), right
     except re.error as error:
         raise UsageError(
-            f"--state: {left!r} is no regular expression", why=str(error), hint="put a backslash before ( [ . * + ?"
+            f"--state: {left!r} is not a regular expression", why=str(error), hint="put a backslash before ( [ . * + ?"
         ) from None
 
 
@@ -76,9 +76,9 @@ def _matches(
     matches = {name: match for name in outputs if (match := expression.fullmatch(name))}
     if not matches:
         raise UsageError(
-            f"--state {pattern}: no output is called like {expression.pattern!r}",
+            f"--state {pattern}: no output matches {expression.pattern!r}",
             why=f"the outputs are {shown(outputs)}",
-            hint="the expression has to match a whole name",
+            hint="the expression must match a whole name",
         )
     try:
         return [(name, match.expand(template)) for name, match in matches.items()]
@@ -132,7 +132,7 @@ def check_made(state: Mapping[str, str], inputs: TensorMetadata, outputs: Mappin
     for name, output in state.items():
         if output not in outputs:
             raise DataError(
-                f"no output {output!r}, which is to go into the input {name!r}",
+                f"no output {output!r}, which should be fed to the input {name!r}",
                 why=did_you_mean(output, outputs),
             )
         array = outputs[output]
@@ -149,9 +149,9 @@ def _check(name: str, wanted: TensorEntry, output: str, made: TensorEntry) -> No
         why = f"the output has shape {format_shape(made.shape)}, the input wants {format_shape(wanted.shape)}"
     if why:
         raise UsageError(
-            f"--state: the output {output!r} cannot go into the input {name!r}",
+            f"--state: the output {output!r} cannot be fed to the input {name!r}",
             why=why,
-            hint=f"let another output go there: --state 'OUTPUT={re.escape(name)}'",
+            hint=f"feed it from another output: --state 'OUTPUT={re.escape(name)}'",
         )
 
 

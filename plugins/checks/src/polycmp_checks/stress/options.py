@@ -40,7 +40,7 @@ COMPARE_NOTES: Mapping[str, Mapping[str, str]] = {
 
 def _kind(text: str) -> str:
     if text not in STRESS_KINDS:
-        raise ValueError(f"{text!r} is no kind of input; use some of {', '.join(STRESS_KINDS)}")
+        raise ValueError(f"{text!r} is not a kind of input; use some of {', '.join(STRESS_KINDS)}")
     return text
 
 
@@ -54,7 +54,7 @@ def _seed(text: str | int) -> int:
 def _size(text: str | int) -> int:
     value = int(text)
     if value < 1:
-        raise ValueError(f"{text} is no size; a dimension is 1 or more")
+        raise ValueError(f"{text} is not a size; a dimension is 1 or more")
     return value
 
 

@@ -149,7 +149,7 @@ def _writer(registry: Registry, output: str, convert_to: str) -> Contribution:
         return writers.get(kind) or writers[also[kind]]
     wanted = convert_to or suffix or "no suffix"
     raise UsageError(
-        f"nothing installed writes {output} ({wanted})",
+        f"no installed loader writes {output} ({wanted})",
         why=did_you_mean(wanted, [*writers, *by_suffix]),
         hint=explain_kind(convert_to) or explain_suffix(suffix) or "--convert-to KIND, or another suffix",
     )

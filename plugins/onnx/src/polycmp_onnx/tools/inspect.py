@@ -70,7 +70,7 @@ def _text_of(call: Invocation, model: Model, section: InspectSection) -> str:
     if reader is None or not reader.spec.inspect:
         shown = sorted(name for name, item in readers.items() if item.spec.inspect)
         raise ModelError(
-            f"nothing installed shows {kind} models",
+            f"no installed loader shows {kind} models",
             why=f"shown are: {', '.join(shown) or 'none'}",
             hint=explain_kind(kind),
         )

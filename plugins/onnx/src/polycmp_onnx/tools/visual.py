@@ -74,7 +74,7 @@ def _report(path: str) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise FileError("cannot read this report", whose=path, why=describe_exception(error), hint=hint) from error
     if not isinstance(found, dict) or found.get("kind") != "locate" or not isinstance(found.get("tensors"), list):
-        raise FileError("this is no report of locate", whose=path, hint=hint)
+        raise FileError("this is not a report of locate", whose=path, hint=hint)
     return found
 
 

@@ -77,7 +77,7 @@ def expected(value: Any) -> Expected:
             f"there is no key {unknown[0]!r}", why=did_you_mean(unknown[0], ("reason", "verdict", "until"))
         )
     if not isinstance(value.get("reason"), str) or not value["reason"].strip():
-        raise UsageError("a reason is missing", why="a reader of the report has to know why a failure is expected")
+        raise UsageError("a reason is missing", why="readers of the report need to know why a failure is expected")
     if value.get("verdict", "failed") not in ("failed", "undecided", "blind", "error"):
         raise UsageError("verdict is 'failed', 'undecided', 'blind' or 'error'")
     until = value.get("until")

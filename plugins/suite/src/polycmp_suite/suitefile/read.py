@@ -40,7 +40,9 @@ def read_suite(path: str, registry: Registry, rules: Rules | None = None) -> Sui
     try:
         content = parse_toml(source)
     except ValueError as error:
-        raise UsageError(f"{path} is no TOML", why=str(error), hint="see docs/suites.md for an example") from error
+        raise UsageError(
+            f"{path} is not valid TOML", why=str(error), hint="see docs/suites.md for an example"
+        ) from error
     reader = _Reader(path, source, registry, rules or Rules())
     cases = tuple(reader.cases(content))
     reader.refuse_shared_files(cases)
@@ -163,7 +165,7 @@ class _Reader:
         try:
             content = parse_toml(source)
         except ValueError as error:
-            raise UsageError(f"the run file {mine['config']} is no TOML", why=str(error)) from error
+            raise UsageError(f"the run file {mine['config']} is not valid TOML", why=str(error)) from error
         return {key: value for key, value in canonical(content).items() if key != "report"}
 
     def _case(self, settings: Settings, table: Mapping[str, Any], place: Place) -> Case | None:

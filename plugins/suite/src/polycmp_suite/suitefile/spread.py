@@ -43,7 +43,7 @@ def canonical(values: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in values.items():
         name = SYNONYMS.get(key, key.replace("_", "-"))
         if name in found:
-            raise UsageError(f"{key!r} says again what another key says")
+            raise UsageError(f"{key!r} repeats another key")
         found[name] = value
     return found
 
@@ -59,7 +59,7 @@ def models_of(texts: tuple[str, ...], folder: Path) -> list[str]:
         if glob.has_magic(text) and not (folder / text).exists():
             matches = sorted(glob.glob(text, root_dir=folder, recursive=True))  # noqa: PTH207 - patterns may be absolute
             if not matches:
-                raise UsageError(f"no file fits model = {text!r}")
+                raise UsageError(f"no file matches model = {text!r}")
             found += matches
         elif (folder / text).exists() or (folder / split_script(text, "")[0]).exists():
             found.append(text)

@@ -55,7 +55,7 @@ class Translator:
             options["model"] = settings.model
         for key in options:
             if key in FORBIDDEN:
-                raise UsageError(f"{key!r} has no place in a case", why=FORBIDDEN[key])
+                raise UsageError(f"{key!r} is not allowed in a case", why=FORBIDDEN[key])
         asked = read_plain(options, table)
         if not asked.backends:
             raise UsageError(
@@ -121,7 +121,7 @@ class Translator:
         for pattern in further:
             matches = sorted(glob.glob(pattern, root_dir=self._folder, recursive=True))  # noqa: PTH207 - patterns may be absolute
             if not matches:
-                raise UsageError(f"no file fits files = {pattern!r}")
+                raise UsageError(f"no file matches files = {pattern!r}")
             yield from matches
 
     def _with_contents(self, path: str) -> Iterator[str]:

@@ -263,7 +263,7 @@ def _check_engine_bytes(content: Buffer, what: str) -> None:
     size = memoryview(content).nbytes
     if size < _SHORTEST:
         raise ModelError(
-            f"{what} is no TensorRT engine",
+            f"{what} is not a TensorRT engine",
             whose="trt",
             why=f"it has {size} bytes",
             hint="build it again: polycmp convert MODEL.onnx -o FILE.engine",

@@ -71,7 +71,7 @@ class RefitEngine(Loader["trt.ICudaEngine"]):
             raise DataError(
                 f"TensorRT {release()} cannot refit the engine from {path}",
                 whose="trt",
-                why=notes.why("it does not say"),
+                why=notes.why("it gave no reason"),
             )
         return engine
 

@@ -127,7 +127,7 @@ def set_weight_budget(engine: trt.ICudaEngine, budget: int | None, percent: floa
         UsageError: The share is not between 0 and 100.
     """
     if percent is not None and not 0 <= percent <= 100:
-        raise UsageError(f"{percent} is no percentage", whose=whose, hint="--weight-streaming-budget 0% to 100%")
+        raise UsageError(f"{percent} is not a percentage", whose=whose, hint="--weight-streaming-budget 0% to 100%")
     if percent is None and budget in {None, -2}:
         return
     require("weight_streaming_budget", "--weight-streaming-budget")

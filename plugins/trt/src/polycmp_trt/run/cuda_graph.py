@@ -99,7 +99,7 @@ class GraphLauncher:
             done = bool(self._run(stream))
             graph, status = self._api.end(stream)
         if not done or status:
-            reason = notes.why(f"CUDA error {status}" if status else "it does not say")
+            reason = notes.why(f"CUDA error {status}" if status else "it gave no reason")
             raise BackendError(
                 "TensorRT cannot run this engine as a CUDA graph", whose=self._whose, why=reason, hint=_HINT
             )

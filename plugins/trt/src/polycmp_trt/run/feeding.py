@@ -98,7 +98,7 @@ def _take(name: str, value: Any, binding: Binding | None, stream: int, device: i
 def _pointer(name: str, address: int, info: TensorInfo) -> DeviceView:
     if any(dim < 0 for dim in info.shape):
         raise DataError(
-            f"input {name!r} has dynamic shape {format_shape(info.shape)}, so a bare address does not say enough",
+            f"input {name!r} has dynamic shape {format_shape(info.shape)}, so an address alone is not enough",
             hint="pass polycmp_trt.DeviceView(address, shape, dtype)",
         )
     return DeviceView(address, info.shape, info.dtype)

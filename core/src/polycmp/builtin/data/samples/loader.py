@@ -23,10 +23,10 @@ def make_sample(options: SampleOptions) -> Callable[[TensorMetadata], Iterator[L
         found = fillings(inputs, options)
         if not any(filling.real for filling in found.values()):
             raise DataError(
-                "no picture, speech or text fits an input of this model",
+                "no image, speech or text sample fits an input of this model",
                 whose="--data-loader sample",
                 why=f"its inputs are {inputs}",
-                hint="--load-inputs or --data-loader-script gives inputs of your own",
+                hint="give inputs of your own with --load-inputs or --data-loader-script",
             )
         return _feeds(inputs, found, options)
 

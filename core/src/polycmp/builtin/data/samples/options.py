@@ -26,7 +26,7 @@ SCALES: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
 
 def _picture(text: str) -> str:
     if text not in PICTURES:
-        raise ValueError(f"{text!r} is no picture; use some of {', '.join(PICTURES)}")
+        raise ValueError(f"{text!r} is not a picture; use some of {', '.join(PICTURES)}")
     return text
 
 
