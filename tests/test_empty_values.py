@@ -113,7 +113,7 @@ def test_what_is_meant_to_be_empty_stays_so(polycmp, model):
     ("line", "says"),
     [
         ('config = "other.toml"', "'config' is not allowed in a run file"),
-        ("seed = 1\nrandom-seed = 2", "says again"),
+        ("seed = 1\nrandom-seed = 2", "repeats another key"),
         ("atoll = 1", "there is no option 'atoll'"),
         ("[run]\nwarm-up = 1", "there is no option 'run'"),
     ],

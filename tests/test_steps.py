@@ -226,7 +226,7 @@ def test_backends_in_other_processes_take_steps_too(polycmp, models):
         ((*STEPS, "--feed", "input=keep"), ("the model has no input 'input'", "input_ids")),
         ((*STEPS, "--feed", "input_ids=best"), ("there is no such rule", "argmax(OUTPUT)")),
         ((*STEPS, "--feed", "input_ids=argmax(logit)"), ("has no output 'logit'", "logits")),
-        ((*STEPS, "--feed", "past_key_values.0.key=keep"), ("--state says already",)),
+        ((*STEPS, "--feed", "past_key_values.0.key=keep"), ("--state already feeds",)),
         ((*STEPS, "--sequential-runners"), ("--sequential-runners and --steps exclude each other",)),
         ((*STEPS, "--gen-script", "x.py"), ("a script cannot feed outputs back",)),
         (("--data-loader", "steps"), ("it makes no inputs",)),

@@ -167,7 +167,7 @@ def test_rounding_of_numbers_that_cancel_is_no_difference_unless_a_tolerance_is_
 @pytest.mark.parametrize(
     ("words", "status", "text"),
     [
-        (("--stress-kinds", "huge"), 2, "no kind of input"),
+        (("--stress-kinds", "huge"), 2, "not a kind of input"),
         (("--stress-kinds", "masked"), 3, "leave --stress-kinds out"),
         (("--stress-seeds", "-1"), 2, "-1"),
         (("--stress-val-range", "z:[0,1]"), 2, "no input 'z'"),

@@ -184,7 +184,7 @@ def test_nothing_that_applies_is_no_success(check):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("-b", "toy", "--batch-axis", "0", "--batch-dim", "n"), "both say what the batch is"),
+        (("-b", "toy", "--batch-axis", "0", "--batch-dim", "n"), "both choose the batch"),
         (("-b", "toy", "--batch-dim", "m"), "no input has a dimension 'm'"),
         (("-b", "toy", "--batch-axis", "2"), "no input has an axis 2"),
         (("-b", "toy", "--batch", "0"), "it must be 1 or more"),

@@ -91,6 +91,6 @@ def test_weights_of_a_path_come_from_the_folder_that_is_named(model, tmp_path):
 @pytest.mark.parametrize("wrong", [3, None, {"graph": 1}, lambda: 3])
 def test_what_is_no_model_is_refused_with_what_is(wrong):
     for name in ("infer_shapes", "fold_constants", "bytes_from_onnx"):
-        with pytest.raises(ModelError, match="this is no ONNX model") as caught:
+        with pytest.raises(ModelError, match="this is not an ONNX model") as caught:
             getattr(polycmp_onnx, name)(wrong)
         assert "OnnxFromPath" in caught.value.hint

@@ -91,14 +91,14 @@ expected-failure = { until = 2027-01-01 }
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[[case]\n", "no TOML"),
+        ("[[case]\n", "not valid TOML"),
         ("", "there is no [[case]]"),
         ('[[case]]\nmodel = "one.onnx"\n', "no backend given"),
         ('[[case]]\nbackend = "onnx"\n', "no model given"),
         ('[[case]]\nmodel = "one.onnx"\nbackend = "nobody"\n', "line 3: there is no backend 'nobody'"),
         ('[[case]]\nmodel = "one.onnx"\nbackend = "onnx"\ncommand = "lcoate"\n', "did you mean 'locate'"),
         ('[[case]]\nmodel = "one.onnx"\nbackend = "onnx"\nreport = ["x.json"]\n', "'report' is not allowed in a case"),
-        ('[[case]]\nmodel = "one.onnx"\nbackend = "onnx"\nbackends = "onnx"\n', "says again"),
+        ('[[case]]\nmodel = "one.onnx"\nbackend = "onnx"\nbackends = "onnx"\n', "repeats another key"),
         ('[[case]]\nmodel = "one.onnx"\nbackend = "onnx"\n' * 2, "the case 'one' is already in line 1"),
         ('[[case]]\nmodel = "one.onnx"\nbackend = "onnx"\nmatrix = { atol = 3 }\n', "is a list of values"),
         ('[[case]]\nmodel = "one.onnx"\nbackend = "onnx"\nmatrix = { retries = [-1] }\n', "line 4: retries: a whole"),

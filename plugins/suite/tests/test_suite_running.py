@@ -233,7 +233,7 @@ def test_resuming_runs_what_has_not_ended_or_has_changed(suite):
 
 def test_there_must_be_something_to_resume(suite):
     suite.write(HEAD + case("one"))
-    assert "there is no run to go on with" in suite("suite.toml", "--resume", status=2).stderr
+    assert "there is no run to resume" in suite("suite.toml", "--resume", status=2).stderr
 
 
 def start(suite, *words) -> subprocess.Popen:

@@ -243,10 +243,10 @@ class TestNodeFolder:
         place = tmp_path / "shared"
         place.mkdir(mode=0o777)
         place.chmod(0o777)
-        with pytest.raises(FileError, match="not this user's alone"):
+        with pytest.raises(FileError, match="does not belong to this user alone"):
             own_folder(place)
         (tmp_path / "link").symlink_to(tmp_path)
-        with pytest.raises(FileError, match="not this user's alone"):
+        with pytest.raises(FileError, match="does not belong to this user alone"):
             own_folder(tmp_path / "link")
         (tmp_path / "mine").mkdir(mode=0o755)
         assert own_folder(tmp_path / "mine").stat().st_mode & 0o777 == 0o700

@@ -229,7 +229,7 @@ def test_options_of_tensorflow_1_say_what_replaced_them(words, what, folder, cap
         (("empty", "--model-type", "tf", "-b", "tf"), "saved_model.pb"),
         (("saved", "--model-type", "tf", "-b", "tf:signature=nothing"), "no signature 'nothing'"),
         (("net.keras", "-b", "tf:outputs=nothing"), "no output 'nothing'"),
-        (("net.tflite", "-b", "tf:xla"), "means nothing"),
+        (("net.tflite", "-b", "tf:xla"), "has no effect"),
         (("saved", "--model-type", "tf", "-b", "tf:ckpt=net.weights.h5"), "Keras models"),
     ],
 )

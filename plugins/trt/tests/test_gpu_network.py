@@ -243,7 +243,7 @@ class TestEngines:
         with pytest.raises(FileError):
             EngineFromPath(tmp_path / "none.engine")()
         (tmp_path / "short.engine").write_bytes(b"no")
-        with pytest.raises(ModelError, match="no TensorRT engine"):
+        with pytest.raises(ModelError, match="not a TensorRT engine"):
             EngineFromPath(tmp_path / "short.engine")()
 
     def test_a_network_that_does_not_build(self):

@@ -82,7 +82,7 @@ def test_what_goes_with_text_has_the_values_that_it_has_with_text():
     ids=["few numbers", "unknown whole numbers", "features", "features of frames"],
 )
 def test_where_nothing_fits_it_says_so(inputs):
-    with pytest.raises(DataError, match="no picture, speech or text fits"):
+    with pytest.raises(DataError, match="no image, speech or text sample fits"):
         feeds(inputs)
 
 

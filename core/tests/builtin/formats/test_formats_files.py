@@ -256,12 +256,12 @@ def test_safetensors_that_others_made_are_one_iteration(tmp_path):
 @pytest.mark.parametrize("name", PATHS)
 def test_inputs_and_outputs_are_not_taken_for_one_another(tmp_path, name):
     write_inputs(tmp_path / name, 1)
-    with pytest.raises(FileError, match=r"holds inputs.*outputs are wanted") as caught:
+    with pytest.raises(FileError, match=r"holds inputs, not outputs") as caught:
         open_runs(tmp_path / name)
     assert "--load-inputs" in caught.value.hint
     (tmp_path / "other").mkdir()
     write_outputs(tmp_path / "other" / name, count=1)
-    with pytest.raises(FileError, match=r"holds outputs.*inputs are wanted") as caught:
+    with pytest.raises(FileError, match=r"holds outputs, not inputs") as caught:
         open_inputs([tmp_path / "other" / name])
     assert "--load-outputs" in caught.value.hint
 
@@ -457,7 +457,7 @@ def test_a_folder_of_ours_is_replaced_and_any_other_is_left_alone(tmp_path):
     with pytest.raises(FileError, match=r"thesis\.txt"), OutputsWriter(tmp_path / "out"):
         pass
     (tmp_path / "file").touch()
-    with pytest.raises(FileError, match="in the way"), OutputsWriter(tmp_path / "file"):
+    with pytest.raises(FileError, match="is a file"), OutputsWriter(tmp_path / "file"):
         pass
 
 

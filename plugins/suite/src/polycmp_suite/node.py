@@ -95,7 +95,7 @@ def own_folder(folder: Path) -> Path:
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o022:
         raise FileError(
-            f"the folder {folder} on {socket.gethostname()} can be written by other users",
+            f"the folder {folder} on {socket.gethostname()} does not belong to this user alone",
             why="files of cases are kept in it, which another user could replace",
             hint=f"remove it, or chmod 700 {folder}",
         )
