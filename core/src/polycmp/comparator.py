@@ -1,26 +1,26 @@
-"""Compare backends in a Python program: `Comparator`, `CompareFunc`, `DataLoader`, `RunResults`."""
+"""Compare backends in a Python program: `Comparator`, `CompareFunc`, `DataLoader`, `RunResults`.
+
+These names are known from the field; each is defined by the built-in plugin that it belongs to.
+"""
 
 from __future__ import annotations
 
-from polycmp.builtin.api.comparator import (
-    AccuracyResult,
-    AccuracyResults,
-    Comparator,
-    CompareFunc,
+from polycmp.builtin.api.accuracy import AccuracyResult, AccuracyResults
+from polycmp.builtin.api.comparator import Comparator
+from polycmp.builtin.api.compare_functions import CompareFunc
+from polycmp.builtin.api.data_loader import DataLoader
+from polycmp.builtin.api.named import (
     CosineSimilarityCompareFunc,
-    DataLoader,
     IndicesCompareFunc,
-    IterationResult,
     L2CompareFunc,
-    PostprocessFunc,
     PsnrCompareFunc,
-    RunResults,
     SimpleCompareFunc,
     SnrCompareFunc,
-    StreamingDataLoader,
     TopKPostprocessFunc,
-    parse_postprocess,
 )
+from polycmp.builtin.formats.run_results import RunResults, StreamingDataLoader
+from polycmp.builtin.observers.postprocess import PostprocessFunc, parse_postprocess
+from polycmp.results import IterationResult
 
 __all__ = [
     "AccuracyResult",

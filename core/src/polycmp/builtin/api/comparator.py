@@ -5,22 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from polycmp.builtin.api.accuracy import AccuracyResult, AccuracyResults
 from polycmp.builtin.api.compare_functions import CompareFunc
 from polycmp.builtin.api.comparing import Pairs, Settings, compare, is_several
-from polycmp.builtin.api.data_loader import DataLoader
-from polycmp.builtin.api.named import (
-    CosineSimilarityCompareFunc,
-    IndicesCompareFunc,
-    L2CompareFunc,
-    PsnrCompareFunc,
-    SimpleCompareFunc,
-    SnrCompareFunc,
-    TopKPostprocessFunc,
-)
 from polycmp.builtin.api.running import Saved, make_runs, make_source, stream
-from polycmp.builtin.formats.run_results import RunResults, StreamingDataLoader
-from polycmp.builtin.observers.postprocess import PostprocessFunc, parse_postprocess
+from polycmp.builtin.formats.run_results import RunResults
 from polycmp.compare import find_invalid
 from polycmp.errors import DataError
 from polycmp.results import IterationResult
@@ -28,25 +16,7 @@ from polycmp.runner import Runner
 from polycmp.runs import InputPairing, Pace
 from polycmp.tensors import Feed, Source
 
-__all__ = [
-    "AccuracyResult",
-    "AccuracyResults",
-    "Comparator",
-    "CompareFunc",
-    "CosineSimilarityCompareFunc",
-    "DataLoader",
-    "IndicesCompareFunc",
-    "IterationResult",
-    "L2CompareFunc",
-    "PostprocessFunc",
-    "PsnrCompareFunc",
-    "RunResults",
-    "SimpleCompareFunc",
-    "SnrCompareFunc",
-    "StreamingDataLoader",
-    "TopKPostprocessFunc",
-    "parse_postprocess",
-]
+__all__ = ["Comparator"]
 
 
 class Comparator:

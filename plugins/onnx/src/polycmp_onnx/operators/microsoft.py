@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from onnx import helper
 from onnx.reference.op_run import OpRun
+
+from polycmp_onnx.operators.standard import run_standard
 
 DOMAIN = "com.microsoft"
 
@@ -30,29 +31,6 @@ class Microsoft(OpRun):  # type: ignore[misc]
     def set_attributes(self, names: Sequence[str]) -> dict[str, Any]:
         """Return those of some attributes that the node has."""
         return {name: value for name in names if (value := getattr(self, name, None)) is not None}
-
-
-def run_standard(op_type: str, *arrays: Any, opset: int = 17, **attributes: Any) -> Any:
-    """Run an operator of ONNX's own domain with the evaluator of `polycmp_onnx.reference`.
-
-    Args:
-        op_type: The operator.
-        arrays: Inputs of the operator; None where an optional one is left out.
-        opset: The version.
-        attributes: Attributes of the operator.
-    """
-    from polycmp_onnx.reference import make_evaluator  # which names the classes of this module
-
-    names = ["" if array is None else f"i{place}" for place, array in enumerate(arrays)]
-    feed = {name: np.asarray(array) for name, array in zip(names, arrays, strict=True) if name}
-    graph = helper.make_graph(
-        [helper.make_node(op_type, names, ["y"], **attributes)],
-        op_type,
-        [helper.make_empty_tensor_value_info(name) for name in feed],
-        [helper.make_empty_tensor_value_info("y")],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
-    return make_evaluator(model).run(None, feed)[0]
 
 
 class FusedMatMul(Microsoft):

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from polycmp_onnx.operators.microsoft import Microsoft, centred, run_standard, unpacked
+from polycmp_onnx.operators.microsoft import Microsoft, centred, unpacked
+from polycmp_onnx.operators.standard import run_standard
 
 
 def real(codes: Any, scale: Any, zero: Any = None) -> Any:

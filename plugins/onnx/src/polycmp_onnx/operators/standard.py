@@ -1,0 +1,108 @@
+"""Operators of ONNX's own domain that are replaced in its reference evaluator, and the opsets for which they are."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from onnx import defs, helper
+from onnx.reference import ReferenceEvaluator
+from onnx.reference.ops.op_dequantize_linear import DequantizeLinear_19
+
+from polycmp_onnx.operators.control import Loop_1, Scatter_9
+from polycmp_onnx.operators.normalization import (
+    LRN_1,
+    BatchNormalization_9,
+    LayerNormalization_17,
+    LpNormalization_1,
+    MeanVarianceNormalization_9,
+    RMSNormalization_23,
+)
+from polycmp_onnx.operators.pooling import AveragePool_19, GlobalMaxPool_1, MaxPool_12
+from polycmp_onnx.operators.softmax import Hardmax_11, LogSoftmax_11, LogSoftmax_13, Softmax_11
+from polycmp_onnx.operators.versions import (
+    GRU_14,
+    LSTM_14,
+    CheckedRNN_14,
+    ConvTranspose_11,
+    CumSum_11,
+    GridSample_16,
+    OneHot_9,
+    Resize_10,
+    RoiAlign_10,
+    Upsample_7,
+    Upsample_9,
+)
+from polycmp_onnx.precision import widened_call
+
+_EVER = 10_000
+#: Operator -> (first opset, last opset, class), …
+_CORRECTIONS: dict[str, tuple[tuple[int, int, type[Any]], ...]] = {
+    "AveragePool": ((7, _EVER, AveragePool_19),),
+    "BatchNormalization": ((7, 13, BatchNormalization_9),),
+    "ConvTranspose": ((1, _EVER, ConvTranspose_11),),
+    "CumSum": ((11, _EVER, CumSum_11),),
+    "DequantizeLinear": ((10, 18, DequantizeLinear_19),),  # ONNX's own, which it refuses before opset 19
+    "GRU": ((7, _EVER, GRU_14),),
+    "GlobalMaxPool": ((1, _EVER, GlobalMaxPool_1),),
+    "GridSample": ((16, 19, GridSample_16),),
+    "Hardmax": ((1, 12, Hardmax_11),),
+    "LRN": ((1, _EVER, LRN_1),),
+    "LSTM": ((7, _EVER, LSTM_14),),
+    "LayerNormalization": ((1, _EVER, LayerNormalization_17),),  # ONNX Runtime writes it before opset 17, too
+    "LogSoftmax": ((1, 12, LogSoftmax_11), (13, _EVER, LogSoftmax_13)),
+    "Loop": ((1, _EVER, Loop_1),),
+    "LpNormalization": ((1, _EVER, LpNormalization_1),),
+    "MaxPool": ((1, _EVER, MaxPool_12),),
+    "MeanVarianceNormalization": ((9, _EVER, MeanVarianceNormalization_9),),
+    "OneHot": ((9, _EVER, OneHot_9),),
+    "RMSNormalization": ((23, _EVER, RMSNormalization_23),),
+    "RNN": ((7, _EVER, CheckedRNN_14),),
+    "Resize": ((10, 10, Resize_10),),
+    "RoiAlign": ((10, 15, RoiAlign_10),),
+    "Scatter": ((9, 10, Scatter_9),),
+    "Softmax": ((1, 12, Softmax_11),),
+    "Upsample": ((7, 8, Upsample_7), (9, 9, Upsample_9)),
+}
+
+
+def standard(op_type: str, opset: int) -> type[Any] | None:
+    """Return the class to use instead of ONNX's own for an operator, or None if ONNX's is right.
+
+    Args:
+        op_type: The operator.
+        opset: The version of ONNX's domain that the model imports.
+    """
+    return next((cls for first, last, cls in _CORRECTIONS.get(op_type, ()) if first <= opset <= last), None)
+
+
+def named(cls: type[Any], domain: str, op_type: str) -> type[Any]:
+    """Return a class under the name of its operator, as the evaluator's `new_ops` takes it."""
+    members = {"op_domain": domain, "__module__": cls.__module__, "__doc__": cls.__doc__}
+    # The version in the class's name says whose attributes and defaults it knows; the latest are taken without it.
+    if version := re.fullmatch(rf"{op_type}_(\d+)", cls.__name__):
+        members["op_schema"] = defs.get_schema(op_type, int(version[1]), "")
+    return type(op_type, (cls,), members)
+
+
+def run_standard(op_type: str, *arrays: Any, opset: int = 17, **attributes: Any) -> Any:
+    """Run an operator of ONNX's own domain alone, for operators that are made of it.
+
+    Args:
+        op_type: The operator.
+        arrays: Inputs of the operator; None where an optional one is left out.
+        opset: The version.
+        attributes: Attributes of the operator.
+    """
+    names = ["" if array is None else f"i{place}" for place, array in enumerate(arrays)]
+    graph = helper.make_graph(
+        [helper.make_node(op_type, names, ["y"], **attributes)],
+        op_type,
+        [helper.make_empty_tensor_value_info(name) for name in names if name],
+        [helper.make_empty_tensor_value_info("y")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    own = standard(op_type, opset)
+    [node] = ReferenceEvaluator(model, new_ops=[named(own, "", op_type)] if own else []).rt_nodes_
+    return widened_call(node, [None if array is None else np.asarray(array) for array in arrays], {})[0]
