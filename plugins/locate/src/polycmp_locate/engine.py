@@ -149,7 +149,8 @@ def _against_backend(
                 setting = make_setting(setting, chosen.feed, pairs, plan.compare.map_output)
                 graph = setting.reference.graph
                 own = graph.own if isinstance(graph, SharedGraph) else None
-                setting.explains = OutputRounding(resolved, candidate.label, reference.label, own).explains
+                rounding = OutputRounding(resolved, candidate.label, reference.label, own)
+                setting = replace(setting, explains=rounding.explains)
             one = _search_with_draws(
                 replace(setting, functions=chooser.functions(chosen)), chosen.feed, options, on_stage
             )

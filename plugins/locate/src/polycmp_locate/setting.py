@@ -34,7 +34,7 @@ class LocateOptions:
     look: Look | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
 class Setting:
     """Who is searched, and with what.
 
