@@ -1,4 +1,8 @@
-"""Writing models: to bytes, and to files with or without weights outside."""
+"""Writing models: to bytes, and to files with or without weights outside.
+
+`onnx.save` with external data changes the model that it is given, and puts weights where they cannot be mapped as
+arrays, since it does not align them.
+"""
 
 from __future__ import annotations
 
