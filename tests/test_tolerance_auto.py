@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -137,6 +138,21 @@ def test_decisions_between_nearly_equal_values_are_undecided_and_others_wrong(po
     done = polycmp("run", "m.onnx", "-b", other, "-b", "onnx", *AUTO)
     assert (done.status, verdict(done)["verdict"]) == (status, verdict_), done.out
     assert ("decisions between nearly equal values" in words(done)) == (verdict_ == "undecided")
+
+
+def test_tensors_inside_two_models_are_refused_with_the_command_that_pairs_them(polycmp, model):
+    from onnxruntime.quantization import quantize_dynamic
+
+    quantize_dynamic(model, "int8.onnx")
+    sides = ("-b", "onnxrt:name=new", "-b", "onnxrt:name=old,model=m.onnx", "--mark-all")
+    done = polycmp("run", "int8.onnx", *sides, *AUTO)
+    assert done.status == 2
+    assert "--tolerance auto cannot judge the tensors inside models that differ" in done.err
+    following = next(line for line in done.err.splitlines() if line.startswith("  next: polycmp run "))
+    again = polycmp(*shlex.split(following.removeprefix("  next: polycmp ")))
+    assert again.status in (0, 3), again.out
+    assert "tensors were paired" in again.out
+    assert polycmp("run", "m.onnx", "-b", "onnxrt", "-b", "onnx", "--mark-all", *AUTO).status == 0
 
 
 @pytest.mark.parametrize(

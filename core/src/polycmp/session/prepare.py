@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from polycmp.errors import UsageError
 from polycmp.options import changed_options
-from polycmp.plan import ComparePlan, DataPlan, Plan
+from polycmp.plan import ComparePlan, DataPlan, Plan, to_command
 from polycmp.runs.backend_run import BackendRun
 from polycmp.runs.feedback import Feedback
 from polycmp.runs.pairing import InputPairing
@@ -17,6 +18,8 @@ from polycmp.tensors import DataSource
 
 #: From this many outputs of one model on, it is worth loading it as a graph to see whether they fit the memory.
 MANY_OUTPUTS = 8
+#: Names that a message shows.
+_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,8 @@ def prepare(
         return Prepared(runs, resolved.source, checked, pairing)
     if not has_many_outputs(resolved.backends) and not may_need_pairs(resolved.backends):
         return Prepared(runs, resolved.source, checked, pairing)
+    if compare.tolerance:
+        _check_names_in_common(resolved)
     if memory.all_for:
         return Prepared(runs, resolved.source, checked, pairing, notes=[held_at_once(memory.all_for)])
     notes: list[str] = []
@@ -104,6 +109,30 @@ def may_need_pairs(backends: Iterable[ResolvedBackend]) -> bool:
     models = {item.model.path: item.model for item in backends if item.runs_parts}
     settings = [options for model in models.values() for options in model.settings.loader_options.values()]
     return len(models) > 1 and any(changed_options(options) for options in settings)
+
+
+def _check_names_in_common(resolved: Resolved) -> None:
+    """Check that tensors inside models that differ, which were made outputs, can be judged by name.
+
+    Raises:
+        UsageError: They have other names.
+    """
+    plan = resolved.plan
+    known = [item for item in resolved.descriptions.values() if item is not None]
+    if not may_need_pairs(resolved.backends) or len(known) < 2:
+        return
+    names = [{plan.compare.map_output.get(name, name) for name in item.outputs} for item in known]
+    alone = sorted(names[0].union(*names[1:]) - names[0].intersection(*names[1:]))
+    if alone:
+        others = replace(plan, compare=replace(plan.compare, tolerance=""))
+        shown = f"{', '.join(map(repr, alone[:_SHOWN]))}{', …' if len(alone) > _SHOWN else ''}"
+        raise UsageError(
+            f"--tolerance {plan.compare.tolerance} cannot judge the tensors inside models that differ: it measures "
+            "outputs by name",
+            why=f"{len(alone)} have a name that one model alone has: {shown}; without it they are paired, and what "
+            "rounding to coarser types explains of each is measured, too",
+            hint=to_command(others, resolved.registry),
+        )
 
 
 def needs_all_outputs(plan: Plan) -> str:
