@@ -375,7 +375,7 @@ def is_too_far(candidate: Array, reference: Array) -> bool:
 
     Args:
         candidate: The tensor to judge.
-        reference: What it should be.
+        reference: The expected tensor.
     """
     least, scales = _least_error(reference), scales_of(reference)
     parts = zip(scales.parts(candidate), scales.parts(reference), strict=True)

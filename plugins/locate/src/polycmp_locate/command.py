@@ -25,7 +25,7 @@ class LocateSection:
     explain: bool = opt(False, help="Show the figures behind the verdict.")
     save_repro: str = opt(
         "",
-        help="Save the smallest part of the model that still shows it, with inputs and outputs.",
+        help="Save the smallest part of the model that still shows the fault, with inputs and outputs.",
         metavar="DIR",
         writes=True,
     )
@@ -38,7 +38,7 @@ class LocateSection:
     )
     rank: bool = opt(
         False,
-        help="The candidate's file is the reference's model in a smaller type: rank its layers by what they are worth "
+        help="The candidate's file is the reference's model in a smaller type: rank its layers by their gain "
         "in float, and find the fewest that have to stay there.",
     )
     save_mixed: str = opt(
@@ -48,12 +48,14 @@ class LocateSection:
         writes=True,
     )
     max_runs: int = opt(
-        0, help="How many models --rank may try; by default 24, or a tenth as many as there are layers.", metavar="N"
+        0,
+        help="Largest number of models that --rank may try; by default 24, or a tenth of the number of layers.",
+        metavar="N",
     )
     save_fixed: str = opt(
         "",
-        help="The candidate's file was made of the reference's: take what is wrong in it from there; save the model "
-        "once it is within the tolerance, and the list of changes beside it.",
+        help="The candidate's file was made of the reference's: take the layers that are wrong from there; save the "
+        "model once it is within the tolerance, and the list of changes beside it.",
         metavar="FILE",
         writes=True,
     )

@@ -46,7 +46,7 @@ def _margin(row: SweptRow) -> float:
 
 
 def standalone_limit(row: Row) -> float:
-    """Return which relative error of an operator alone rounding explains."""
+    """Return the largest relative error of an operator alone that rounding explains."""
     floor = row.standalone.floor if row.standalone is not None and row.standalone.floor is not None else 0.0
     return max(_margin(row) * floor, operator_limit(row)) if row.unit else 0.0
 
@@ -143,7 +143,7 @@ def is_off(row: SweptRow, limit: float) -> bool:
 
     Args:
         row: The tensor.
-        limit: What rounding explains at its place.
+        limit: Largest error that rounding explains at its position.
     """
     if row.passed or row.is_matched:
         return False
@@ -158,8 +158,8 @@ def needs_measuring(row: SweptRow, limit: float) -> bool:
     """Return whether an operator has to be run alone before anything is said of it.
 
     Args:
-        row: Its output.
-        limit: What rounding explains at its place.
+        row: Row of the operator's output.
+        limit: Largest error that rounding explains at its position.
     """
     if row.is_matched:
         return False

@@ -44,9 +44,9 @@ def search(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stage
     """Search with one feed: sweep, measure, judge, report.
 
     Args:
-        setting: Who is searched.
+        setting: The backends to search, and the tools for it.
         feed: The inputs.
-        options: How to search.
+        options: Options of the search.
         on_stage: Told in words what happens next.
     """
     whole = _run_whole(setting, feed, on_stage)
@@ -91,7 +91,7 @@ def locate(
     Args:
         plan: Model, backends, inputs and tolerances.
         registry: The plugins.
-        options: How to search.
+        options: Options of the search; None for the defaults.
         on_stage: Told in words what happens next.
 
     Raises:
@@ -115,7 +115,7 @@ def locate(
 
 
 def _all_of(lookers: Mapping[str, Look]) -> Look | None:
-    """Return what lets all look; None if there is nobody."""
+    """Return a callback that notifies every observer, or None if there are none."""
 
     def look(pair: Compared) -> None:
         for looker in lookers.values():
@@ -203,7 +203,7 @@ def _against_record(
 def _recorded_feeds(
     record: Record, chooser: Chooser, candidate: PartitionedRun
 ) -> Iterator[tuple[Chosen, Mapping[str, Any]]]:
-    """Yield what to search with, and what was recorded with it."""
+    """Yield the feeds to search with, and the tensors that were recorded for them."""
     inputs = candidate.graph.inputs
     if chooser.takes_steps:
         yield from chooser.recorded(candidate.label, record.result.label, record.steps(inputs), inputs)

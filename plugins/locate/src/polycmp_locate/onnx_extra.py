@@ -1,4 +1,4 @@
-"""What needs `polycmp-onnx`, an extra of this package: whatever reads or writes an ONNX graph node by node."""
+"""Features that need `polycmp-onnx`, an extra of this package: they read or write an ONNX graph node by node."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def require_onnx(what: str) -> None:
     """Check that `polycmp-onnx` is installed.
 
     Args:
-        what: What needs it, as errors name it.
+        what: Name of the feature that needs it, for errors.
 
     Raises:
         PluginError: It is not.

@@ -1,4 +1,4 @@
-"""What all commands of this package take of the core's options."""
+"""Core options that all commands of this package take."""
 
 from __future__ import annotations
 

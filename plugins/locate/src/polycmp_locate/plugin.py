@@ -1,4 +1,4 @@
-"""What this package contributes. Light: only the standard library and `polycmp.spec` are imported here."""
+"""Contributions of this package. Light: only the standard library and `polycmp.spec` are imported here."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def polycmp_commands() -> Iterable[CommandSpec]:
     )
     yield CommandSpec(
         ("debug", "bundle"),
-        "Make the folder of a fault fit to be posted.",
+        "Prepare the folder of a fault for sharing.",
         "polycmp_locate.reduce.bundle_command:bundle_command",
     )
     yield CommandSpec(
         ("debug", "precision"),
-        "Find what has to stay in float32.",
+        "Find operators that must stay in float32.",
         "polycmp_locate.precision.command:precision_command",
     )
 

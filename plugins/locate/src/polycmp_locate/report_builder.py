@@ -38,9 +38,9 @@ def build_result(
 
     Args:
         command: The words of the command.
-        verdict: Its verdict.
+        verdict: Verdict of the result.
         heading: The verdict in capital letters.
-        sentence: What was found.
+        sentence: Summary in one sentence.
         title: Of a page: the candidate.
         typed: The command line.
         seconds: Wall-clock duration.
@@ -50,11 +50,11 @@ def build_result(
         document: The fields of the document that only this command has.
         facts: The few figures that matter most.
         failed: Backends that failed.
-        content: What was found, in the order in which a terminal shows it.
-        notes: What else a reader should know; None where the document has no place for it.
+        content: Blocks of the result, in the order in which a terminal shows them.
+        notes: Remarks for the reader; None where the document has no place for them.
         explained: The figures behind it.
-        files: What was saved.
-        then: What to type next.
+        files: Paths of the files that were saved.
+        then: The command to type next; None for none.
     """
     head = {"schema": 1, "kind": kind or command, "verdict": verdict, "sentence": sentence if said is None else said}
     tail: dict[str, Any] = {} if notes is None else {"notes": list(notes)}

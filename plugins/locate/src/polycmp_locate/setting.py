@@ -1,4 +1,4 @@
-"""Who is searched, with what, and how."""
+"""Set-up of a search: the backends and the options."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Look = Callable[[Compared], None]
 
 @dataclass(frozen=True)
 class LocateOptions:
-    """How to search.
+    """Options of the search.
 
     Attributes:
         bisect: Whether to look at few tensors instead of all.
@@ -36,15 +36,15 @@ class LocateOptions:
 
 @dataclass(frozen=True)
 class Setting:
-    """Who is searched, and with what.
+    """Backends of a search, and the tools for it.
 
     Attributes:
         candidate: The backend to judge.
         reference: The backend to believe.
         precise: A backend that calculates in float64, or None.
-        functions: What judges a tensor.
+        functions: Compare functions of a tensor, by name.
         max_memory: Bytes for tensors.
-        pairing: Which tensors of two different models belong together; None where both have the same operators.
+        pairing: Pairs of tensors of two different models; None where both have the same operators.
         moved: Runs the reference's model with its tensors moved; None where nothing can.
         explains: Tells of inputs and both sides' outputs whether measured rounding explains these; None where that
             is not asked, as against a saved run.

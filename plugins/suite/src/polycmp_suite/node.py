@@ -109,7 +109,7 @@ def place_file(item: Shipped, folder: Path, cache: Path, fetch: Callable[[str], 
     Args:
         item: The file.
         folder: The folder of the case.
-        cache: Where this machine keeps files by their digests; one that does not fit its digest is fetched again.
+        cache: Folder of files by their digests on this machine; one that does not match its digest is fetched again.
         fetch: Gives the content that belongs to a digest.
     """
     kept, target = cache / item.digest, folder / item.path

@@ -32,7 +32,7 @@ class _Side(NamedTuple):
     """Rounding of one run.
 
     Attributes:
-        kinds: What tensors are rounded to, by name; all others under the empty name.
+        kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.
         kind: The coarsest type that the other run does not round to alike.
     """
 

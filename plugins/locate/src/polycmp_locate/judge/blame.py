@@ -39,7 +39,7 @@ from polycmp_locate.values.measured import Row
 
 @dataclass
 class Judgement:
-    """What the rows say.
+    """Judgement that follows from the rows.
 
     Attributes:
         verdict: One of the verdicts.
@@ -62,11 +62,11 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a verdict rests on.
+    """Evidence for a verdict.
 
     Attributes:
         rows: The tensors, in the order of the graph.
-        flow: Which is made of which.
+        flow: Data flow of the graph.
         failing: The model's outputs that are outside the tolerance without probes, with their relative errors.
         finals: The names of the model's outputs.
         limit: Says which relative error rounding explains, of a place in the graph, a unit roundoff and the error in
@@ -284,7 +284,7 @@ class _Blame:
         return is_ill_conditioned(row) and self._is_off(row) and self._reaches_outputs(row)
 
     def _nan_in_both(self) -> Row | None:
-        """Return where both sides alike leave the range of numbers, if a failing output does so."""
+        """Return the row at which both sides alike leave the range of numbers, if a failing output does so."""
         for name in self.evidence.failing:
             final = self.by_name.get(name)
             if final is None or final.candidate is None or final.candidate.is_finite or not final.is_matched:

@@ -16,7 +16,7 @@ def judge_failure(setting: Setting, feed: Feed, on_stage: Stage) -> Judged:
     """Return the verdict on a candidate that failed with the whole model, which the reference runs.
 
     Args:
-        setting: Who is searched.
+        setting: The backends to search, and the tools for it.
         feed: The inputs.
         on_stage: Told what happens next.
     """

@@ -36,11 +36,11 @@ def blame_fused(
 
     Args:
         nobody: The verdict without anybody to blame.
-        probe: What looking inside did.
+        probe: Effect of the probes on the result.
         label: The backend.
-        graph: Its model.
-        probes: What prevents the fault; empty if only cutting the model does.
-        fused: What the backend tells of it; None if nothing.
+        graph: The backend's model.
+        probes: Tensors whose probing prevents the fault; empty if only cutting the model does.
+        fused: Fusions that the backend reports; None if it reports none.
     """
     found = replace(nobody, verdict=FUSION, probe=replace(probe, kept=probes), cause=Together(label))
     if not probes:

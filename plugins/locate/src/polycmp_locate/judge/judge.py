@@ -44,7 +44,7 @@ def judge(measured: Measured, whole: WholeModel, before: Judged | None = None) -
     """Return the verdict on a model.
 
     Args:
-        measured: Its tensors.
+        measured: Rows of the model's tensors, with the measured operators.
         whole: The whole model, and trials with it.
         before: The verdict that these tensors were measured again for; None for the first one.
     """
@@ -137,7 +137,7 @@ class _Judge:
         }
 
     def _unsteady(self) -> Unsteady | None:
-        """Return which side's own runs differ by as much as the two sides do; None if neither."""
+        """Return the side whose own runs differ by as much as the two sides do; None if neither."""
         whole = self._whole
         # What the reference's outputs move with the inputs is no noise floor if they move by themselves, too.
         errors = {name: error for name, error in whole.failing.items() if error > self._limits.least(name)}
@@ -229,7 +229,7 @@ class _Judge:
         return blame_fused(nobody, self._probe, side.label, side.graph, probes, fused)
 
     def _nobody(self) -> Judged:
-        """Return what the rows say, without anybody to blame."""
+        """Return the judgement of the rows that blames no operator."""
         return self._judged(self._blame(), first_bad=None, origin=None, last_good=None, turning=None)
 
     def _is_right(self, variant: PartitionedRun, side: PartitionedRun) -> bool:
@@ -241,7 +241,7 @@ class _Judge:
         return all(error <= self._limits.of(name, error) for name, error in errors.items())
 
     def _ties(self, side: PartitionedRun, outputs: Mapping[str, float]) -> Ties | None:
-        """Return where a backend begins to round ties otherwise, if that is what outputs are off by."""
+        """Return the tensor from which a backend rounds ties otherwise, if that is what outputs are off by."""
         removes = self._whole.removes(side, outputs, self._probe.error)
         return ties_that_grow(
             self._whole.sides(side), self._whole.feed, self._rows, outputs.keys(), lambda made: not removes(made)

@@ -1,4 +1,4 @@
-"""Which error of an output rounding explains."""
+"""Limits of an output's error that rounding explains."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from polycmp_locate.values.measured import Row
 
 
 class OutputLimits:
-    """Which relative error of a model's outputs rounding explains: the one definition of it.
+    """Limits of the relative errors of a model's outputs that rounding explains: the one definition of them.
 
     Args:
         rows: The tensors that were looked at, in the order of the graph.
-        flow: Which is made of which.
-        count: How many operators the model has.
+        flow: Data flow of the graph.
+        count: Number of operators of the model.
         noise: Gives what rounding explains of a tensor, of its position in the graph, a unit roundoff and the error in
             question; exact only where the error is beyond it. By default what adding up roundings explains.
     """

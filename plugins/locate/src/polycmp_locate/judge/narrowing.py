@@ -1,4 +1,4 @@
-"""Where a model calculates in a coarser type than elsewhere."""
+"""Search for the places where a model calculates in a coarser type than elsewhere."""
 
 from __future__ import annotations
 

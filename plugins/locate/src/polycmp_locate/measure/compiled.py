@@ -17,7 +17,7 @@ def run_together(candidate: PartitionedRun, feeds: Mapping[str, Feed], memory: i
 
     Args:
         candidate: A backend that can join parts.
-        feeds: What an operator reads, by the tensor that it makes.
+        feeds: Inputs of each operator, by the name of its output.
         memory: Bytes that what one model reads may take; a single operator may read more.
 
     Returns:

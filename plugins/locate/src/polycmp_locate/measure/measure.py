@@ -34,9 +34,9 @@ def measure(
 
     Args:
         swept: The tensors, window by window.
-        setting: Who is searched.
+        setting: The backends to search, and the tools for it.
         on_stage: Told what happens next.
-        extent: Which operators run alone. All with an error do where the accumulated errors are no evidence.
+        extent: Choice of operators to run alone. All with an error do where the accumulated errors are no evidence.
         suspects: Chooses them in place of that.
     """
     chosen = suspects or (_needs_measuring if extent == "suspects" else _has_error)
@@ -72,11 +72,11 @@ class _Tester:
     """Runs the suspect operators of one window after the other.
 
     Args:
-        swept: What they are windows of.
-        setting: Who is searched.
+        swept: The pass over the model that the windows belong to.
+        setting: The backends to search, and the tools for it.
         on_stage: Told what happens next.
         suspects: Chooses the operators that run alone.
-        most: How many of them may; None for any number.
+        most: Largest number of operators to run; None for any number.
     """
 
     def __init__(self, swept: Swept, setting: Setting, on_stage: Stage, suspects: Suspects, most: int | None) -> None:
@@ -142,7 +142,7 @@ class _Tester:
         return replace(measured, standalone=alone)
 
     def _inputs(self, row: SweptRow, held: Tensors) -> dict[str, Any] | None:
-        """Return what an operator reads and does not compute for itself; None if some of it is not known."""
+        """Return the inputs that an operator does not compute for itself; None if some are not known."""
         static = self._swept.static
         # An operator that depends on weights alone is to run alone, too, and not with all those before it.
         given = static - self._made if row.tensor in static else static

@@ -76,11 +76,11 @@ class OperatorTester:
     def standalone_error(
         self, row: SweptRow, inputs: Tensors, expected: Any, kinds: Mapping[str, np.dtype[Any]], passed: Any
     ) -> Standalone | None:
-        """Return what an operator does wrong by itself; None if the candidate cannot run it alone.
+        """Measure the error of an operator by itself; None if the candidate cannot run it alone.
 
         Args:
             row: The tensor in question.
-            inputs: What its operator reads, from the reference.
+            inputs: Inputs of the operator, from the reference.
             expected: The reference's tensor.
             kinds: The candidate's element types, by name.
             passed: Says of a tensor pair whether it is within the tolerances.
@@ -128,11 +128,11 @@ class OperatorTester:
         return figures_before.scale if figures_before is not None else 0.0
 
     def in_place_error(self, row: SweptRow, inputs: Tensors, made: Any) -> tuple[float, float, float] | None:
-        """Return how far the candidate's tensor is from what the reference makes of the candidate's inputs.
+        """Measure the distance of the candidate's tensor from the reference's result for the candidate's inputs.
 
         Args:
             row: The tensor in question.
-            inputs: What its operator reads, from the candidate.
+            inputs: Inputs of the operator, from the candidate.
             made: The candidate's tensor.
 
         Returns:
@@ -274,7 +274,7 @@ def _step_error(
 
 
 def _directions(own: NDArray[Any], other: NDArray[Any]) -> tuple[int, int]:
-    """Return how many numbers are larger than the reference's, and how many smaller."""
+    """Count the numbers that are larger than the reference's, and those that are smaller."""
     return int(np.count_nonzero(own > other)), int(np.count_nonzero(own < other))
 
 

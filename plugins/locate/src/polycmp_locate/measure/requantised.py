@@ -1,4 +1,4 @@
-"""What rounding to steps makes of a part of a model, measured: the reference runs it on rounded tensors and weights."""
+"""Effect of rounding to steps on a part of a model, measured: the reference runs it on rounded tensors and weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DRAWS = (None, 0, 1, 2)
 
 
 def requantised(reference: PartitionedRun, node: PartNode, inputs: Mapping[str, Any]) -> Iterator[NDArray[Any]]:
-    """Yield what the reference makes of tensors and weights that are rounded to steps.
+    """Yield the reference's results for tensors and weights that are rounded to steps.
 
     The steps are the finest that hold each tensor with one scale, on both sides of 0 alike for weights, as quantisers
     make them: the candidate's own are not trusted. Types of fewer than 8 bits count as 8 bits, because their steps are
@@ -29,7 +29,7 @@ def requantised(reference: PartitionedRun, node: PartNode, inputs: Mapping[str, 
     Args:
         reference: The backend to believe.
         node: The part.
-        inputs: What the part reads, from the reference.
+        inputs: Inputs of the part, from the reference.
     """
     levels = 1.0 / min(node.unit, UNITS["int8"]) - 1.0
     weights = weight_values(reference.graph, node.weights)
@@ -50,7 +50,7 @@ def _in_steps(
 
     Args:
         array: The numbers; others, and those that masks stand beside, stay as they are.
-        levels: How many steps there are; 0 is one of them.
+        levels: Number of steps; 0 is one of them.
         rng: Says which of the two steps around a number becomes it; the nearer one if it is None.
         both: Whether there are as many steps below 0 as above.
     """

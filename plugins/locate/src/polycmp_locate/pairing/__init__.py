@@ -1,4 +1,4 @@
-"""Which tensor of one model stands for which of another: an export, a conversion, a quantised or optimised file.
+"""Pairing of tensors of two models that differ: an export, a conversion, a quantised or optimised file.
 
 `pair_graphs` says it of two graphs, `pair_names` of two lists of names; `align`, in the module `view`, makes of two
 backends with different models two that can be gone through side by side.

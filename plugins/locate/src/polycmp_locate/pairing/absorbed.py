@@ -21,7 +21,7 @@ class Absorbed:
 
     Attributes:
         activation: The activation.
-        quantiser: What makes the codes.
+        quantiser: Operator that makes the codes.
         zero_point: The code of 0, as text; empty if it is not known.
         passes: A number that the codes can stand for although the activation cuts it; None if there is none.
     """
@@ -33,7 +33,7 @@ class Absorbed:
 
     @property
     def sentence(self) -> str:
-        """What became of the activation, in words."""
+        """Description of the counterpart of the activation, in words."""
         where = f"{self.quantiser.label}{f' (zero point {self.zero_point})' if self.zero_point else ''}"
         if self.passes is None:
             return f"{self.activation.label} is done by {where}"
@@ -60,7 +60,7 @@ def has_bias(node: GraphNode) -> bool:
 
 
 def folded_of(side: Side, name: str) -> GraphNode | None:
-    """Return what alone reads a tensor, by weights: a normalisation or a bias, which optimisers fold into its operator.
+    """Return the only reader of a tensor, if it has weights: a normalisation or bias that optimisers fold away.
 
     Args:
         side: The graph.
@@ -136,7 +136,7 @@ def find_absorbed(
 
 
 def absorbed(quantised: Side, codes: str, exact: Side, activation: GraphNode) -> Absorbed:
-    """Return what codes do in place of an activation.
+    """Return the codes' counterpart of an activation.
 
     Args:
         quantised: The quantised graph.

@@ -36,7 +36,7 @@ class Steps:
     Attributes:
         scale: The size of a step; one number, or one for each channel.
         zero: The code of 0, in the codes' type.
-        axis: Which dimension channels with steps of their own are along.
+        axis: Axis of channels that have steps of their own.
     """
 
     scale: NDArray[Any]
@@ -62,7 +62,7 @@ class Steps:
         return float(((low - zero) * scale).max()), float(((high - zero) * scale).min())
 
     def numbers(self, codes: Any) -> NDArray[Any]:
-        """Return what codes stand for.
+        """Return the numbers that codes represent.
 
         Args:
             codes: The codes.
@@ -100,7 +100,7 @@ def code_tensors(graph: ModelGraph, types: TensorMetadata, static: Container[str
 
     Args:
         graph: The model.
-        types: What is known of types.
+        types: Types of tensors as far as they are known.
         static: Tensors that depend on weights alone.
     """
     places = list(_made(graph, types, static))

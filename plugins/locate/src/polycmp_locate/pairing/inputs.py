@@ -24,7 +24,7 @@ def input_pairs(
     *,
     further: bool = True,
 ) -> InputPairs:
-    """Return which inputs of two models are the same.
+    """Match the inputs of two models.
 
     Args:
         candidate: The backend to judge.
@@ -88,7 +88,7 @@ class _Renamed:
 
     Args:
         graph: The graph.
-        names: Its own names, by those that it is to have.
+        names: Names of the graph's own inputs, by the names that they are to have.
     """
 
     def __init__(self, graph: ModelGraph, names: Mapping[str, str]) -> None:
@@ -111,7 +111,7 @@ class _Renamed:
         return weight_values(self._graph, names)
 
     def types(self, inputs: TensorMetadata) -> TensorMetadata:
-        """Return what is known of the tensors' types and shapes."""
+        """Return the tensors' types and shapes as far as they are known."""
         return renamed(self._graph.types(renamed(inputs, self._own)), self._new)
 
     def cut(self, inputs: TensorMetadata, outputs: Sequence[str]) -> Loader[Any]:
@@ -134,7 +134,7 @@ class _Part(Loader[Any]):
         self.own = own
 
     def call_impl(self) -> Any:
-        """Return what the model's own loader makes."""
+        """Return the model as its own loader makes it."""
         return self.own()
 
 

@@ -26,7 +26,7 @@ def pair_graphs(
     inputs: TensorMetadata | None = None,
     given: Mapping[str, str] | None = None,
 ) -> Pairing:
-    """Return which tensors of two graphs belong together.
+    """Pair the tensors of two graphs.
 
     Matched are tensors of equal names where what makes them does not speak against it; tensors whose names a
     converter made of each other's; tensors that are another one rounded (Cast, QuantizeLinear and so on); the results
@@ -44,7 +44,7 @@ def pair_graphs(
 
 
 def pair_sides(candidate: Side, reference: Side, given: Mapping[str, str] | None = None) -> Pairing:
-    """Return which tensors of two graphs belong together.
+    """Pair the tensors of two graphs.
 
     Args:
         candidate: The graph of the model to judge.
@@ -487,17 +487,17 @@ class _Matching:
 
 
 def _behind_all(side: Side, depth: int, node: GraphNode) -> tuple[object, ...]:
-    """Return what reads an operator's result, and what reads that, as a value that can be compared."""
+    """Return the readers of an operator's results, and their readers, as a value that can be compared."""
     return tuple(behind(side, name, depth) for name in node.outputs)
 
 
 def behind(side: Side, name: str, depth: int) -> tuple[object, ...]:
-    """Return what reads a tensor, and what reads that, as a value that can be compared.
+    """Return the readers of a tensor, and their readers, as a value that can be compared.
 
     Args:
         side: The graph.
         name: The tensor, as operators see it but for rounding.
-        depth: How many operators behind each other to look at.
+        depth: Number of operators to look at, one after another.
     """
     if not depth:
         return ()
@@ -539,7 +539,7 @@ def _is_shape(side: Side, name: str) -> bool:
 
 
 def _end(side: Side, product: GraphNode, *, biased: bool) -> str:
-    """Return what a product makes, behind the bias that is added to it; empty where one is missing or not wanted.
+    """Return the output of a product after its bias is added; empty where one is missing or not wanted.
 
     Args:
         side: The graph.

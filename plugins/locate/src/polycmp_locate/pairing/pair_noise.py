@@ -1,4 +1,4 @@
-"""What rounding explains of the tensors of two paired models, measured on the reference's."""
+"""Error of the tensors of two paired models that rounding explains, measured on the reference's."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _NO_SIGNAL_LEFT = 0.5
 
 
 class Said(NamedTuple):
-    """What is said of a tensor.
+    """Judgement of a tensor by the noise.
 
     Attributes:
         passed: Whether rounding explains its error.
-        reason: Why, or why not, in words.
+        reason: Reason in words.
         inconclusive: `undecided` where it may explain anything.
     """
 
@@ -39,7 +39,7 @@ class Said(NamedTuple):
 
 
 def rounded_to(graph: SharedGraph, steps: Mapping[str, Rounding]) -> dict[str, Rounding]:
-    """Return what the candidate's model rounds the reference's tensors to, by the reference's own names.
+    """Return the types and steps to which the candidate's model rounds the reference's tensors, by the latter's names.
 
     Args:
         graph: The reference's model under the names of the pairs.
@@ -61,9 +61,9 @@ class PairNoise:
 
     Args:
         graph: The reference's model under the names of the pairs.
-        reference: Its run under these names.
+        reference: Run of the reference under these names.
         moved: Runs it with its tensors moved; None where nothing can.
-        steps: What its tensors are rounded to in the candidate's model, where that is certain, by its own names.
+        steps: Steps or types that its tensors are rounded to in the candidate's model, where certain, by its names.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class PairNoise:
         return self._place.get(name, -1)
 
     def explain(self, candidate: Tensors, reference: Tensors) -> dict[str, Said]:
-        """Return what rounding explains of tensors that differ, by name; nothing of those that it may not change.
+        """Judge tensors that differ by the noise, by name; those that rounding may not change are left out.
 
         Args:
             candidate: The candidate's.

@@ -33,10 +33,10 @@ class PartNode(GraphNode):
         quantised: Whether numbers are rounded to steps of a scale in it.
         candidate_ops: Types of the candidate's operators, in their order.
         reference_ops: Types of the reference's.
-        only_reference: What the reference's part reads and the candidate's does not.
-        only_candidate: What the candidate's part reads and the reference's does not, if the latter reads anything.
+        only_reference: Inputs of the reference's part that the candidate's does not read.
+        only_candidate: Inputs of the candidate's part that the reference's does not read, if the latter reads anything.
         counterpart: The tensor's name in the reference's model.
-        method: How the pair was found.
+        method: Method by which the pair was found.
         uncut: The name under which the reference makes what it cuts to this tensor with an operator of its own; empty
             where the candidate shows that, too.
         step: The step of the scale to which the candidate rounds the tensor, the largest of several; 0 if it does not.
@@ -107,7 +107,7 @@ def join(pairing: Pairing, mine: Side, other: Side) -> Joint:
     """Return two graphs as one.
 
     Args:
-        pairing: Which tensors belong together.
+        pairing: Pairs of tensors of the two graphs.
         mine: The candidate's graph.
         other: The reference's.
     """

@@ -1,4 +1,4 @@
-"""What a pairing of two graphs says."""
+"""Result of pairing two graphs."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Match:
     """A tensor of one model that stands for one of the other.
 
     Attributes:
-        candidate: Its name in the candidate's model.
-        reference: Its name in the reference's.
-        method: How that is known: one of the methods of this module.
+        candidate: Name in the candidate's model.
+        reference: Name in the reference's model.
+        method: Method by which the match was found: one of the methods of this module.
     """
 
     candidate: str
@@ -36,7 +36,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Pairing:
-    """Which tensors of two models belong together.
+    """Pairs of tensors of two models.
 
     Several tensors of the candidate may stand for one of the reference: a tensor and what is left of it after it was
     quantised.
@@ -47,8 +47,8 @@ class Pairing:
             quantised operators left out, each with its operator.
         reference_floats: The same of the reference; a saved run knows no operators.
         recorded: Whether the reference is a saved run.
-        inputs: Which inputs of the two are the same where they have other names, and which only one of them has.
-        absorbed: What became of activations that have an operator in one model only, in words.
+        inputs: Pairs of inputs that have different names, and inputs that only one model has.
+        absorbed: Remarks on activations that have an operator in one model only.
         uncut: The reference's tensor before an activation, by the candidate's tensor of codes that one operator makes
             of the same numbers and cuts as the activation does.
         codes: Tensors of the candidate that hold whole numbers and are compared as the real ones that they stand for.
@@ -70,12 +70,12 @@ class Pairing:
 
     @cached_property
     def methods(self) -> Mapping[str, str]:
-        """How each was matched, by the candidate's name."""
+        """Method by which each tensor was matched, by the candidate's name."""
         return {match.candidate: match.method for match in self.matches}
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many tensors were matched by each method, the most frequent first."""
+        """Number of tensors matched by each method, the most frequent first."""
         return dict(Counter(match.method for match in self.matches).most_common())
 
     @property
@@ -91,7 +91,7 @@ class Pairing:
 
     @property
     def share(self) -> float:
-        """Which share of the real tensors is matched, on the side where that is more.
+        """Share of the real tensors that is matched, on the side where that is more.
 
         A model with fused operators has fewer tensors than the other, so not all of the other's can have one.
         """

@@ -42,7 +42,7 @@ COMMUTATIVE = frozenset({"Add", "Mul", "And", "Or", "Max", "Min", "Sum", "Equal"
 
 
 def plain_type(node: GraphNode) -> str:
-    """Return what an operator computes, whatever replaced it to compute that."""
+    """Return the type of the computation of an operator, whichever operator replaced it."""
     return _PLAIN.get(node.op_type, node.op_type)
 
 
@@ -55,12 +55,12 @@ class Side:
 
     Attributes:
         graph: The model.
-        types: What is known of types and shapes.
+        types: Types and shapes as far as they are known.
         static: Tensors that depend on weights alone.
         maker: The operator that makes each tensor.
         codes: Tensors of whole numbers that stand for real ones, with what they stand for; None where that is unknown.
         finals: The model's outputs, without those that are outputs only because all tensors were asked for.
-        replaced: What an operator of this graph does beside its own work, by the first tensor of what it makes: the
+        replaced: Further work that an operator of this graph does, by its first output: the
             type of an operator that the other graph has and this one has not.
     """
 
@@ -97,7 +97,7 @@ class Side:
             self.__dict__.pop(cached, None)
 
     def kind(self, node: GraphNode) -> str:
-        """Return what an operator computes in this graph, whatever replaced it to compute that."""
+        """Return the type of the computation of an operator in this graph, whichever operator replaced it."""
         return next((self.replaced[name] for name in node.outputs if name in self.replaced), None) or plain_type(node)
 
     @cached_property
@@ -150,7 +150,7 @@ class Side:
         return 0.0 if steps is None or not steps.scale.size else float(steps.scale.max())
 
     def class_of(self, name: str) -> str:
-        """Return which kind of elements a tensor is compared as; empty if that is not known."""
+        """Return the kind of elements that a tensor is compared as; empty if that is not known."""
         if self.codes.get(name) is not None:
             return "float"
         entry = self.types.get(name)
@@ -171,7 +171,7 @@ class Side:
         return found
 
     def quantisers(self, name: str) -> list[GraphNode]:
-        """Return what reads a tensor if that is QuantizeLinear and nothing else; nothing for outputs."""
+        """Return the readers of a tensor if all are QuantizeLinear; none for outputs."""
         readers = self.all_readers.get(name, [])
         only = name not in self.finals and all(node.op_type == "QuantizeLinear" for node in readers)
         return readers if only else []
@@ -195,7 +195,7 @@ class Side:
         )
 
     def entry(self, name: str) -> TensorEntry | None:
-        """Return what is known of a tensor's type and shape; of one in a class what is known of the class."""
+        """Return the type and shape of a tensor as far as they are known; for one in a class, those of the class."""
         own = self.types.get(name)
         if own is not None and own.shape is not None:
             return own
@@ -256,7 +256,7 @@ class Side:
         return rounded and bool(readers) and all(reader.op_type in ACTIVATIONS for reader in readers)
 
     def _before(self, name: str) -> str | None:
-        """Return what an operator that only rounds made a tensor of; None for any other."""
+        """Return the input of the operator that made a tensor, if that only rounds; None for any other."""
         node = self.maker.get(name)
         if node is None or name in self.static or not node.inputs or name in self.replaced:
             return None

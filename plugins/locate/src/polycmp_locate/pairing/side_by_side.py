@@ -90,7 +90,7 @@ class PairedComparer:
 
     Args:
         comparer: Compares them by the tolerances.
-        noise: What rounding explains.
+        noise: Noise of the paired tensors, which rounding explains.
         given: Names in the candidate's model -> names in the reference's, of tensors that the user paired.
     """
 

@@ -1,4 +1,4 @@
-"""Where in a PyTorch program an operator comes from, as exporters write it into a model's file."""
+"""Source line in a PyTorch program of an operator, as exporters write it into a model's file."""
 
 from __future__ import annotations
 

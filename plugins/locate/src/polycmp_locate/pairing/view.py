@@ -31,7 +31,7 @@ class Aligned(NamedTuple):
     Attributes:
         candidate: The candidate; its tensors keep their names.
         reference: The reference, with the candidate's names.
-        pairing: Which tensors of the two models belong together.
+        pairing: Pairs of tensors of the two models.
         reference_graph: The reference's model under these names.
     """
 
@@ -75,7 +75,7 @@ def under_names(partitioned_run: PartitionedRun, graph: SharedGraph) -> Partitio
 
     Args:
         partitioned_run: The backend.
-        graph: Its model under these names.
+        graph: The backend's model under these names.
     """
 
     def make(loader: Loader[Any] | None, same_inputs: bool) -> Runner:
@@ -160,7 +160,7 @@ class SharedGraph:
         return {name: size for name, size in self.side.graph.weights.items() if name not in self.own}
 
     def types(self, inputs: TensorMetadata) -> TensorMetadata:
-        """Return what is known of the tensors' types and shapes."""
+        """Return the tensors' types and shapes as far as they are known."""
         fed = TensorMetadata({self.own[name]: entry for name, entry in inputs.items() if name in self.own})
         known, found = self.side.graph.types(fed), TensorMetadata()
         for name, own in self.own.items():
@@ -190,7 +190,7 @@ class SharedGraph:
         return SharedPart(self.side.graph.mark(made), tuple(self.inputs), tuple(outputs), self.own)
 
     def steps(self, own: str) -> Steps | None:
-        """Return what the codes in a tensor stand for; None if it holds numbers."""
+        """Return the scale and zero point of the codes in a tensor; None if it holds numbers."""
         return self.side.codes.get(own)
 
     def kind(self, own: str, fed: Any) -> Any:
@@ -208,8 +208,8 @@ class SharedPart(Loader[Any]):
 
     Args:
         own: Makes it.
-        inputs: What it reads, in the names of the pairs.
-        outputs: What it makes, in the names of the pairs.
+        inputs: Inputs of the part, in the names of the pairs.
+        outputs: Outputs of the part, in the names of the pairs.
         names: The model's own name of each of them.
         calculates: Whether it makes anything that it does not read.
     """
@@ -229,7 +229,7 @@ class SharedPart(Loader[Any]):
         self.calculates = calculates
 
     def call_impl(self) -> Any:
-        """Return what the model's own loader makes."""
+        """Return the model as its own loader makes it."""
         return self.own()
 
 
@@ -239,7 +239,7 @@ class SharedRunner(Runner):
     Args:
         runner: Runs it under its own names.
         graph: The names.
-        part: What it runs; None for the whole model with its own outputs.
+        part: The part to run; None for the whole model with its own outputs.
     """
 
     def __init__(self, runner: Runner, graph: SharedGraph, part: SharedPart | None) -> None:
@@ -295,7 +295,7 @@ class SharedRunner(Runner):
         return array if steps is None or not is_floating(dtype_of(array)) else steps.codes(array)
 
     def _as_numbers(self, own: str, array: Any) -> Any:
-        """Return what codes stand for, of which comparisons know nothing."""
+        """Return the numbers that codes represent, since comparisons do not know codes."""
         steps = self._graph.steps(own)
         return array if steps is None or is_floating(dtype_of(array)) else steps.numbers(array)
 

@@ -1,4 +1,4 @@
-"""How the tensors of two models were paired, in words."""
+"""Notes on the pairing of the tensors of two models, in words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ABSORBED = 3
 
 
 def input_notes(pairs: InputPairs, candidate: str, reference: str) -> Iterator[str]:
-    """Yield which inputs of two models are fed the same although they have other names, and which have no counterpart.
+    """Yield notes on inputs that are fed the same under different names, and on inputs without a counterpart.
 
     Args:
         pairs: The pairs.
@@ -26,7 +26,7 @@ def input_notes(pairs: InputPairs, candidate: str, reference: str) -> Iterator[s
 
 
 def pairing_notes(pairing: Pairing | None, candidate: str, reference: str) -> Iterator[str]:
-    """Yield how the tensors of two different models were paired, and what has no counterpart.
+    """Yield notes on the pairing of the tensors of two different models, and on tensors without a counterpart.
 
     Args:
         pairing: The pairs; None for models with the same operators, of which there is nothing to say.

@@ -38,12 +38,14 @@ class PrecisionSection:
         choices=("guided", "bisect", "linear"),
     )
     max_runs: int = opt(
-        0, help="How many models guided may try; by default 24, or a tenth as many as there are layers.", metavar="N"
+        0,
+        help="Largest number of models that guided may try; by default 24, or a tenth of the number of layers.",
+        metavar="N",
     )
-    to: str = opt("float16", help="The smaller type.", choices=("float16", "bfloat16"), alias="--to")
+    to: str = opt("float16", help="Smaller type of the other operators.", choices=("float16", "bfloat16"), alias="--to")
     direction: str = opt(
         "forward",
-        help="Which operators stay in float32: the first ones, or the last ones (reverse).",
+        help="Operators that stay in float32: the first ones, or the last ones (reverse).",
         choices=("forward", "reverse"),
         alias="--dir",
     )
@@ -64,12 +66,12 @@ OPTIONS = (
 
 @dataclass
 class Found:
-    """What the search ended with.
+    """Result of the search.
 
     Attributes:
         names: The operators in their order.
-        kept: How many of them stay in float32; None if not even all do.
-        steps: How many models were checked.
+        kept: Number of operators that stay in float32; None if not even all do.
+        steps: Number of models that were checked.
     """
 
     names: Sequence[str]
@@ -82,7 +84,7 @@ def search(count: int, passes: Callable[[int], bool], *, linear: bool) -> int | 
     """Return the smallest number of operators in float32 with which the check passes; None if there is none.
 
     Args:
-        count: How many operators there are.
+        count: Number of operators.
         passes: Says whether it passes with so many.
         linear: Whether to try one number after the other instead of halving, which supposes that more never hurt.
     """
@@ -263,10 +265,10 @@ precision_command = CheckingCommand(
     options=OPTIONS,
     params=[
         *common_params(),
-        click.Option(["-o", "--output"], metavar="FILE", help="Where the mixed model that passes goes."),
+        click.Option(["-o", "--output"], metavar="FILE", help="File for the mixed model that passes."),
         check_option(),
     ],
-    help="Find what of an ONNX MODEL has to stay in float32 to be within the tolerance, or for a check to pass."
+    help="Find the operators of an ONNX MODEL that must stay in float32 to meet the tolerance, or for a check to pass."
     + examples(
         "polycmp debug precision model.onnx -b trt -b onnxrt --atol 1e-2 -o mixed.onnx",
         "polycmp debug precision model.onnx -b onnxrt:model=int8.onnx -b onnxrt --atol 1e-1 -o mixed.onnx",

@@ -88,7 +88,7 @@ class Splice:
         copy.name = self._fresh(node.name, "") if node.name else ""
 
     def _read_name(self, name: str) -> str:
-        """Return what a tensor of the float model is called that a node of it reads, and see to it that it is there."""
+        """Return the name of a tensor of the float model as a node reads it, and make sure that the tensor is there."""
         from onnx import helper
 
         if name in self.exact_weights:

@@ -35,7 +35,7 @@ _BACKENDS = frozenset({"-b", "--backend"})
 
 @dataclass(frozen=True)
 class Change:
-    """What is taken out of a case.
+    """Content to remove from a case.
 
     Attributes:
         names: Names and texts in the model.
@@ -55,14 +55,14 @@ class Change:
 
 @dataclass
 class Bundle:
-    """What was put together.
+    """Description of a bundle.
 
     Attributes:
-        change: What was taken out.
-        counts: How many names, weights and texts were replaced.
+        change: Content that was removed.
+        counts: Numbers of names, weights and texts that were replaced.
         left: In words, what of the user's is in the model all the same.
         attached: Files from elsewhere that the command needs, which a person should look through.
-        verified: What was made sure of in the model, in a few words each.
+        verified: Checks of the model that passed, in a few words each.
     """
 
     change: Change
@@ -78,7 +78,7 @@ def bundle(folder: Path, target: Path, wanted: Change, seed: int = 0) -> Bundle:
     Args:
         folder: The case.
         target: The zip file.
-        wanted: What to take out; as much of it as the fault survives.
+        wanted: Content to remove; as much of it as the fault survives.
         seed: For the numbers that take the place of weights and inputs.
 
     Raises:
@@ -115,7 +115,7 @@ def bundle(folder: Path, target: Path, wanted: Change, seed: int = 0) -> Bundle:
 
 
 def _ever_less(wanted: Change, *, has_inputs: bool) -> Iterator[Change]:
-    """Yield what to take out: first all that is wanted, and nothing last."""
+    """Yield choices of content to remove: first all that is wanted, and nothing last."""
     wanted = replace(wanted, inputs=wanted.inputs and has_inputs)
     found = dict.fromkeys(
         Change(wanted.names and names, wanted.weights and weights, wanted.inputs and inputs)
@@ -126,7 +126,7 @@ def _ever_less(wanted: Change, *, has_inputs: bool) -> Iterator[Change]:
 
 
 class _SpoiledError(Exception):
-    """What was replaced made a model of it that is not as good as the original."""
+    """The model with replaced content is not as good as the original."""
 
 
 class _Builder:
@@ -146,7 +146,7 @@ class _Builder:
         self.texts: dict[str, str] = {}
 
     def build(self) -> Bundle | None:
-        """Return what was put together; None if it does not show the fault.
+        """Build the bundle; None if it does not show the fault.
 
         Raises:
             _SpoiledError: The model with the changes is not as good as the original.
@@ -268,7 +268,7 @@ def _labels(words: Sequence[str]) -> dict[str, str]:
 
 
 def environment() -> dict[str, Any]:
-    """Return what a fault may depend on: versions, platform and processor; nothing that names a person."""
+    """Return the facts that a fault may depend on: versions, platform and processor; nothing that names a person."""
     packages = {
         item.metadata["Name"]: item.version
         for item in metadata.distributions()
@@ -278,7 +278,7 @@ def environment() -> dict[str, Any]:
 
 
 def _sentence(case: Case, change: Change) -> str:
-    """Return what is wrong; the search's own sentence names tensors, also such as are no longer there."""
+    """Describe the fault; the search's own sentence names tensors, also such as are no longer there."""
     if not change.names:
         return case.sentence
     differs = case.status == EXIT_DIFFERENT

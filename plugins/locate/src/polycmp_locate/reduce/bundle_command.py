@@ -20,11 +20,11 @@ Exit status: 0 written, and shows the fault; 2 wrong usage; 3 there is no fault 
 
 @click.command("bundle", help=HELP, epilog=EPILOG)
 @click.argument("folder", metavar="FOLDER")
-@click.option("-o", "--output", metavar="FILE.zip", help="Where it goes; by default FOLDER.zip.")
+@click.option("-o", "--output", metavar="FILE.zip", help="File to write; by default FOLDER.zip.")
 @click.option("--keep-names", is_flag=True, help="Leave the names in the model as they are.")
 @click.option("--keep-weights", is_flag=True, help="Leave the weights as they are.")
 @click.option("--keep-inputs", is_flag=True, help="Leave the inputs as they are.")
-@click.option("--seed", type=int, default=0, metavar="N", help="For the numbers put in their place.")
+@click.option("--seed", type=int, default=0, metavar="N", help="Seed of the random numbers that replace values.")
 def bundle_command(
     folder: str, output: str | None, keep_names: bool, keep_weights: bool, keep_inputs: bool, seed: int
 ) -> None:

@@ -27,7 +27,7 @@ class Case:
     Attributes:
         words: The command to run in the folder, without the program's name where that is polycmp.
         status: The exit status with which it ends if the fault is there; None for any but 0.
-        sentence: What is wrong, in one sentence.
+        sentence: Description of the fault, in one sentence.
         origin: The command that found it; empty if that is not to be told.
         remake: The words of the command that makes the expected outputs anew; none if nothing does.
     """
@@ -83,7 +83,7 @@ class Case:
 
         Args:
             folder: The folder.
-            programs: Where to look for the program first; empty for the usual places only.
+            programs: Folder in which to look for the program first; empty for the usual places only.
         """
         status = run_in(folder, self.words, programs)
         return status != 0 if self.status is None else status == self.status

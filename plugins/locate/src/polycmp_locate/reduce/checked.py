@@ -30,7 +30,7 @@ class Shapes:
 
     Args:
         model: The model.
-        graph: Its operators.
+        graph: Operators of the model.
         run: Whether to run the model for them, instead of inferring them.
     """
 
@@ -103,17 +103,17 @@ class Shapes:
 
 
 class CheckJudge:
-    """Says what becomes of a part: writes it, and runs the check.
+    """Judges a part: writes it, and runs the check.
 
     Args:
         model: The model.
-        graph: Its operators.
+        graph: Operators of the model.
         shapes: Types and shapes of its tensors.
         stepper: Runs the check and sorts artifacts.
         saved: Tensors that the check loads.
 
     Attributes:
-        steps: How often the check ran.
+        steps: Number of times that the check ran.
     """
 
     def __init__(self, model: Model, graph: ModelGraph, shapes: Shapes, stepper: Stepper, saved: SavedTensors) -> None:
@@ -186,8 +186,8 @@ def reduce_with_check(
     Args:
         model: The model.
         stepper: Runs the check and sorts artifacts.
-        wishes: How to search.
-        wanted: What is to be written.
+        wishes: Options of the search.
+        wanted: Files to write.
         replay: Keeps the steps.
         check: The words of the check; empty where the user is asked.
         saved: Tensors that the check loads.

@@ -37,12 +37,14 @@ class ReduceSection:
         choices=("bisect", "linear"),
     )
     min_good: str = opt("", help="Write the passing part that is nearest in size.", metavar="FILE", writes=True)
-    no_reduce_inputs: bool = opt(False, help="Leave the inputs where they are.")
-    no_reduce_outputs: bool = opt(False, help="Leave the outputs where they are.")
+    no_reduce_inputs: bool = opt(False, help="Do not move the inputs.")
+    no_reduce_outputs: bool = opt(False, help="Do not move the outputs.")
     save_repro: str = opt(
         "", help="Save the failing part with inputs, expected outputs and a script.", metavar="DIR", writes=True
     )
-    model_input_shapes: tuple[str, ...] = opt((), help="As --input-shapes.", metavar="NAME:[D0,D1,…]", hidden=True)
+    model_input_shapes: tuple[str, ...] = opt(
+        (), help="The same as --input-shapes.", metavar="NAME:[D0,D1,…]", hidden=True
+    )
     force_fallback_shape_inference: bool = opt(
         False, help="With --check: run the model for the shapes of the tensors inside it, instead of inferring them."
     )
@@ -74,7 +76,7 @@ def _reduce(call: Invocation) -> int:
 
 
 def _asked(call: Invocation) -> tuple[Wishes, Wanted, Replay]:
-    """Return how to search, what is to be written, and what keeps the steps."""
+    """Return the options of the search, the files to write, and the record of steps."""
     # None of this is needed for a help text, which has to come at once.
     from polycmp.debug import Replay
     from polycmp_locate.reduce.search import Wishes
@@ -126,7 +128,7 @@ def _with_check(call: Invocation) -> Reduction:
 
 
 def _output(call: Invocation) -> str:
-    """Return where the failing model goes: by default into this folder, under the model's name with `_reduced`."""
+    """Return the file for the failing model: by default in this folder, under the model's name with `_reduced`."""
     model = Path(call.options.model)
     return call.params["output"] or f"{model.stem}_reduced{model.suffix}"
 
@@ -138,7 +140,7 @@ reduce_command = CheckingCommand(
     params=[
         *common_params(),
         click.Option(
-            ["-o", "--output"], metavar="FILE", help="Where the failing part goes; by default MODEL_reduced.onnx."
+            ["-o", "--output"], metavar="FILE", help="File for the failing part; by default MODEL_reduced.onnx."
         ),
         check_option(),
     ],

@@ -31,8 +31,8 @@ def reduce_with_backends(
     Args:
         plan: Model, backends, inputs and tolerances.
         registry: The plugins.
-        wishes: How to search.
-        wanted: What is to be written.
+        wishes: Options of the search.
+        wanted: Files to write.
         replay: Keeps the steps.
         on_stage: Told what happens next.
 

@@ -25,14 +25,14 @@ Tensors = Mapping[str, Any]
 
 @dataclass
 class Failure:
-    """What the whole model does wrong.
+    """Failure of the whole model.
 
     Attributes:
         candidate: The backend that does it.
         reference: The backend to believe.
         feed: The first inputs on which it does.
-        iteration: Which these are, counted from 0.
-        error: What the candidate failed with; empty if its outputs differ.
+        iteration: Number of the iteration of the inputs, from 0.
+        error: Error of the candidate; empty if its outputs differ.
         outputs: The outputs that differ, with the reason.
     """
 
@@ -58,12 +58,12 @@ class WholeModel:
 
     Args:
         resolved: The backends.
-        plan: How to compare.
+        plan: The plan, for its options of comparing.
         on_stage: Told what happens next.
 
     Attributes:
-        results: What became of the backends.
-        iterations: How many inputs there were.
+        results: Results of the backends.
+        iterations: Number of inputs.
     """
 
     def __init__(self, resolved: Resolved, plan: Plan, on_stage: Callable[[str], None] = lambda _: None) -> None:
@@ -133,11 +133,11 @@ def _check_structure(one: PartitionedRun, two: PartitionedRun) -> None:
 
 
 class BackendJudge:
-    """Says what becomes of a part on a candidate, fed with the reference's tensors.
+    """Judges a part on a candidate, fed with the reference's tensors.
 
     Args:
-        failure: What the whole model does wrong; a part has to do the same: differ, or fail to run.
-        compare: How outputs are compared.
+        failure: Failure of the whole model; a part has to do the same: differ, or fail to run.
+        compare: The part of the plan on comparing.
         registry: The plugins.
     """
 
@@ -173,12 +173,12 @@ class BackendJudge:
         return {name: self._known[name] for name in names}
 
     def expected(self, part: Part) -> dict[str, Any]:
-        """Return what the reference makes of a part that was judged."""
+        """Return the reference's outputs of a part that was judged."""
         tensors = self.tensors(part.inputs) or {}
         return self.failure.reference.run_part(tensors, part.outputs) or {}
 
     def comparison(self, outputs: tuple[str, ...]) -> ComparePlan:
-        """Return how the outputs of a part are compared: what is said of other outputs says nothing of these."""
+        """Return the options of comparing for the outputs of a part: those for other outputs do not apply."""
         kept = for_outputs(self._compare, outputs)
         return replace(kept, reference="", map_output={}, postprocess={}, postprocess_script="")
 

@@ -1,4 +1,4 @@
-"""Which operators a message names: most backends say which one they could not build or run."""
+"""Operators that a message names: most backends say which one they could not build or run."""
 
 from __future__ import annotations
 

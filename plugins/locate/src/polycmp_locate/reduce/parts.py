@@ -25,7 +25,7 @@ class Part:
 
     @property
     def size(self) -> int:
-        """How many operators it has."""
+        """Number of operators."""
         return len(self.nodes)
 
 
@@ -51,7 +51,7 @@ class Parts:
 
         Args:
             chosen: Positions of the operators.
-            outputs: What the part gives out; the operators that make it are always taken.
+            outputs: Outputs of the part; the operators that make them are always taken.
         """
         wanted = tuple(outputs)
         allowed = {*chosen, *(self.maker[name] for name in wanted if name in self.maker)}
@@ -78,7 +78,7 @@ class Parts:
         return self.between(range(len(self.graph.nodes)), outputs)
 
     def before(self, position: int) -> Part:
-        """Return what comes before a position: it gives out what is read behind it, or is an output of the model."""
+        """Return the part before a position: its outputs are the tensors that are read after it or the model's own."""
         read = {name for node in self.graph.nodes[position:] for name in node.inputs} | set(self.graph.outputs)
         made = [name for node in self.graph.nodes[:position] for name in node.outputs]
         alive = [name for name in made if name in read and name not in self.static and name not in self.graph.opaque]

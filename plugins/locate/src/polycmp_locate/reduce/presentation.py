@@ -1,4 +1,4 @@
-"""What reducing ended with, in the form that reports render."""
+"""Result of a reduction, in the form that reports render."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reducing ended with."""
+"""Result of a reduction."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 @dataclass
 class Reduction:
-    """What reducing ended with.
+    """Result of a reduction.
 
     Attributes:
         graph: The model.
         failing: The smallest part that fails; None if the whole model does not.
         passing: The passing part nearest to it.
-        sentence: What the whole model does wrong; empty if nothing.
-        steps: How many parts were judged.
-        taken: How many verdicts came from an earlier search.
+        sentence: Description of the whole model's failure; empty if there is none.
+        steps: Number of parts that were judged.
+        taken: Number of verdicts taken from an earlier search.
         stopped: Whether the user stopped the search.
-        problem: What kept the search from starting, or what it found from being written.
-        files: What was written: what it is, and where.
+        problem: Problem that kept the search from starting, or its result from being written.
+        files: Descriptions and paths of the files that were written.
         notes: Remarks.
-        command: What was typed.
-        seconds: How long it took.
+        command: The command line as typed.
+        seconds: Duration in seconds.
     """
 
     graph: ModelGraph
@@ -51,9 +51,9 @@ class Reduction:
         """Note a file.
 
         Args:
-            what: What it is.
-            path: Where it lies.
-            remark: What was made sure of.
+            what: Description of the file.
+            path: Path of the file.
+            remark: Checks of the file that passed.
         """
         self.files.append((what, path))
         self.notes += [remark] if remark else []

@@ -59,7 +59,7 @@ class SavedTensors:
 
         Args:
             part: The part.
-            folder: Where to; by default where `words` look for it.
+            folder: Folder to write to; by default where `words` look for it.
 
         Returns:
             Whether each output of the part is among the saved ones.

@@ -25,7 +25,7 @@ def save_case(folder: str, plan: Plan, registry: Registry, judge: BackendJudge, 
     """Write a folder with the failing part, its inputs, what the reference makes of them, and a script; run it.
 
     Args:
-        folder: Where it goes.
+        folder: Folder of the case.
         plan: The search's plan.
         registry: The plugins.
         judge: Knows the tensors.

@@ -16,7 +16,7 @@ Judge = Callable[[Part], State]
 
 @dataclass(frozen=True)
 class Wishes:
-    """How to search.
+    """Options of the search for a smaller part.
 
     Attributes:
         linear: Whether to go operator by operator instead of halving.
@@ -37,7 +37,7 @@ class Reducer:
     Args:
         parts: Cuts parts out of the model.
         judge: Says what becomes of a part.
-        wishes: How to search.
+        wishes: Options of the search; None for the defaults.
         named: Gives the positions of operators that may be at fault, once the whole model has failed.
 
     Attributes:

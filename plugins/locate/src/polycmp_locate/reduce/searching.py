@@ -19,7 +19,7 @@ Stage = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be written.
+    """Files to write.
 
     Attributes:
         output: The failing model.
@@ -39,7 +39,7 @@ class Search:
         graph: The model.
         parts: Cuts parts out of it.
         judge: Says what becomes of a part.
-        wishes: How to search.
+        wishes: Options of the search.
         replay: Keeps the steps.
         on_stage: Told what happens next.
         named: Gives the positions of operators that may be at fault, once the whole model has failed.

@@ -20,7 +20,7 @@ def along_graph(found: Located) -> AlongGraph:
     """Return the errors of all tensors in the order of the graph.
 
     Args:
-        found: What was found.
+        found: Result of the search.
     """
     bad = sum(not row.passed for row in found.rows)
     places = tuple(_places(found))
@@ -75,7 +75,7 @@ def _place(row: Row, found: Located) -> Place:
 
 
 def made_by(node: PartNode) -> str:
-    """Return which operators of both models make a tensor, once where they are the same."""
+    """Return the types of the operators of both models that make a tensor, once where they are the same."""
     mine, other = ", ".join(node.candidate_ops), ", ".join(node.reference_ops)
     return mine if mine == other or not other else f"{mine or 'nothing'} | {other}"
 
@@ -84,7 +84,7 @@ def places_alone(pairing: Pairing, shown: Collection[str]) -> Mapping[str, list[
     """Return the tensors that only one of two models has, by the shown tensor before which they stand.
 
     Args:
-        pairing: Which tensors belong together.
+        pairing: Pairs of tensors of the two models.
         shown: Names in the candidate's model; what stands behind all of them has an empty one.
     """
     found: dict[str, list[Place]] = {}

@@ -1,4 +1,4 @@
-"""What is wrong with a model where it is no single operator's arithmetic, as a sentence."""
+"""Causes of a fault that is no single operator's arithmetic, as a sentence."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _by(error: float) -> str:
 
 
 def _turned(turned: Turned | Ties) -> str:
-    """Return what a fused kernel rounds, and what follows."""
+    """Describe the tensor that a fused kernel rounds, and the consequence."""
     made = f"{turned.row.tensor!r}, which {turned.row.node.label} makes,"
     if isinstance(turned, Ties):
         return (
@@ -79,7 +79,7 @@ def _turned(turned: Turned | Ties) -> str:
 
 
 def _together(found: Located, label: str) -> str:
-    """Return which fused operators are wrong, and what prevents it."""
+    """Describe the fused operators that are wrong, and how to prevent it."""
     probe, fused = found.probe, found.fused
     if probe is None:
         return ""
@@ -125,10 +125,10 @@ def _failure(found: Located, failure: Failure) -> str:
 
 
 def frozen(node: GraphNode, candidate: str, reference: str) -> str:
-    """Return what the reference reads for a tensor and the candidate does not, in words; empty if there is nothing.
+    """Describe the tensors that the reference reads and the candidate does not; empty if there are none.
 
     Args:
-        node: What stands for the operators of both.
+        node: Operator that represents those of both models.
         candidate: The candidate's label.
         reference: The reference's.
     """

@@ -65,7 +65,7 @@ def _fused(found: Located) -> dict[str, Any] | None:
 
 
 def pairing_document(pairing: Pairing | None) -> dict[str, Any] | None:
-    """Return which tensors of two different models belong together, as plain values; None for equal graphs."""
+    """Return the pairing of two different models as plain values; None for equal graphs."""
     if pairing is None:
         return None
     return {

@@ -1,4 +1,4 @@
-"""What usually lies behind a fault of a known kind, where a trial confirms it, and what helps."""
+"""Usual causes of a fault of a known kind, where a trial confirms them, and remedies."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _HELP = "quantise the weights to 7 bits (reduce_range=True) or with an unsigned 
 
 
 def hints_of(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
-    """Yield what helps against the fault that was found.
+    """Yield remedies for the fault that was found.
 
     Args:
-        found: What was found.
+        found: Result of the search.
         setting: The backends.
         feed: The inputs.
     """
@@ -56,7 +56,7 @@ def hints_of(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
 
 
 def _causes(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
-    """Yield what the reference says of why its export is wrong, if it is what the model was exported from."""
+    """Yield the reference's own reasons why its export is wrong, if it is what the model was exported from."""
     row, graph = found.origin or found.first_bad, setting.reference.graph
     program = graph.side.graph if isinstance(graph, SharedGraph) else graph
     if row is None or not isinstance(program, OwnGraph) or not isinstance(row.node, PartNode):
@@ -67,7 +67,7 @@ def _causes(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
 
 
 def _frozen(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
-    """Yield what only the reference reads for a tensor, where other values of it give another tensor."""
+    """Yield a note on tensors that only the reference reads, where other values of them give another tensor."""
     row = found.origin or found.first_bad
     if row is None or not isinstance(row.node, PartNode) or not row.node.only_reference or row.node.only_candidate:
         return
@@ -90,7 +90,7 @@ def _frozen(found: Located, setting: Setting, feed: Feed) -> Iterator[str]:
 
 
 def _clipped_weights(found: Located, setting: Setting) -> Iterator[str]:
-    """Yield which whole numbers that the blamed operator reads as a bias are at the end of their type.
+    """Yield a note on whole numbers that the blamed operator reads as a bias and that are at the end of their type.
 
     Quantisers write a bias in steps of the product of two scales; where these are small, 32 bits do not hold it.
     """
@@ -116,7 +116,7 @@ def _clipped_weights(found: Located, setting: Setting) -> Iterator[str]:
 
 
 def _constants(found: Located, setting: Setting) -> Iterator[str]:
-    """Yield which constants of the operator are others in the two files."""
+    """Yield a note on each constant of the operator that differs between the two files."""
     row = found.origin or found.first_bad
     sides = [side.variants for side in (setting.candidate, setting.reference)]
     if row is None or found.verdict not in _OF_ONE_OPERATOR or None in sides:
@@ -148,7 +148,7 @@ def _maker(graph: ModelGraph, tensor: str) -> GraphNode | None:
 
 
 def _held(values: Any, beside: Any) -> str:
-    """Return what a constant holds, in words; its type where that is another than beside it."""
+    """Describe the content of a constant; its type where that is another than beside it."""
     kind = f" ({values.dtype})" if values.dtype != beside.dtype else ""
     if values.shape != beside.shape:
         return f"a tensor of the shape {list(values.shape)}{kind}"

@@ -1,4 +1,4 @@
-"""What `locate` found in the form that reports render."""
+"""Result of `locate` in the form that reports render."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _COLUMNS = (
 
 
 def result_of(found: Located, *, explain: bool = False) -> Result:
-    """Return what was found as reports render it.
+    """Build the result of the search for reports.
 
     Args:
-        found: What was found.
+        found: Result of the search.
         explain: Whether a terminal shows the figures behind the sentence; pages always do.
     """
     failed = found.failed_backends
@@ -103,7 +103,7 @@ def _facts(found: Located) -> Iterator[Fact]:
 
 
 def _pairing_facts(found: Located) -> Iterator[Fact]:
-    """Yield how the tensors of different models were paired."""
+    """Yield facts on the pairing of the tensors of different models."""
     pairing = found.pairing
     if pairing is None:
         return
@@ -157,7 +157,7 @@ def _row(row: Row, found: Located) -> ReportRow:
 
 
 def _pair(row: Row, found: Located) -> list[str]:
-    """Return what a tensor was paired with, and which operators of both models make it."""
+    """Return the counterpart of a tensor, and the operators of both models that make it."""
     node = row.node
     if not isinstance(node, PartNode):
         return []
@@ -186,7 +186,7 @@ def _figures(row: Row) -> tuple[CellValue, ...]:
 
 
 def _both(row: Row, found: Located) -> str:
-    """Return what both sides hold, as far as they computed it."""
+    """Describe the content of both sides' tensors, as far as they computed them."""
     sides = [(row.candidate, found.candidate), (row.reference, "reference")]
     return ", ".join(f"{held} ({label})" for held, label in sides if held is not None)
 

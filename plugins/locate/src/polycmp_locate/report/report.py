@@ -14,11 +14,11 @@ from polycmp_locate.values.located import Located
 
 
 def report(judged: Judged, setting: Setting, feed: Feed) -> Located:
-    """Return what was found in words.
+    """Put the findings into words.
 
     Args:
         judged: The verdict.
-        setting: Who was searched.
+        setting: The backends that were searched, and the tools for it.
         feed: The inputs.
     """
     found = _located(judged, setting)
@@ -71,7 +71,7 @@ def _located(judged: Judged, setting: Setting) -> Located:
 
 
 def _coarsest(*partitioned_runs: PartitionedRun) -> str:
-    """Return who may calculate in a coarser type than float32, and in which, in words; empty if nobody."""
+    """Name the backends that may calculate in a coarser type than float32, and the type, in words; empty if none."""
     run = max(partitioned_runs, key=lambda run: UNITS.get(run.result.precision, 0.0))
     coarse = UNITS.get(run.result.precision, 0.0) > UNITS["float32"]
     return f"{run.result.precision}, which {run.label} may calculate in" if coarse else ""

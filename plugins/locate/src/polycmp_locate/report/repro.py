@@ -35,11 +35,11 @@ def save_cases(found: Located, plan: Plan, registry: Registry, folder: str, mark
     """Save what repeats the fault, and the model with the output kept that prevents it, as far as asked for.
 
     Args:
-        found: What the search found; what was saved is noted in it.
+        found: Result of the search; saved files are noted in it.
         plan: The search's plan.
         registry: The plugins.
-        folder: Where the case goes; empty for none.
-        marked: Where the model with the output that prevents it goes; empty for none.
+        folder: Folder of the case; empty for none.
+        marked: File for the model with the output that prevents it; empty for none.
 
     Raises:
         FileError: Something cannot be written.
@@ -177,12 +177,12 @@ class _Saver:
 
 
 def part_before(graph: ModelGraph, tensor: str, depth: int) -> tuple[list[str], int]:
-    """Return where a part begins that ends with a tensor, and how many operators it has.
+    """Return the inputs of a part that ends with a tensor, and its number of operators.
 
     Args:
         graph: The model.
-        tensor: Where the part ends.
-        depth: How many operators in a row it holds before the one that makes the tensor.
+        tensor: Output of the part.
+        depth: Number of operators in a row before the one that makes the tensor.
     """
     maker, static = makers(graph.nodes), static_tensors(graph)
     level: list[str] = [tensor]

@@ -1,4 +1,4 @@
-"""Where many parts round to steps of a scale, each of them rightly: what that adds up to, and which part adds most."""
+"""Sum of the errors of many parts that round to steps of a scale, each of them rightly, and the part that adds most."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WORTH = 2.0**-6
 
 
 def worst_steps(found: Located) -> str:
-    """Return what rounding to steps adds up to in the outputs, in words; empty where nothing is rounded so.
+    """Describe the sum of the errors of rounding to steps in the outputs; empty where nothing is rounded so.
 
     Args:
         found: The search.

@@ -55,7 +55,7 @@ def sentence(found: Located) -> str:
 
 
 def _operators(found: Located) -> str:
-    """Return which operators of both models make the tensor, where they are not the same ones."""
+    """Name the operators of both models that make the tensor, where they are not the same ones."""
     row = found.origin or found.first_bad
     node = row.node if row is not None else None
     if not isinstance(node, PartNode) or not node.reference_ops:
@@ -121,7 +121,7 @@ def _off(row: Row) -> str:
 
 
 def _stepwise(row: Row, steps: StepError) -> str:
-    """Return what quantising did wrong to a tensor by itself."""
+    """Describe the error that quantising made in a tensor by itself."""
     kind = row.node.coarsest if isinstance(row.node, PartNode) else "steps"
     other = row.reference
     if steps.drowned and not steps.is_scaled:
@@ -152,7 +152,7 @@ def _covers_less(row: Row, steps: StepError) -> bool:
 
 
 def _alone(found: Located) -> str:
-    """Return what running the operator by itself showed."""
+    """Describe the result of running the operator by itself."""
     row = found.first_bad
     if row is None:
         return ""
@@ -193,7 +193,7 @@ def _not_finite(row: Row, found: Located) -> str:
 
 
 def _later(found: Located) -> str:
-    """Return what became of the model's outputs after NaN or Inf, if that is easily overlooked."""
+    """Describe the model's outputs after NaN or Inf, if they are easily overlooked."""
     finals = {item.output for item in found.finals}
     for row in found.rows:
         for side, figures in ((found.candidate, row.candidate), (found.reference, row.reference)):
@@ -232,7 +232,7 @@ def _nothing(found: Located) -> str:
 
 
 def _overflow(found: Located) -> str:
-    """Return which tensors a type cannot hold, although nothing behind them suffers from it here."""
+    """Name the tensors that a type cannot hold, although nothing after them suffers from it here."""
     rows = _overflows(found.rows)
     if not rows:
         return ""
@@ -257,7 +257,7 @@ def _overflows(rows: Sequence[Row]) -> list[Row]:
 
 
 def _turned(row: Row) -> str:
-    """Return how rounding became a difference that the outputs show."""
+    """Describe how rounding became a difference that the outputs show."""
     kind = "a tie of rounding" if row.in_steps and row.max_abs <= 1.0 else "a decision between nearly equal values"
     count = row.stats.count if row.stats is not None else 0
     some = f"{_differing(row)} of {count} elements" if count else "elements"
@@ -309,7 +309,7 @@ def _undecided(found: Located) -> str:
 
 
 def notes_of(found: Located) -> list[str]:
-    """Return what else a reader should know."""
+    """Return further remarks for the reader."""
     pairs = pairing_notes(found.pairing, found.candidate, found.reference)
     return [*pairs, *_absorbed(found), *_harmless(found), *_float64(found)]
 
@@ -351,7 +351,7 @@ def _harmless(found: Located) -> Iterator[str]:
 
 
 def _float64(found: Located) -> Iterator[str]:
-    """Yield what float64 says of the outputs, where that is not what both sides say."""
+    """Yield the judgement of float64 on the outputs, where it differs from both sides."""
     finals = {item.output: item.passed for item in found.finals}
     for row in found.rows:
         if row.tensor not in finals or row.truth is None:

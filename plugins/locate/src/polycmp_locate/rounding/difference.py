@@ -1,4 +1,4 @@
-"""How far two tensors are apart, relative to what they hold."""
+"""Distance of two tensors, relative to their content."""
 
 from __future__ import annotations
 

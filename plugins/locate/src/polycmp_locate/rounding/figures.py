@@ -1,4 +1,4 @@
-"""What one tensor holds: its range, what in it is not finite, whether it is the same number everywhere."""
+"""Figures of one tensor: its range, its non-finite numbers, whether it is constant."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Figures:
     """One tensor in a few numbers.
 
     Attributes:
-        low: Its smallest finite value.
-        high: Its largest finite value.
-        nan: How many NaNs it holds.
-        inf: How many infinities.
+        low: Smallest finite value.
+        high: Largest finite value.
+        nan: Number of NaNs.
+        inf: Number of infinities.
         count: Elements.
     """
 

@@ -11,7 +11,7 @@ from polycmp_locate.rounding.thresholds import FAR_BELOW, LARGE, may_mask
 
 
 def beside_masks(values: NDArray[Any]) -> NDArray[np.bool_] | None:
-    """Return which numbers stand beside others that mask; None where none does, or nothing but 0 stands beside them.
+    """Return a mask of the numbers beside others that mask; None where there are none, or only 0 is beside them.
 
     Args:
         values: A flat tensor of real numbers; what is infinite or NaN masks, or is no number.

@@ -1,4 +1,4 @@
-"""What quantising did to a tensor by itself: rounding, or more than that: a wrong scale, a range that clips it."""
+"""Error that quantising made in a tensor by itself: rounding, or more: a wrong scale, a range that clips it."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ class StepError:
 
     Attributes:
         gain: By which factor its numbers are the reference's, in the least squares; 1 for a tensor of zeros.
-        beyond: Which share of its elements is off by more than rounding to steps explains.
-        left: Which share would still be if the factor were taken back.
-        largest: Its largest error, over the largest magnitude of the reference.
-        low: Its smallest number.
-        high: Its largest.
-        at_ends: Which share of the elements that are off so far is at the smallest or the largest number.
-        drowned: How large the numbers are that steps made for masks beside them leave nothing of; 0 if there are none.
+        beyond: Share of its elements that are off by more than rounding to steps explains.
+        left: Share that would still be off if the factor were removed.
+        largest: Largest error, divided by the largest magnitude of the reference.
+        low: Smallest number.
+        high: Largest number.
+        at_ends: Share of those elements that are at the smallest or the largest number.
+        drowned: Magnitude of the numbers beside masks that vanish in steps made for the masks; 0 if there are none.
         within_step: Whether all are at most one step of the scale away, and that is no large share of the largest.
-        gain_limit: How far from 1 rounding takes the factor.
+        gain_limit: Distance of the factor from 1 that rounding explains.
         shift: By which share of the reference's largest number those of a channel are off on average, at most.
-        shift_limit: How much of that rounding explains; infinite if it was not measured.
+        shift_limit: Largest shift that rounding explains; infinite if it was not measured.
     """
 
     gain: float
@@ -113,11 +113,11 @@ def step_error(
     Args:
         own: The candidate's tensor.
         other: The reference's, of the same shape.
-        limit: Which error, relative to the largest magnitude, rounding to steps explains.
-        beside: Which numbers of the flat reference stand beside others that only mask; None if none does.
+        limit: Largest error that rounding to steps explains, relative to the largest magnitude.
+        beside: Mask of the numbers of the flat reference that are beside others that only mask; None if none is.
         least: The least magnitude to hold errors against: that of what was calculated before it was cut.
         step: The step of the scale to which the candidate's were rounded last; 0 if that is not known.
-        measured: What rounding alone made of the reference's, where that was tried.
+        measured: The reference's tensor with rounding alone, where that was tried.
     """
     a, b = own.reshape(-1).astype(np.float64), other.reshape(-1).astype(np.float64)
     drowned = 0.0 if beside is None else _drowned(a[beside], b[beside])

@@ -1,4 +1,4 @@
-"""Which error is rounding, in figures: every threshold of a search and where it comes from; no prose, no running.
+"""Thresholds of errors that are rounding: every one of a search, and its origin; no prose, no running.
 
 Sources, named at each threshold:
 
@@ -101,12 +101,12 @@ def step_limit(unit: float) -> float:
 
 
 def tie_width(unit: float) -> float:
-    """Return how far from a tie, in steps, a number may be of which a fused kernel makes another step."""
+    """Return the distance from a tie, in steps, within which a fused kernel may make another step of a number."""
     return max(_TIE_STEPS, 4.0 * _LEVELS * unit)
 
 
 def bounded_floor(reference_error: float, moved: float, unit: float) -> float:
-    """Return how much of a reference's distance from float64 counts as noise floor.
+    """Return the part of a reference's distance from float64 that counts as noise floor.
 
     A stable operator's error is at most its condition times a small multiple of the unit roundoff (Higham, section
     1.6). The condition is measured by what one unit in the last place of the inputs moves; an error beyond that is a
@@ -114,7 +114,7 @@ def bounded_floor(reference_error: float, moved: float, unit: float) -> float:
 
     Args:
         reference_error: The reference's distance from float64, relative.
-        moved: How far the result in float64 moves with the inputs, relative.
+        moved: Change of the result in float64 when the inputs move, relative.
         unit: Unit roundoff to judge by.
     """
     return min(reference_error, MARGIN * max(moved, operator_rounding(unit)))
@@ -129,8 +129,8 @@ def is_tie(steps: float, share: float, count: int, unit: float, *, one_sided: bo
 
     Args:
         steps: The largest difference, in steps of the scale.
-        share: Which share of the elements differs.
-        count: How many elements there are.
+        share: Share of the elements that differ.
+        count: Number of elements.
         unit: Unit roundoff of what was quantised.
         one_sided: Whether all that differ do so in the same direction, which rounding does not.
     """
@@ -138,7 +138,7 @@ def is_tie(steps: float, share: float, count: int, unit: float, *, one_sided: bo
 
 
 def ties_at_most(count: int, share: float = math.inf) -> float:
-    """Return which share of so many elements may be ties, if chance makes this share of them."""
+    """Return the largest share of so many elements that may be ties, if chance makes this share of them."""
     return max(1.0 / count if count else 0.0, min(share, _TIES_AT_MOST))
 
 
@@ -151,19 +151,19 @@ def is_one_sided(up: int, down: int) -> bool:
 
 
 def accumulated_limit(position: int, unit: float) -> float:
-    """Return which relative error of a tensor inside a model is still rounding.
+    """Return the largest relative error of a tensor inside a model that is still rounding.
 
     Roundings of independent sign add up with the square root of their number (Higham and Mary).
 
     Args:
-        position: How many operators came before.
+        position: Number of operators that come before.
         unit: Unit roundoff that the tensor is judged by.
     """
     return min(NO_DIGIT_LEFT, MARGIN * operator_rounding(unit) * math.sqrt(position + 1))
 
 
 def quantisation_limit(quantised: int) -> float:
-    """Return which relative error of a model's outputs ties in so many quantised tensors explain."""
+    """Return the largest relative error of a model's outputs that ties in so many quantised tensors explain."""
     return min(NO_DIGIT_LEFT, 4.0 * _STEP * math.sqrt(quantised)) if quantised else 0.0
 
 

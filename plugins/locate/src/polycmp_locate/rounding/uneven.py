@@ -40,7 +40,7 @@ def parts_of(own: NDArray[Any], other: NDArray[Any], op_type: str, kind: str, un
         own: The candidate's tensor.
         other: The reference's, of the same shape.
         op_type: The type of the operator that makes it.
-        kind: Its element type and shape, as text.
+        kind: Element type and shape, as text.
         unit: Unit roundoff that it is judged by.
         allowed: The coarsest type that the two may calculate in.
     """

@@ -1,1 +1,1 @@
-"""What comes before the stages: which sides are searched, and with which inputs."""
+"""Set-up before the stages: the sides to search, and the inputs."""

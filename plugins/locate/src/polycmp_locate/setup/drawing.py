@@ -29,9 +29,9 @@ class Drawn:
 
     Attributes:
         nodes: The operators that draw them.
-        tensors: What they drew, by name.
+        tensors: Outputs of the operators that draw, by name.
         by: The backend on which they did.
-        setting: Who is searched, given these numbers.
+        setting: The backends to search, given these numbers.
         feed: The inputs, with these numbers.
         outputs: The outputs of the model that are such numbers.
     """
@@ -65,7 +65,7 @@ def draw(setting: Setting, feed: Feed) -> Drawn | None:
     """Return the random numbers of a model, drawn once; None if it draws none, or no backend draws them alone.
 
     Args:
-        setting: Who is searched.
+        setting: The backends to search, and the tools for it.
         feed: The inputs.
     """
     nodes = [node for node in setting.reference.graph.nodes if _draws(node, setting, feed)]
@@ -95,7 +95,7 @@ def _draws(node: GraphNode, setting: Setting, feed: Feed) -> bool:
 
 
 def _drawn_by(side: PartitionedRun, nodes: Sequence[GraphNode], feed: Feed) -> dict[str, Any] | None:
-    """Return what operators draw on one backend, each from what those before it drew; None if it does not run them."""
+    """Return the numbers that operators draw on a backend, each from those before it; None if it cannot run them."""
     tensors: dict[str, Any] = {}
     for node in nodes:
         made = side.run_part({**feed, **tensors}, [name for name in node.outputs if name not in side.graph.opaque])
@@ -141,8 +141,8 @@ class _Given:
 
     Args:
         graph: The graph.
-        made: What the operators make that are left out.
-        tensors: What is given of that.
+        made: Names of the outputs of the operators that are left out.
+        tensors: Given values of these outputs, by name.
     """
 
     def __init__(self, graph: ModelGraph, made: set[str], tensors: Mapping[str, Any]) -> None:
@@ -154,7 +154,7 @@ class _Given:
         self.inputs = self._and_given(graph.inputs)
 
     def _and_given(self, known: TensorMetadata) -> TensorMetadata:
-        """Return what is known of tensors, together with the given ones."""
+        """Return the types and shapes of tensors as far as they are known, those of the given ones included."""
         found = TensorMetadata()
         for name, entry in known.items():
             found.add(name, entry.dtype, entry.shape)
@@ -163,7 +163,7 @@ class _Given:
         return found
 
     def types(self, inputs: TensorMetadata) -> TensorMetadata:
-        """Return what is known of the tensors' types and shapes."""
+        """Return the tensors' types and shapes as far as they are known."""
         own = TensorMetadata()
         for name, entry in inputs.items():
             if name not in self._tensors:

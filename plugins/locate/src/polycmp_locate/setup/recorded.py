@@ -29,10 +29,10 @@ class RecordedRun(PartitionedRun):
     """A run that is over: it shows what was recorded, and computes nothing.
 
     Args:
-        result: Its record for reports.
+        result: Result of the run, for reports.
         graph: The model between recorded tensors.
-        tensors: What was recorded, by the candidate's names.
-        feed: What it was fed.
+        tensors: Recorded tensors, by the candidate's names.
+        feed: Recorded inputs.
     """
 
     def __init__(self, result: BackendResult, graph: SharedGraph, tensors: Mapping[str, Any], feed: Feed) -> None:
@@ -99,10 +99,10 @@ class Record:
     """A saved run on its way to be the reference of a search.
 
     Args:
-        label: Its name in reports.
+        label: Label of the run in reports.
         run: The run.
         plan: The search.
-        resolved: Its backends and inputs.
+        resolved: The backends and inputs of the plan.
     """
 
     def __init__(self, label: str, run: SavedRun, plan: Plan, resolved: Resolved) -> None:
@@ -111,7 +111,7 @@ class Record:
         self.notes: list[str] = []
 
     def iterations(self, inputs: TensorMetadata) -> Iterator[tuple[Feed, Mapping[str, Any]]]:
-        """Yield what was fed and what was recorded, iteration by iteration.
+        """Yield the recorded inputs and tensors, iteration by iteration.
 
         The inputs come from the record where it has them and nobody gives others.
 
@@ -153,7 +153,7 @@ class Record:
     def setting(
         self, candidate: PartitionedRun, feed: Feed, tensors: Mapping[str, Any], functions: Mapping[str, Any]
     ) -> Setting:
-        """Return what to search with.
+        """Return the setting to search with.
 
         Raises:
             UsageError: No recorded tensor has a name of the model.

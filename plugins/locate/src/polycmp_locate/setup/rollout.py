@@ -1,4 +1,4 @@
-"""Which feeds to look inside with: those of the source, or where outputs go back as inputs, the step that is wrong."""
+"""Choice of the feeds to look inside with: those of the source, or where outputs go back as inputs, the wrong step."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Chosen:
     Attributes:
         feed: The inputs.
         index: The iteration, or the step of its sequence, counted from 0.
-        note: Why this one; empty for a feed of the source.
+        note: Reason for the choice; empty for a feed of the source.
         parted: The step in which the candidate parts on its own state, though no step is wrong by itself.
     """
 
@@ -54,8 +54,8 @@ class Chooser:
 
     Args:
         plan: The search.
-        resolved: Its backends and inputs.
-        functions: What judges outputs.
+        resolved: The backends and inputs of the plan.
+        functions: Compare functions of an output, by name.
         on_stage: Told in words what happens next.
 
     Raises:
@@ -68,11 +68,11 @@ class Chooser:
 
     @property
     def notes(self) -> Sequence[str]:
-        """What to know of the inputs."""
+        """Remarks on the inputs."""
         return [*self._resolved.source.notes, *(self._feedback.notes if self._feedback is not None else ())]
 
     def functions(self, chosen: Chosen) -> Functions:
-        """Return what judges tensors: equality where only the accumulated state differs, so that rounding is judged."""
+        """Return the compare functions of tensors: equality where only the accumulated state differs."""
         if chosen.parted is None:
             return self._functions
         registry = self._resolved.registry
@@ -114,7 +114,7 @@ class Chooser:
         Args:
             candidate: The candidate's label.
             record: The saved run's.
-            tensors: What it was fed, as far as it holds that, and what it made, iteration by iteration.
+            tensors: Recorded inputs, as far as there are any, and recorded outputs, iteration by iteration.
             inputs: The model's inputs.
 
         Raises:
@@ -146,8 +146,8 @@ class _Recorded:
     """A saved run of a sequence, in the place of a backend that takes its steps.
 
     Args:
-        label: Its name in reports.
-        taken: What it was fed in each step, as far as that is known, and what it made.
+        label: Label of the run in reports.
+        taken: Recorded inputs of each step, as far as they are known, and its outputs.
     """
 
     outputs_stay_valid = True
@@ -162,7 +162,7 @@ class _Recorded:
         return {**feed, **{name: array for name, array in self._taken[self._step][0].items() if name in feed}}
 
     def infer(self, feed: Feed) -> Tensors:
-        """Return what was made in the next step."""
+        """Return the outputs of the next step."""
         del feed
         self._step += 1
         return self._taken[self._step - 1][1]
@@ -181,10 +181,10 @@ class _Rollout:
     """One sequence of steps: the candidate on the reference's state and on its own, up to the first step that is wrong.
 
     Args:
-        feedback: What makes the next inputs.
+        feedback: Makes the next inputs from outputs.
         candidate: The backend to judge, active.
         reference: The backend to believe, active; or what was recorded of it.
-        functions: What judges outputs.
+        functions: Compare functions of an output, by name.
         on_stage: Told in words what happens next.
     """
 

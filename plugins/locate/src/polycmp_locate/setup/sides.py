@@ -1,4 +1,4 @@
-"""Which sides are searched: the reference among the runs, and one graph for two models."""
+"""Choice of the sides to search: the reference among the runs, and one graph for two models."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def make_setting(setting: Setting, feed: Feed, pairs: InputPairs, given: Mapping
     Args:
         setting: The backends with their own models.
         feed: The first inputs.
-        pairs: Which inputs of the two models are the same.
+        pairs: Pairs of inputs of the two models.
         given: Names in the candidate's model -> names in the reference's, of tensors that the user paired.
 
     Raises:
@@ -118,7 +118,7 @@ def _take_the_same(one: TensorMetadata, two: TensorMetadata) -> bool:
 
 
 def left_out_notes(partitioned_run: PartitionedRun) -> Iterator[str]:
-    """Yield which outputs of a model are no tensors, and what is compared in their place."""
+    """Yield notes on outputs of a model that are no tensors, and on the tensors compared in their place."""
     graph = partitioned_run.graph
     for name in graph.outputs:
         if name in graph.opaque:

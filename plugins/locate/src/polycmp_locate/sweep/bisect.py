@@ -101,7 +101,7 @@ class _Bisection:
         return None if made is None or expected is None else (made, expected)
 
     def _around(self, node: GraphNode) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return what the reference and the candidate hold around an operator; nothing if one cannot run up to it."""
+        """Return the tensors around an operator of the reference and the candidate; none if one cannot run up to it."""
         inner = [name for name in node.inputs if name not in self._static and name not in self._feed]
         sides = (self._setting.reference, self._setting.candidate)
         held, own = (side.run_part(self._feed, [*inner, *node.outputs]) for side in sides)

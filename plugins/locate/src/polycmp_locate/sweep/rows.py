@@ -24,7 +24,7 @@ def make_row(node: GraphNode, item: OutputComparison, candidate: Any, reference:
     """Return the row of one tensor that both sides computed.
 
     Args:
-        node: Its operator.
+        node: Operator that makes the tensor.
         item: The verdict on it.
         candidate: The candidate's tensor.
         reference: The reference's.
@@ -70,7 +70,7 @@ def _errors(row: SweptRow, stats: ErrorStats, candidate: Any, reference: Any, al
 
 
 def _scale(row: SweptRow) -> float:
-    """Return what an error in a tensor is held against: its largest magnitude, or more where readers see less."""
+    """Return the scale of an error in a tensor: its largest magnitude, or more where readers see less."""
     largest = row.reference.scale if row.reference is not None else 0.0
     return max(largest, least_scale(row.node.op_type, row.type)) if largest or row.unit else largest
 

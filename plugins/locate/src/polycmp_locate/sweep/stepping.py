@@ -119,7 +119,7 @@ def step_over(setting: Setting, feed: Feed, on_stage: Callable[[str], None] = la
     """Let the reference step over the operators that it cannot run; return whether it can go its way now.
 
     Args:
-        setting: Who is searched; the reference failed with the whole model.
+        setting: The backends to search; the reference failed with the whole model.
         feed: The inputs.
         on_stage: Told what happens next.
     """

@@ -33,7 +33,7 @@ class Way:
     """The way through a model, open for as many passes as it takes.
 
     Attributes:
-        setting: Who is searched.
+        setting: The backends to search, and the tools for it.
         feed: The inputs.
         windows: The windows; candidate first, reference second, and possibly float64 third.
         has_float64: Whether a backend that calculates in float64 goes along.
@@ -50,7 +50,7 @@ def open_way(setting: Setting, feed: Feed) -> Iterator[Way]:
     """Open the way through a model; all runners that it keeps are closed at the end.
 
     Args:
-        setting: Who is searched.
+        setting: The backends to search, and the tools for it.
         feed: The inputs.
     """
     windows = Windows([setting.candidate, setting.reference], all_tensors(setting.reference.graph), setting.max_memory)

@@ -29,7 +29,7 @@ class _Steps:
 
     Attributes:
         row: The tensor.
-        start: What is quantised; the tensor itself where that is more than QuantizeLinear's input.
+        start: Tensor that is quantised; the row's own where that is more than QuantizeLinear's input.
         end: It scaled back; the tensor itself where nothing does that.
     """
 
@@ -65,7 +65,7 @@ def is_wrong_between_steps(setting: Setting, feed: Feed, rows: Sequence[Row], fa
     reference's tensors it may come out a step away, at a tie; behind the last of them there is no tie.
 
     Args:
-        setting: Who is searched.
+        setting: The backends to search, and the tools for it.
         feed: The inputs.
         rows: The tensors, in the order of the graph.
         failing: The outputs that are outside the tolerance.
@@ -83,7 +83,7 @@ def is_wrong_between_steps(setting: Setting, feed: Feed, rows: Sequence[Row], fa
     limit = accumulated_limit(len(rows), max((row.unit for row in rows), default=0.0))
 
     def end_of(name: str, without: str = "") -> Any:
-        """Return what the candidate makes at the end of a part; None if it cannot run that."""
+        """Run the candidate up to the end of a part; None if it cannot run that."""
         border = known.keys() - ({without} - feed.keys())
         inputs = _read(flow, [name], {item: known[item] for item in border})
         made = setting.candidate.run_part(inputs, [name]) if inputs else None
@@ -130,12 +130,12 @@ def _are_ties(
 
     Args:
         run: The backend to ask.
-        flow: Which tensor is made of which.
+        flow: Data flow of the graph.
         steps: The quantised tensors in question; whole numbers that nothing was quantised to are no ties.
         feed: The inputs.
-        held: What is quantised, and what tells the steps, by name.
+        held: Tensors that are quantised, and those that tell the steps, by name.
         codes: The codes in question.
-        limit: Which error of what is quantised rounding explains, relative.
+        limit: Largest error of the quantised tensor that rounding explains, relative.
     """
     steps = [item for item in steps if item.start != item.row.tensor and np.isfinite(item.step(held))]
     names = [item.row.tensor for item in steps]
@@ -158,7 +158,7 @@ def ties_that_grow(
     sides: tuple[PartitionedRun, PartitionedRun], feed: Feed, rows: Sequence[Row], outputs: Collection[str],
     is_wrong: Callable[[Tensors], bool],
 ) -> Ties | None:  # fmt: skip
-    """Return where fused operators begin to round ties otherwise, if nothing else is the matter with them.
+    """Return the tensor from which fused operators round ties otherwise, if nothing else is the matter with them.
 
     The quantised tensors of the whole model are looked at by probes that leave the outputs wrong. The other backend
     makes of them what was quantised, and of that the same codes but for ties, and the same wrong outputs.

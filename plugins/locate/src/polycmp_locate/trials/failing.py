@@ -59,7 +59,7 @@ def _try_node(candidate: PartitionedRun, node: GraphNode, held: Mapping[str, Any
 
 
 def _resized(made: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
-    """Return what has another shape than it should have, in words; empty if nothing has."""
+    """Describe the tensors that have another shape than they should have; empty if there are none."""
     for name, array in made.items():
         if name in expected and tuple(array.shape) != tuple(expected[name].shape):
             return f"makes {name!r} of the shape {list(array.shape)} instead of {list(expected[name].shape)}"
@@ -67,7 +67,7 @@ def _resized(made: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
 
 
 def frozen_sizes(row: Row, graph: ModelGraph) -> str:
-    """Return what speaks for a size of the export's example inputs in what a candidate fails in; empty if nothing does.
+    """Return evidence for a size of the export's example inputs in the candidate's failure; empty if there is none.
 
     Args:
         row: The tensor that it fails to make.

@@ -1,4 +1,4 @@
-"""Where in a graph an error goes."""
+"""Flow of an error through a graph."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from polycmp.graph import GraphNode
 
 
 class Flow:
-    """Which tensors are made of which.
+    """Data flow between the tensors of a graph.
 
     Args:
         nodes: The operators in an order in which they can run.
@@ -52,6 +52,6 @@ class Flow:
         return seen
 
     def behind(self, tensors: Iterable[str]) -> set[str]:
-        """Return what the operators make that read some tensors, without those themselves."""
+        """Return the outputs of the operators that read some tensors, without those themselves."""
         known = set(tensors)
         return {name for tensor in known for node in self.readers(tensor) for name in node.outputs} - known

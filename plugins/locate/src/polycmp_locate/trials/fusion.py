@@ -73,7 +73,7 @@ def rounding_that_turns(
     outputs: Collection[str],
     is_wrong: Callable[[Tensors], bool],
 ) -> Turned | None:
-    """Return where the fused operators are within rounding although outputs behind them are not; None if nowhere.
+    """Find the tensor where fused operators are within rounding although outputs after them are not; None if none.
 
     Backends may keep more digits in a fused kernel than a type inside it has. A tensor behind it is looked at by a
     probe that leaves the outputs wrong. If it is within the rounding of one operator, and the other backend makes the
@@ -83,7 +83,7 @@ def rounding_that_turns(
         sides: The backend whose fusion probes prevent, and the other.
         feed: The inputs.
         rows: The tensors, in the order of the graph.
-        probes: What prevents the difference.
+        probes: Tensors whose probing prevents the difference.
         outputs: The outputs in question.
         is_wrong: Says of those outputs whether most of their error is there.
     """
@@ -114,12 +114,12 @@ def left_out(
     outputs: Collection[str],
     is_wrong: Callable[[Tensors], bool],
 ) -> LeftOut | None:
-    """Return which operators around a probe a backend leaves out, if it does so where it is not looked between them.
+    """Find the operators around a probe that a backend leaves out, if it does so where it is not looked between them.
 
     Args:
         sides: The backend whose fusion probes prevent, and the other.
         feed: The inputs.
-        probes: What prevents the difference.
+        probes: Tensors whose probing prevents the difference.
         outputs: The outputs in question.
         is_wrong: Says of those outputs whether most of their error is there.
     """
@@ -151,11 +151,11 @@ def _same(tensors: Tensors, one: str, two: str) -> bool:
 
 
 def find_fused(partitioned_run: PartitionedRun, probes: Sequence[str], cured: Cured) -> Fused | None:
-    """Return which operators a backend computes as others, and what it hangs on; None if nothing tells.
+    """Find the operators that a backend computes as others, and the setting that prevents it; None if nothing tells.
 
     Args:
         partitioned_run: The backend.
-        probes: What prevents the fault; none if only cutting the model does.
+        probes: Tensors whose probing prevents the fault; none if only cutting the model does.
         cured: Says whether a backend that was told otherwise is right.
     """
     variants = partitioned_run.variants

@@ -27,7 +27,7 @@ class Noise:
     Args:
         reference: The backend to believe.
         feed: The inputs.
-        outputs: Its final outputs for them.
+        outputs: Final outputs of the model for them.
         measure: Gives the largest relative error of outputs, by name, that rounding explains; None where nothing runs
             the model with moved tensors.
     """
@@ -46,7 +46,7 @@ class Noise:
 
     @cached_property
     def moved(self) -> float:
-        """How far the final outputs move, relative, if the inputs move by one unit in the last place.
+        """Change of the final outputs, relative, if the inputs move by one unit in the last place.
 
         Whole numbers have no such unit: where the inputs hold nothing else, nothing is run.
         """
@@ -58,7 +58,7 @@ class Noise:
 
     @cached_property
     def explained(self) -> float:
-        """Which relative error of the final outputs rounding explains, whatever the model amplifies.
+        """Largest relative error of the final outputs that rounding explains, however the model amplifies it.
 
         What one unit in the last place of the inputs moves is the condition of the model (Higham, section 1.6).
         """
@@ -66,13 +66,13 @@ class Noise:
         return MARGIN * self.moved if measured is None else measured
 
     def limit(self, position: int, unit: float, error: float = math.inf) -> float:
-        """Return which relative error is still rounding.
+        """Return the largest relative error that is still rounding.
 
         What the model amplifies takes further runs of it, and only ever raises the limit: it is not measured for an
         error that is within the limit without it.
 
         Args:
-            position: How many operators came before.
+            position: Number of operators that come before.
             unit: Unit roundoff that the tensor is judged by.
             error: The relative error that is to be judged.
         """

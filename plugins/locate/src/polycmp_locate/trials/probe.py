@@ -1,4 +1,4 @@
-"""What looking inside did to the result: the outputs with and without probes, further outputs of the model."""
+"""Effect of probes on the result: the outputs with and without probes, further outputs of the model."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check_probe(plain: Tensors, probed: Tensors, reference: Tensors, passes: Cal
 
 
 def _moved(probed: Any, plain: Any, reference: Any) -> float:
-    """Return how far an output moved, held against what its error is held against."""
+    """Return the change of an output, relative to the scale of its error."""
     gap = distance(probed, plain)
     if reference is None or not np.isfinite(gap):
         return gap

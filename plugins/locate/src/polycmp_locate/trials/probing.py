@@ -1,4 +1,4 @@
-"""What probes and trials say of an error, and the thresholds behind it; none is bounded or measured, all are weighed.
+"""Weighing of probes and trials as evidence of an error, and the thresholds for it; none is bounded or measured.
 
 `make truth` shows that its scenarios are judged rightly with them.
 """
@@ -20,7 +20,7 @@ def is_evidence(relative: float, error: float, *, plain_passed: bool, probed_pas
     """Return whether tensors seen with probes may stand for those of the model without.
 
     Args:
-        relative: How far probing moved the outputs.
+        relative: Change of the outputs through probing, relative.
         error: The outputs' error without probes.
         plain_passed: Whether the outputs pass without probes.
         probed_passed: Whether they pass with probes.
@@ -36,7 +36,7 @@ def is_fusion(error: float, probed_error: float, limit: float) -> bool:
     Args:
         error: The outputs' error without probes.
         probed_error: The same, where both sides are probed.
-        limit: What rounding explains of it.
+        limit: Largest error that rounding explains.
     """
     return error > limit and probed_error < error and probed_error <= SHARE * error
 

@@ -1,4 +1,4 @@
-"""Which operators of a model a backend computes as others: read from the model as it has rewritten it."""
+"""Operators of a model that a backend computes as others: read from the model as it has rewritten it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Rewrite:
     Attributes:
         replaced: The model's operators, in its order.
         by: The types of the others.
-        inputs: What both read.
-        outputs: What both make.
+        inputs: Inputs of both.
+        outputs: Outputs of both.
     """
 
     replaced: tuple[GraphNode, ...]
@@ -32,7 +32,7 @@ class Rewrite:
 
 
 def rewrites(graph: ModelGraph, rewritten: Sequence[GraphNode]) -> list[Rewrite]:
-    """Return what a backend has replaced in a model, in the order of the model.
+    """Return the rewrites of a backend in a model, in the order of the model.
 
     Operators belong together where they pass each other tensors that the model does not have. What they replace is all
     that the model computes between what they read and what they make.
@@ -59,7 +59,7 @@ def rewrites(graph: ModelGraph, rewritten: Sequence[GraphNode]) -> list[Rewrite]
 
 
 def _key(node: GraphNode, weights: Set[str]) -> tuple[object, ...]:
-    """Return what makes an operator the same in both models, where weights may have any names."""
+    """Return a key by which an operator is the same in both models, where weights may have any names."""
     return node.op_type, node.domain, _read(node, weights), node.outputs
 
 

@@ -1,4 +1,4 @@
-"""What a fault hangs on: which of the things that a backend does of its own accord, and how to leave it out."""
+"""Switches that a fault depends on: optimisations that a backend makes by default, and how to leave them out."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def find_cure(partitioned_run: PartitionedRun, cured: Cured, confirmed: Cured | 
 
 
 def _least(variants: Variants, switch: Switch, cured: Cured) -> Any:
-    """Return how little a switch has to be turned; None if it does not help however far it is turned."""
+    """Return the smallest change of a switch that helps; None if it does not help however far it is turned."""
     values = variants.values(switch)
     if not values:
         return None

@@ -22,9 +22,9 @@ class RunsTogether:
 
     Attributes:
         nodes: The operators, in the order of the model.
-        inputs: What they read, from the reference.
-        outputs: What the reference makes of that.
-        cure: What makes the backend run them; None if nothing does that it can be told.
+        inputs: Inputs of the operators, from the reference.
+        outputs: Outputs of the reference for them.
+        cure: Setting with which the backend runs them; None if there is none.
     """
 
     nodes: tuple[GraphNode, ...]

@@ -23,16 +23,16 @@ def find_unsteady(
     rounding: Callable[[str], float],
     again: Tensors | None = None,
 ) -> Unsteady | None:
-    """Return where a backend makes other numbers in a second run, if by so much that it matters; None if it does not.
+    """Find the tensor at which two runs of a backend differ, if by so much that it matters; None if they do not.
 
     Args:
         partitioned_run: The backend.
         feed: The inputs.
-        made: Its outputs in the first run.
+        made: Outputs of the first run.
         errors: Outputs that are off, with the relative error between both sides.
         groups: Tensors that may be outputs at the same time, in the order of the graph.
         rounding: Says of a tensor which relative difference is not worth mentioning.
-        again: Its outputs in the second run, where there was one; None to run it here.
+        again: Outputs of the second run, where there was one; None to run it here.
     """
     if again is None:
         again = partitioned_run.run_part(feed, list(made)) or {}

@@ -1,4 +1,4 @@
-"""Which of several backends disagrees with all others."""
+"""Vote among several backends: the one that disagrees with all others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def odd_one_out(
     Args:
         partitioned_runs: Three backends or more.
         feed: The inputs.
-        functions: What judges outputs.
+        functions: Compare functions of an output, by name.
 
     Returns:
         Its label, empty if there is none, and a remark, empty if all agree.

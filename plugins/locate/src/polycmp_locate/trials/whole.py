@@ -29,7 +29,7 @@ class WholeModel:
     Each trial is made when it is first asked for, and what it showed is kept.
 
     Args:
-        setting: Who is searched.
+        setting: The backends to search, and the tools for it.
         feed: The inputs.
         plain: The candidate's outputs.
         expected: The reference's.

@@ -1,4 +1,4 @@
-"""What the third stage hands on: the verdict, the tensors and operators that it names, and what it rests on."""
+"""Values from the third stage: the verdict, the tensors and operators that it names, and its evidence."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class Probe:
-    """What looking inside did to the result.
+    """Effect of probing on the result.
 
     Attributes:
-        moved: How far the candidate's final outputs with probes are from those without, largest absolute difference.
+        moved: Largest absolute difference of the candidate's final outputs with probes from those without.
         relative: That, divided by the largest magnitude.
         error: The error of the final outputs without probes, relative: what the verdict rests on.
         probed_error: The error of the final outputs where both sides are probed, relative.
@@ -67,8 +67,8 @@ class Cure:
 
     Attributes:
         switch: The switch.
-        value: What to turn it to: a tuple of as few values as help, or the one that leaves out least.
-        words: What to type for the backend with it; empty if no text means that.
+        value: Value for the switch: a tuple of as few values as help, or the one that leaves out least.
+        words: Text to type for the backend with it; empty if no text means that.
     """
 
     switch: Switch
@@ -77,7 +77,7 @@ class Cure:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What it leaves out, by name; none where it is a setting for all."""
+        """Names of the optimisations that are left out; none where it is a setting for all."""
         return tuple(map(str, self.value)) if isinstance(self.value, tuple) else ()
 
 
@@ -105,12 +105,12 @@ class Fused:
 
     @property
     def hangs_on(self) -> str:
-        """What a backend does on its own account that makes them wrong, in brackets; empty if that has no name."""
+        """Optimisations of a backend that make them wrong, in brackets; empty if they have no name."""
         return f" ({', '.join(self.cure.names)})" if self.cure is not None and self.cure.names else ""
 
     @property
     def way_round(self) -> str:
-        """What to type until that is mended, as the end of a sentence; empty if nothing helps."""
+        """The command to type until that is mended, as the end of a sentence; empty if nothing helps."""
         return f"; a way round: {self.cure.words}" if self.cure is not None and self.cure.words else ""
 
 
@@ -123,8 +123,8 @@ class Turned:
 
     Attributes:
         row: The tensor.
-        error: How far the backend's is from the other's without the probes that prevent the difference, relative.
-        limit: What rounding explains of it.
+        error: Difference of the two backends' values without the probes that prevent it, relative.
+        limit: Largest error that rounding explains.
         label: The backend that fuses.
     """
 
@@ -136,12 +136,12 @@ class Turned:
 
 @dataclass(frozen=True)
 class Ties:
-    """Where a fused kernel rounds ties otherwise, which is all that it does otherwise.
+    """A tensor from which a fused kernel rounds ties otherwise, which is the only difference.
 
     Attributes:
         row: The first tensor with such ties.
-        count: How many of its elements are a step off.
-        elements: How many it has.
+        count: Number of its elements that are a step off.
+        elements: Number of its elements.
         label: The backend that fuses.
     """
 
@@ -185,9 +185,9 @@ class Unsteady:
 
     Attributes:
         label: The backend.
-        moved: How far its outputs are from those of another run, relative.
+        moved: Distance of its outputs from those of another run, relative.
         tensor: The first tensor that differs between two runs; empty if that could not be seen.
-        error: How far that one differs, relative.
+        error: Distance of that tensor between the runs, relative.
     """
 
     label: str
@@ -201,8 +201,8 @@ class Failure:
     """A model that a side does not run.
 
     Attributes:
-        error: What the backend says of it.
-        frozen_sizes: What speaks for a size of the export's example inputs, as the end of a sentence.
+        error: Message of the backend.
+        frozen_sizes: Evidence for a size of the export's example inputs, as the end of a sentence.
     """
 
     error: str
@@ -226,16 +226,16 @@ class Judged:
         turning: The first tensor in which rounding alone makes a difference that the outputs show.
         absorbed: Infinite or saturated tensors that nothing behind suffers from, with the readers that absorb them.
         harmless: Tensors whose operators are wrong alone, which the outputs do not show.
-        probe: What probing did; None where nothing tells.
+        probe: Effect of the probes; None where nothing tells.
         is_probed: Whether any output was seen while probing.
         fused: The operators that are wrong together, or do not run together; None where it is not that.
-        cause: What is wrong where it is no single operator's arithmetic; None where it is.
+        cause: Cause of the fault where it is no single operator's arithmetic; None where it is.
         usual_type: In which type the rest of the model is calculated, where the first bad tensor's is coarser.
         unseen: Tensors that could not be looked at.
         borrowed: Operators that the reference lacks, of whose own errors nothing is known.
         is_hidden: Whether rounding explains what the outputs are off by, all the same.
         is_whole: Whether all tensors of the model were looked at, and not only a few.
-        open_until: What is to be measured again before this verdict is final; None if it is.
+        open_until: Operators to measure again before this verdict is final; None if it is.
     """
 
     rows: tuple[Row, ...] = ()

@@ -1,4 +1,4 @@
-"""What the last stage ends with: the verdict in words, and all that a report shows."""
+"""Values from the last stage: the verdict in words, and all that a report shows."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ class Located:
         turning: The first tensor in which rounding alone makes a difference that the outputs show.
         absorbed: Infinite or saturated tensors that nothing behind suffers from, with the readers that absorb them.
         harmless: Tensors whose operators are wrong alone, which the outputs do not show.
-        probe: What probing did.
-        cause: What is wrong where it is no single operator's arithmetic; None where it is.
+        probe: Effect of the probes.
+        cause: Cause of the fault where it is no single operator's arithmetic; None where it is.
         verdict: One of the verdicts.
         sentence: The verdict as a sentence.
         explain: The figures behind it.
-        notes: What else a reader should know.
+        notes: Further remarks for the reader.
         odd_one_out: With three or more backends, the one that disagrees with the others.
         feed: The iteration in which it shows, or the step.
-        inputs: What was fed in it.
+        inputs: Inputs of that iteration.
         step: The step in which was searched; None where outputs do not go back as inputs.
         mode: `full` or `bisect`.
         command: The command line.
         seconds: Wall-clock duration.
-        saved: Where the case that repeats it was saved.
-        precision: Who may calculate in a coarser type than the model's, and in which, in words; empty if nobody.
-        pairing: Which tensors of two different models belong together; None where both have the same operators.
-        looks: What reports saw of tensors that differ, by the report's name; then by the candidate and the tensor.
+        saved: Folder of the saved case that repeats it.
+        precision: Backends that may calculate in a coarser type than the model's, and the type, in words; else empty.
+        pairing: Pairs of tensors of two different models; None where both have the same operators.
+        looks: Data that reports recorded of tensors that differ, by report, then by the candidate and the tensor.
         fused: The operators that are wrong together, or do not run together; None where it is not that.
         usual_type: In which type the rest of the model is calculated, where the first bad tensor's is coarser.
     """

@@ -1,4 +1,4 @@
-"""What the second stage hands on: the tensors, and what their operators do by themselves."""
+"""Values from the second stage: the tensors, and the measured errors of their operators."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ Extent = Literal["suspects", "all", "all, any number"]
 
 @dataclass(frozen=True)
 class Standalone:
-    """What an operator does wrong by itself, fed with the reference's tensors.
+    """Error of an operator by itself, fed with the reference's tensors.
 
     Attributes:
         max_abs: Largest absolute error of its output.
         relative: That, divided by the scale of the reference's output.
         passed: Whether it is within the tolerances.
-        floor: How much of `relative` rounding explains: what the reference itself is off from float64 as far as the
+        floor: Part of `relative` that rounding explains: the reference's own distance from float64 as far as the
             condition allows, or how far one unit in the last place of the inputs moves it; None if not measured.
-        floor_from: Where `floor` comes from, in words.
-        reference: How far the reference itself is from float64, relative; None if that was not measured.
-        candidate: How far the candidate is from float64, relative.
-        share: Which share of the elements differs.
+        floor_from: Origin of `floor`, in words.
+        reference: Distance of the reference from float64, relative; None if that was not measured.
+        candidate: Distance of the candidate from float64, relative.
+        share: Share of the elements that differ.
         count: Elements.
         is_nan: Whether it makes NaN.
         same_if_rounded: Whether the reference makes the same of inputs rounded to the type that was allowed.
         are_ties: Whether the reference makes each of the candidate's steps of inputs a few units away; fewer where
             all steps go in one direction.
         one_sided: Whether all steps that differ do so in one direction.
-        in_place: How far the candidate's tensor in the model is from what the reference makes of the candidate's own
+        in_place: Distance of the candidate's tensor in the model from the reference's result for the candidate's own
             inputs, relative; None if that was not measured.
         in_place_steps: The same, largest absolute difference.
-        steps: What rounding to steps did, for parts that do so; None for others.
+        steps: Error of rounding to steps, for parts that do so; None for others.
         gain: By which share a whole row is off alike; only for coarse types.
         in_place_gain: The same of what `in_place` compares.
         saturates: Whether the candidate's integer operator is exact with half of the activations.
@@ -79,7 +79,7 @@ class Row(SweptRow):
         standalone: The operator's own error; None if it was not measured.
         was_tried: Whether it was tried to measure that.
         was_postponed: Whether it should have been, but others had been before it, as many as one pass runs alone.
-        inputs: What the operator read in the reference, by name; only for rows of interest.
+        inputs: Figures of the operator's inputs in the reference, by name; only for rows of interest.
     """
 
     standalone: Standalone | None = None

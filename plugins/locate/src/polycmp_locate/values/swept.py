@@ -1,4 +1,4 @@
-"""What the first stage hands on: every tensor of the candidate beside the reference's, window by window."""
+"""Values from the first stage: every tensor of the candidate beside the reference's, window by window."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ class SweptRow:
     """One tensor of the model, as both sides made it.
 
     Attributes:
-        tensor: Its name.
+        tensor: Name of the tensor.
         node: The operator that makes it.
         type: Element type and shape, as text.
         unit: Unit roundoff of its type, or of a coarser one that a side may calculate in.
         passed: Whether it is within the tolerances.
-        reason: Why not.
+        reason: Reason why it does not pass.
         max_abs: Largest absolute error, accumulated on the way through the model.
         mean_abs: Mean absolute error.
         relative: `max_abs` divided by the largest magnitude in the reference.
         gain: By which share a whole row is off alike, and no input's by half of that; only for coarse types.
         jump: `relative` divided by that of the operator's worst input; infinite if those are equal.
-        candidate: What the candidate's tensor holds.
-        reference: What the reference's holds.
+        candidate: Figures of the candidate's tensor.
+        reference: Figures of the reference's tensor.
         is_borrowed: Whether the candidate made it for both sides, as the reference lacks the operator.
-        truth: How far candidate and reference are from float64, relative; None if that was not measured.
+        truth: Distances of candidate and reference from float64, relative; None if that was not measured.
         truth_passed: Whether float64 is within the tolerance of the reference; None if that was not asked.
         in_steps: Whether the tensor holds steps of a scale.
         path_unit: Unit roundoff of the coarsest type on the way from the inputs; of 8 bits where that was quantised.
@@ -71,8 +71,8 @@ class SweptWindow(NamedTuple):
 
     Attributes:
         rows: The tensors that both sides computed, by name in the order of the graph.
-        held: What the reference holds, by name; empty once the next window was asked for.
-        own: What the candidate holds, likewise.
+        held: Tensors of the reference, by name; empty once the next window was asked for.
+        own: Tensors of the candidate, likewise.
         finals: Copies of those of the model's outputs that are among them, as the candidate made them.
         expected: The same of the reference.
         chosen: Tensors whose operators are measured in any case, and no others; None to decide by the rows.

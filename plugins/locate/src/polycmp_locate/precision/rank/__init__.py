@@ -1,1 +1,1 @@
-"""Which layers of a model in a smaller type are worth keeping in float, measured, and the model that keeps them."""
+"""Ranking of a model's layers in a smaller type by their measured gain in float, and the model that keeps the best."""

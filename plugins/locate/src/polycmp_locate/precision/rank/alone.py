@@ -29,7 +29,7 @@ def chunks_of(layers: Sequence[Layer], graph: ModelGraph, feed: Feed) -> Iterato
     Args:
         layers: The layers.
         graph: The float model.
-        feed: Its inputs.
+        feed: Inputs of the model.
     """
     sizes = _sizes(graph, feed)
     chunk: list[Layer] = []
@@ -49,8 +49,8 @@ def shown(partitioned_run: PartitionedRun, feed: Feed, names: Sequence[str]) -> 
     """Return tensors inside a model.
 
     Args:
-        partitioned_run: What runs it.
-        feed: Its inputs.
+        partitioned_run: Run of the backend.
+        feed: Inputs of the model.
         names: The tensors.
 
     Raises:
@@ -68,11 +68,11 @@ def shown(partitioned_run: PartitionedRun, feed: Feed, names: Sequence[str]) -> 
 
 
 def make_alone(mixer: Mixer, backend: ResolvedBackend, layers: Sequence[Layer], expected: Tensors) -> dict[str, Any]:
-    """Return what each layer of the reduced model makes of the reference's tensors, by name in the float model.
+    """Run each layer of the reduced model on the reference's tensors; return its outputs, by name in the float model.
 
     Args:
         mixer: The models.
-        backend: What runs the reduced model.
+        backend: Backend that runs the reduced model.
         layers: The layers.
         expected: The reference's tensors.
 

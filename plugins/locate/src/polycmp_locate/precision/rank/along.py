@@ -37,7 +37,7 @@ def along_graph(found: Ranking) -> AlongGraph:
     """Return the noise of all layers in the order of the graph.
 
     Args:
-        found: What was found.
+        found: The ranking.
     """
     kept = sum(item.kept for item in found.layers)
     return AlongGraph(

@@ -1,4 +1,4 @@
-"""What the reduced model's own types do to the tensors and weights of a layer."""
+"""Effect of the reduced model's own types on the tensors and weights of a layer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WEIGHTS = {"DequantizeLinear": ((0, 2),), "MatMulInteger": ((1, 3),), "ConvInte
 
 
 def codes_of(mixer: Mixer, layer: Layer, expected: Mapping[str, Any]) -> tuple[Codes, ...]:
-    """Return how well the tensors and weights of a layer fit the reduced model's types.
+    """Measure the fit of a layer's tensors and weights to the reduced model's types.
 
     Args:
         mixer: The models.
@@ -88,7 +88,7 @@ def _step(mixer: Mixer, node: Any, array: Any) -> tuple[Any, Any, int] | None:
 
 
 def _weights(mixer: Mixer, layer: Layer, nodes: list[Any]) -> Iterator[Codes]:
-    """Yield how well the codes of a layer's weights hold the float model's."""
+    """Yield the fit of the codes of a layer's weights to the float model's weights."""
     for node in nodes:
         for weight, zero in _WEIGHTS.get(node.op_type, ()):
             codes = mixer.reduced_weight(node.input[weight])

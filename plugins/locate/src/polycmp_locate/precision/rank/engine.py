@@ -26,14 +26,14 @@ _LEAST_RUNS = 24
 
 @dataclass(frozen=True)
 class RankOptions:
-    """How to search.
+    """Options of the ranking.
 
     Attributes:
         mode: `guided` by each layer's own error; or `bisect` or `linear` in the model's order.
         reverse: Whether layers stay in float from the model's end on, in the model's order.
-        top: How many layers' own gain is measured.
-        save: Where the mixed model goes; empty for nowhere.
-        max_runs: How many models may be tried; 0 for as many as suit the number of layers.
+        top: Number of layers whose own gain is measured.
+        save: File for the mixed model; empty for none.
+        max_runs: Largest number of models to try; 0 for as many as suit the number of layers.
         reduce: Makes the reduced model of the float model; None where the candidate has a file of its own.
     """
 
@@ -53,7 +53,7 @@ def rank(
     Args:
         plan: Models, backends, inputs and tolerances.
         registry: The plugins.
-        options: How to search.
+        options: Options of the search; None for the defaults.
         on_stage: Told in words what happens next.
 
     Raises:

@@ -33,7 +33,7 @@ def powers(expected: Any, alone: Any) -> Powers:
 
     Args:
         expected: The reference's tensor.
-        alone: What its layer alone makes of the reference's tensors.
+        alone: Output of the layer alone on the reference's tensors.
     """
     return Powers(*_signal_and_noise(expected, alone))
 
@@ -58,12 +58,12 @@ def _signal_and_noise(expected: Any, made: Any) -> tuple[float, float]:
 
 
 def float_codes(array: Any, dtype: Any, tensor: str) -> Codes:
-    """Return how well a smaller floating-point type holds a tensor.
+    """Measure the fit of a tensor to a smaller floating-point type.
 
     Args:
         array: The tensor, finer than the type.
         dtype: The type.
-        tensor: Its name.
+        tensor: Name of the tensor.
     """
     from ml_dtypes import finfo
 
@@ -97,13 +97,13 @@ def quantised(array: Any, scale: Any, zero: Any, axis: int = 1) -> tuple[Any, An
 
 
 def integer_codes(array: Any, scale: Any, zero: Any, tensor: str, axis: int = 1) -> Codes:
-    """Return how well the codes of a quantised type hold a tensor.
+    """Measure the fit of a tensor to the codes of a quantised type.
 
     Args:
         array: The tensor.
         scale: The step, one for all or one for each index of an axis.
         zero: The code of 0, of the quantised type.
-        tensor: Its name.
+        tensor: Name of the tensor.
         axis: That axis.
     """
     low, high = bounds(zero.dtype)

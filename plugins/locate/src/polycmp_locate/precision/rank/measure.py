@@ -36,7 +36,7 @@ class Measurer:
         on_stage: Told what happens next.
 
     Attributes:
-        runs: How many runs of the reduced model it took; all of its layers alone, once each, are one.
+        runs: Number of runs of the reduced model; all of its layers alone, once each, are one.
     """
 
     def __init__(

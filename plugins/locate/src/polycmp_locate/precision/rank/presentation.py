@@ -41,10 +41,10 @@ _COLUMNS = (
 
 
 def result_of(found: Ranking, command: str) -> Result:
-    """Return what was found as reports render it.
+    """Build the result of the ranking for reports.
 
     Args:
-        found: What was found.
+        found: The ranking.
         command: The command's words: `locate`, `debug precision`.
     """
     verdict = _verdict(found, command)
@@ -83,7 +83,7 @@ def _heading(found: Ranking) -> str:
 
 
 def _sentence(found: Ranking) -> str:
-    """Return what was found in one sentence."""
+    """Return the result in one sentence."""
     runs = f"in {found.search_runs} runs of a whole model"
     count = len(found.layers)
     if found.kept is None:

@@ -1,4 +1,4 @@
-"""Why a layer loses precision, in words."""
+"""Reasons why a layer loses precision, in words."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _LITTLE_USED = 0.1
 
 
 def reason_of(item: LayerFigures) -> str:
-    """Return what the smaller type does to a layer; empty where nothing stands out."""
+    """Describe the effect of the smaller type on a layer; empty where nothing stands out."""
     return "; ".join(_reasons(item))
 
 
 def why_kept(item: LayerFigures, found: Ranking) -> str:
-    """Return why a layer stays in float."""
+    """Return the reason why a layer stays in float."""
     words = [reason_of(item) or f"alone it is {_ratio(item.own)}"]
     if item.without is not None:
         words.append(f"without it the outputs are {_ratio(item.without)}")

@@ -1,4 +1,4 @@
-"""What a ranking found."""
+"""Result of a ranking."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NEXT_TO_ALL = 0.95
 
 @dataclass(frozen=True)
 class Codes:
-    """How well the numbers of a type hold those of a tensor.
+    """Fit of the numbers of a type to those of a tensor.
 
     Attributes:
         type: The type: `float16`, `int8`.
@@ -52,21 +52,21 @@ class Powers:
 
 @dataclass
 class LayerFigures:
-    """What is known of one layer.
+    """Figures of one layer.
 
     Attributes:
         layer: The layer.
         own: Signal-to-noise ratio in dB of what it makes alone of the reference's tensors.
         accumulated: The same ratio of its tensors as they come through the reduced model; infinite until measured.
-        codes: How well its tensors and weights fit the smaller type.
+        codes: Fit of its tensors and weights to the smaller type.
         one_step: Share of elements that it alone puts one step of the smaller type away; None without such a type.
         more_steps: Share of elements that are further away.
-        peak: Its most extreme channel: which one, its largest magnitude, and that of the median channel.
+        peak: Most extreme channel: its index, its largest magnitude, and that of the median channel.
         alone: Signal-to-noise ratio of the model's outputs with this layer alone in float; None if not measured.
         without: That with all layers kept in the end but this one; None if not measured.
         kept: Whether it stays in float in the end.
         powers: Signal and errors of what it makes, by tensor.
-        share: Its estimated share of the error of the model's outputs.
+        share: Estimated share of the error of the model's outputs.
         modules: The modules around it, the outermost first; empty if the file does not say.
     """
 
@@ -101,7 +101,7 @@ class LayerFigures:
 
     @property
     def overflows(self) -> bool:
-        """Whether it alone makes infinities or NaN where the reference has numbers."""
+        """Whether the layer alone makes infinities or NaN where the reference has numbers."""
         return self.own == float("-inf")
 
     @property
@@ -111,7 +111,7 @@ class LayerFigures:
 
     @property
     def rank(self) -> tuple[bool, float, float]:
-        """What layers are put in order by, those to be kept in float first.
+        """Sort key of layers, those to be kept in float first.
 
         What is ruined stands first: its share of the error cannot be estimated, since it hides what others bring.
         """
@@ -126,8 +126,8 @@ class Trial:
         kept: Positions of these layers.
         passed: Whether all outputs are within the tolerance, for all inputs.
         ratio: The smallest signal-to-noise ratio of an output in dB.
-        reason: Why it failed.
-        error: Why the backend could not run it.
+        reason: Reason of a failure.
+        error: Error of the backend that could not run it.
     """
 
     kept: frozenset[int]
@@ -139,19 +139,19 @@ class Trial:
 
 @dataclass
 class Ranking:
-    """What a ranking found.
+    """Result of a ranking.
 
     Attributes:
         candidate: The label of the backend that runs the reduced model.
         reference: The label of the one to believe.
-        mode: How was searched: `guided`, `bisect` or `linear`.
+        mode: Search method: `guided`, `bisect` or `linear`.
         layers: The layers that the smaller type concerns, in the model's order.
         kept: Positions in `layers` of those that stay in float; None if no model was found that meets the tolerance.
         trials: Every model that was run and judged, in this order.
-        search_runs: How many runs of reduced and mixed models it took to find `kept`; all layers once alone are one.
-        all_runs: How many such runs there were, those to measure what layers bring included.
+        search_runs: Number of runs of reduced and mixed models to find `kept`; all layers once alone are one.
+        all_runs: Number of all such runs, those to measure the gain of layers included.
         fewest: Whether it was verified that none of the kept layers can be left out.
-        pairing: Which tensors of the two models belong together.
+        pairing: Pairs of tensors of the two models.
     """
 
     candidate: str

@@ -19,7 +19,7 @@ class OutOfRuns(Exception):  # noqa: N818 - it is no error but the end of a sear
 
 @dataclass(frozen=True)
 class Found:
-    """What a search ended with.
+    """Result of a search.
 
     Attributes:
         kept: The layers to keep; None if not even all of them are enough.
@@ -59,7 +59,7 @@ def guided(order: Sequence[int], passes: Passes, first: int = 1) -> Found:
     Args:
         order: The layers, those most likely needed first.
         passes: Says whether the model passes with these in float; may raise `OutOfRuns`.
-        first: How many to begin with.
+        first: Number of layers to begin with.
     """
     tried = _Tried(passes)
     try:

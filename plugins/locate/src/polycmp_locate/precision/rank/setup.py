@@ -1,4 +1,4 @@
-"""What a search among mixed models begins with: two backends, their models, inputs, and the reference's outputs."""
+"""Set-up of a search among mixed models: two backends, their models, inputs, and the reference's outputs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Setup:
         candidate_run: The candidate with a view inside its model.
         reference_run: The reference with a view inside its model.
         mixer: Exchanges layers.
-        pairing: Which tensors of the two models belong together.
+        pairing: Pairs of tensors of the two models.
         inputs: The candidate's names of inputs that it calls otherwise, by the reference's, which are used throughout.
 
     Raises:
@@ -91,7 +91,7 @@ class Setup:
 
         Args:
             kept: The layers.
-            path: Where to.
+            path: The file to write.
 
         Raises:
             ModelError: Something is wrong with it that is not wrong with the candidate's model.
@@ -104,7 +104,7 @@ class Setup:
         save_verified(made, path, self._registry, self._given, self.candidate.model.path)
 
     def notes(self) -> Iterator[str]:
-        """Yield what a reader should know of how the models were brought together."""
+        """Yield notes on how the models were brought together."""
         yield from input_notes(self._pairs, self.candidate.label, self.reference.label)
 
     def use(self, model: ModelProto) -> None:
@@ -143,7 +143,7 @@ class Setup:
         return cases
 
     def trials(self, layers: Sequence[Layer], cases: Cases) -> Trials:
-        """Return what runs and judges the model with some layers exchanged.
+        """Return the trials that run and judge the model with some layers exchanged.
 
         Args:
             layers: The layers that may be exchanged.
@@ -161,7 +161,7 @@ def counterparts(pairing: Pairing, candidate: ModelGraph, reference: ModelGraph)
     Of several, that is the one of the same name, or else the first: the others are what rounding made of it.
 
     Args:
-        pairing: Which tensors belong together.
+        pairing: Pairs of tensors of the two models.
         candidate: The reduced model.
         reference: The float model.
     """

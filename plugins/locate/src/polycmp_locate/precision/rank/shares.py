@@ -1,4 +1,4 @@
-"""How much of the outputs' error each layer brings, estimated from errors that were measured.
+"""Share of the outputs' error that each layer causes, estimated from measured errors.
 
 Errors of different layers are taken for independent, so that their powers add up: what arrives behind a layer is its
 own error and a part of what arrived before it. From the outputs back to the inputs, these parts multiply to what an

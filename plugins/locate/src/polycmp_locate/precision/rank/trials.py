@@ -26,16 +26,16 @@ class Trials:
     Args:
         mixer: Makes the models.
         layers: The layers that may stay in float.
-        backend: What runs the models.
+        backend: Backend that runs the models.
         cases: All inputs, each with the reference's outputs.
-        compare: How to compare.
+        compare: The part of the plan on comparing.
         registry: The plugins.
         reference: The label of the backend to believe.
         on_stage: Told what happens next.
 
     Attributes:
         done: The trials in their order.
-        limit: How many may be run; None for any number.
+        limit: Largest number of models to run; None for any number.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Trials:
         return self.trial(kept).passed
 
     def trial(self, kept: frozenset[int]) -> Trial:
-        """Return what becomes of the model with some layers in float.
+        """Run and judge the model with some layers in float.
 
         Raises:
             OutOfRuns: It was not tried yet, and no further run is allowed.

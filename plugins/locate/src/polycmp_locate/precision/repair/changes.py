@@ -1,4 +1,4 @@
-"""What differs between an operator of a model and that of the model it was made of, in words."""
+"""Differences between an operator of a model and that of the model it was made from, in words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FORM = frozenset({"Cast", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsque
 
 
 def changes_of(mixer: Mixer, layer: Layer) -> list[Change]:
-    """Return what is different in a layer that was taken from the source.
+    """Return the differences of a layer that was taken from the source.
 
     Args:
         mixer: The models.
@@ -99,7 +99,7 @@ def _order(mixer: Mixer, mine: Any, source: Any) -> Iterator[Change]:
 
 
 def difference(old: Any, new: Any) -> str:
-    """Return how a weight differs from the source's, in words; empty if it does not, but for rounding.
+    """Describe the difference of a weight from the source's, in words; empty if there is none but rounding.
 
     Args:
         old: The weight.

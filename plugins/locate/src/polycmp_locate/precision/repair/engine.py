@@ -33,7 +33,7 @@ def repair(plan: Plan, registry: Registry, save: str = "", on_stage: Stage = lam
     Args:
         plan: Models, backends, inputs and tolerances.
         registry: The plugins.
-        save: Where the mended model goes; empty for nowhere.
+        save: File for the mended model; empty for none.
         on_stage: Told in words what happens next.
 
     Raises:

@@ -12,7 +12,7 @@ from polycmp_locate.report_builder import build_result, number
 
 
 def result_of(found: Repair) -> Result:
-    """Return what was found as reports render it."""
+    """Build the result of the repair for reports."""
     then = None
     if found.changes and not found.files:
         then = NextStep(f"{found.command} --save-fixed fixed.onnx", "write the mended model")
@@ -43,7 +43,7 @@ def _verdict(found: Repair) -> Verdict:
 
 
 def _sentence(found: Repair) -> str:
-    """Return what came of it in one sentence."""
+    """Return the result in one sentence."""
     if _is_equal(found):
         return f"{found.candidate} is within the tolerance as it is"
     if found.after is None:

@@ -1,4 +1,4 @@
-"""What a repair found and changed."""
+"""Result of a repair: findings and changes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Change:
     """One thing that differs from the source and was put right.
 
     Attributes:
-        kind: What it is.
+        kind: Kind of difference.
         where: The operator, or the input.
-        text: What was changed, in words.
+        text: Description of the change.
     """
 
     kind: Kind
@@ -46,17 +46,17 @@ class Suspect:
 
 @dataclass
 class Repair:
-    """What a repair came to.
+    """Result of a repair.
 
     Attributes:
         candidate: The label of the backend that runs the faulty model.
         reference: The label of the one to believe.
         suspects: The layers that are wrong by themselves, the worst first.
-        changes: What was changed; empty if nothing helped or nothing was wrong.
+        changes: Changes that were made; empty if nothing helped or nothing was wrong.
         before: The faulty model as it is.
         after: The mended model; None if there is none.
-        runs: How many models were run and judged.
-        files: What was written.
+        runs: Number of models that were run and judged.
+        files: Paths of the files that were written.
     """
 
     candidate: str

@@ -1,4 +1,4 @@
-"""Which layers of a model are wrong by themselves, on the tensors of the model it was made of."""
+"""Search for layers of a model that are wrong by themselves, on the tensors of the model it was made from."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def errors_alone(
 
     Args:
         mixer: The models.
-        reference_run: What runs the source.
-        backend: What runs the other model.
+        reference_run: Run of the source.
+        backend: Backend that runs the other model.
         feed: The inputs.
         on_stage: Told what happens next.
 
@@ -58,7 +58,7 @@ def is_suspect(mixer: Mixer, layer: Layer, ratio: float) -> bool:
     Args:
         mixer: The models.
         layer: The layer.
-        ratio: Its signal-to-noise ratio in dB.
+        ratio: Signal-to-noise ratio of the layer in dB.
     """
     types = {mixer.dtype_of(name).name for name in (*layer.inputs, *layer.outputs) if mixer.is_real(name)}
     limit = min((_ROUNDING_DB.get(name, 90.0) for name in types), default=90.0)
@@ -68,7 +68,7 @@ def is_suspect(mixer: Mixer, layer: Layer, ratio: float) -> bool:
 
 
 def _works(mixer: Mixer, backend: ResolvedBackend, layers: Sequence[Layer], expected: Tensors) -> dict[str, Any]:
-    """Return what layers make; those that cannot be run, which keep others from it, are found by halving."""
+    """Return the outputs of layers; those that cannot be run, and keep others from running, are found by halving."""
     try:
         return make_alone(mixer, backend, layers, expected)
     except ModelError:
