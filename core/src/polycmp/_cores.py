@@ -1,4 +1,4 @@
-"""How many cores a calculation may use, where several run at the same time."""
+"""Number of cores that a calculation may use, where several run at the same time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes of runs: outcomes in memory, and the forms in which formats of plugins read and write them."""
+"""Results of runs: outcomes in memory, and the forms in which formats of plugins read and write them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How backends run: what a plan names resolved, one loop over steps, comparers, inputs, and what hooks are given."""
+"""Execution of backends: resolving the names of a plan, one loop over steps, comparers, inputs, arguments of hooks."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class LocateSection:
     no_float64: bool = opt(False, help="Do not calculate anything in float64 for comparison.")
 
 
-#: What of the core's options has a meaning for tensors inside a model.
+#: Core options that apply to tensors inside a model.
 OPTIONS = (
     *MODEL_AND_INPUTS,
     "run.max_memory",

@@ -1,6 +1,6 @@
-"""Every decision of a search on its tensors, from figures alone; the thresholds stand in `rounding.thresholds`.
+"""Every decision of a search on its tensors, from figures alone; the thresholds are in `rounding.thresholds`.
 
-What is decided by probes and trials stands in `trials.probing`.
+Decisions by probes and trials are in `trials.probing`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from polycmp_locate.values.swept import SweptRow
 #: nobody. Operators of conditions around 1 let an error grow by less (Higham, section 1.6). Measured, it grows by up to
 #: 11 in float32 (ResNet-50's Gemm) and by 48 in float16 (a LayerNormalization of MiniLM) without a fault.
 JUMP = 8.0
-#: How many units are left to operators that round nothing themselves (choice).
+#: Number of units allowed to operators that round nothing themselves (choice).
 _SELECTION_MARGIN = 2.0
-#: How many units are left to operators of coarse types that round once: two backends differ by at most a step, which is
+#: Number of units allowed to operators of coarse types that round once: two backends differ by at most a step, which is
 #: two units (Higham, section 2.1), one rounding to nearest and one cutting off; twice that is a choice.
 _ONCE_MARGIN = 4.0
 
@@ -155,7 +155,7 @@ def is_off(row: SweptRow, limit: float) -> bool:
 
 
 def needs_measuring(row: SweptRow, limit: float) -> bool:
-    """Return whether an operator has to be run alone before anything is said of it.
+    """Return whether an operator has to be run alone before it is judged.
 
     Args:
         row: Row of the operator's output.

@@ -46,7 +46,7 @@ def build_result(
         seconds: Wall-clock duration.
         timed: Whether the summary tells the duration.
         kind: The document's; by default the command.
-        said: The document's sentence, where that is longer than what stands behind the heading.
+        said: The document's sentence, where that is longer than the one after the heading.
         document: The fields of the document that only this command has.
         facts: The few figures that matter most.
         failed: Backends that failed.

@@ -26,7 +26,7 @@ class LocateOptions:
     Attributes:
         bisect: Whether to look at few tensors instead of all.
         float64: Whether to use a backend that calculates in float64, where that is affordable.
-        look: Called with both sides of the first tensors that differ, for reports that show them; None for nobody.
+        look: Called with both sides of the first tensors that differ, for reports that show them; None for none.
     """
 
     bisect: bool = False

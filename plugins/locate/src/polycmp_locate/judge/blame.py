@@ -47,7 +47,7 @@ class Judgement:
         origin: The tensor where the error comes from.
         last_good: The last one before `first_bad` that is not wrong.
         turning: The first tensor in which rounding alone makes a difference that the outputs show.
-        absorbed: Infinite or saturated tensors that nothing behind suffers from, with the readers that absorb them.
+        absorbed: Infinite or saturated tensors that harm nothing after them, with the readers that absorb them.
         harmless: Tensors whose operators are wrong alone, which the outputs do not show.
     """
 
@@ -255,7 +255,7 @@ class _Blame:
             found.last_good = known[-1] if known else None
         return found
 
-    # --- nobody is to blame
+    # --- no operator is to blame
 
     def _nobody(self) -> Judgement:
         if not self.evidence.failing:
@@ -268,7 +268,7 @@ class _Blame:
         if self.unmeasured is not None:
             return self._unmeasured(self.unmeasured)
         if any(rounds_on_the_way(row) and self._reaches_outputs(row) for row in self.rows):
-            # What amplifies the noise of steps has not lost digits; but noise that leaves none may hide a fault.
+            # Amplifying the noise of steps loses no digits; but noise that leaves none may hide a fault.
             lost = max(self.evidence.failing.values()) > NO_DIGIT_LEFT
             return self._finish(None, None, UNDECIDED if lost else WITHIN_ROUNDING)
         ill = next((row for row in self.rows if self._is_ill(row)), None)

@@ -15,7 +15,7 @@ def blame_left_out(nobody: Judged, gone: LeftOut) -> Judged:
     """Return the verdict on operators that a backend leaves out.
 
     Args:
-        nobody: The verdict without anybody to blame.
+        nobody: The verdict that blames no operator.
         gone: The operators.
     """
     by_name = {row.tensor: row for row in nobody.rows}
@@ -35,7 +35,7 @@ def blame_fused(
     """Return the verdict on operators that a backend fuses.
 
     Args:
-        nobody: The verdict without anybody to blame.
+        nobody: The verdict that blames no operator.
         probe: Effect of the probes on the result.
         label: The backend.
         graph: The backend's model.

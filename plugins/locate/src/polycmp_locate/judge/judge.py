@@ -273,7 +273,7 @@ class _Judge:
         if self._beyond:
             if self._probe.trusted:
                 return self._doubted(self._judged(found))
-            # What is seen is another computation, whose tensors explain nothing here.
+            # The tensors are those of another computation, which explain nothing here.
             return self._judged(found, verdict=UNDECIDED, turning=None)
         if self._probe.relative and not self._probe.trusted:
             sentence = f"{moved_text(self._probe)}, no more than rounding explains"

@@ -42,7 +42,7 @@ class OutputLimits:
         return max(self._noise(self._count, unit, error), steps)
 
     def least(self, name: str) -> float:
-        """Return the relative error of an output that rounding explains, whatever the model amplifies."""
+        """Return the relative error of an output that rounding explains, however the model amplifies it."""
         unit, steps = self._on_the_way(name)
         return max(accumulated_limit(self._count, unit), steps)
 

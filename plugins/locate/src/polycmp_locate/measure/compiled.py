@@ -21,7 +21,7 @@ def run_together(candidate: PartitionedRun, feeds: Mapping[str, Feed], memory: i
         memory: Bytes that what one model reads may take; a single operator may read more.
 
     Returns:
-        What each operator made, None for one that the backend cannot run; without those that there was no attempt for.
+        Outputs by operator, None for one that the backend cannot run; without those that there was no attempt for.
     """
     ran: dict[str, dict[str, Any] | None] = {}
     waiting = _groups(feeds, memory)

@@ -49,7 +49,7 @@ def _in_steps(
     """Return real numbers as multiples of the step that gives so many levels from the smallest to the largest.
 
     Args:
-        array: The numbers; others, and those that masks stand beside, stay as they are.
+        array: The numbers; others, and those beside masks, stay as they are.
         levels: Number of steps; 0 is one of them.
         rng: Says which of the two steps around a number becomes it; the nearer one if it is None.
         both: Whether there are as many steps below 0 as above.

@@ -23,7 +23,7 @@ class Absorbed:
         activation: The activation.
         quantiser: Operator that makes the codes.
         zero_point: The code of 0, as text; empty if it is not known.
-        passes: A number that the codes can stand for although the activation cuts it; None if there is none.
+        passes: A number that the codes can represent although the activation cuts it; None if there is none.
     """
 
     activation: GraphNode
@@ -151,7 +151,7 @@ def absorbed(quantised: Side, codes: str, exact: Side, activation: GraphNode) ->
 
 
 def _passing(steps: Steps, exact: Side, activation: GraphNode) -> float | None:
-    """Return a number that codes stand for although the activation cuts it."""
+    """Return a number that codes represent although the activation cuts it."""
     low, high = _bounds(exact, activation)
     half = float(np.max(steps.scale)) / 2.0  # the nearest step to a bound may lie beyond it
     if steps.ends[0] < low - half:

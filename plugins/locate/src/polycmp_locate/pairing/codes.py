@@ -1,4 +1,4 @@
-"""Whole numbers that stand for real ones: which tensors of a quantised graph hold them, and what they stand for."""
+"""Whole numbers that represent real ones: the tensors of a quantised graph that hold them, with their scales."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SELECTING = frozenset(
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The numbers that codes stand for: (code - zero) * scale.
+    """The numbers that codes represent: (code - zero) * scale.
 
     Attributes:
         scale: The size of a step; one number, or one for each channel.
@@ -56,7 +56,7 @@ class Steps:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The smallest and the largest number that codes can stand for."""
+        """The smallest and the largest number that codes can represent."""
         low, high = _bounds(self.dtype)
         scale, zero = self.scale.astype(np.float64), self.zero.astype(np.float64)
         return float(((low - zero) * scale).max()), float(((high - zero) * scale).min())
@@ -96,7 +96,7 @@ def _bounds(kind: np.dtype[Any]) -> tuple[int, int]:
 
 
 def code_tensors(graph: ModelGraph, types: TensorMetadata, static: Container[str]) -> dict[str, Steps | None]:
-    """Return the tensors that hold codes, each with what they stand for; None where the file does not say that.
+    """Return the tensors that hold codes, each with scale and zero point; None where the file does not give those.
 
     Args:
         graph: The model.

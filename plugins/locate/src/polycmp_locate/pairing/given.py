@@ -12,7 +12,7 @@ from polycmp.layerwise import PartitionedRun, tensors_behind
 def given_pairs(candidate: PartitionedRun, reference: PartitionedRun, given: Mapping[str, str]) -> dict[str, str]:
     """Return the pairs of names that the user gave, of two models that both have them.
 
-    What is no tensor stands for the one that it is made of.
+    A value that is no tensor represents the one that it holds.
 
     Args:
         candidate: The backend to judge.

@@ -14,7 +14,7 @@ from polycmp_locate.pairing.result import GIVEN, SAME_NAME, SAME_WEIGHT, STRUCTU
 from polycmp_locate.pairing.side import COMMUTATIVE, Side, plain_type
 
 Key = TypeVar("Key")
-#: Operators behind a tensor that tell it from others like it.
+#: Number of operators after a tensor that tell it from others like it.
 _DEPTH = 4
 #: With this share of the tensors paired, sizes that contradict each other keep nothing of importance apart.
 _MOST = 0.95
@@ -227,7 +227,7 @@ class _Matching:
     # --- activations that codes do
 
     def _absorb_named(self, match: Match) -> None:
-        """Match codes with an activation where their name says that they stand for its result."""
+        """Match codes with an activation where their name says that they represent its result."""
         mine, other = self.mine.root(match.candidate), self.other.root(match.reference)
         activation = activation_of(self.other, other)
         codes = code_ends(self.mine, mine, activation) if activation is not None else []
@@ -236,7 +236,7 @@ class _Matching:
             before = activation.operand(0)
             if codes[0] == mine:
                 self.uncut[mine] = before
-            else:  # what is rounded is what the activation reads, whatever makes it: a normalisation may be folded
+            else:  # the activation reads the rounded tensor, from any operator: a normalisation may be folded
                 self._join(mine, self.other.root(before), match.method)
             self.absorbed.append(absorbed(self.mine, codes[0], self.other, activation).sentence)
             return
@@ -312,7 +312,7 @@ class _Matching:
                 self._join_sum(_end(self.mine, end, biased=has_bias(node)), node.outputs[0], SAME_WEIGHT)
 
     def _join_products(self, node: GraphNode, twin: GraphNode, method: str) -> bool:
-        """Match what two operators of one type make, behind the sum where only one of them adds its bias itself.
+        """Match what two operators of one type make, after the sum where only one of them adds its bias itself.
 
         Quantised, a Conv may be a product of whole numbers, to which another operator adds the bias.
         """
@@ -464,7 +464,7 @@ class _Matching:
             if name in self.given:
                 yield Match(name, self.given[name], GIVEN)
                 continue
-            if name in outputs:  # what a caller gets under one name is compared, whatever makes it
+            if name in outputs:  # outputs of one name are compared, whichever operators make them
                 yield Match(name, name, SAME_NAME)
                 continue
             other = self.to.get(self.mine.root(name))
@@ -525,7 +525,7 @@ def _type_of(side: Side, name: str) -> str:
 
 
 def _classes(side: Side, name: str) -> set[str]:
-    """Return the kinds of elements that a tensor and those that stand for it hold; empty if that is not known."""
+    """Return the kinds of elements that a tensor and its counterparts hold; empty if that is not known."""
     return {kind for item in side.shown(side.root(name)) if (kind := side.class_of(item))}
 
 
@@ -553,7 +553,7 @@ def _end(side: Side, product: GraphNode, *, biased: bool) -> str:
 
 
 def _groups(items: Iterable[Key], key: Callable[[Key], object]) -> dict[object, list[Key]]:
-    """Return items by what a function says of them, without those of which it says None."""
+    """Return items by the result of a function, without those for which it returns None."""
     found: dict[object, list[Key]] = {}
     for item in items:
         value = key(item)

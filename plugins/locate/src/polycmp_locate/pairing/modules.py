@@ -9,7 +9,7 @@ from polycmp.graph import GraphNode
 from polycmp_locate.pairing.result import Match
 from polycmp_locate.pairing.source import module_of
 
-#: How such a tensor is matched.
+#: Method by which such a tensor is matched.
 MODULE = "module"
 
 
@@ -43,7 +43,7 @@ def _tokens(text: str) -> tuple[str, ...]:
 
 
 def path_of(node: GraphNode, *names: str) -> tuple[str, ...]:
-    """Return the modules around an operator, the outermost first, as `("encoder", "layer.0")`; empty if nobody says.
+    """Return the modules around an operator, the outermost first, as `("encoder", "layer.0")`; empty if unknown.
 
     Args:
         node: The operator.

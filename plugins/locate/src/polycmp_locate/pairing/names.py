@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from polycmp_locate.pairing.result import CONVERTED_NAME, SAME_NAME, Match
 
-#: What converters append to a tensor's name: ONNX Runtime's quantisation, onnxconverter-common, `polycmp convert`.
+#: Suffixes of tensors' names from converters: ONNX Runtime's quantisation, onnxconverter-common, `polycmp convert`.
 _SUFFIXES = re.compile(
     r"(_QuantizeLinear_Input|_QuantizeLinear_Output|_DequantizeLinear_Output|_DequantizeLinear|_QuantizeLinear"
     r"|_quantized|_dequantized|_output_quantized_cast_output|_output_quantized|_inside|_float32|_fp16|_fp32"
@@ -17,7 +17,7 @@ _SUFFIXES = re.compile(
 _COUNTED = re.compile(r"^(val|t|onnx::\w+|[A-Za-z_]{0,3}|const\w*|getitem|tensor)_?\d+$|/Constant_\d+_output_\d+$")
 #: Names that say nothing but an operator and a number, and may have the module around it in front, as those of
 #: PyTorch's programs and of its TorchScript exporter do (`/layer/Concat_4_output_0`): exporters count them up, the
-#: latter within each module, so that an operator more or less moves all numbers behind it.
+#: latter within each module, so that an operator more or less moves all numbers after it.
 _GENERIC = re.compile(r"^([\w.]+/)?\w+(\.\d+)?$|^(/[\w.]+)*/[A-Z][A-Za-z]*(_\d+)?_output_\d+$|^p2o\.[\w.]+$")
 
 

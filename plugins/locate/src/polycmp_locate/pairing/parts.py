@@ -1,4 +1,4 @@
-"""Two paired graphs as one: an operator for each pair of tensors, which stands for the smallest part between pairs."""
+"""Two paired graphs as one: an operator for each pair of tensors, which represents the smallest part between pairs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from polycmp_locate.pairing.side import MOVING, Side, plain_type
 
 _QUANTISED = ("QuantizeLinear", "DequantizeLinear", "Integer", "QLinear", "QGemm", "QAttention", "IntegerToFloat",
               "DynamicQuantize")  # fmt: skip
-#: Operators of which one in a part says more than those that only move elements behind it.
+#: Operators of which one in a part says more than those that only move elements after it.
 _PRODUCTS = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm"})
 #: Where operators read what quantisers round, be it a weight.
 _ROUNDED = {"Conv": (1,), "ConvTranspose": (1,), "MatMul": (0, 1), "Gemm": (0, 1), "LSTM": (1, 2), "GRU": (1, 2),
@@ -64,7 +64,7 @@ def weight_name(own: str) -> str:
 
 
 def unit_inside(node: GraphNode) -> float:
-    """Return the unit roundoff of the coarsest type inside what stands for an operator; 0 for a single operator."""
+    """Return the unit roundoff of the coarsest type inside an operator's part; 0 for a single operator."""
     return node.unit if isinstance(node, PartNode) else 0.0
 
 
@@ -79,7 +79,7 @@ def last_step(node: GraphNode) -> float:
 
 
 def rounds_to_steps(node: GraphNode, unit: float) -> bool:
-    """Return whether what stands for an operator makes real numbers of steps of a scale.
+    """Return whether an operator's part makes real numbers from steps of a scale.
 
     Args:
         node: It.

@@ -10,7 +10,7 @@ from functools import cached_property
 from polycmp.data import InputPairs
 from polycmp.graph import GraphNode
 
-#: How two tensors were matched.
+#: Methods by which two tensors are matched.
 GIVEN = "--map-output"
 SAME_NAME = "name"
 CONVERTED_NAME = "converter's name"
@@ -21,7 +21,7 @@ STRUCTURE = "structure"
 
 @dataclass(frozen=True)
 class Match:
-    """A tensor of one model that stands for one of the other.
+    """A tensor of one model and its counterpart in the other.
 
     Attributes:
         candidate: Name in the candidate's model.
@@ -38,7 +38,7 @@ class Match:
 class Pairing:
     """Pairs of tensors of two models.
 
-    Several tensors of the candidate may stand for one of the reference: a tensor and what is left of it after it was
+    Several tensors of the candidate may have one counterpart: a tensor and what is left of it after it was
     quantised.
 
     Attributes:
@@ -51,7 +51,7 @@ class Pairing:
         absorbed: Remarks on activations that have an operator in one model only.
         uncut: The reference's tensor before an activation, by the candidate's tensor of codes that one operator makes
             of the same numbers and cuts as the activation does.
-        codes: Tensors of the candidate that hold whole numbers and are compared as the real ones that they stand for.
+        codes: Tensors of the candidate that hold whole numbers and are compared as the real ones that they represent.
     """
 
     matches: tuple[Match, ...]

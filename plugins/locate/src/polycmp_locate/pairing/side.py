@@ -58,7 +58,7 @@ class Side:
         types: Types and shapes as far as they are known.
         static: Tensors that depend on weights alone.
         maker: The operator that makes each tensor.
-        codes: Tensors of whole numbers that stand for real ones, with what they stand for; None where that is unknown.
+        codes: Tensors of whole numbers that represent real ones, with scale and zero point; None where unknown.
         finals: The model's outputs, without those that are outputs only because all tensors were asked for.
         replaced: Further work that an operator of this graph does, by its first output: the
             type of an operator that the other graph has and this one has not.
@@ -158,12 +158,12 @@ class Side:
 
     @cached_property
     def _dequantised(self) -> frozenset[str]:
-        """Tensors of codes that an operator of the graph multiplies out, so that nobody else need do so."""
+        """Tensors of codes that an operator of the graph multiplies out, so that no other code needs to."""
         return frozenset(node.operand(0) for node in self.graph.nodes if node.op_type == "DequantizeLinear")
 
     @cached_property
     def all_readers(self) -> dict[str, list[GraphNode]]:
-        """The operators that read each tensor, whatever they do with it."""
+        """All operators that read each tensor."""
         found: dict[str, list[GraphNode]] = {}
         for node in self.graph.nodes:
             for name in node.inputs:
@@ -186,7 +186,7 @@ class Side:
         return frozenset(found)
 
     def _is_shown(self, name: str) -> bool:
-        """Return whether a tensor can be compared as real numbers, and nothing else stands for it."""
+        """Return whether a tensor can be compared as real numbers, and no other tensor represents it."""
         return (
             self.is_real(name)
             and name not in self._dequantised

@@ -22,7 +22,7 @@ from polycmp_locate.rounding.figures import largest_of
 from polycmp_locate.rounding.thresholds import AT_LIMIT
 
 Outputs = Mapping[str, Any]
-#: The tolerances of `simple` where nobody asks for others.
+#: The default tolerances of `simple`.
 _USUAL = 1e-5
 
 
@@ -110,7 +110,7 @@ class PairedComparer:
         said = self._noise.explain({name: mine[name] for name in names}, {name: expected[name] for name in names})
         for name, one in said.items():
             if name not in self._said or _weight(one) > _weight(self._said[name]):
-                self._said[name] = one  # an iteration that fails stands for all
+                self._said[name] = one  # an iteration that fails represents all
         return [self._named(_judged(item, said)) for item in found]
 
     def _named(self, item: OutputComparison) -> OutputComparison:
@@ -142,7 +142,7 @@ def _weight(said: Said) -> int:
 
 
 def _may_be_rounding(item: OutputComparison) -> bool:
-    """Return whether a tensor fails by nothing but its errors beside tolerances that nobody chose."""
+    """Return whether a tensor fails by nothing but its errors against default tolerances."""
     stats = item.stats
     if item.verdict != "failed" or stats is None or not stats.share or stats.whole or stats.nan_failed:
         return False
@@ -150,7 +150,7 @@ def _may_be_rounding(item: OutputComparison) -> bool:
 
 
 def _by_usual_tolerances(item: OutputComparison) -> bool:
-    """Return whether an output fails by nothing but tolerances that nobody chose."""
+    """Return whether an output fails by nothing but default tolerances."""
     failed = [verdict for verdict in item.verdicts.values() if not verdict.passed]
     return all(
         isinstance(verdict, DetailedVerdict) and set(verdict.tolerance.values()) == {_USUAL} for verdict in failed

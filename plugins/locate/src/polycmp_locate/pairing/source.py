@@ -10,7 +10,7 @@ from polycmp.graph import GraphNode
 #: Keys under which `torch.onnx.export(dynamo=True)` writes the modules around an operator, and the Python stack.
 NAME_SCOPES = "pkg.torch.onnx.name_scopes"
 STACK_TRACE = "pkg.torch.onnx.stack_trace"
-#: What `torch.export` notes instead of a module that it has lost: `_empty_nn_module_stack_from_metadata_hook`.
+#: Name that `torch.export` writes in place of a module that it has lost: `_empty_nn_module_stack_from_metadata_hook`.
 _NO_MODULE = "_empty_nn_module_stack"
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in \S+(?:\n\s*(?P<code>\S[^\n]*))?')
 

@@ -51,7 +51,7 @@ class PrecisionSection:
     )
 
 
-#: What of the core's options has a meaning for models in mixed precision.
+#: Core options that apply to models in mixed precision.
 OPTIONS = (
     *MODEL_AND_INPUTS,
     "compare.compare",

@@ -22,7 +22,7 @@ from polycmp_onnx.load import OnnxLoader
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-#: What is put behind the names of what layers make alone.
+#: Suffix of the names of tensors that layers compute alone.
 _ALONE = "_alone"
 _REAL = frozenset({1, 10, 11, 16})  # FLOAT, FLOAT16, DOUBLE, BFLOAT16 of onnx.TensorProto
 
@@ -126,7 +126,7 @@ class Mixer:
         return tuple(layer for layer in layers if layer is not None)
 
     def type_of(self, name: str) -> int:
-        """Return the element type that the reduced model gives the counterpart of a tensor, 0 if nobody knows.
+        """Return the element type that the reduced model gives the counterpart of a tensor, 0 if it is unknown.
 
         Args:
             name: The tensor in the float model.
@@ -162,7 +162,7 @@ class Mixer:
     def forced(self, layers: Iterable[Layer]) -> Forced:
         """Return a model in which each layer of the reduced model reads tensors that are fed, not those made before.
 
-        So one run gives what each layer does wrong alone, whatever those before it do.
+        So one run gives the error of each layer alone, independent of those before it.
 
         Args:
             layers: The layers to look at.
@@ -187,7 +187,7 @@ class Mixer:
         return Forced(model, {value.name: back[value.name] for value in graph.input}, outputs)
 
     def reduced_nodes(self, layer: Layer) -> list[Any]:
-        """Return the reduced model's nodes that stand in for a layer."""
+        """Return the reduced model's nodes that replace a layer."""
         border = {self.pairs[name] for name in layer.inputs}
         found: dict[int, Any] = {}
         waiting = [self.pairs[name] for name in layer.outputs]
@@ -225,11 +225,11 @@ class Mixer:
         return self._exact_type(name)
 
     def dtype_of(self, name: str) -> np.dtype[Any]:
-        """Return `type_of` as a NumPy type; float32 where nobody knows."""
+        """Return `type_of` as a NumPy type; float32 where it is unknown."""
         return _dtype(self.type_of(name))
 
     def exact_dtype(self, name: str) -> np.dtype[Any]:
-        """Return `exact_type` as a NumPy type; float32 where nobody knows."""
+        """Return `exact_type` as a NumPy type; float32 where it is unknown."""
         return _dtype(self._exact_type(name))
 
     def is_real(self, name: str) -> bool:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from polycmp_locate.precision.mixed import Mixer
 
-#: What is put behind the names of what comes from the float model.
+#: Suffix of the names of nodes and tensors from the float model.
 _SUFFIX = "_float32"
 
 

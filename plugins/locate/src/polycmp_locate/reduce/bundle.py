@@ -24,11 +24,11 @@ from polycmp.results.files import InputsWriter, OutputsWriter, open_inputs, open
 from polycmp_locate.reduce.case import EXPECTED, INPUTS, SCRIPT, Case, run_in
 
 ENVIRONMENT = "environment.json"
-#: What a fault may come from, besides what `describe_environment` names.
+#: Packages that a fault may come from, besides those that `describe_environment` names.
 _PACKAGES = re.compile(r"polycmp|onnx|torch$|tensorrt|openvino$|tensorflow$|ml.dtypes|protobuf", re.IGNORECASE)
 #: Words in which a name of the model may stand, and what separates it from the rest.
 _SEPARATORS = re.compile(r"([:=,\[\]])")
-#: What gives a backend a name of the user's, in the words that name the backend.
+#: The part of a backend's words that gives it a name of the user's.
 _LABEL = re.compile(r"""(?:[:,\[])name=("[^"]*"|'[^']*'|[^,\]]+)""")
 _BACKENDS = frozenset({"-b", "--backend"})
 

@@ -21,7 +21,7 @@ from polycmp_locate.reduce.search import State, Wishes
 from polycmp_locate.reduce.searching import Search, Stage, Wanted
 from polycmp_locate.reduce.writing import absolute, write_model
 
-#: What is fed where a model leaves a dimension open and nothing says how large it is.
+#: Size of a dimension that a model leaves open, where nothing else tells it.
 _OPEN = 1
 
 
@@ -195,13 +195,13 @@ def reduce_with_check(
         on_stage: Told what happens next.
 
     Raises:
-        ModelError: Nobody can look inside models of this kind.
+        ModelError: No loader shows the inside of models of this kind.
         PolycmpError: A file cannot be written, or the check cannot be run.
     """
     start = time.perf_counter()
     graph = model.graph()
     if graph is None:
-        raise ModelError(f"the loader of {model.kind} models gives no view of their operators", whose=model.path)
+        raise ModelError(f"the loader of {model.kind} models does not show their operators", whose=model.path)
     shapes = Shapes(model, graph, run=run)
     judge = CheckJudge(model, graph, shapes, stepper, saved)
     parts = Parts(graph, shapes.not_real())

@@ -50,7 +50,7 @@ class ReduceSection:
     )
 
 
-#: What of the core's options has a meaning for parts of a model.
+#: Core options that apply to parts of a model.
 OPTIONS = (
     *MODEL_AND_INPUTS,
     "run.sequential_runners",

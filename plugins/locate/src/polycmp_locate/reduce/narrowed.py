@@ -10,7 +10,7 @@ from polycmp.plan import Choice, ComparePlan
 
 
 def for_outputs(compare: ComparePlan, outputs: Iterable[str]) -> ComparePlan:
-    """Return a comparison without what it says of other outputs than these."""
+    """Return the options of comparing without those for other outputs than these."""
     names = list(outputs)
     return replace(compare, functions=tuple(_for_outputs(choice, names) for choice in compare.functions))
 

@@ -32,7 +32,7 @@ class Part:
 class Parts:
     """Cuts parts out of a graph.
 
-    What depends on weights alone is never an input of a part: the part computes it for itself.
+    A tensor that depends on weights alone is never an input of a part: the part computes it for itself.
 
     Args:
         graph: The model.

@@ -99,7 +99,7 @@ class SavedTensors:
             self._folder.cleanup()
 
     def _exchange(self, flags: tuple[str, ...], add: Callable[[str, str], None]) -> None:
-        """Put files of ours in place of those behind a flag."""
+        """Put files of ours in place of those after a flag."""
         behind = False
         for index, word in enumerate(self.words):
             flag, equals, value = word.partition("=")

@@ -9,7 +9,7 @@ from typing import Literal
 from polycmp_locate.ddmin import ddmin, least_passing
 from polycmp_locate.reduce.parts import Part, Parts
 
-#: What becomes of a part: it fails as the model does, it passes, or it cannot be judged.
+#: Verdicts on a part: it fails as the model does, it passes, or it cannot be judged.
 State = Literal["fails", "passes", "unknown"]
 Judge = Callable[[Part], State]
 
@@ -36,13 +36,13 @@ class Reducer:
 
     Args:
         parts: Cuts parts out of the model.
-        judge: Says what becomes of a part.
+        judge: Judges a part.
         wishes: Options of the search; None for the defaults.
         named: Gives the positions of operators that may be at fault, once the whole model has failed.
 
     Attributes:
         failing: The smallest part so far that fails.
-        judged: Every part that was judged, with what became of it, in this order.
+        judged: Every part that was judged, with its verdict, in this order.
     """
 
     def __init__(

@@ -38,7 +38,7 @@ class Search:
     Args:
         graph: The model.
         parts: Cuts parts out of it.
-        judge: Says what becomes of a part.
+        judge: Judges a part.
         wishes: Options of the search.
         replay: Keeps the steps.
         on_stage: Told what happens next.

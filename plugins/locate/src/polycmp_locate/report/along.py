@@ -12,7 +12,7 @@ from polycmp_locate.pairing.result import Pairing
 from polycmp_locate.values.located import Located
 from polycmp_locate.values.measured import Row
 
-#: How a tensor without a counterpart was matched.
+#: Method shown for a tensor without a counterpart.
 ALONE = "no counterpart"
 
 

@@ -22,7 +22,7 @@ from polycmp_locate.values.judged import (
 )
 from polycmp_locate.values.located import Located
 
-#: What core adds to the error of a backend that fails before its first run.
+#: Text that the core adds to the error of a backend that fails before its first run.
 _ACTIVATED = " (while it was activated)"
 
 

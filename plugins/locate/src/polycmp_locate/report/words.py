@@ -247,7 +247,7 @@ def _overflow(found: Located) -> str:
 def _overflows(rows: Sequence[Row]) -> list[Row]:
     """Return the tensors of real numbers whose type in the candidate is too small for what the reference holds.
 
-    What only masks others, as large negative numbers do, may become infinite.
+    Numbers that only mask others, as large negative ones do, may become infinite.
     """
     return [
         row for row in rows

@@ -46,12 +46,12 @@ def _gap(one: NDArray[Any], two: NDArray[Any]) -> tuple[float, float]:
 
 
 def relative_to(error: float, scale: float) -> float:
-    """Return an error divided by a scale; 0 stays 0 whatever the scale."""
+    """Return an error divided by a scale; 0 stays 0 at any scale."""
     if error == 0.0:
         return 0.0
     return error / scale if scale > 0.0 else math.inf
 
 
 def coarser(of_type: float, allowed: float) -> float:
-    """Return the unit roundoff to judge by; types that hold exact numbers are not rounded, whatever is allowed."""
+    """Return the unit roundoff to judge by; types that hold exact numbers are never rounded."""
     return max(of_type, allowed) if of_type else 0.0

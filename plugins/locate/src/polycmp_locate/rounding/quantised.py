@@ -163,7 +163,7 @@ def _gain(own: NDArray[Any], other: NDArray[Any]) -> float:
 def _shift(own: NDArray[Any], other: NDArray[Any]) -> float:
     """Return by which share of the largest number those of a channel are off on average, at most; 0 for few numbers.
 
-    What lies at the ends of a range may be clipped, and does not count.
+    Numbers at the ends of a range may be clipped, and do not count.
 
     Args:
         own: A tensor; its channels are along the second or the last dimension.

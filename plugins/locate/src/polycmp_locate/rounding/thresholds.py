@@ -28,7 +28,7 @@ MARGIN = 16.0
 BEYOND_EIGHT_BITS = 2.0**-6
 #: Roundings that add up to more than this leave no digit of a tensor (choice).
 NO_DIGIT_LEFT = 0.5
-#: What an error looks like that a coarser type makes, by its size: a unit or two of 2**-11, or of 2**-8 (choice).
+#: Size of an error that a coarser type makes: a unit or two of 2**-11, or of 2**-8 (choice).
 _COARSER_TYPES = ((2.0**-10, "float16 or TF32"), (BEYOND_EIGHT_BITS, "bfloat16"))
 #: So many units of roundoff may a quotient x / scale be off: multiplying by the inverse scale makes two, and what is
 #: quantised has a few of its own (Higham, section 2.2); how many is a choice.
@@ -45,7 +45,7 @@ _TIES_AT_MOST = 1.0 / 3.0
 _SHIFTED_FROM = 16
 #: Levels of an 8-bit tensor; a quotient x / scale has at most so many ties between neighbouring levels.
 _LEVELS = 256.0
-#: What one step of 8 bits may do to outputs: 2**-7 of the largest magnitude; steps add up like a random walk.
+#: Error that one step of 8 bits may make in outputs: 2**-7 of the largest magnitude; steps add up like a random walk.
 _STEP = 2.0**-7
 #: Integer types that hold steps of a scale.
 STEP_TYPES = frozenset({"int2", "uint2", "int4", "uint4", "int8", "uint8", "int16", "uint16"})
@@ -60,9 +60,9 @@ FAR_BELOW = 2.0**-7
 #: A value is at the limit of a type from this share of its largest number on: -3.4e38 lies beyond float16 and bfloat16,
 #: and is -3.3895e38 rounded to bfloat16.
 AT_LIMIT = 0.99
-#: The smallest normal number of float32, 2**-126, over its unit roundoff, 2**-24: an error held against less would be
+#: The smallest normal number of float32, 2**-126, over its unit roundoff, 2**-24: an error divided by less would be
 #: one of denormal numbers, which backends may flush to 0. That nothing smaller is ever meant is a choice. Those of
-#: float16 have fewer digits, and nobody flushes them.
+#: float16 have fewer digits, and are never flushed.
 _VANISHING = 2.0**-102
 _LEAST = {"float64": 0.0, "float16": 2.0**-14}
 
@@ -73,7 +73,7 @@ def is_gain(share: float, unit: float) -> bool:
 
 
 def least_scale(op_type: str, kind: str = "") -> float:
-    """Return the least scale that an error of an operator's result is held against, as its readers see it.
+    """Return the least scale that an error of an operator's result is compared with, as its readers see it.
 
     Args:
         op_type: The operator's type.

@@ -19,7 +19,7 @@ from polycmp_locate.values.located import Located
 _DRAW = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 )
-#: How many of them are named before the rest is counted.
+#: Number of them that are named before the rest is counted.
 _NAMED = 3
 
 

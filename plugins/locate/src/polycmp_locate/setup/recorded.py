@@ -113,7 +113,7 @@ class Record:
     def iterations(self, inputs: TensorMetadata) -> Iterator[tuple[Feed, Mapping[str, Any]]]:
         """Yield the recorded inputs and tensors, iteration by iteration.
 
-        The inputs come from the record where it has them and nobody gives others.
+        The inputs come from the record where it has them and no others are given.
 
         Args:
             inputs: The model's inputs.
@@ -139,7 +139,7 @@ class Record:
             yield feed, tensors
 
     def steps(self, inputs: TensorMetadata) -> Iterator[tuple[Feed, Mapping[str, Any]]]:
-        """Yield the inputs that the record holds and nobody gives otherwise, and what was recorded, step by step.
+        """Yield the recorded inputs that no other option overrides, and the recorded tensors, step by step.
 
         Args:
             inputs: The model's inputs.
@@ -196,7 +196,7 @@ class Record:
 
 
 def _behind_codes(side: Side, match: Match) -> str:
-    """Return the tensor to compare with a recorded one: where a file only rounds one to codes, what those stand for.
+    """Return the tensor to compare with a recorded one: where a file only rounds one to codes, their numbers.
 
     Quantisers leave out a Relu or Clip that the range of codes does as well, and give its name to what it read.
     """

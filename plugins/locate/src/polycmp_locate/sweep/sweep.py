@@ -24,7 +24,7 @@ from polycmp_locate.values.swept import Swept, SweptRow, SweptWindow
 
 #: Elements of a model up to which it is also calculated in float64 by a slow evaluator.
 AFFORDABLE = 1 << 22
-#: Tensors that differ at which reports look; what is wrong behind them follows from these.
+#: Tensors that differ at which reports look; errors after them follow from these.
 _LOOKS = 10
 
 
@@ -76,7 +76,7 @@ def sweep(way: Way, on_stage: Stage = lambda _: None, look: Look | None = None) 
     Args:
         way: The way through it.
         on_stage: Told what happens next.
-        look: Called with both sides of the first tensors that differ; None for nobody.
+        look: Called with both sides of the first tensors that differ; None for none.
     """
     layout = way.windows.layout
     return Swept(

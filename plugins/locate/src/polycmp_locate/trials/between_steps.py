@@ -25,7 +25,7 @@ _MOST = 512
 
 @dataclass(frozen=True)
 class _Steps:
-    """A quantised tensor and what stands around it.
+    """A quantised tensor, the tensor before it and the one after it.
 
     Attributes:
         row: The tensor.
@@ -62,7 +62,7 @@ def is_wrong_between_steps(setting: Setting, feed: Feed, rows: Sequence[Row], fa
     """Return whether the candidate's operators between quantised tensors are wrong together, where they run alone.
 
     A part of the model between two quantised tensors is what backends fuse into one kernel of whole numbers. On the
-    reference's tensors it may come out a step away, at a tie; behind the last of them there is no tie.
+    reference's tensors it may come out a step away, at a tie; after the last of them there is no tie.
 
     Args:
         setting: The backends to search, and the tools for it.
@@ -186,7 +186,7 @@ def ties_that_grow(
     held, limit = {**known, **again}, accumulated_limit(len(rows), max(row.unit for row in rows))
     codes = {name: to_numpy(made[name]).astype(np.int64) for name in names}
     if any(distance(made[name], held[name]) > limit for name in outputs):
-        return None  # behind the last quantised tensor something is wrong, too
+        return None  # after the last quantised tensor something is wrong, too
     if not _are_ties(other, flow, steps, feed, held, codes, limit):
         return None
     quantised = {**feed, **{item.start: held[item.start] for item in steps}}

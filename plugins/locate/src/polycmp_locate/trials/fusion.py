@@ -22,7 +22,7 @@ from polycmp_locate.values.measured import Row
 Tensors = Mapping[str, Any]
 #: Trials with the whole model after which the probes found so far have to do.
 _TRIALS = 48
-#: Tensors behind a fusion that are looked at, each by three runs.
+#: Number of tensors after a fusion that are looked at, each by three runs.
 _TURNS = 8
 #: Operators that a backend rewrites in one go, from which on naming them tells nothing.
 _MOST = 24
@@ -77,7 +77,7 @@ def rounding_that_turns(
 
     Backends may keep more digits in a fused kernel than a type inside it has. A tensor behind it is looked at by a
     probe that leaves the outputs wrong. If it is within the rounding of one operator, and the other backend makes the
-    same wrong outputs of it, then the operators behind decide between nearly equal values, and nobody is wrong.
+    same wrong outputs of it, then the operators behind decide between nearly equal values, and no backend is wrong.
 
     Args:
         sides: The backend whose fusion probes prevent, and the other.

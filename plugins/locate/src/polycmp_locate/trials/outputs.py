@@ -1,4 +1,4 @@
-"""Whether rounding explains a model's outputs, whatever is wrong inside: the verdict of `--tolerance auto` on them."""
+"""Whether rounding explains a model's outputs, also with errors inside: the verdict of `--tolerance auto` on them."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _HALF = 0.5
 
 
 def is_evidence(relative: float, error: float, *, plain_passed: bool, probed_passed: bool) -> bool:
-    """Return whether tensors seen with probes may stand for those of the model without.
+    """Return whether tensors seen with probes may be taken for those of the model without.
 
     Args:
         relative: Change of the outputs through probing, relative.

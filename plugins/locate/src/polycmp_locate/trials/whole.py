@@ -17,7 +17,7 @@ from polycmp_locate.trials.noise import Noise, explained_share
 from polycmp_locate.trials.probing import explains, is_removed
 from polycmp_locate.values.measured import Row
 
-#: Trials with replaced tensors in one search; each runs the model behind the tensor twice. A backend that compiles has
+#: Trials with replaced tensors in one search; each runs the model after the tensor twice. A backend that compiles has
 #: to build three parts for one trial.
 _TRIALS = 8
 _TRIALS_IF_COMPILED = 2
@@ -66,7 +66,7 @@ class WholeModel:
         }
 
     def error(self, name: str, made: Any) -> float:
-        """Return the relative error of an output, held against the scale on which it is read."""
+        """Return the error of an output, relative to the scale on which it is read."""
         node = self._nodes.get(name)
         return distance(made, self.expected[name], least_scale(node.op_type if node is not None else ""))
 

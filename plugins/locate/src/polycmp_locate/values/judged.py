@@ -26,7 +26,7 @@ DRAWN = "random numbers"
 UNSTEADY = "other numbers in each run"
 NARROWED = "calculated in a coarser type than the rest"
 NOT_JUDGED = "not judged"
-#: Verdicts of which nobody is accused.
+#: Verdicts that accuse no operator.
 BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED, DRAWN, NOT_JUDGED})
 #: Verdicts on numbers, which rounding may explain in the outputs all the same.
 OF_NUMBERS = frozenset({WRONG, WORSE, CONSTANT, FUSION, NARROWED})
@@ -46,7 +46,7 @@ class Probe:
         plain_passed: Whether the final outputs pass without probes.
         probed_passed: Whether they pass with probes.
         kept: Tensors whose probing alone makes the fault go away, and the operators around the first of them.
-        trusted: Whether the tensors seen may stand for those of the unprobed model.
+        trusted: Whether the tensors seen may be taken for those of the unprobed model.
         sentence: All that in words.
     """
 
@@ -224,7 +224,7 @@ class Judged:
         origin: The tensor where the error comes from.
         last_good: The last one before `first_bad` that is not wrong.
         turning: The first tensor in which rounding alone makes a difference that the outputs show.
-        absorbed: Infinite or saturated tensors that nothing behind suffers from, with the readers that absorb them.
+        absorbed: Infinite or saturated tensors that harm nothing after them, with the readers that absorb them.
         harmless: Tensors whose operators are wrong alone, which the outputs do not show.
         probe: Effect of the probes; None where nothing tells.
         is_probed: Whether any output was seen while probing.

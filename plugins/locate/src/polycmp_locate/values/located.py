@@ -31,7 +31,7 @@ class Located:
         last_good: The last one before it that is not.
         origin: The tensor where the error comes from, if it is not `first_bad` itself.
         turning: The first tensor in which rounding alone makes a difference that the outputs show.
-        absorbed: Infinite or saturated tensors that nothing behind suffers from, with the readers that absorb them.
+        absorbed: Infinite or saturated tensors that harm nothing after them, with the readers that absorb them.
         harmless: Tensors whose operators are wrong alone, which the outputs do not show.
         probe: Effect of the probes.
         cause: Cause of the fault where it is no single operator's arithmetic; None where it is.

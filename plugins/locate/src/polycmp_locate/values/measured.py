@@ -11,7 +11,7 @@ from polycmp_locate.rounding.figures import Figures
 from polycmp_locate.rounding.quantised import StepError
 from polycmp_locate.values.swept import SweptRow
 
-#: Which operators run alone: those of suspicious tensors, or of all with an error; as many as one pass may, or any
+#: Operators to run alone: those of suspicious tensors, or of all with an error; as many as one pass may, or any
 #: number.
 Extent = Literal["suspects", "all", "all, any number"]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
 Stage = Callable[[str], None]
-#: A search may take this many runs whatever the number of layers.
+#: A search may take this many runs with any number of layers.
 _LEAST_RUNS = 24
 
 

@@ -56,7 +56,7 @@ class Measurer:
     def figures(self) -> list[LayerFigures]:
         """Return the figures of the layers that the smaller type concerns, in the model's order.
 
-        What arrives through the reduced model is left open where the types of its tensors are known without a run.
+        The accumulated error is left open where the types of the reduced model's tensors are known without a run.
 
         Raises:
             ModelError: A backend cannot run its model with these outputs.

@@ -25,7 +25,7 @@ from polycmp_locate.precision.rank.result import LayerFigures, Ranking, Trial
 from polycmp_locate.report.document import pairing_document
 from polycmp_locate.report_builder import build_result, number
 
-#: How many of the kept layers a terminal gives the reason of; pages and JSON have all.
+#: Number of kept layers of which a terminal gives the reason; pages and JSON have all.
 _TOLD = 6
 _COLUMNS = (
     Column("Own dB", "number"),

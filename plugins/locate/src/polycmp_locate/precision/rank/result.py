@@ -113,7 +113,7 @@ class LayerFigures:
     def rank(self) -> tuple[bool, float, float]:
         """Sort key of layers, those to be kept in float first.
 
-        What is ruined stands first: its share of the error cannot be estimated, since it hides what others bring.
+        A ruined layer comes first: its share of the error cannot be estimated, since it hides what others bring.
         """
         return not self.is_ruined, -self.share, self.own
 

@@ -156,9 +156,9 @@ class Setup:
 
 
 def counterparts(pairing: Pairing, candidate: ModelGraph, reference: ModelGraph) -> dict[str, str]:
-    """Return the tensors of the reference's model, each with the one that stands for it in the candidate's.
+    """Return the tensors of the reference's model, each with its counterpart in the candidate's.
 
-    Of several, that is the one of the same name, or else the first: the others are what rounding made of it.
+    Of several, that is the one of the same name, or else the first: the others are its rounded forms.
 
     Args:
         pairing: Pairs of tensors of the two models.

@@ -1,6 +1,6 @@
 """Share of the outputs' error that each layer causes, estimated from measured errors.
 
-Errors of different layers are taken for independent, so that their powers add up: what arrives behind a layer is its
+Errors of different layers are taken for independent, so that their powers add up: the error after a layer is its
 own error and a part of what arrived before it. From the outputs back to the inputs, these parts multiply to what an
 error at each place becomes at the outputs. One number for a tensor cannot tell errors in a large channel from those in
 small ones, so this is no more than the order in which layers are tried.
@@ -14,7 +14,7 @@ from polycmp_locate.precision.rank.result import LayerFigures, Powers
 
 #: An error that is infinite counts as so many times the signal.
 _WORST = 1e6
-#: At least this share of the error behind a layer comes through it: the two parts are not quite independent.
+#: At least this share of the error after a layer comes through it: the two parts are not quite independent.
 _LEAST = 0.01
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 from polycmp.results import BackendResult
 from polycmp_locate.precision.rank.result import Trial
 
-#: What lies at the root of a fault: what the model expects as input, a weight, an attribute, or the operators.
+#: Roots of a fault: the inputs that the model expects, a weight, an attribute, or the operators.
 Kind = Literal["input", "parameter", "hyperparameter", "graph"]
 
 
