@@ -54,3 +54,9 @@ def test_a_command_of_a_package_that_is_not_installed_says_what_to_install(polyc
         done = polycmp(*words)
     assert done.status == 3
     assert installs in done.err, done.err
+
+
+def test_it_needs_no_package_with_commands_for_searching(polycmp):
+    with core_alone_with("polycmp_trt", "polycmp_onnx"):
+        done = polycmp("debug", "build", "--help")
+    assert (done.status, "--until" in done.out, "--check" in done.out) == (0, True, True), done.err
