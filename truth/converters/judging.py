@@ -174,7 +174,7 @@ def _short(text: str) -> str:
 
 
 def _is_open(status: int, text: str) -> bool:
-    return status == 3 and any(word in text for word in _OPEN)
+    return status == 3 and any(word in text.upper() for word in _OPEN)
 
 
 def judge(case: Case, tell: Tell, *, faults: bool) -> Count:
