@@ -161,7 +161,7 @@ def test_the_protocol_has_all_that_a_model_offers_plugins():
     from polycmp.spec import ModelHandle
 
     promised = {name for name in vars(ModelHandle) if name[0] != "_"}
-    assert promised == {"path", "source", "kind", "input_shapes", "data_loader", "load"}
+    assert promised == {"path", "source", "kind", "input_shapes", "data_loader", "structure", "load"}
     used = set()
     for path in sources(*sorted(PLUGINS.glob("*/src"))):
         for node in ast.walk(tree(path)):
